@@ -21,7 +21,9 @@ pub enum Error {
         expected: &'static str,
     },
     /// A sum over the data is not finite; names the first datum to blame.
-    #[error("row {row}: the log density is {found} in every component, expected a finite number; rescale the data or raise the prior scale")]
+    #[error(
+        "row {row}: the log density is {found} in every component, expected a finite number; rescale the data or raise the prior scale"
+    )]
     Datum {
         /// Zero-based row.
         row: usize,

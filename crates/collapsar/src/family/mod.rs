@@ -1,9 +1,30 @@
 //! Decides what a family is: a log-partition function with ordinary parameters, draws and statistics.
+//!
+//! - `categorical`: what a categorical distribution is: logits in, probabilities out.
+//! - `dirichlet`: what a Dirichlet distribution is: concentrations, with draws kept as logarithms.
+//! - `stick_breaking`: how the weights of a Dirichlet process are broken into independent sticks.
+//! - `normal_wishart`: what normal means that share one full precision matrix are.
+//! - `normal_gamma`: what normal means with one precision for each group of coordinates are.
+//! - `student_t`: how the predictive density of a normal component is evaluated.
+
+mod categorical;
+mod dirichlet;
+mod normal_gamma;
+mod normal_wishart;
+mod stick_breaking;
+mod student_t;
+
+pub use categorical::Categorical;
+pub use dirichlet::Dirichlet;
+pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
+pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
+pub use stick_breaking::StickBreaking;
+pub use student_t::StudentT;
 
 use rand::Rng;
 
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A conjugate family in the coordinates prior plus statistics.
 ///
@@ -35,4 +56,41 @@ pub trait Family: Potential {
 
     /// Writes the statistics $u(x)$ of a draw, whose expectation is the mean.
     fn statistics(&self, draw: &Self::Draw, out: &mut [f64]);
+}
+
+/// An error that says a block is outside its domain.
+pub(crate) fn domain(block: &str, found: String, expected: &'static str) -> Error {
+    Error::Domain {
+        block: block.to_owned(),
+        found,
+        expected,
+    }
+}
+
+/// Refuses natural parameters of the wrong length, and families of nothing.
+fn check_length(block: &str, natural: &[f64], length: usize) -> Result<()> {
+    if natural.len() == length && length > 0 {
+        return Ok(());
+    }
+    let found = format!("{} parameters where the family has {length}", natural.len());
+    Err(domain(
+        block,
+        found,
+        "as many parameters as the family has, one at least",
+    ))
+}
+
+/// Refuses values that are not positive and finite.
+fn check_positive(block: &str, what: &str, values: &[f64], expected: &'static str) -> Result<()> {
+    match values.iter().position(|v| !is_positive(*v)) {
+        None => Ok(()),
+        Some(k) => {
+            let found = format!("{what} {} of {} is {}", k + 1, values.len(), values[k]);
+            Err(domain(block, found, expected))
+        }
+    }
+}
+
+fn is_positive(value: f64) -> bool {
+    value > 0.0 && value.is_finite()
 }

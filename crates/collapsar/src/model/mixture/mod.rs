@@ -1,0 +1,247 @@
+//! Bayesian mixtures of Gaussians: weights and component parameters collapsed, labels explicit.
+//!
+//! - `settings`: what a user may set, and the defaults
+//! - `features`: what a component sees of a datum
+//! - `local`: the sum over the data
+//! - `moves`: jumps out of a poor optimum
+//! - `posterior`: the collapsed blocks
+//! - `start`: where a run begins
+//! - `answer`: what a fit says about components, densities and new data
+
+mod answer;
+mod features;
+mod local;
+mod moves;
+mod posterior;
+mod settings;
+mod start;
+
+use crate::collapsed::Collapsed;
+use crate::error::{Error, Result};
+
+pub use answer::{Component, Matrix, MixtureFit, PredictiveDensity, Scores};
+pub use features::Covariance;
+pub use local::Local;
+pub use posterior::{Posterior, Weights};
+pub use settings::{Defaults, Prior, Scale, Settings};
+pub use start::Start;
+
+use features::Blocks;
+
+/// A mixture of Gaussians with its data.
+#[derive(Debug)]
+pub struct Mixture {
+    local: Local,
+    posterior: Posterior,
+    prior: Prior,
+    shift: Vec<f64>,
+    scale: Vec<f64>,
+    constant: f64,
+    fingerprint: String,
+}
+
+impl Mixture {
+    /// A model of row-major `values` with `columns` numbers a row.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where the data cannot be used (no rows, fewer rows than components,
+    /// a number that is not finite, a constant column under the default prior);
+    /// [`Error::Setting`] where a hyperparameter is out of range.
+    pub fn new(values: &[f64], columns: usize, settings: &Settings) -> Result<Self> {
+        check(values, columns, settings)?;
+        let rows = values.len() / columns;
+        let prior = settings.prior(values, columns)?;
+        let (shift, scale) = standard(values, columns, settings.covariance);
+        let data = Blocks::new(values, columns, &shift, &scale);
+        let scatter = if settings.covariance == Covariance::Tied {
+            scatter(&data)
+        } else {
+            vec![]
+        };
+        let posterior = Posterior::new(
+            (settings.components, columns),
+            settings.covariance,
+            settings.weights,
+            prior.concentration,
+            prior.natural(settings, &shift, &scale)?,
+            (rows as f64, &scatter),
+        )?;
+        let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
+        let half_ln_tau = 0.5 * std::f64::consts::TAU.ln();
+        // The Gaussians' 2π and the change of units: maths §4.3, §4.4.
+        let constant = -(rows as f64) * (columns as f64 * half_ln_tau + ln_scale);
+        let fingerprint = format!(
+            "a mixture of {} {} components with {} weights on {rows} rows of {columns} columns (data {:016x}, prior {:016x})",
+            settings.components,
+            settings.covariance.name(),
+            settings.weights.name(),
+            digest(values),
+            digest(&prior.numbers()),
+        );
+        let local = Local::new(data, settings.covariance, settings.components);
+        Ok(Self {
+            local,
+            posterior,
+            prior,
+            shift,
+            scale,
+            constant,
+            fingerprint,
+        })
+    }
+
+    /// Rows of the data.
+    pub fn rows(&self) -> usize {
+        self.local.data.rows
+    }
+
+    /// Columns of the data.
+    pub fn columns(&self) -> usize {
+        self.local.data.columns
+    }
+
+    /// Components of the mixture.
+    pub fn components(&self) -> usize {
+        self.local.components
+    }
+
+    /// The prior in use, in the data's units.
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
+
+    /// Hands `visitor` each row's responsibilities at `messages`, in the order of the rows.
+    ///
+    /// # Errors
+    /// [`Error::Datum`] where a row has no finite density.
+    pub fn responsibilities(
+        &self,
+        messages: &[f64],
+        mut visitor: impl FnMut(usize, &[f64]),
+    ) -> Result<()> {
+        let components = self.components();
+        let mut row = vec![0.0; components];
+        self.local
+            .responsibilities(messages, |first, width, block| {
+                for i in 0..width {
+                    for k in 0..components {
+                        row[k] = block[k * width + i];
+                    }
+                    visitor(first + i, &row);
+                }
+            })
+    }
+}
+
+impl Collapsed for Mixture {
+    type Local = Local;
+    type Posterior = Posterior;
+
+    fn local(&self) -> &Local {
+        &self.local
+    }
+
+    fn posterior(&self) -> &Posterior {
+        &self.posterior
+    }
+
+    fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
+    }
+}
+
+fn check(values: &[f64], columns: usize, settings: &Settings) -> Result<()> {
+    let data = |place: &str, found: String, expected: String| {
+        Err(Error::Data {
+            place: place.into(),
+            found,
+            expected,
+        })
+    };
+    if columns == 0 || values.is_empty() {
+        return data(
+            "data",
+            "no rows".into(),
+            "at least one row of numbers".into(),
+        );
+    }
+    if !values.len().is_multiple_of(columns) {
+        return data(
+            "data",
+            format!("{} numbers", values.len()),
+            format!("a multiple of {columns} columns"),
+        );
+    }
+    let rows = values.len() / columns;
+    if settings.components == 0 {
+        return Err(Error::Setting {
+            name: "components",
+            found: "0".into(),
+            expected: "at least 1".into(),
+        });
+    }
+    if rows < settings.components {
+        return data(
+            "data",
+            format!("{rows} rows for {} components", settings.components),
+            "at least as many rows as components; try fewer --components".into(),
+        );
+    }
+    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
+        return data(
+            &format!("row {}, column {}", bad / columns + 1, bad % columns + 1),
+            values[bad].to_string(),
+            "a finite number".into(),
+        );
+    }
+    Ok(())
+}
+
+/// Shift and scale that bring each column to mean 0 and standard deviation 1, or all columns to
+/// a common deviation where components are spherical (maths §4.4).
+fn standard(values: &[f64], columns: usize, covariance: Covariance) -> (Vec<f64>, Vec<f64>) {
+    let (shift, mut variance) = settings::moments(values, columns);
+    if covariance == Covariance::Spherical {
+        let mean = variance.iter().sum::<f64>() / columns as f64;
+        variance.fill(mean);
+    }
+    // A constant column has no scale of its own; any will do.
+    let scale = variance
+        .iter()
+        .map(|&v| if v > 0.0 { v.sqrt() } else { 1.0 })
+        .collect();
+    (shift, scale)
+}
+
+/// The upper triangle of the sum of y y', row by row.
+fn scatter(data: &Blocks) -> Vec<f64> {
+    let columns = data.columns;
+    let mut packed = vec![0.0; columns * (columns + 1) / 2];
+    for (_, width, block) in data.within(0..data.rows) {
+        let mut cells = packed.iter_mut();
+        for i in 0..columns {
+            for j in i..columns {
+                let (a, b) = (
+                    &block[i * width..(i + 1) * width],
+                    &block[j * width..(j + 1) * width],
+                );
+                *cells.next().expect("a cell for every pair") += crate::driver::dot(a, b);
+            }
+        }
+    }
+    packed
+}
+
+/// FNV-1a over the bits: tells data sets apart, keeps no secrets.
+fn digest(numbers: &[f64]) -> u64 {
+    numbers
+        .iter()
+        .flat_map(|x| x.to_bits().to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+}

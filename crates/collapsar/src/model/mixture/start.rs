@@ -1,0 +1,159 @@
+//! Where a run begins: responsibilities, turned into messages by one VBEM step.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+use super::Mixture;
+use super::features::BLOCK;
+use crate::collapsed::{Collapsed, Potential};
+use crate::error::{Error, Result};
+use crate::kernel::softmax_columns;
+
+/// How the first responsibilities are made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Start {
+    /// Logits from a standard normal, as HRL12's authors start.
+    #[default]
+    Random,
+    /// Centres by k-means++ and a few rounds of k-means, then each row wholly to the nearest.
+    KMeans,
+    /// Each row wholly to the component given.
+    Labels(Vec<usize>),
+}
+
+/// Rounds of k-means after seeding: the fit itself does the rest.
+const ROUNDS: usize = 5;
+
+impl Mixture {
+    /// Messages to start from, and the passes over the data spent on them.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where labels do not fit the data or the number of components.
+    pub fn start(&self, start: &Start, seed: u64) -> Result<(Vec<f64>, u64)> {
+        let (statistics, passes) = match start {
+            Start::Random => (self.random(seed)?, 1),
+            Start::KMeans => {
+                let (labels, passes) = self.k_means(seed);
+                (self.statistics_of_labels(&labels)?, passes + 1)
+            }
+            Start::Labels(labels) => (self.statistics_of_labels(labels)?, 1),
+        };
+        let mut messages = vec![0.0; statistics.len()];
+        self.posterior()
+            .value_and_gradient(&statistics, &mut messages)?;
+        Ok((messages, passes))
+    }
+
+    fn random(&self, seed: u64) -> Result<Vec<f64>> {
+        self.local.statistics_of(|first, width, block| {
+            // One stream for each block: the same numbers whichever thread draws them.
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream((first / BLOCK) as u64);
+            block.fill_with(|| rng.sample(StandardNormal));
+            softmax_columns(block, width, &mut [0.0; BLOCK], &mut [0.0; BLOCK]);
+        })
+    }
+
+    fn statistics_of_labels(&self, labels: &[usize]) -> Result<Vec<f64>> {
+        let components = self.components();
+        if labels.len() != self.rows() {
+            return Err(Error::Data {
+                place: "start".into(),
+                found: format!("{} labels", labels.len()),
+                expected: format!("{}, one for each row of the data", self.rows()),
+            });
+        }
+        if let Some(row) = labels.iter().position(|&k| k >= components) {
+            return Err(Error::Data {
+                place: format!("start, row {}", row + 1),
+                found: format!("label {}", labels[row]),
+                expected: format!("0 to {}", components - 1),
+            });
+        }
+        self.local.statistics_of(|first, width, block| {
+            block.fill(0.0);
+            for i in 0..width {
+                block[labels[first + i] * width + i] = 1.0;
+            }
+        })
+    }
+
+    /// Labels of the nearest centre, in standardised units.
+    fn k_means(&self, seed: u64) -> (Vec<usize>, u64) {
+        let (rows, columns, components) = (self.rows(), self.columns(), self.components());
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut centres = vec![0.0; components * columns];
+        self.local
+            .data
+            .row(rng.random_range(0..rows), &mut centres[..columns]);
+        let mut nearest = vec![f64::INFINITY; rows];
+        let mut labels = vec![0; rows];
+        for k in 1..=components {
+            let centre = &centres[(k - 1) * columns..k * columns];
+            self.each_row(|n, y| {
+                let distance = squared_distance(y, centre);
+                if distance < nearest[n] {
+                    (nearest[n], labels[n]) = (distance, k - 1);
+                }
+            });
+            if k < components {
+                let row = draw(&nearest, &mut rng);
+                self.local
+                    .data
+                    .row(row, &mut centres[k * columns..(k + 1) * columns]);
+            }
+        }
+        for _ in 0..ROUNDS {
+            let mut counts = vec![0.0; components];
+            centres.fill(0.0);
+            self.each_row(|n, y| {
+                counts[labels[n]] += 1.0;
+                for (c, x) in centres[labels[n] * columns..].iter_mut().zip(y) {
+                    *c += x;
+                }
+            });
+            for (centre, count) in centres.chunks_exact_mut(columns).zip(&counts) {
+                for c in centre {
+                    *c /= f64::max(*count, 1.0);
+                }
+            }
+            self.each_row(|n, y| {
+                let distances = centres
+                    .chunks_exact(columns)
+                    .map(|centre| squared_distance(y, centre));
+                let closest = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+                labels[n] = closest.map_or(0, |(k, _)| k);
+            });
+        }
+        (labels, 1 + ROUNDS as u64)
+    }
+
+    fn each_row(&self, mut visit: impl FnMut(usize, &[f64])) {
+        let mut y = vec![0.0; self.columns()];
+        for n in 0..self.rows() {
+            self.local.data.row(n, &mut y);
+            visit(n, &y);
+        }
+    }
+}
+
+fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum()
+}
+
+/// A row with probability in proportion to its weight; any row where all weights are zero.
+fn draw(weights: &[f64], rng: &mut impl Rng) -> usize {
+    let total: f64 = weights.iter().sum();
+    if total <= 0.0 {
+        return rng.random_range(0..weights.len());
+    }
+    let mut left = rng.random::<f64>() * total;
+    for (row, weight) in weights.iter().enumerate() {
+        left -= weight;
+        if left < 0.0 {
+            return row;
+        }
+    }
+    weights.len() - 1
+}

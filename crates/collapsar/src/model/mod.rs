@@ -1,0 +1,5 @@
+//! Hand-written fast models.
+//!
+//! - `mixture`: mixtures of Gaussians
+
+pub mod mixture;
