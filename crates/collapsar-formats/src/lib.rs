@@ -1,1 +1,45 @@
-//! Readers and writers.
+//! Readers and writers: tables of numbers in, `run.json` and `trace.jsonl` out, every refusal by place.
+//!
+//! | File | Decides |
+//! |---|---|
+//! | `error` | what can be wrong with a file, as data |
+//! | `table` | what format a table is in and which columns are taken |
+//! | `records` | how text splits into records and which line each begins in |
+//! | `csv` | which line is the header and what counts as a number |
+//! | `npy` | which NumPy arrays are tables |
+//! | `parquet` | which Parquet columns are numbers |
+//! | `labels` | which column holds the components a fit starts from |
+//! | `guard` | what happens when a format crate panics on damaged input |
+//! | `write` | how a result appears whole or not at all |
+//! | `run` | what `run.json` says of every run |
+//! | `trace` | how `trace.jsonl` grows |
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("eruptions.csv");
+//! std::fs::write(&path, "minutes,waiting\n3.6,79\n1.8,54\n")?;
+//! let table = collapsar_formats::read_table(&path, None)?;
+//! assert_eq!(table.columns, ["minutes", "waiting"]);
+//! assert_eq!(table.values, [3.6, 79.0, 1.8, 54.0]);
+//! # Ok(()) }
+//! ```
+
+mod csv;
+mod error;
+mod guard;
+mod labels;
+mod npy;
+mod parquet;
+mod records;
+mod run;
+mod table;
+mod trace;
+mod write;
+
+pub use error::{Error, Place, Result};
+pub use labels::read_labels;
+pub use run::{Input, Outcome, Run};
+pub use table::{Table, read_table};
+pub use trace::TraceWriter;
+pub use write::{prepare_folder, write_atomically};

@@ -1,0 +1,204 @@
+//! Decides what format a table is in, which reader gets it and which of its columns are taken.
+
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::{Error, Result};
+use crate::records::text_error;
+use crate::{csv, npy, parquet};
+
+/// A table of finite numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The columns' names; `1`, `2`, … where the file gives none.
+    pub columns: Vec<String>,
+    /// How many rows.
+    pub rows: usize,
+    /// The values, row by row: `rows` times `columns.len()`.
+    pub values: Vec<f64>,
+    /// Columns left out without being asked: row names, which are not data.
+    pub skipped: Vec<String>,
+}
+
+/// Reads a table of numbers from CSV, TSV, NPY or Parquet; `-` reads CSV from standard input.
+///
+/// `columns` selects by name or by index from 1, in the order given; a name wins over an index. Without
+/// it every column is taken and must be numeric, except row names: a first column that is unnamed or
+/// named `rownames`, and the index that pandas writes into Parquet.
+///
+/// # Errors
+///
+/// A file that cannot be read, is damaged, or holds anything but finite numbers in those columns.
+pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<Table> {
+    let columns = columns.filter(|columns| !columns.is_empty());
+    if path == Path::new("-") {
+        return text("stdin", "", std::io::stdin(), columns);
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| Error::file(path, &error))?;
+    let length = file
+        .metadata()
+        .map_err(|error| Error::file(path, &error))?
+        .len();
+    let extension = extension(path);
+    let mut magic = Vec::new();
+    (&file)
+        .take(6)
+        .read_to_end(&mut magic)
+        .map_err(|error| Error::file(path, &error))?;
+    // What the bytes say wins over the name, which people get wrong. Not by seeking back: the path may
+    // be a pipe, which the text reader is happy with.
+    let binary = matches!(extension.as_str(), "npy" | "parquet" | "pq");
+    if magic.is_empty() && binary {
+        return Err(Error::Empty {
+            path: name,
+            found: "an empty file",
+        });
+    }
+    if magic.starts_with(b"\x93NUMPY") || extension == "npy" {
+        return npy::read(
+            &name,
+            BufReader::new(Cursor::new(magic).chain(file)),
+            length,
+            columns,
+        );
+    }
+    if magic.starts_with(b"PAR1") || binary {
+        return parquet::read(&name, file, columns);
+    }
+    text(&name, &extension, Cursor::new(magic).chain(file), columns)
+}
+
+/// The extension in lower case; that of the content where the file is compressed.
+fn extension(path: &Path) -> String {
+    let lower = |path: &Path| {
+        path.extension()
+            .map(|e| e.to_string_lossy().to_lowercase())
+            .unwrap_or_default()
+    };
+    match lower(path).as_str() {
+        "gz" => lower(Path::new(path.file_stem().unwrap_or_default())),
+        other => other.to_owned(),
+    }
+}
+
+fn text(
+    path: &str,
+    extension: &str,
+    reader: impl Read,
+    columns: Option<&[String]>,
+) -> Result<Table> {
+    let (head, reader) = open_text(path, reader)?;
+    csv::read(path, extension, &head, reader, columns)
+}
+
+/// A reader of text, unzipped.
+type TextReader<'a> = BufReader<Box<dyn Read + 'a>>;
+
+/// Unzips if need be and looks at the beginning, which must be text; gives it and a reader of the whole.
+pub(crate) fn open_text<'a>(
+    path: &str,
+    reader: impl Read + 'a,
+) -> Result<(Vec<u8>, TextReader<'a>)> {
+    let (mut head, mut reader) = peek(path, Box::new(reader))?;
+    if head.starts_with(b"\x1f\x8b") {
+        (head, reader) = peek(path, Box::new(MultiGzDecoder::new(BufReader::new(reader))))?;
+    }
+    let found = match head.as_slice() {
+        bytes if bytes.starts_with(b"PAR1") => "Parquet data",
+        bytes if bytes.starts_with(b"\x93NUMPY") => "NPY data",
+        bytes if bytes.starts_with(b"PK\x03\x04") => "a zip archive (as .npz and .xlsx are)",
+        bytes if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => "UTF-16 text",
+        bytes if bytes.contains(&0) => "bytes that are not text",
+        _ => return Ok((head, BufReader::with_capacity(1 << 16, reader))),
+    };
+    Err(Error::Format {
+        path: path.to_owned(),
+        found: found.to_owned(),
+        expected: "CSV or TSV in UTF-8, or a .npy or .parquet file",
+        hint: None,
+    })
+}
+
+type Peeked<'a> = (Vec<u8>, Box<dyn Read + 'a>);
+
+fn peek<'a>(path: &str, mut reader: Box<dyn Read + 'a>) -> Result<Peeked<'a>> {
+    let mut head = Vec::new();
+    reader
+        .by_ref()
+        .take(1 << 14)
+        .read_to_end(&mut head)
+        .map_err(|error| text_error(path, &error))?;
+    let whole = Box::new(Cursor::new(head.clone()).chain(reader));
+    Ok((head, whole))
+}
+
+/// The columns to take from a file, and those left out without being asked.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// Zero-based, in the order wanted.
+    pub(crate) indices: Vec<usize>,
+    /// Their names.
+    pub(crate) names: Vec<String>,
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Chooses among the columns `names`; `row_names` is the one that is not data.
+pub(crate) fn choose(
+    path: &str,
+    names: &[String],
+    row_names: Option<usize>,
+    wanted: Option<&[String]>,
+) -> Result<Chosen> {
+    let name_of = |indices: &[usize]| indices.iter().map(|&i| names[i].clone()).collect();
+    let Some(wanted) = wanted else {
+        // A table of row names only is taken for data.
+        let row_names = row_names.filter(|_| names.len() > 1);
+        let indices: Vec<usize> = (0..names.len()).filter(|&i| Some(i) != row_names).collect();
+        let skipped = row_names.map(|i| names[i].clone()).into_iter().collect();
+        return Ok(Chosen {
+            names: name_of(&indices),
+            indices,
+            skipped,
+        });
+    };
+    let mut indices = Vec::with_capacity(wanted.len());
+    for column in wanted {
+        let named: Vec<usize> = (0..names.len()).filter(|&i| names[i] == *column).collect();
+        let index = match named.as_slice() {
+            [index] => *index,
+            [] => match column.parse::<usize>() {
+                Ok(index) if (1..=names.len()).contains(&index) => index - 1,
+                _ => {
+                    return Err(Error::NoColumn {
+                        path: path.to_owned(),
+                        column: column.clone(),
+                        columns: names.to_vec(),
+                    });
+                }
+            },
+            several => {
+                return Err(Error::Ambiguous {
+                    path: path.to_owned(),
+                    column: column.clone(),
+                    indices: several.iter().map(|i| i + 1).collect(),
+                });
+            }
+        };
+        if indices.contains(&index) {
+            return Err(Error::Repeated {
+                path: path.to_owned(),
+                column: names[index].clone(),
+            });
+        }
+        indices.push(index);
+    }
+    Ok(Chosen {
+        names: name_of(&indices),
+        indices,
+        skipped: Vec::new(),
+    })
+}
