@@ -1,4 +1,4 @@
-//! VBEM while structure forms, then Newton in the span of the recent steps.
+//! Leaps: many VBEM steps at once, as many as the last forecast of the gradient deserved.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,52 +6,68 @@ use super::Proposal;
 use super::secant::{Forecast, Secants};
 use crate::driver::Point;
 
-fn env(name: &str, default: f64) -> f64 {
-    std::env::var(name)
-        .ok()
-        .map_or(default, |v| v.parse().unwrap())
+/// How far forecasts are trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Trust {
+    /// A forecast of the gradient with a smaller relative error doubles the leap.
+    good: f64,
+    /// One with a larger error halves it.
+    bad: f64,
+    /// The longest leap along directions in which VBEM itself moves ever faster, away from a saddle.
+    growth: f64,
 }
 
+/// For a climb that must find a good optimum by itself. Directions that grow decide between
+/// optima: there nearly VBEM's own pace is kept, while all that decays is brought to rest at
+/// once. On the ring data (scikit-learn's priors) this ends up to 80 nats *above* VBEM's mean
+/// bound with a third of its passes; without the limit on growth it takes a sixth of the passes
+/// but ends up to 30 nats below.
+const CAREFUL: Trust = Trust {
+    good: 0.1,
+    bad: 0.3,
+    growth: 2.0,
+};
+/// For a climb that is followed by jumps, which repair a poor optimum for less than care costs.
+const BOLD: Trust = Trust {
+    good: 0.3,
+    bad: 0.6,
+    growth: LONGEST,
+};
+
+/// Steps remembered. Three to eight do as well on the ring data; older ones describe another place.
+const MEMORY: usize = 4;
+/// So long a leap is Newton's step.
+const LONGEST: f64 = 1e6;
+
+/// VBEM's path at the pace that the bound's curvature allows (maths §5.6).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Auto {
+    trust: Trust,
     secants: Secants,
     leap: f64,
+    /// Lives within an iteration, so no checkpoint carries it.
+    #[serde(skip)]
     forecast: Option<Forecast>,
-    good: f64,
-    bad: f64,
-    grow: f64,
-    shrink: f64,
-    most: f64,
-}
-
-impl Default for Auto {
-    fn default() -> Self {
-        Self {
-            secants: Secants::new(env("MEM", 6.0) as usize),
-            leap: 1.0,
-            forecast: None,
-            good: env("GOOD", 0.2),
-            bad: env("BAD", 0.5),
-            grow: env("GROW", 2.0),
-            shrink: env("SHRINK", 0.5),
-            most: env("MOST", 1e6),
-        }
-    }
 }
 
 impl Auto {
+    pub(crate) fn new(jumps: bool) -> Self {
+        let trust = if jumps { BOLD } else { CAREFUL };
+        Self {
+            trust,
+            secants: Secants::new(MEMORY),
+            leap: 1.0,
+            forecast: None,
+        }
+    }
+
     pub(crate) fn propose(&mut self, point: &Point, direction: &mut Vec<f64>) -> Proposal {
-        self.forecast = self.secants.direction(point, self.leap, direction);
-        if std::env::var("TRACE").is_ok() {
-            eprintln!("leap {:.2} bound {}", self.leap, point.bound);
+        let growth = self.leap.min(self.trust.growth);
+        self.forecast = self.secants.leap(point, self.leap, growth, direction);
+        Proposal {
+            is_gradient: self.forecast.is_none() || self.leap == 1.0,
+            ..Proposal::default()
         }
-        if self.forecast.is_some() && self.leap > 1.0 {
-            return Proposal::default();
-        }
-        let leap = self.forecast.clone();
-        let p = Proposal::gradient(point, direction);
-        self.forecast = leap;
-        p
     }
 
     pub(crate) fn learn(&mut self, before: &Point, after: &Point, fell_back: bool) {
@@ -60,13 +76,10 @@ impl Auto {
             self.leap = 1.0;
         } else if let Some(forecast) = self.forecast.take() {
             let error = self.secants.error(&forecast, &after.gradient);
-            if std::env::var("TRACE").is_ok() {
-                eprintln!("   error {error:.3}");
-            }
-            if error < self.good {
-                self.leap = (self.leap * self.grow).min(self.most);
-            } else if error > self.bad {
-                self.leap = (self.leap * self.shrink).max(1.0);
+            if error < self.trust.good {
+                self.leap = (2.0 * self.leap).min(LONGEST);
+            } else if error > self.trust.bad {
+                self.leap = (0.5 * self.leap).max(1.0);
             }
         }
         self.secants.remember(before, after);

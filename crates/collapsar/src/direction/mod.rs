@@ -3,8 +3,8 @@
 //! - `conjugate`: the three conjugate rules of HRL12, side by side
 //! - `lbfgs`: limited-memory quasi-Newton in the metric
 //! - `newton`: truncated Newton
-//! - `secant`: Newton in the span of the recent steps, for no further pass
-//! - `auto`: VBEM while structure forms, then `secant`
+//! - `secant`: what the recent steps taught about curvature, for no further pass
+//! - `auto`: VBEM's path in leaps, as long as `secant` can foresee
 
 mod auto;
 mod conjugate;
@@ -42,7 +42,7 @@ pub enum Direction {
     Lbfgs,
     /// Truncated Newton.
     Newton,
-    /// VBEM while structure forms, then the fastest safe direction.
+    /// Leaps along VBEM's path, as long as the gradient can be foreseen.
     #[default]
     Auto,
 }
@@ -128,7 +128,8 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    pub(crate) fn new(direction: Direction) -> Self {
+    /// `jumps` says whether the model's jumps follow the climb.
+    pub(crate) fn new(direction: Direction, jumps: bool) -> Self {
         match direction {
             Direction::Vbem => Self::Vbem,
             Direction::Fr => Self::Conjugate(Conjugate::new(Beta::FletcherReeves)),
@@ -136,7 +137,7 @@ impl Rule {
             Direction::Hs => Self::Conjugate(Conjugate::new(Beta::HestenesStiefel)),
             Direction::Lbfgs => Self::Lbfgs(Lbfgs::default()),
             Direction::Newton => Self::Newton(Newton::default()),
-            Direction::Auto => Self::Auto(Box::default()),
+            Direction::Auto => Self::Auto(Box::new(Auto::new(jumps))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Newton in the span of the recent steps: what they taught about curvature, for no further pass.
+//! What the recent steps taught about curvature, for no further pass over the data.
 
 use std::collections::VecDeque;
 
@@ -9,6 +9,8 @@ use crate::driver::{Point, dot};
 
 /// Steps whose metric products are this close to dependent say nothing new beyond rounding.
 const INDEPENDENT: f64 = 1e-9;
+/// Below this $1 - \lambda$ the sum of the geometric series is its number of terms.
+const FLAT: f64 = 1e-8;
 
 /// An accepted step in messages, with the changes of gradient and statistics along it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,63 +65,102 @@ impl Secants {
         }
     }
 
-    /// Writes the direction of `leap` VBEM steps at once.
-    pub(crate) fn direction(
+    /// Writes the step that `pace` VBEM steps would make if the bound were quadratic in the span
+    /// of the remembered steps, and the plain gradient outside of it; along directions in which
+    /// the gradient grows, that of `growth` VBEM steps.
+    ///
+    /// Returns what the gradient should then be, or nothing where no step is remembered: the
+    /// direction is the gradient then.
+    pub(crate) fn leap(
         &self,
         point: &Point,
-        leap: f64,
+        pace: f64,
+        growth: f64,
         direction: &mut Vec<f64>,
     ) -> Option<Forecast> {
         direction.clone_from(&point.gradient);
-        let (shares, forecast) = self.shares(&point.gradient, leap)?;
-        for (secant, share) in self.recent.iter().zip(&shares) {
+        let span = self.span()?;
+        // ⟨v, g⟩ in the metric, for each Ritz vector v.
+        let slopes: Vec<f64> = self.slopes(&point.gradient).collect();
+        let before = span.vectors.tr_mul(&DVector::from_vec(slopes));
+        let mut after = before.clone();
+        let mut shares = before.clone();
+        for ((after, share), &theta) in after.iter_mut().zip(&mut shares).zip(&span.ritz) {
+            // A VBEM step leaves λ = 1 − θ of the slope, so n of them leave λⁿ and go
+            // 1 + λ + … + λⁿ⁻¹ times as far as one. The last of them is the gradient that the
+            // others leave, added below. λ is in [0, 1) at a maximum; rounding and curvature
+            // that changes along the steps can put it outside of [0, 2].
+            let theta = theta.clamp(-1.0, 1.0);
+            let steps = if theta < 0.0 { growth } else { pace };
+            *after *= (1.0 - theta).powf(steps);
+            *share *= if theta.abs() < FLAT {
+                steps - 1.0
+            } else {
+                (1.0 - (1.0 - theta).powf(steps - 1.0)) / theta
+            };
+        }
+        let shares = &span.vectors * shares;
+        if shares.iter().any(|share| !share.is_finite()) {
+            return None;
+        }
+        for (secant, share) in self.recent.iter().zip(shares.iter()) {
             for ((d, s), y) in direction
                 .iter_mut()
                 .zip(&secant.messages)
                 .zip(&secant.gradient)
             {
-                *d += share * (s + y);
+                *d += share * (s + y); // maths §5.5
             }
         }
-        Some(forecast)
+        Some(Forecast {
+            vectors: span.vectors,
+            before,
+            after,
+        })
     }
 
-    /// relative error of the forecast
+    /// How wrong a forecast was, relative to the larger of what it started from and foresaw.
+    ///
+    /// To be asked before the step is remembered: the forecast speaks of the steps before it.
     pub(crate) fn error(&self, forecast: &Forecast, gradient: &[f64]) -> f64 {
-        let slopes: Vec<f64> = self
-            .recent
+        let slopes: Vec<f64> = self.slopes(gradient).collect();
+        let found = forecast.vectors.tr_mul(&DVector::from_vec(slopes));
+        let size: f64 = forecast
+            .before
             .iter()
-            .map(|s| dot(&s.statistics, gradient))
-            .collect();
-        let (mut wrong, mut change) = (0.0, 0.0);
-        for (j, w) in forecast.weights.iter().enumerate() {
-            let found: f64 = dot(w, &slopes);
-            wrong += (found - forecast.after[j]).powi(2);
-            change += forecast.before[j].powi(2).max(forecast.after[j].powi(2));
-        }
-        (wrong / change).sqrt()
+            .zip(&forecast.after)
+            .map(|(b, a)| b.abs().max(a.abs()).powi(2))
+            .sum();
+        (found - &forecast.after).norm() / size.sqrt()
     }
 
-    fn shares(&self, gradient: &[f64], leap: f64) -> Option<(Vec<f64>, Forecast)> {
+    fn slopes(&self, gradient: &[f64]) -> impl Iterator<Item = f64> {
+        self.recent
+            .iter()
+            .map(|secant| dot(&secant.statistics, gradient))
+    }
+
+    /// Ritz values and vectors of I − FJ in the span of the remembered steps, none of it from a pass:
+    /// the metric carries a step in messages to one in statistics, and I − FJ carries it to the
+    /// fall of the gradient (maths §5.5).
+    fn span(&self) -> Option<Span> {
         let count = self.recent.len();
         if count == 0 {
             return None;
         }
         let at = |i: usize| &self.recent[i];
-        let lengths: Vec<f64> = self
+        // Steps differ in length by orders of magnitude: compare directions.
+        let units: Vec<f64> = self
             .recent
             .iter()
             .map(|s| dot(&s.messages, &s.statistics).sqrt().recip())
             .collect();
         let symmetric = |entry: &dyn Fn(usize, usize) -> f64| {
-            let plain =
-                DMatrix::from_fn(count, count, |i, j| entry(i, j) * lengths[i] * lengths[j]);
+            let plain = DMatrix::from_fn(count, count, |i, j| entry(i, j) * units[i] * units[j]);
             (&plain + plain.transpose()) * 0.5
         };
         let metric = symmetric(&|i, j| dot(&at(i).messages, &at(j).statistics));
         let curvature = symmetric(&|i, j| -dot(&at(i).statistics, &at(j).gradient));
-        let slope = DVector::from_fn(count, |i, _| dot(&at(i).statistics, gradient) * lengths[i]);
-
         let basis = SymmetricEigen::new(metric);
         let largest = basis.eigenvalues.max();
         let kept: Vec<usize> = (0..count)
@@ -128,45 +169,32 @@ impl Secants {
         let whiten = DMatrix::from_fn(count, kept.len(), |i, j| {
             basis.eigenvectors[(i, kept[j])] / basis.eigenvalues[kept[j]].sqrt()
         });
-        let ritz = SymmetricEigen::new(whiten.transpose() * curvature * &whiten);
-        let vectors = whiten * ritz.eigenvectors;
-        let before = vectors.transpose() * slope;
-        let mut coordinates = before.clone();
-        let mut after = vec![];
-        for (coordinate, &theta) in coordinates.iter_mut().zip(ritz.eigenvalues.iter()) {
-            // lambda in [0,1) for theta in (0,1]
-            let theta = theta.clamp(-1.0, 1.0);
-            let shrink = (1.0 - theta).powf(leap);
-            after.push(*coordinate * shrink);
-            let factor = if theta.abs() < 1e-8 {
-                leap
-            } else {
-                (1.0 - shrink) / theta
-            };
-            *coordinate *= factor;
+        let ritz = SymmetricEigen::new(whiten.tr_mul(&curvature) * &whiten);
+        let mut vectors = whiten * ritz.eigenvectors;
+        for (mut row, unit) in vectors.row_iter_mut().zip(&units) {
+            row *= *unit;
         }
-        let shares = &vectors * coordinates;
-        let shares: Vec<f64> = shares.iter().zip(&lengths).map(|(c, l)| c * l).collect();
-        let weights = (0..kept.len())
-            .map(|j| (0..count).map(|i| vectors[(i, j)] * lengths[i]).collect())
-            .collect();
-        shares.iter().all(|share| share.is_finite()).then_some((
-            shares,
-            Forecast {
-                weights,
-                before: before.as_slice().to_vec(),
-                after,
-            },
-        ))
+        Some(Span {
+            vectors,
+            ritz: ritz.eigenvalues,
+        })
     }
 }
 
-/// What the leap should do to the gradient
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The span of the remembered steps.
+struct Span {
+    /// Each column a Ritz vector, as shares of the remembered steps.
+    vectors: DMatrix<f64>,
+    /// Estimates of 1 − λ, λ being VBEM's rate along the vector.
+    ritz: DVector<f64>,
+}
+
+/// What a leap should do to the gradient's slopes along the Ritz vectors.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Forecast {
-    weights: Vec<Vec<f64>>,
-    before: Vec<f64>,
-    after: Vec<f64>,
+    vectors: DMatrix<f64>,
+    before: DVector<f64>,
+    after: DVector<f64>,
 }
 
 fn difference(after: &[f64], before: &[f64], out: &mut Vec<f64>) {

@@ -211,7 +211,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             passes: self.spent,
         };
         evaluator.evaluate(&mut point)?;
-        let rule = Rule::new(self.direction);
+        let rule = Rule::new(self.direction, self.moves.is_some());
         let passes = evaluator.passes;
         let search = Search::new(self.moves.is_some());
         self.climb(State {
@@ -244,6 +244,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
         let mut trial = state.point.clone();
         let mut direction = Vec::with_capacity(trial.messages.len());
         let mut jumps = None;
+        let settled = self.moves.map_or(0.0, Moves::settled);
 
         let outcome = loop {
             if self
@@ -267,7 +268,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             } else {
                 0.0
             };
-            let verdict = state.search.judge(state.point.bound + gain, gain);
+            let verdict = state.search.judge(state.point.bound + gain, gain, settled);
             if rises {
                 state.iteration += 1;
                 state.fallbacks += u64::from(fell_back);
@@ -363,7 +364,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 return Ok(());
             };
             state.point.messages.clone_from(&jump.messages);
-            state.rule = Rule::new(self.direction);
+            state.rule = Rule::new(self.direction, self.moves.is_some());
             let landed = evaluator.evaluate(&mut state.point);
             state.passes = evaluator.passes;
             match landed {

@@ -23,13 +23,13 @@ pub trait Moves: Sync {
     /// # Errors
     /// As the model's posterior.
     fn moves(&self, point: &Point) -> Result<Vec<Move>>;
+
+    /// A climb whose steps gain less than this many nats has settled: jumps promise more.
+    fn settled(&self) -> f64;
 }
 
-/// A climb whose steps gain less than this many nats has found its optimum as far as choosing
-/// between optima goes.
-const SETTLED: f64 = 1e-2;
 /// A trial is given up when this many more steps like its last would not reach the incumbent.
-const PATIENCE: f64 = 10.0;
+const PATIENCE: f64 = 5.0;
 /// A trial replaces the incumbent when it is higher by this many nats: less is the same optimum.
 const MARGIN: f64 = 0.1;
 
@@ -81,10 +81,10 @@ impl Search {
     }
 
     /// Judges a step to `bound` that gained `gain`, zero where no step could.
-    pub(crate) fn judge(&mut self, bound: f64, gain: f64) -> Verdict {
+    pub(crate) fn judge(&mut self, bound: f64, gain: f64, settled: f64) -> Verdict {
         match &self.phase {
             Phase::Finish => Verdict::Finish,
-            Phase::Climb if gain < SETTLED => Verdict::Jump,
+            Phase::Climb if gain < settled => Verdict::Jump,
             Phase::Climb => Verdict::Climb,
             Phase::Trial { incumbent, .. } => {
                 let missing = incumbent.0.bound + MARGIN - bound;
@@ -92,7 +92,7 @@ impl Search {
                     self.taken += 1;
                     self.phase = Phase::Climb;
                     Verdict::Climb
-                } else if gain < SETTLED || gain * PATIENCE < missing {
+                } else if gain < settled || gain * PATIENCE < missing {
                     Verdict::Jump
                 } else {
                     Verdict::Climb
