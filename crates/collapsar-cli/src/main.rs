@@ -1,2 +1,94 @@
-//! The program.
-fn main() {}
+//! The program: parses the command line, runs a subcommand and turns its outcome into an exit code.
+//!
+//! - `common`: flags that every subcommand has, and talk on standard error
+//! - `progress`: bars for anything over a second
+//! - `text`: numbers and tables as people read them
+//! - `mixture`: fits and uses Bayesian mixtures of Gaussians
+//! - `tour`: a first look that needs no data
+//! - `reproduce`: reruns the experiments of HRL12
+//! - `shell`: completions and manual pages
+
+mod common;
+mod mixture;
+mod progress;
+mod reproduce;
+mod shell;
+mod text;
+mod tour;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use common::{Common, Usage, complain};
+
+const NEXT: &str = "\
+Begin with:
+  collapsar tour                               a fit of real data in a second, explained
+  collapsar mixture data.csv                   cluster the rows of a table
+  collapsar mixture data.csv --out fit         the same, with all results in the folder fit
+  collapsar mixture predict fit new.csv        label new rows with that fit
+
+Results go to standard output or files, talk to standard error. Exit codes: 0 done, 1 error,
+2 wrong usage, 3 not converged under --require-convergence.";
+
+/// Collapsed variational inference: Bayesian models fitted in fewer passes over the data.
+#[derive(Debug, Parser)]
+#[command(name = "collapsar", version, max_term_width = 100, after_help = NEXT)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Tour(tour::TourArgs),
+    Mixture(Box<mixture::MixtureArgs>),
+    /// Rerun the experiments of the paper that the method comes from.
+    Reproduce(reproduce::ReproduceArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let common = &cli.common;
+    let done = common.install().and_then(|()| match &cli.command {
+        Command::Tour(args) => tour::run(args, common),
+        Command::Mixture(args) => mixture::run(args, common),
+        Command::Reproduce(args) => reproduce::run(args, common),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
+    });
+    match done {
+        Ok(code) => code,
+        // The reader has seen enough, as in `collapsar … | head`.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain("error", &format!("{error:#}"));
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

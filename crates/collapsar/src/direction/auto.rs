@@ -45,6 +45,10 @@ pub(crate) struct Auto {
     trust: Trust,
     secants: Secants,
     leap: f64,
+    /// Whether the last step saw a saddle being left.
+    growing: bool,
+    /// Whether all but that growth has come to rest.
+    resting: bool,
     /// Lives within an iteration, so no checkpoint carries it.
     #[serde(skip)]
     forecast: Option<Forecast>,
@@ -57,17 +61,38 @@ impl Auto {
             trust,
             secants: Secants::new(MEMORY),
             leap: 1.0,
+            growing: false,
+            resting: false,
             forecast: None,
         }
     }
 
     pub(crate) fn propose(&mut self, point: &Point, direction: &mut Vec<f64>) -> Proposal {
-        let growth = self.leap.min(self.trust.growth);
-        self.forecast = self.secants.leap(point, self.leap, growth, direction);
+        // At rest on a saddle there is one way left, and no reason to take it slowly.
+        let limit = if self.resting {
+            LONGEST
+        } else {
+            self.trust.growth
+        };
+        self.forecast = self
+            .secants
+            .leap(point, self.leap, self.leap.min(limit), direction);
+        self.growing = self
+            .forecast
+            .as_ref()
+            .is_some_and(|forecast| forecast.growing);
+        self.resting = false;
         Proposal {
             is_gradient: self.forecast.is_none() || self.leap == 1.0,
             ..Proposal::default()
         }
+    }
+
+    /// Whether a small gain is a saddle's and not a maximum's: leaps bring all that decays to rest
+    /// before what grows can be seen in the gain, where VBEM would still be busy with both.
+    pub(crate) fn doubts(&mut self) -> bool {
+        self.resting = self.growing;
+        self.growing
     }
 
     pub(crate) fn learn(&mut self, before: &Point, after: &Point, fell_back: bool) {

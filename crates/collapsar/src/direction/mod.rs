@@ -166,4 +166,12 @@ impl Rule {
             Self::Auto(rule) => rule.learn(before, after, fell_back),
         }
     }
+
+    /// Whether a small gain should not be taken for convergence.
+    pub(crate) fn doubts(&mut self) -> bool {
+        match self {
+            Self::Auto(rule) => rule.doubts(),
+            _ => false,
+        }
+    }
 }

@@ -112,10 +112,12 @@ impl Secants {
                 *d += share * (s + y); // maths §5.5
             }
         }
+        let growing = span.ritz.iter().any(|&theta| theta < -FLAT);
         Some(Forecast {
             vectors: span.vectors,
             before,
             after,
+            growing,
         })
     }
 
@@ -195,6 +197,8 @@ pub(crate) struct Forecast {
     vectors: DMatrix<f64>,
     before: DVector<f64>,
     after: DVector<f64>,
+    /// Whether the gradient grows along one of them: a saddle is being left.
+    pub(crate) growing: bool,
 }
 
 fn difference(after: &[f64], before: &[f64], out: &mut Vec<f64>) {

@@ -118,6 +118,8 @@ pub(crate) struct State {
     pub(crate) fallbacks: u64,
     pub(crate) seconds: f64,
     pub(crate) search: Search,
+    /// Whether a jump comes before the next step: a run may end between the two.
+    pub(crate) jump_due: bool,
 }
 
 /// An observer sees every accepted step and may ask to stop.
@@ -222,6 +224,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             fallbacks: 0,
             seconds: 0.0,
             search,
+            jump_due: false,
         })
     }
 
@@ -253,6 +256,9 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             {
                 break Outcome::Interrupted;
             }
+            if std::mem::take(&mut state.jump_due) {
+                self.jump(&mut state, &mut evaluator, &mut jumps)?;
+            }
             let proposal = state
                 .rule
                 .propose(&state.point, &mut evaluator, &mut direction)?;
@@ -269,6 +275,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 0.0
             };
             let verdict = state.search.judge(state.point.bound + gain, gain, settled);
+            state.jump_due = verdict == Verdict::Jump;
             if rises {
                 state.iteration += 1;
                 state.fallbacks += u64::from(fell_back);
@@ -294,15 +301,14 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 }
                 match self.stop.holds(&step) {
                     Some(limit) if !limit.is_convergence() => break Outcome::Exhausted(limit),
-                    Some(rule) if verdict == Verdict::Finish => break Outcome::Converged(rule),
+                    Some(rule) if verdict == Verdict::Finish && !state.rule.doubts() => {
+                        break Outcome::Converged(rule);
+                    }
                     _ if asked_to_stop => break Outcome::Interrupted,
                     _ => {}
                 }
             } else if verdict == Verdict::Finish {
                 break Outcome::Stationary;
-            }
-            if verdict == Verdict::Jump {
-                self.jump(&mut state, &mut evaluator, &mut jumps)?;
             }
             if let Some((path, every)) = &self.checkpoint
                 && rises

@@ -1,116 +1,152 @@
-//! Jumps out of a poor optimum: a component split in two, two components merged into one.
+//! Jumps out of a poor optimum: a component split in two, two components merged into one, and
+//! under a Dirichlet process components put in the order of their size.
 //!
-//! Both are made from the statistics alone, so proposing one costs no pass over the data.
+//! All are made from the statistics alone, so proposing one costs no pass over the data.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::{Covariance, Mixture};
+use super::posterior::Parameters;
+use super::{Covariance, Mixture, Weights};
 use crate::collapsed::{Collapsed, Potential};
 use crate::driver::{Move, Moves, Point, dot};
 use crate::error::Result;
+use crate::family::Family;
 
 /// A component with less than this is free to take half of another.
 const FREE: f64 = 1.0;
 /// The mean of half a standard normal: where the halves of a component lie, in deviations.
 const HALF_NORMAL: f64 = 0.797_884_560_802_865_4;
-
 /// Merges tried from a point: the collapsed blocks rank them well.
 const MERGES: usize = 3;
+/// Splits tried from a point.
+const SPLITS: usize = 24;
 
 impl Moves for Mixture {
     fn moves(&self, point: &Point) -> Result<Vec<Move>> {
-        let mut moves = self.merges(point)?;
-        moves.truncate(MERGES);
-        moves.extend(self.splits(point)?);
-        Ok(moves.into_iter().map(|(_, jump)| jump).collect())
+        let mut moves: Vec<Move> = self.sorted(point).into_iter().collect();
+        moves.extend(self.merges(point)?);
+        moves.extend(self.splits(point));
+        Ok(moves)
     }
 
     /// In proportion to the rows, as what a jump can bring is. So large a share sends a run from
     /// random responsibilities to its jumps while all components still look alike: they merge
     /// and split again from the top, which takes fewer passes than waiting for the symmetry to
     /// break, and ends higher.
+    ///
+    /// Where covariances are tied the halves of a split cannot take a shape of their own, and
+    /// splitting from the top ends lower than VBEM (by 40 nats on iris): there the climb goes first.
     fn settled(&self) -> f64 {
-        1e-3 * self.rows() as f64
+        match self.local.covariance {
+            Covariance::Tied => 1e-2,
+            _ => 1e-3 * self.rows() as f64,
+        }
     }
 }
 
 impl Mixture {
-    /// Splits of every component along its longest axes, the largest first.
-    fn splits(&self, point: &Point) -> Result<Vec<(f64, Move)>> {
-        let (features, columns) = (self.local.features(), self.columns());
-        let count = |k: usize| point.statistics[k * features];
-        let emptiest = (0..self.components()).min_by(|&a, &b| count(a).total_cmp(&count(b)));
-        let Some(free) = emptiest.filter(|&k| count(k) < FREE) else {
-            return Ok(vec![]);
-        };
-        let mut moves = Vec::new();
-        for k in (0..self.components()).filter(|&k| count(k) > 4.0 * FREE) {
-            let whole = &point.statistics[k * features..(k + 1) * features];
-            for (variance, axis) in self.axes(whole) {
-                let half = count(k) / 2.0;
-                let offset: Vec<f64> = axis
-                    .iter()
-                    .map(|a| a * HALF_NORMAL * variance.sqrt())
-                    .collect();
-                let mut statistics = point.statistics.clone();
-                for (slot, sign) in [(k, 1.0), (free, -1.0)] {
-                    let mean: Vec<f64> = (0..columns)
-                        .map(|d| whole[1 + d] / whole[0] + sign * offset[d])
-                        .collect();
-                    let part = &mut statistics[slot * features..(slot + 1) * features];
-                    self.half(whole, &mean, &offset, half, part);
-                }
-                let promise = count(k) * variance;
-                moves.push((promise, self.jump(&statistics, format!("split {}", k + 1))?));
-            }
-        }
-        moves.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Ok(moves)
+    fn count(&self, point: &Point, k: usize) -> f64 {
+        point.statistics[k * self.local.features()]
     }
 
-    /// Merges of every pair, by what the collapsed blocks alone gain.
-    fn merges(&self, point: &Point) -> Result<Vec<(f64, Move)>> {
+    /// Components in the order of their size, which a stick-breaking prior prefers.
+    fn sorted(&self, point: &Point) -> Option<Move> {
+        if self.posterior.weights == Weights::Dirichlet {
+            return None;
+        }
         let features = self.local.features();
-        let count = |k: usize| point.statistics[k * features];
-        let alive: Vec<usize> = (0..self.components())
-            .filter(|&k| count(k) >= FREE)
+        let mut order: Vec<usize> = (0..self.components()).collect();
+        order.sort_by(|&a, &b| self.count(point, b).total_cmp(&self.count(point, a)));
+        let statistics: Vec<f64> = order
+            .iter()
+            .flat_map(|&k| &point.statistics[k * features..(k + 1) * features])
+            .copied()
             .collect();
-        let mut scratch = vec![0.0; point.statistics.len()];
-        let now = self
-            .posterior()
-            .value_and_gradient(&point.statistics, &mut scratch)?;
-        let mut moves = Vec::new();
+        (!order.is_sorted()).then(|| self.jump(&statistics, "sort components by size".into()))?
+    }
+
+    /// Splits of every component along its longest axes, the largest first.
+    fn splits(&self, point: &Point) -> Vec<Move> {
+        let (features, columns) = (self.local.features(), self.columns());
+        let count = |k: usize| self.count(point, k);
+        let emptiest = (0..self.components()).min_by(|&a, &b| count(a).total_cmp(&count(b)));
+        let Some(free) = emptiest.filter(|&k| count(k) < FREE) else {
+            return vec![];
+        };
+        let mut axes: Vec<(usize, f64, Vec<f64>)> = (0..self.components())
+            .filter(|&k| count(k) > 4.0 * FREE)
+            .flat_map(|k| {
+                self.axes(point, k)
+                    .into_iter()
+                    .map(move |(v, axis)| (k, v, axis))
+            })
+            .collect();
+        let promise = |(k, variance, _): &(usize, f64, Vec<f64>)| count(*k) * variance;
+        axes.sort_by(|a, b| promise(b).total_cmp(&promise(a)));
+        axes.truncate(SPLITS);
+        let split = |(k, variance, axis): (usize, f64, Vec<f64>)| {
+            let whole = &point.statistics[k * features..(k + 1) * features];
+            let offset: Vec<f64> = axis
+                .iter()
+                .map(|a| a * HALF_NORMAL * variance.sqrt())
+                .collect();
+            let mut statistics = point.statistics.clone();
+            for (slot, sign) in [(k, 1.0), (free, -1.0)] {
+                let mean: Vec<f64> = (0..columns)
+                    .map(|d| whole[1 + d] / whole[0] + sign * offset[d])
+                    .collect();
+                let part = &mut statistics[slot * features..(slot + 1) * features];
+                self.half(whole, &mean, &offset, part);
+            }
+            self.jump(&statistics, format!("split {}", k + 1))
+        };
+        axes.into_iter().filter_map(split).collect()
+    }
+
+    /// The merges that the collapsed blocks gain most from.
+    fn merges(&self, point: &Point) -> Result<Vec<Move>> {
+        let features = self.local.features();
+        let alive: Vec<usize> = (0..self.components())
+            .filter(|&k| self.count(point, k) >= FREE)
+            .collect();
+        let merged = |a: usize, b: usize| {
+            let mut statistics = point.statistics.clone();
+            for f in 0..features {
+                statistics[a * features + f] += statistics[b * features + f];
+                statistics[b * features + f] = 0.0;
+            }
+            statistics
+        };
+        let mut pairs = Vec::new();
         for (i, &a) in alive.iter().enumerate() {
             for &b in &alive[i + 1..] {
-                let mut statistics = point.statistics.clone();
-                for f in 0..features {
-                    statistics[a * features + f] += statistics[b * features + f];
-                    statistics[b * features + f] = 0.0;
-                }
-                let promise = self
-                    .posterior()
-                    .value_and_gradient(&statistics, &mut scratch)?
-                    - now;
-                moves.push((
-                    promise,
-                    self.jump(&statistics, format!("merge {} and {}", a + 1, b + 1))?,
+                pairs.push((
+                    self.posterior
+                        .change(&point.statistics, &merged(a, b), &[a, b])?,
+                    a,
+                    b,
                 ));
             }
         }
-        moves.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Ok(moves)
+        pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+        pairs.truncate(MERGES);
+        let merge = |(_, a, b)| self.jump(&merged(a, b), format!("merge {} and {}", a + 1, b + 1));
+        Ok(pairs.into_iter().filter_map(merge).collect())
     }
 
-    fn jump(&self, statistics: &[f64], name: String) -> Result<Move> {
+    /// The start of a run from made-up statistics; nothing where no data could have them.
+    fn jump(&self, statistics: &[f64], name: String) -> Option<Move> {
         let mut messages = vec![0.0; statistics.len()];
         self.posterior()
-            .value_and_gradient(statistics, &mut messages)?;
-        Ok(Move { messages, name })
+            .value_and_gradient(statistics, &mut messages)
+            .ok()?;
+        Some(Move { messages, name })
     }
 
     /// Variance and direction of a component's longest axes, in standardised units.
-    fn axes(&self, statistics: &[f64]) -> Vec<(f64, Vec<f64>)> {
-        let columns = self.columns();
+    fn axes(&self, point: &Point, k: usize) -> Vec<(f64, Vec<f64>)> {
+        let (columns, features) = (self.columns(), self.local.features());
+        let statistics = &point.statistics[k * features..(k + 1) * features];
         let n = statistics[0];
         let mean = |d: usize| statistics[1 + d] / n;
         let squares = &statistics[1 + columns..];
@@ -127,15 +163,7 @@ impl Mixture {
                         covariance[(j, i)] = value;
                     }
                 }
-                let eigen = SymmetricEigen::new(covariance);
-                (0..columns)
-                    .map(|i| {
-                        (
-                            eigen.eigenvalues[i],
-                            eigen.eigenvectors.column(i).iter().copied().collect(),
-                        )
-                    })
-                    .collect()
+                principal(covariance)
             }
             Covariance::Diagonal => (0..columns)
                 .map(|d| (squares[d] / n - mean(d) * mean(d), unit(d)))
@@ -146,17 +174,32 @@ impl Mixture {
                 let variance = (squares[0] / n - square) / columns as f64;
                 (0..columns).map(|d| (variance, unit(d))).collect()
             }
-            Covariance::Tied => (0..columns).map(|d| (1.0, unit(d))).collect(),
+            // All components share one shape.
+            Covariance::Tied => self.shared_axes(point),
         };
         axes.retain(|axis| axis.0 > 0.0);
         axes.sort_by(|a, b| b.0.total_cmp(&a.0));
-        axes.truncate(2);
+        axes.truncate(if self.local.covariance == Covariance::Spherical { 8 } else { 2 });
         axes
     }
 
-    /// Writes the statistics of `half` data of a component, moved to `mean` and narrowed along `offset`.
-    fn half(&self, whole: &[f64], mean: &[f64], offset: &[f64], half: f64, out: &mut [f64]) {
-        let columns = mean.len();
+    /// The axes of the covariance that tied components share.
+    fn shared_axes(&self, point: &Point) -> Vec<(f64, Vec<f64>)> {
+        let naturals = self.posterior.naturals(&point.statistics);
+        let Parameters::Tied(family) = &self.posterior.parameters else {
+            return vec![];
+        };
+        let Ok(shared) = family.ordinary(&naturals.blocks[0]) else {
+            return vec![];
+        };
+        let columns = self.columns();
+        let scale = DMatrix::from_row_slice(columns, columns, &shared.scale);
+        principal(scale / shared.degrees_of_freedom)
+    }
+
+    /// Writes the statistics of half of a component, moved to `mean` and narrowed along `offset`.
+    fn half(&self, whole: &[f64], mean: &[f64], offset: &[f64], out: &mut [f64]) {
+        let (columns, half) = (mean.len(), whole[0] / 2.0);
         let centre: Vec<f64> = (0..columns).map(|d| whole[1 + d] / whole[0]).collect();
         out[0] = half;
         for d in 0..columns {
@@ -188,4 +231,13 @@ impl Mixture {
             Covariance::Tied => {}
         }
     }
+}
+
+/// Eigenvalues and eigenvectors.
+fn principal(covariance: DMatrix<f64>) -> Vec<(f64, Vec<f64>)> {
+    let eigen = SymmetricEigen::new(covariance);
+    let axis = |i: usize| eigen.eigenvectors.column(i).iter().copied().collect();
+    (0..eigen.eigenvalues.len())
+        .map(|i| (eigen.eigenvalues[i], axis(i)))
+        .collect()
 }

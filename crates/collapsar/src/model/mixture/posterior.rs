@@ -239,18 +239,39 @@ impl Posterior {
         &vector[k * self.features..(k + 1) * self.features]
     }
 
+    /// By how much the value changes between two statistics that differ in a few `components`.
+    pub(crate) fn change(&self, from: &[f64], to: &[f64], components: &[usize]) -> Result<f64> {
+        let mut change = 0.0;
+        for (statistics, sign) in [(from, -1.0), (to, 1.0)] {
+            let mut weights = self.weights_prior.clone();
+            self.add_counts(statistics, &mut weights);
+            let mut mean = vec![0.0; weights.len().max(self.block_prior.len())];
+            change += sign * self.weights_value(&weights, &mut mean[..weights.len()])?;
+            let tied = matches!(self.parameters, Parameters::Tied(_));
+            for &b in if tied { &[0][..] } else { components } {
+                let natural = self.block(b, statistics);
+                let family = self.parameters.family();
+                change += sign * family.value_and_gradient(&natural, &mut mean[..natural.len()])?;
+            }
+        }
+        Ok(change)
+    }
+
+    /// Prior plus statistics of block `b`, in natural parameters.
+    fn block(&self, b: usize, statistics: &[f64]) -> Vec<f64> {
+        let mut natural = self.block_prior.clone();
+        for k in self.served(b) {
+            self.add_component(k, self.component(k, statistics), &mut natural);
+        }
+        natural
+    }
+
     /// Prior plus statistics, in natural parameters.
     pub(crate) fn naturals(&self, statistics: &[f64]) -> Naturals {
         let mut weights = self.weights_prior.clone();
         self.add_counts(statistics, &mut weights);
         let blocks = (0..self.blocks())
-            .map(|b| {
-                let mut natural = self.block_prior.clone();
-                for k in self.served(b) {
-                    self.add_component(k, self.component(k, statistics), &mut natural);
-                }
-                natural
-            })
+            .map(|b| self.block(b, statistics))
             .collect();
         Naturals { weights, blocks }
     }

@@ -158,8 +158,8 @@ impl Prior {
         if !symmetric || nalgebra::Cholesky::new(matrix).is_none() {
             return setting(
                 "scale",
-                "a matrix that is not".into(),
-                "symmetric and positive definite".into(),
+                "a matrix that is not a covariance's".into(),
+                "a symmetric and positive definite one".into(),
             );
         }
         Ok(())

@@ -1,0 +1,94 @@
+//! Flags that every subcommand has, how Ctrl-C is heard, and the program's talk on standard error.
+
+use std::fmt;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use clap::Args;
+
+static INTERRUPT: AtomicBool = AtomicBool::new(false);
+
+const EVERYWHERE: &str = "Talk and threads";
+
+/// Flags that every subcommand has.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Say nothing but warnings and errors; results are still printed
+    #[arg(long, short, global = true, help_heading = EVERYWHERE, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more of what is done
+    #[arg(long, short, global = true, help_heading = EVERYWHERE)]
+    pub(crate) verbose: bool,
+    /// Use P threads (all cores unless given); results are the same, bit for bit, for any number
+    #[arg(long, value_name = "P", global = true, help_heading = EVERYWHERE)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Set by Ctrl-C: runs end after their present step.
+    #[arg(skip = &INTERRUPT)]
+    pub(crate) interrupt: &'static AtomicBool,
+}
+
+impl Common {
+    /// Makes the thread pool and listens to Ctrl-C.
+    pub(crate) fn install(&self) -> anyhow::Result<()> {
+        if let Some(threads) = self.threads {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads.get())
+                .build_global()
+                .with_context(|| format!("{threads} threads could not be started"))?;
+        }
+        let quiet = self.quiet;
+        // Where the system offers no signals, Ctrl-C ends the program as it always does.
+        let _ = ctrlc::set_handler(move || {
+            if INTERRUPT.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+            if !quiet {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "collapsar: stopping after this step; Ctrl-C again to stop at once"
+                );
+            }
+        });
+        Ok(())
+    }
+
+    /// Whether Ctrl-C has been heard.
+    pub(crate) fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Tells what a person may want to know.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(std::io::stderr(), "collapsar: {text}");
+        }
+    }
+
+    /// Warns, even where asked to be quiet.
+    #[expect(
+        clippy::unused_self,
+        reason = "stands beside say, and may heed a flag one day"
+    )]
+    pub(crate) fn warn(&self, text: &str) {
+        complain("warning", text);
+    }
+}
+
+/// Writes one line to standard error; that being closed is no reason to fail.
+pub(crate) fn complain(kind: &str, text: &str) {
+    let _ = writeln!(std::io::stderr(), "collapsar: {kind}: {text}");
+}
+
+/// Flags that do not go together: exit code 2, as clap's own refusals.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}

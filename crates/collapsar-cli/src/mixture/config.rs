@@ -1,0 +1,242 @@
+//! What the flags of a fit mean for the data at hand: files read, defaults filled in, checked once.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::bail;
+use collapsar::mixture::{Mixture, Scale, Settings, Start};
+use collapsar::{Checkpoint, Direction, Stop};
+use collapsar_formats::{Input, Table, prepare_folder, read_labels, read_table};
+use serde_json::{Value, json};
+
+use super::args::{FitArgs, StartArg};
+
+/// A fit that can begin.
+#[derive(Debug)]
+pub(crate) struct Config {
+    data: String,
+    /// Numbers of components to fit.
+    pub(crate) components: Vec<usize>,
+    /// The model, but for the number of components.
+    settings: Settings,
+    pub(crate) start: Start,
+    pub(crate) direction: Direction,
+    pub(crate) moves: bool,
+    pub(crate) restarts: usize,
+    pub(crate) seed: u64,
+    pub(crate) stop: Stop,
+    pub(crate) time: Option<Duration>,
+    pub(crate) checkpoint: Option<(PathBuf, u64)>,
+    pub(crate) resume: Option<Checkpoint>,
+}
+
+impl Config {
+    pub(crate) fn resolve(args: &FitArgs, table: &Table) -> anyhow::Result<Self> {
+        let columns = table.columns.len();
+        let mut stop = Stop::Gain(args.tolerance) | Stop::Iterations(args.max_iterations);
+        if let Some(passes) = args.max_passes {
+            stop = stop | Stop::Passes(passes);
+        }
+        let config = Self {
+            data: args.data_name(),
+            components: args.components.0.clone(),
+            settings: Settings {
+                covariance: args.covariance,
+                weights: args.weights,
+                defaults: args.prior,
+                concentration: args.concentration,
+                location: args.location.clone().map(|given| match given.as_slice() {
+                    [number] => vec![*number; columns],
+                    _ => given,
+                }),
+                mean_precision: args.mean_precision,
+                degrees_of_freedom: args.degrees_of_freedom,
+                scale: args
+                    .scale
+                    .as_deref()
+                    .map(|s| scale(s, columns))
+                    .transpose()?,
+                ..Settings::new(1)
+            },
+            start: match &args.start {
+                StartArg::Random => Start::Random,
+                StartArg::KMeans => Start::KMeans,
+                StartArg::Labels(file) => {
+                    Start::Labels(labels(file, table.rows, &args.components.0)?)
+                }
+            },
+            direction: args.method,
+            moves: args.tries_moves(),
+            restarts: args.restarts as usize,
+            seed: args.seed,
+            stop,
+            time: args.time.map(Duration::from_secs_f64),
+            checkpoint: args
+                .checkpoint
+                .clone()
+                .map(|file| (file, args.checkpoint_every)),
+            resume: args.resume.as_deref().map(checkpoint).transpose()?,
+        };
+        // Whatever is wrong with the largest model is better known before the others are fitted.
+        let largest = config.components.iter().max().expect("at least one number");
+        config.model(*largest, table)?;
+        if let Some((file, _)) = &config.checkpoint {
+            check_target(file)?;
+        }
+        Ok(config)
+    }
+
+    /// The model with so many components.
+    pub(crate) fn model(&self, components: usize, table: &Table) -> anyhow::Result<Mixture> {
+        let settings = Settings {
+            components,
+            ..self.settings.clone()
+        };
+        let model = Mixture::new(&table.values, table.columns.len(), &settings);
+        model.map_err(|error| self.named(error, table).into())
+    }
+
+    /// The library's refusals of data, with the file's name and the column's: it knows neither.
+    fn named(&self, error: collapsar::Error, table: &Table) -> collapsar::Error {
+        let collapsar::Error::Data {
+            place,
+            found,
+            expected,
+        } = error
+        else {
+            return error;
+        };
+        let file = &self.data;
+        let column = place
+            .strip_prefix("column ")
+            .and_then(|index| index.parse::<usize>().ok())
+            .and_then(|index| table.columns.get(index - 1));
+        let place = match column {
+            Some(name) => format!("{file}: column {name:?}"),
+            None if place == "data" => file.clone(),
+            None => format!("{file}: {place}"),
+        };
+        collapsar::Error::Data {
+            place,
+            found,
+            expected,
+        }
+    }
+
+    /// The settings as `run.json` has them.
+    pub(crate) fn record(&self, args: &FitArgs, table: &Table, model: &Mixture) -> Value {
+        json!({
+            "components": self.components,
+            "columns": table.columns,
+            "covariance": self.settings.covariance,
+            "weights": self.settings.weights,
+            "prior": self.settings.defaults,
+            "hyperparameters": model.prior(),
+            "method": self.direction,
+            "moves": self.moves,
+            "start": args.start.to_string(),
+            "restarts": self.restarts,
+            "tolerance": args.tolerance,
+            "max_iterations": args.max_iterations,
+            "max_passes": args.max_passes,
+            "time": args.time,
+            "threads": rayon::current_num_threads(),
+            "samples": args.samples,
+        })
+    }
+}
+
+/// The files that a fit read, with their digests.
+pub(crate) fn inputs(args: &FitArgs) -> anyhow::Result<Vec<Input>> {
+    let mut files = vec![args.data().to_owned()];
+    if let StartArg::Labels(file) = &args.start {
+        files.push(file.clone());
+    }
+    let scale = args.scale.as_ref().filter(|s| s.parse::<f64>().is_err());
+    files.extend(scale.map(PathBuf::from));
+    files.extend(args.resume.clone());
+    let inputs = files.iter().map(|file| {
+        // A pipe is empty by now, and may block whoever opens it again.
+        if file.is_file() {
+            return Ok(Input::of(file)?);
+        }
+        let name = if file == Path::new("-") {
+            "stdin".into()
+        } else {
+            file.display().to_string()
+        };
+        Ok(Input {
+            name,
+            bytes: 0,
+            digest: "unknown: read from a pipe".into(),
+        })
+    });
+    inputs.collect()
+}
+
+fn scale(given: &str, columns: usize) -> anyhow::Result<Scale> {
+    if let Ok(number) = given.parse() {
+        return Ok(Scale::Identity(number));
+    }
+    let matrix = read_table(Path::new(given), None)?;
+    if (matrix.rows, matrix.columns.len()) != (columns, columns) {
+        bail!(
+            "{given}: a table of {} by {}, expected a scale matrix of {columns} by {columns}",
+            matrix.rows,
+            matrix.columns.len()
+        );
+    }
+    Ok(Scale::Matrix(matrix.values))
+}
+
+fn labels(file: &Path, rows: usize, components: &[usize]) -> anyhow::Result<Vec<usize>> {
+    if !file.exists() {
+        bail!(
+            "--start {}: no such file, expected random, kmeans or a file of labels",
+            file.display()
+        );
+    }
+    let labels = read_labels(file)?;
+    if labels.len() != rows {
+        bail!(
+            "{}: {} labels, expected {rows}, one for each row of the data",
+            file.display(),
+            labels.len()
+        );
+    }
+    let fewest = components.iter().copied().min().unwrap_or(1);
+    if let Some(row) = labels.iter().position(|&label| label >= fewest) {
+        bail!(
+            "{}: row {}: label {}, expected 0 to {} for {fewest} components",
+            file.display(),
+            row + 1,
+            labels[row],
+            fewest - 1
+        );
+    }
+    Ok(labels)
+}
+
+fn checkpoint(file: &Path) -> anyhow::Result<Checkpoint> {
+    if !file.exists() {
+        bail!(
+            "{}: no such file, expected one written by --checkpoint",
+            file.display()
+        );
+    }
+    Ok(Checkpoint::read(file)?)
+}
+
+/// Makes sure that a checkpoint can be written, before there is anything to lose.
+fn check_target(file: &Path) -> anyhow::Result<()> {
+    if file.is_dir() {
+        bail!(
+            "{}: a folder of that name, expected a file for the checkpoint",
+            file.display()
+        );
+    }
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    Ok(prepare_folder(folder.unwrap_or(Path::new(".")))?)
+}

@@ -1,0 +1,143 @@
+//! The files of a fit, each of which appears whole or not at all.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use collapsar::mixture::MixtureFit;
+use collapsar_formats::{Run, Table, TraceWriter, write_atomically};
+use serde_json::{Map, json};
+
+use super::args::FitArgs;
+use super::config::{Config, inputs};
+use super::fit::Fitted;
+use super::saved::{FILE, Saved};
+
+pub(crate) fn write(
+    folder: &Path,
+    args: &FitArgs,
+    config: &Config,
+    table: &Table,
+    fitted: &Fitted,
+    answer: &MixtureFit,
+) -> anyhow::Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    let saved = Saved {
+        version: version.into(),
+        columns: table.columns.clone(),
+        rows: table.rows,
+        bound: fitted.best().point.bound,
+        fit: answer.clone(),
+    };
+    let density = answer.predictive()?;
+    let ln_density = density
+        .score(&table.values, table.columns.len())?
+        .ln_density;
+    // The fit's own responsibilities: q(Z), which the bound is about.
+    let mut labels = Vec::with_capacity(table.rows);
+    fitted
+        .model
+        .responsibilities(&fitted.best().point.messages, |_, row| {
+            labels.push(most_probable(row));
+        })?;
+
+    write_atomically(&folder.join(FILE), |mut out| {
+        serde_json::to_writer_pretty(&mut out, &saved)?;
+        out.write_all(b"\n")
+    })?;
+    write_atomically(&folder.join("assignments.csv"), |out| {
+        writeln!(out, "row,component,probability,ln_density")?;
+        for (row, ((component, probability), ln_density)) in
+            labels.iter().zip(&ln_density).enumerate()
+        {
+            writeln!(
+                out,
+                "{},{component},{probability:?},{ln_density:?}",
+                row + 1
+            )?;
+        }
+        Ok(())
+    })?;
+    if let Some(count) = args.samples {
+        let draws = density.sample(count, config.seed);
+        write_atomically(&folder.join("samples.csv"), |out| {
+            samples(out, &table.columns, &draws)
+        })?;
+    }
+    let mut trace = TraceWriter::create(folder)?;
+    for step in &fitted.steps {
+        trace.write(step)?;
+    }
+    trace.finish()?;
+
+    // Last, so that a run.json means that everything before it is there.
+    Run {
+        version: version.into(),
+        command: std::env::args().collect(),
+        config: config.record(args, table, &fitted.model),
+        inputs: inputs(args)?,
+        outcome: fitted.outcome.clone(),
+        bound: saved.bound,
+        iterations: fitted.iterations,
+        passes: fitted.passes,
+        seconds: fitted.seconds,
+        seed: config.seed,
+        extra: extra(fitted),
+    }
+    .write(folder)?;
+    Ok(())
+}
+
+/// What a mixture's `run.json` has beside the fields of every run.
+fn extra(fitted: &Fitted) -> Map<String, serde_json::Value> {
+    let best = fitted.best();
+    let fields = [
+        ("components", json!(fitted.model.components())),
+        ("best_seed", json!(fitted.best_seed)),
+        ("spread", json!(fitted.spread())),
+        ("starts_skipped", json!(fitted.skipped)),
+        ("fallbacks", json!(best.fallbacks)),
+        ("moves_tried", json!(best.moves_tried)),
+        ("moves_taken", json!(best.moves_taken)),
+        ("compared", json!(fitted.compared)),
+    ];
+    fields
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+fn most_probable(row: &[f64]) -> (usize, f64) {
+    let first = (0, f64::NEG_INFINITY);
+    row.iter().enumerate().fold(
+        first,
+        |best, (k, &p)| if p > best.1 { (k, p) } else { best },
+    )
+}
+
+fn samples(out: &mut dyn Write, columns: &[String], draws: &[f64]) -> io::Result<()> {
+    let header: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+    writeln!(out, "{}", header.join(","))?;
+    for row in draws.chunks_exact(columns.len()) {
+        let fields: Vec<String> = row.iter().map(|x| format!("{x:?}")).collect();
+        writeln!(out, "{}", fields.join(","))?;
+    }
+    Ok(())
+}
+
+/// A name as CSV takes it.
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_survive_csv() {
+        assert_eq!(super::quoted("plain"), "plain");
+        assert_eq!(super::quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

@@ -1,0 +1,78 @@
+//! Shows that work goes on: nothing in the first second, nothing where nobody looks.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::common::Common;
+
+/// Work shorter than this needs no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A bar where the amount of work is known, else a spinner; gone when dropped.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    began: Instant,
+    shown: AtomicBool,
+}
+
+impl Progress {
+    /// Work of `length` parts, each called `unit`, or of unknown length.
+    pub(crate) fn new(common: &Common, length: Option<u64>, unit: &str) -> Self {
+        let (bar, template) = match length {
+            Some(length) => (
+                ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden()),
+                format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{eta}} left  {{msg}}"),
+            ),
+            None => (
+                ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+                "{spinner} {elapsed}  {msg}".to_owned(),
+            ),
+        };
+        let style = ProgressStyle::with_template(&template).expect("a template without mistakes");
+        bar.set_style(style);
+        Self {
+            bar,
+            began: Instant::now(),
+            // Asked to be quiet: as though it were shown already.
+            shown: AtomicBool::new(common.quiet),
+        }
+    }
+
+    /// One part is done.
+    pub(crate) fn advance(&self) {
+        self.bar.inc(1);
+        self.reveal();
+    }
+
+    /// Says how things stand, if anyone can see it.
+    pub(crate) fn tell(&self, message: impl FnOnce() -> String) {
+        self.reveal();
+        if !self.bar.is_hidden() {
+            self.bar.set_message(message());
+            self.bar.tick();
+        }
+    }
+
+    /// Writes a line to standard error without tearing the bar.
+    pub(crate) fn line(&self, line: &str) {
+        use std::io::Write;
+        self.bar.suspend(|| {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        });
+    }
+
+    fn reveal(&self) {
+        if self.began.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
+            // Draws nothing where standard error is not a terminal.
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,257 @@
+//! The KL-corrected and the mean-field bound along a line of messages, with their slopes and curvatures.
+
+use collapsar::mixture::Mixture;
+use collapsar::{Collapsed, Point, Potential};
+
+/// A line through a point of the messages, and q(X) there.
+pub(super) struct Line<'a> {
+    model: &'a Mixture,
+    messages: Vec<f64>,
+    along: Vec<f64>,
+    /// τ₀, C(τ₀) and μ₀ = ∇C(τ₀) at the common point.
+    statistics: Vec<f64>,
+    posterior: f64,
+    target: Vec<f64>,
+}
+
+/// Values and slopes of the two bounds at one place on the line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) collapsed: f64,
+    pub(super) mean_field: f64,
+    pub(super) collapsed_slope: f64,
+    pub(super) mean_field_slope: f64,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn new(
+        model: &'a Mixture,
+        messages: Vec<f64>,
+        along: Vec<f64>,
+    ) -> collapsar::Result<Self> {
+        let mut statistics = vec![0.0; messages.len()];
+        let mut target = vec![0.0; messages.len()];
+        model
+            .local()
+            .value_and_gradient(&messages, &mut statistics)?;
+        let posterior = model
+            .posterior()
+            .value_and_gradient(&statistics, &mut target)?;
+        Ok(Self {
+            model,
+            messages,
+            along,
+            statistics,
+            posterior,
+            target,
+        })
+    }
+
+    /// Both bounds at `t` times the direction from the common point.
+    ///
+    /// The mean-field bound of q(Z) at m and of q(X) = q*(X) at m₀ is the expected log joint
+    /// <τ, μ₀>, plus the entropy of q(Z), A(m) − <m, τ>, less KL(q(X) || p(X)) = <τ₀, μ₀> − C(τ₀):
+    ///
+    ///   L_MF = A(m) − <m, τ> + <μ₀, τ − τ₀> + C(τ₀) + constant        (maths §1.8)
+    ///
+    /// The collapsed bound has C(τ) in place of its tangent at τ₀. C is convex, so it lies above,
+    /// and the two touch at τ₀.
+    pub(super) fn at(&self, t: f64) -> collapsar::Result<Bounds> {
+        let dim = self.messages.len();
+        let steps = self.messages.iter().zip(&self.along);
+        let messages: Vec<f64> = steps.map(|(m, d)| m + t * d).collect();
+        let (mut statistics, mut target, mut turned) =
+            (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
+        let (local, collapsed) = (self.model.local(), self.model.posterior());
+        let value = local.value_and_gradient(&messages, &mut statistics)?;
+        let entropy = value - dot(&messages, &statistics) + self.model.constant();
+        let posterior = collapsed.value_and_gradient(&statistics, &mut target)?;
+        let moved: Vec<f64> = differences(&statistics, &self.statistics);
+        // The slope of A − <m, τ> + <μ, τ> along d is <J d, μ − m>, with μ at m or μ₀ in its place.
+        local.hessian_product(&messages, &self.along, &mut turned)?;
+        Ok(Bounds {
+            collapsed: entropy + posterior,
+            mean_field: entropy + dot(&self.target, &moved) + self.posterior,
+            collapsed_slope: dot(&turned, &differences(&target, &messages)),
+            mean_field_slope: dot(&turned, &differences(&self.target, &messages)),
+        })
+    }
+
+    /// Second derivatives of the collapsed and the mean-field bound at the common point, from
+    /// their slopes on both sides.
+    pub(super) fn curvatures(&self) -> collapsar::Result<(f64, f64)> {
+        // The slopes are exact to some 1e-12, so this step leaves errors of about 1e-8 either way.
+        let h = 1e-4;
+        let (ahead, behind) = (self.at(h)?, self.at(-h)?);
+        let second = |a: f64, b: f64| (a - b) / (2.0 * h);
+        Ok((
+            second(ahead.collapsed_slope, behind.collapsed_slope),
+            second(ahead.mean_field_slope, behind.mean_field_slope),
+        ))
+    }
+
+    /// The first peak of the collapsed bound ahead, or `most` where there is none before.
+    pub(super) fn peak(&self, most: f64) -> collapsar::Result<f64> {
+        let rises = |t: f64| Ok::<_, collapsar::Error>(self.at(t)?.collapsed_slope > 0.0);
+        let (mut low, mut high) = (0.0, 0.5);
+        while rises(high)? {
+            (low, high) = (high, high + 0.5);
+            if high > most {
+                return Ok(most);
+            }
+        }
+        while high - low > 1e-6 {
+            let middle = f64::midpoint(low, high);
+            if rises(middle)? {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// Both curves relative to the common point, which is where the reader compares them.
+    pub(super) fn curves(&self, range: (f64, f64)) -> collapsar::Result<Vec<Vec<(f64, f64)>>> {
+        const POINTS: usize = 160;
+        let zero = self.at(0.0)?.collapsed;
+        let mut curves = vec![Vec::new(), Vec::new()];
+        for n in 0..=POINTS {
+            let t = range.0 + (range.1 - range.0) * n as f64 / POINTS as f64;
+            let bounds = self.at(t)?;
+            curves[0].push((t, bounds.collapsed - zero));
+            curves[1].push((t, bounds.mean_field - zero));
+        }
+        Ok(curves)
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(x, y)| x - y).collect()
+}
+
+/// The direction of unit length in which VBEM is slowest at a stationary point, and its rate λ
+/// there: the first eigenvector of F J, by power iteration.
+pub(super) fn slowest(model: &Mixture, point: &Point) -> collapsar::Result<(Vec<f64>, f64)> {
+    let dim = point.messages.len();
+    // What is left of the gradient is already mostly that direction.
+    let mut image = point.gradient.clone();
+    let (mut along, mut turned) = (vec![0.0; dim], vec![0.0; dim]);
+    let (local, posterior) = (model.local(), model.posterior());
+    let mut rate = 0.0;
+    for _ in 0..1000 {
+        std::mem::swap(&mut along, &mut image);
+        local.hessian_product(&point.messages, &along, &mut turned)?;
+        let length = dot(&along, &turned).sqrt();
+        for x in along.iter_mut().chain(&mut turned) {
+            *x /= length;
+        }
+        posterior.hessian_product(&point.statistics, &turned, &mut image)?;
+        let before = std::mem::replace(&mut rate, dot(&turned, &image));
+        if (rate - before).abs() < 1e-13 {
+            break;
+        }
+    }
+    Ok((along, rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::ring::ring;
+    use collapsar::mixture::{Settings, Start};
+    use collapsar::{Direction, Driver, Stop};
+
+    fn model(seed: u64) -> Mixture {
+        Mixture::new(&ring(60, 3.0, seed), 2, &Settings::new(3)).unwrap()
+    }
+
+    fn climbed(model: &Mixture, stop: Stop) -> Point {
+        let (start, _) = model.start(&Start::KMeans, 0).unwrap();
+        let driver = Driver::new(model, Direction::Vbem).stop(stop);
+        driver.run(start).unwrap().point
+    }
+
+    /// After two VBEM steps, along the gradient.
+    fn early(model: &Mixture) -> Line<'_> {
+        let point = climbed(model, Stop::Iterations(2));
+        Line::new(model, point.messages, point.gradient).unwrap()
+    }
+
+    /// At the optimum, along the slowest direction.
+    fn late(model: &Mixture) -> (Line<'_>, f64) {
+        let point = climbed(model, Stop::Gain(1e-12));
+        let (along, rate) = slowest(model, &point).unwrap();
+        (Line::new(model, point.messages, along).unwrap(), rate)
+    }
+
+    #[test]
+    fn the_collapsed_bound_lies_above_and_touches() {
+        for seed in 0..4 {
+            let model = model(seed);
+            for line in [early(&model), late(&model).0] {
+                let here = line.at(0.0).unwrap();
+                // Sums of some hundred terms of size 100 in double precision.
+                assert!((here.collapsed - here.mean_field).abs() < 1e-10);
+                assert!((here.collapsed_slope - here.mean_field_slope).abs() < 1e-10);
+                for n in -20..=40 {
+                    let bounds = line.at(0.2 * f64::from(n)).unwrap();
+                    assert!(bounds.collapsed >= bounds.mean_field - 1e-10);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_values() {
+        let model = model(0);
+        let line = early(&model);
+        let (t, h) = (0.7, 1e-4);
+        let (ahead, behind) = (line.at(t + h).unwrap(), line.at(t - h).unwrap());
+        let here = line.at(t).unwrap();
+        // Central differences: h² times the third derivative, and rounding of 1e-13 over h.
+        let slope = |a: f64, b: f64| (a - b) / (2.0 * h);
+        assert!((slope(ahead.collapsed, behind.collapsed) - here.collapsed_slope).abs() < 1e-7);
+        assert!((slope(ahead.mean_field, behind.mean_field) - here.mean_field_slope).abs() < 1e-7);
+    }
+
+    #[test]
+    fn curvatures_differ_by_the_covariance_term() {
+        let model = model(1);
+        let (end, rate) = late(&model);
+        for line in [&early(&model), &end] {
+            let (mut turned, mut image) = (line.along.clone(), line.along.clone());
+            let local = model.local();
+            local
+                .hessian_product(&line.messages, &line.along, &mut turned)
+                .unwrap();
+            let posterior = model.posterior();
+            posterior
+                .hessian_product(&line.statistics, &turned, &mut image)
+                .unwrap();
+            let (collapsed, mean_field) = line.curvatures().unwrap();
+            let covariance = dot(&turned, &image);
+            assert!(covariance > 0.0);
+            // The error of `curvatures`: h² times fourth derivatives.
+            assert!((collapsed - mean_field - covariance).abs() < 1e-5);
+        }
+        // In Fisher lengths the mean-field bound curves by -1, the collapsed one by λ - 1.
+        let (collapsed, mean_field) = end.curvatures().unwrap();
+        assert!((mean_field + 1.0).abs() < 1e-5);
+        assert!((collapsed - (rate - 1.0)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_mean_field_bound_peaks_at_the_vbem_step() {
+        let model = model(2);
+        let line = early(&model);
+        let bounds = line.at(1.0).unwrap();
+        assert!(bounds.mean_field_slope.abs() < 1e-10);
+        assert!(bounds.collapsed_slope > 0.0);
+        assert!(line.peak(20.0).unwrap() > 1.0);
+    }
+}
