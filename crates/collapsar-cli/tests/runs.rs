@@ -114,7 +114,7 @@ fn threads_do_not_change_a_bit() {
 fn a_resumed_run_equals_one_never_stopped() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    write_data(&folder.join("data.csv"), 200);
+    write_data(&folder.join("data.csv"), 900);
     let base = ["mixture", "data.csv", "--start", "random", "--out"];
     let with = |out: &str, more: &[&str]| {
         let args: Vec<&str> = base
@@ -129,7 +129,7 @@ fn a_resumed_run_equals_one_never_stopped() {
     let whole = run_json(&folder.join("whole"));
     let iterations = whole["iterations"].as_u64().expect("a count");
     assert!(
-        whole["moves_tried"].as_u64() > Some(2),
+        whole["jumps_tried"].as_u64() > Some(2),
         "jumps are part of what is tested"
     );
     // Every place to stop, among them those where a jump comes next.
@@ -155,7 +155,7 @@ fn a_resumed_run_equals_one_never_stopped() {
             "iterations",
             "passes",
             "outcome",
-            "moves_tried",
+            "jumps_tried",
             "fallbacks",
         ] {
             assert_eq!(

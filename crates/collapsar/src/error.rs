@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// A sum over the data is not finite; names the first datum to blame.
     #[error(
-        "row {row}: the log density is {found} in every component, expected a finite number; rescale the data or raise the prior scale"
+        "row {}: the log density is {found} in every component, expected a finite number; rescale the data or raise the prior scale", row + 1
     )]
     Datum {
         /// Zero-based row.

@@ -10,12 +10,13 @@ mod kernel;
 pub mod laws;
 pub mod model;
 mod parallel;
+mod product;
 pub mod special;
 
 pub use collapsed::{Collapsed, Potential};
 pub use direction::Direction;
 pub use driver::{
-    Checkpoint, Driver, Fit, Move, Moves, Observer, Outcome, Point, Restarts, Spread, Step, Stop,
+    Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Point, Restarts, Spread, Step, Stop,
 };
 pub use error::{Error, Result};
 pub use model::mixture;

@@ -102,13 +102,13 @@ pub(crate) struct FitArgs {
     /// How to climb the bound
     ///
     /// vbem: the classic update. fr, pr, hs: the paper's conjugate gradients. lbfgs and newton use
-    /// curvature. auto: vbem while structure forms, then the fastest safe direction, with --moves.
+    /// curvature. auto: vbem while structure forms, then the fastest safe direction, with --jumps.
     #[arg(long, default_value = "auto", help_heading = "Fit")]
     #[arg(value_parser = named(Direction::ALL.map(|d| (d.name(), d))))]
     pub(crate) method: Direction,
     /// Try splits and merges of components when the climb slows down; auto: with --method auto
     #[arg(long, default_value = "auto", value_enum, help_heading = "Fit")]
-    pub(crate) moves: Moves,
+    pub(crate) jumps: Jumps,
     /// First responsibilities: random, kmeans, or a FILE with a label from 0 for each row
     #[arg(
         long,
@@ -190,17 +190,17 @@ impl FitArgs {
     }
 
     /// Whether climbs try splits and merges.
-    pub(crate) fn tries_moves(&self) -> bool {
-        match self.moves {
-            Moves::On => true,
-            Moves::Off => false,
-            Moves::Auto => self.method == Direction::Auto,
+    pub(crate) fn tries_jumps(&self) -> bool {
+        match self.jumps {
+            Jumps::On => true,
+            Jumps::Off => false,
+            Jumps::Auto => self.method == Direction::Auto,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Moves {
+pub(crate) enum Jumps {
     Auto,
     On,
     Off,

@@ -225,7 +225,7 @@ impl Run<'_> {
                     ControlFlow::Continue(())
                 }
             });
-        if config.moves {
+        if config.jumps {
             driver = driver.search(model);
         }
         if let Some((file, every)) = &config.checkpoint {

@@ -96,8 +96,8 @@ fn extra(fitted: &Fitted) -> Map<String, serde_json::Value> {
         ("spread", json!(fitted.spread())),
         ("starts_skipped", json!(fitted.skipped)),
         ("fallbacks", json!(best.fallbacks)),
-        ("moves_tried", json!(best.moves_tried)),
-        ("moves_taken", json!(best.moves_taken)),
+        ("jumps_tried", json!(best.jumps_tried)),
+        ("jumps_taken", json!(best.jumps_taken)),
         ("compared", json!(fitted.compared)),
     ];
     fields

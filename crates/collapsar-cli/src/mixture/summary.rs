@@ -98,7 +98,7 @@ fn width(table: &str) -> usize {
 
 fn jumps(fitted: &Fitted) -> String {
     let best = fitted.best();
-    if best.moves_tried == 0 {
+    if best.jumps_tried == 0 {
         return String::new();
     }
     let whose = if fitted.spread().starts > 1 {
@@ -108,8 +108,8 @@ fn jumps(fitted: &Fitted) -> String {
     };
     format!(
         "; {} tried{whose}, {} taken",
-        count(best.moves_tried as usize, "jump"),
-        best.moves_taken
+        count(best.jumps_tried as usize, "jump"),
+        best.jumps_taken
     )
 }
 

@@ -57,14 +57,14 @@ struct Way {
 fn tour(colour: bool, saved: bool, common: &Common) -> anyhow::Result<String> {
     let values = data();
     let model = Mixture::new(&values, 2, &Settings::new(COMPONENTS))?;
-    let climb = |name, direction, moves| -> collapsar::Result<Way> {
+    let climb = |name, direction, jumps| -> collapsar::Result<Way> {
         let began = Instant::now();
         let restarts = Restarts::run(STARTS, |seed| {
             let (start, passes) = model.start(&Start::KMeans, seed as u64)?;
             let driver = Driver::new(&model, direction)
                 .interrupt(common.interrupt)
                 .spent(passes);
-            if moves { driver.search(&model) } else { driver }.run(start)
+            if jumps { driver.search(&model) } else { driver }.run(start)
         })?;
         Ok(Way {
             name,
@@ -74,7 +74,7 @@ fn tour(colour: bool, saved: bool, common: &Common) -> anyhow::Result<String> {
     };
     let ways = [
         climb("vbem", Direction::Vbem, false)?,
-        climb("auto, --moves off", Direction::Auto, false)?,
+        climb("auto, --jumps off", Direction::Auto, false)?,
         climb("auto", Direction::Auto, true)?,
     ];
     let best = ways[2].restarts.best();

@@ -41,7 +41,7 @@ impl Lbfgs {
         let squared_norm = dot(gradient, &self.dual);
         self.complete_pair(gradient);
 
-        // The two-loop recursion of NW06 (7.4) with H₀ = J⁻¹: `dual` plays the gradient, and
+        // The two-loop recursion of NocedalWright06 (7.4) with H₀ = J⁻¹: `dual` plays the gradient, and
         // `direction` is J⁻¹ dual, known because the pairs are kept in both coordinates (maths §5.3).
         direction.clone_from(gradient);
         let mut dual = self.dual.clone();

@@ -19,16 +19,16 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::collapsed::Collapsed;
+use crate::collapsed::{Collapsed, Potential};
 use crate::direction::{Direction, Rule};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use search::{Search, Verdict};
 
 pub use checkpoint::Checkpoint;
 pub use point::Point;
 pub(crate) use point::{Evaluator, Geometry, dot};
 pub use restart::{Restarts, Spread};
-pub use search::{Move, Moves};
+pub use search::{Jump, Jumps};
 pub use stop::Stop;
 
 /// One accepted move: the same record in the trace, the progress line and Python.
@@ -101,9 +101,9 @@ pub struct Fit {
     /// Steps at which the VBEM step had to replace the proposed one.
     pub fallbacks: u64,
     /// Jumps that were tried.
-    pub moves_tried: u64,
+    pub jumps_tried: u64,
     /// Jumps that led to a higher bound.
-    pub moves_taken: u64,
+    pub jumps_taken: u64,
     /// Seconds, resumed parts included.
     pub seconds: f64,
 }
@@ -136,7 +136,7 @@ pub struct Driver<'a, M: Collapsed> {
     checkpoint: Option<(PathBuf, u64)>,
     interrupt: Option<&'a AtomicBool>,
     spent: u64,
-    moves: Option<&'a dyn Moves>,
+    jumps: Option<&'a dyn Jumps>,
 }
 
 /// Halvings of a VBEM step before it is called stationary: 2^-30 of a step is rounding.
@@ -153,14 +153,14 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             checkpoint: None,
             interrupt: None,
             spent: 0,
-            moves: None,
+            jumps: None,
         }
     }
 
     /// Tries the model's jumps once the climb slows down, keeps those that lead higher.
     #[must_use]
-    pub fn search(mut self, moves: &'a dyn Moves) -> Self {
-        self.moves = Some(moves);
+    pub fn search(mut self, jumps: &'a dyn Jumps) -> Self {
+        self.jumps = Some(jumps);
         self
     }
 
@@ -204,6 +204,14 @@ impl<'a, M: Collapsed> Driver<'a, M> {
     /// # Errors
     /// Where the start is outside the model's domain, or a checkpoint cannot be written.
     pub fn run(self, start: Vec<f64>) -> Result<Fit> {
+        let expected = self.model.local().dim();
+        if start.len() != expected {
+            return Err(Error::Data {
+                place: "start".into(),
+                found: format!("{} messages", start.len()),
+                expected: format!("{expected}, as the model has"),
+            });
+        }
         let mut point = Point {
             messages: start,
             ..Point::default()
@@ -213,9 +221,9 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             passes: self.spent,
         };
         evaluator.evaluate(&mut point)?;
-        let rule = Rule::new(self.direction, self.moves.is_some());
+        let rule = Rule::new(self.direction, self.jumps.is_some());
         let passes = evaluator.passes;
-        let search = Search::new(self.moves.is_some());
+        let search = Search::new(self.jumps.is_some());
         self.climb(State {
             point,
             rule,
@@ -247,7 +255,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
         let mut trial = state.point.clone();
         let mut direction = Vec::with_capacity(trial.messages.len());
         let mut jumps = None;
-        let settled = self.moves.map_or(0.0, Moves::settled);
+        let settled = self.jumps.map_or(0.0, Jumps::settled);
 
         let outcome = loop {
             if self
@@ -332,15 +340,15 @@ impl<'a, M: Collapsed> Driver<'a, M> {
         if let Some((incumbent, _)) = search.finish() {
             point = incumbent;
         }
-        let (moves_tried, moves_taken) = (search.tried, search.taken);
+        let (jumps_tried, jumps_taken) = (search.tried, search.taken);
         Ok(Fit {
             point,
             outcome,
             iterations: iteration,
             passes,
             fallbacks,
-            moves_tried,
-            moves_taken,
+            jumps_tried,
+            jumps_taken,
             seconds,
         })
     }
@@ -352,14 +360,14 @@ impl<'a, M: Collapsed> Driver<'a, M> {
         &self,
         state: &mut State,
         evaluator: &mut Evaluator<'_, M>,
-        jumps: &mut Option<Vec<Move>>,
+        jumps: &mut Option<Vec<Jump>>,
     ) -> Result<()> {
         loop {
             let (index, incumbent) = state.search.next(&state.point, &state.rule);
             if index == 0 || jumps.is_none() {
                 *jumps = Some(
-                    self.moves
-                        .map_or(Ok(vec![]), |model| model.moves(incumbent))?,
+                    self.jumps
+                        .map_or(Ok(vec![]), |model| model.jumps(incumbent))?,
                 );
             }
             let Some(jump) = jumps.as_ref().and_then(|jumps| jumps.get(index)) else {
@@ -370,7 +378,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 return Ok(());
             };
             state.point.messages.clone_from(&jump.messages);
-            state.rule = Rule::new(self.direction, self.moves.is_some());
+            state.rule = Rule::new(self.direction, self.jumps.is_some());
             let landed = evaluator.evaluate(&mut state.point);
             state.passes = evaluator.passes;
             match landed {

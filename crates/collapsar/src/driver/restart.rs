@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Fit;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The fits of several starts.
 #[derive(Debug, Clone)]
@@ -34,8 +34,15 @@ impl Restarts {
     /// Runs `fit(index)` for each of `count` starts, in parallel; the result does not depend on the threads.
     ///
     /// # Errors
-    /// The first error in the order of the starts.
+    /// [`Error::Setting`] where `count` is zero, else the first error in the order of the starts.
     pub fn run(count: usize, fit: impl Fn(usize) -> Result<Fit> + Sync) -> Result<Self> {
+        if count == 0 {
+            return Err(Error::Setting {
+                name: "restarts",
+                found: "0".into(),
+                expected: "at least 1".into(),
+            });
+        }
         let fits: Vec<Fit> = if count == 1 {
             vec![fit(0)?]
         } else {

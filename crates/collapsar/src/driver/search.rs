@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// A jump that may be worth a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Move {
+pub struct Jump {
     /// Where the run would start.
     pub messages: Vec<f64>,
     /// What it does, as a person would say it: `split 3`.
@@ -17,12 +17,12 @@ pub struct Move {
 }
 
 /// A model that knows jumps between its optima.
-pub trait Moves: Sync {
+pub trait Jumps: Sync {
     /// Jumps from `point`, the most promising first.
     ///
     /// # Errors
     /// As the model's posterior.
-    fn moves(&self, point: &Point) -> Result<Vec<Move>>;
+    fn jumps(&self, point: &Point) -> Result<Vec<Jump>>;
 
     /// A climb whose steps gain less than this many nats has settled: jumps promise more.
     fn settled(&self) -> f64;

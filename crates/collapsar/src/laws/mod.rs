@@ -1,7 +1,7 @@
 //! Decides what every potential must satisfy, as checks that others can run on theirs.
 //!
 //! Each law returns `Err` with a sentence that names the law and by how much it failed. Laws of
-//! families are in [`family`].
+//! families are in [`family`], those of collapsed models and of directions on them in [`model`].
 //!
 //! Derivatives are checked by slope and not by one tolerance at one step: the error of a
 //! first-order model must fall with the square of the step, down to the rounding of the function
@@ -9,6 +9,7 @@
 //! at which a log-partition function changes appreciably, so directions may have any scale.
 
 pub mod family;
+pub mod model;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,16 +1,11 @@
 //! The sum over the data: logits, softmax and statistics of a block of rows at a time.
-//!
-//! `matrixmultiply` carries the two products: it picks its kernel for the processor at run time,
-//! takes any strides, so that features stay in the layout that they are made in, and builds in
-//! seconds. faer's `gemm` was no faster on these narrow shapes and would be the larger dependency.
-
-use matrixmultiply::dgemm;
 
 use super::features::{BLOCK, Blocks, Covariance};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::kernel::{softmax_columns, softmax_jacobian_columns};
 use crate::parallel::{Buffers, Chunks, sum};
+use crate::product::{LANES, accumulate, alignment, gather, multiply};
 
 /// $A(m) = \sum_n \ln \sum_k \exp \langle m_k, \psi(y_n) \rangle$ (maths §4.1).
 #[derive(Debug)]
@@ -50,7 +45,10 @@ impl Local {
 
     fn with_scratch<T>(&self, work: impl FnOnce(Scratch<'_>) -> T) -> T {
         let (features, logits) = (self.features() * BLOCK, self.components * BLOCK);
-        self.buffers.lend(features + logits + 2 * BLOCK, |buffer| {
+        let all = features + logits + 2 * BLOCK;
+        self.buffers.lend(all + LANES, |buffer| {
+            let start = alignment(buffer);
+            let buffer = &mut buffer[start..start + all];
             let (features, rest) = buffer.split_at_mut(features);
             let (logits, rest) = rest.split_at_mut(logits);
             let (highest, total) = rest.split_at_mut(BLOCK);
@@ -60,6 +58,22 @@ impl Local {
                 highest,
                 total,
             })
+        })
+    }
+
+    /// Lends `work` the sums of statistics, a lane each, and gathers them into `partial`.
+    fn with_lanes<T>(
+        &self,
+        partial: &mut [f64],
+        work: impl FnOnce(&mut [f64]) -> Result<T>,
+    ) -> Result<T> {
+        let all = partial.len() * LANES;
+        self.buffers.lend(all + LANES, |buffer| {
+            let start = alignment(buffer);
+            let lanes = &mut buffer[start..start + all];
+            let result = work(lanes)?;
+            gather(lanes, partial);
+            Ok(result)
         })
     }
 
@@ -119,15 +133,17 @@ impl Local {
             &self.buffers,
             &mut statistics,
             |rows, partial| {
-                self.with_scratch(|scratch| {
-                    for (first, width, data) in self.data.within(rows) {
-                        let features = &mut scratch.features[..p * width];
-                        let responsibilities = &mut scratch.logits[..k * width];
-                        self.covariance.expand(data, width, features);
-                        fill(first, width, responsibilities);
-                        accumulate(responsibilities, features, (k, p), width, partial);
-                    }
-                    Ok(0.0)
+                self.with_lanes(partial, |lanes| {
+                    self.with_scratch(|scratch| {
+                        for (first, width, data) in self.data.within(rows) {
+                            let features = &mut scratch.features[..p * width];
+                            let responsibilities = &mut scratch.logits[..k * width];
+                            self.covariance.expand(data, width, features);
+                            fill(first, width, responsibilities);
+                            accumulate(responsibilities, features, (k, p), width, lanes);
+                        }
+                        Ok(0.0)
+                    })
                 })
             },
         )?;
@@ -144,8 +160,10 @@ impl Potential for Local {
         let shape = (self.components, self.features());
         gradient.fill(0.0);
         sum(self.chunks(), &self.buffers, gradient, |rows, partial| {
-            self.visit(at, rows, |_, width, features, responsibilities| {
-                accumulate(responsibilities, features, shape, width, partial);
+            self.with_lanes(partial, |lanes| {
+                self.visit(at, rows, |_, width, features, responsibilities| {
+                    accumulate(responsibilities, features, shape, width, lanes);
+                })
             })
         })
     }
@@ -156,78 +174,16 @@ impl Potential for Local {
         sum(self.chunks(), &self.buffers, out, |rows, partial| {
             self.buffers.lend((k + 1) * BLOCK, |scratch| {
                 let (changes, mean) = scratch.split_at_mut(k * BLOCK);
-                self.visit(at, rows, |_, width, features, responsibilities| {
-                    let changes = &mut changes[..k * width];
-                    multiply(along, (k, p), features, width, changes);
-                    softmax_jacobian_columns(responsibilities, changes, width, mean);
-                    accumulate(changes, features, (k, p), width, partial);
+                self.with_lanes(partial, |lanes| {
+                    self.visit(at, rows, |_, width, features, responsibilities| {
+                        let changes = &mut changes[..k * width];
+                        multiply(along, (k, p), features, width, changes);
+                        softmax_jacobian_columns(responsibilities, changes, width, mean);
+                        accumulate(changes, features, (k, p), width, lanes);
+                    })
                 })
             })
         })?;
         Ok(())
-    }
-}
-
-/// `out` (k by width) ← `messages` (k by p) times `features` (p by width).
-#[allow(unsafe_code)] // the crate's only way in; the asserts are its contract
-fn multiply(
-    messages: &[f64],
-    (k, p): (usize, usize),
-    features: &[f64],
-    width: usize,
-    out: &mut [f64],
-) {
-    assert!(messages.len() == k * p && features.len() == p * width && out.len() == k * width);
-    let (row, wide) = (p as isize, width as isize);
-    // SAFETY: the three slices have the sizes that the strides below walk over, checked above.
-    unsafe {
-        dgemm(
-            k,
-            p,
-            width,
-            1.0,
-            messages.as_ptr(),
-            row,
-            1,
-            features.as_ptr(),
-            wide,
-            1,
-            0.0,
-            out.as_mut_ptr(),
-            wide,
-            1,
-        );
-    }
-}
-
-/// `out` (k by p) += `weights` (k by width) times `features` (p by width) transposed.
-#[allow(unsafe_code)] // as above
-fn accumulate(
-    weights: &[f64],
-    features: &[f64],
-    (k, p): (usize, usize),
-    width: usize,
-    out: &mut [f64],
-) {
-    assert!(weights.len() == k * width && features.len() == p * width && out.len() == k * p);
-    let (row, wide) = (p as isize, width as isize);
-    // SAFETY: as in `multiply`.
-    unsafe {
-        dgemm(
-            k,
-            width,
-            p,
-            1.0,
-            weights.as_ptr(),
-            wide,
-            1,
-            features.as_ptr(),
-            1,
-            wide,
-            1.0,
-            out.as_mut_ptr(),
-            row,
-            1,
-        );
     }
 }

@@ -3,15 +3,15 @@
 //! - `settings`: what a user may set, and the defaults
 //! - `features`: what a component sees of a datum
 //! - `local`: the sum over the data
-//! - `moves`: jumps out of a poor optimum
+//! - `jumps`: jumps out of a poor optimum
 //! - `posterior`: the collapsed blocks
 //! - `start`: where a run begins
 //! - `answer`: what a fit says about components, densities and new data
 
 mod answer;
 mod features;
+mod jumps;
 mod local;
-mod moves;
 mod posterior;
 mod settings;
 mod start;

@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use super::posterior::Parameters;
 use super::{Covariance, Mixture, Weights};
 use crate::collapsed::{Collapsed, Potential};
-use crate::driver::{Move, Moves, Point, dot};
+use crate::driver::{Jump, Jumps, Point, dot};
 use crate::error::Result;
 use crate::family::Family;
 
@@ -18,15 +18,39 @@ const FREE: f64 = 1.0;
 const HALF_NORMAL: f64 = 0.797_884_560_802_865_4;
 /// Merges tried from a point: the collapsed blocks rank them well.
 const MERGES: usize = 3;
-/// Splits tried from a point.
+/// Splits tried from a point, and from one where a merge must come first.
 const SPLITS: usize = 24;
+const SPLITS_AFTER_MERGE: usize = 8;
 
-impl Moves for Mixture {
-    fn moves(&self, point: &Point) -> Result<Vec<Move>> {
-        let mut moves: Vec<Move> = self.sorted(point).into_iter().collect();
-        moves.extend(self.merges(point)?);
-        moves.extend(self.splits(point));
-        Ok(moves)
+impl Jumps for Mixture {
+    fn jumps(&self, point: &Point) -> Result<Vec<Jump>> {
+        let statistics = &point.statistics;
+        let mut jumps: Vec<Jump> = self.sorted(statistics).into_iter().collect();
+        let merges = self.merges(statistics)?;
+        jumps.extend(
+            merges
+                .iter()
+                .filter_map(|(merged, name)| self.jump(merged, name.clone())),
+        );
+        let splits = self.splits(statistics, SPLITS);
+        // With every component in use, the best merge makes room for a split.
+        let room = if splits.is_empty() {
+            merges.first()
+        } else {
+            None
+        };
+        jumps.extend(
+            splits
+                .iter()
+                .filter_map(|(split, name)| self.jump(split, name.clone())),
+        );
+        if let Some((merged, merge)) = room {
+            let splits = self.splits(merged, SPLITS_AFTER_MERGE);
+            let named =
+                |(split, name): &(Vec<f64>, String)| self.jump(split, format!("{merge}, {name}"));
+            jumps.extend(splits.iter().filter_map(named));
+        }
+        Ok(jumps)
     }
 
     /// In proportion to the rows, as what a jump can bring is. So large a share sends a run from
@@ -45,30 +69,34 @@ impl Moves for Mixture {
 }
 
 impl Mixture {
-    fn count(&self, point: &Point, k: usize) -> f64 {
-        point.statistics[k * self.local.features()]
+    fn count(&self, statistics: &[f64], k: usize) -> f64 {
+        statistics[k * self.local.features()]
     }
 
     /// Components in the order of their size, which a stick-breaking prior prefers.
-    fn sorted(&self, point: &Point) -> Option<Move> {
+    fn sorted(&self, statistics: &[f64]) -> Option<Jump> {
         if self.posterior.weights == Weights::Dirichlet {
             return None;
         }
         let features = self.local.features();
         let mut order: Vec<usize> = (0..self.components()).collect();
-        order.sort_by(|&a, &b| self.count(point, b).total_cmp(&self.count(point, a)));
-        let statistics: Vec<f64> = order
+        order.sort_by(|&a, &b| {
+            self.count(statistics, b)
+                .total_cmp(&self.count(statistics, a))
+        });
+        let in_order: Vec<f64> = order
             .iter()
-            .flat_map(|&k| &point.statistics[k * features..(k + 1) * features])
+            .flat_map(|&k| &statistics[k * features..(k + 1) * features])
             .copied()
             .collect();
-        (!order.is_sorted()).then(|| self.jump(&statistics, "sort components by size".into()))?
+        (!order.is_sorted()).then(|| self.jump(&in_order, "sort components by size".into()))?
     }
 
-    /// Splits of every component along its longest axes, the largest first.
-    fn splits(&self, point: &Point) -> Vec<Move> {
+    /// Statistics and names of splits of every component along its longest axes, the largest
+    /// first; none where no component is free to take a half.
+    fn splits(&self, from: &[f64], most: usize) -> Vec<(Vec<f64>, String)> {
         let (features, columns) = (self.local.features(), self.columns());
-        let count = |k: usize| self.count(point, k);
+        let count = |k: usize| self.count(from, k);
         let emptiest = (0..self.components()).min_by(|&a, &b| count(a).total_cmp(&count(b)));
         let Some(free) = emptiest.filter(|&k| count(k) < FREE) else {
             return vec![];
@@ -76,21 +104,21 @@ impl Mixture {
         let mut axes: Vec<(usize, f64, Vec<f64>)> = (0..self.components())
             .filter(|&k| count(k) > 4.0 * FREE)
             .flat_map(|k| {
-                self.axes(point, k)
+                self.axes(from, k)
                     .into_iter()
                     .map(move |(v, axis)| (k, v, axis))
             })
             .collect();
         let promise = |(k, variance, _): &(usize, f64, Vec<f64>)| count(*k) * variance;
         axes.sort_by(|a, b| promise(b).total_cmp(&promise(a)));
-        axes.truncate(SPLITS);
+        axes.truncate(most);
         let split = |(k, variance, axis): (usize, f64, Vec<f64>)| {
-            let whole = &point.statistics[k * features..(k + 1) * features];
+            let whole = &from[k * features..(k + 1) * features];
             let offset: Vec<f64> = axis
                 .iter()
                 .map(|a| a * HALF_NORMAL * variance.sqrt())
                 .collect();
-            let mut statistics = point.statistics.clone();
+            let mut statistics = from.to_vec();
             for (slot, sign) in [(k, 1.0), (free, -1.0)] {
                 let mean: Vec<f64> = (0..columns)
                     .map(|d| whole[1 + d] / whole[0] + sign * offset[d])
@@ -98,19 +126,19 @@ impl Mixture {
                 let part = &mut statistics[slot * features..(slot + 1) * features];
                 self.half(whole, &mean, &offset, part);
             }
-            self.jump(&statistics, format!("split {}", k + 1))
+            (statistics, format!("split {}", k + 1))
         };
-        axes.into_iter().filter_map(split).collect()
+        axes.into_iter().map(split).collect()
     }
 
-    /// The merges that the collapsed blocks gain most from.
-    fn merges(&self, point: &Point) -> Result<Vec<Move>> {
+    /// Statistics and names of the merges that the collapsed blocks gain most from.
+    fn merges(&self, from: &[f64]) -> Result<Vec<(Vec<f64>, String)>> {
         let features = self.local.features();
         let alive: Vec<usize> = (0..self.components())
-            .filter(|&k| self.count(point, k) >= FREE)
+            .filter(|&k| self.count(from, k) >= FREE)
             .collect();
         let merged = |a: usize, b: usize| {
-            let mut statistics = point.statistics.clone();
+            let mut statistics = from.to_vec();
             for f in 0..features {
                 statistics[a * features + f] += statistics[b * features + f];
                 statistics[b * features + f] = 0.0;
@@ -120,33 +148,28 @@ impl Mixture {
         let mut pairs = Vec::new();
         for (i, &a) in alive.iter().enumerate() {
             for &b in &alive[i + 1..] {
-                pairs.push((
-                    self.posterior
-                        .change(&point.statistics, &merged(a, b), &[a, b])?,
-                    a,
-                    b,
-                ));
+                pairs.push((self.posterior.change(from, &merged(a, b), &[a, b])?, a, b));
             }
         }
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
         pairs.truncate(MERGES);
-        let merge = |(_, a, b)| self.jump(&merged(a, b), format!("merge {} and {}", a + 1, b + 1));
-        Ok(pairs.into_iter().filter_map(merge).collect())
+        let named = |(_, a, b)| (merged(a, b), format!("merge {} and {}", a + 1, b + 1));
+        Ok(pairs.into_iter().map(named).collect())
     }
 
     /// The start of a run from made-up statistics; nothing where no data could have them.
-    fn jump(&self, statistics: &[f64], name: String) -> Option<Move> {
+    fn jump(&self, statistics: &[f64], name: String) -> Option<Jump> {
         let mut messages = vec![0.0; statistics.len()];
         self.posterior()
             .value_and_gradient(statistics, &mut messages)
             .ok()?;
-        Some(Move { messages, name })
+        Some(Jump { messages, name })
     }
 
     /// Variance and direction of a component's longest axes, in standardised units.
-    fn axes(&self, point: &Point, k: usize) -> Vec<(f64, Vec<f64>)> {
+    fn axes(&self, all: &[f64], k: usize) -> Vec<(f64, Vec<f64>)> {
         let (columns, features) = (self.columns(), self.local.features());
-        let statistics = &point.statistics[k * features..(k + 1) * features];
+        let statistics = &all[k * features..(k + 1) * features];
         let n = statistics[0];
         let mean = |d: usize| statistics[1 + d] / n;
         let squares = &statistics[1 + columns..];
@@ -175,17 +198,21 @@ impl Mixture {
                 (0..columns).map(|d| (variance, unit(d))).collect()
             }
             // All components share one shape.
-            Covariance::Tied => self.shared_axes(point),
+            Covariance::Tied => self.shared_axes(all),
         };
         axes.retain(|axis| axis.0 > 0.0);
         axes.sort_by(|a, b| b.0.total_cmp(&a.0));
-        axes.truncate(if self.local.covariance == Covariance::Spherical { 8 } else { 2 });
+        axes.truncate(if self.local.covariance == Covariance::Spherical {
+            8
+        } else {
+            2
+        });
         axes
     }
 
     /// The axes of the covariance that tied components share.
-    fn shared_axes(&self, point: &Point) -> Vec<(f64, Vec<f64>)> {
-        let naturals = self.posterior.naturals(&point.statistics);
+    fn shared_axes(&self, statistics: &[f64]) -> Vec<(f64, Vec<f64>)> {
+        let naturals = self.posterior.naturals(statistics);
         let Parameters::Tied(family) = &self.posterior.parameters else {
             return vec![];
         };
