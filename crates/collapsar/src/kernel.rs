@@ -4,6 +4,8 @@
 //! registers that the processor has. No fused multiply-add is asked for, so every processor
 //! gives the same bits.
 
+#![allow(clippy::inline_always)] // wide vectors exist only where everything is inlined into the dispatch
+
 use pulp::{Arch, NullaryFnOnce};
 
 /// 1.5 · 2^52: adding it rounds to the nearest integer and leaves that integer in the low bits.

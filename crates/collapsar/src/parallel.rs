@@ -127,7 +127,7 @@ mod tests {
         };
         assert_eq!(
             row,
-            (0..)
+            (0..chunks.count())
                 .map(|i| chunks.range(i).start)
                 .find(|&s| s > 2000)
                 .expect("exists")

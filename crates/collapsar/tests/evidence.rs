@@ -291,7 +291,7 @@ fn the_oracle_of_the_authors_data() {
     };
     let model = mixture(&values, 2, &settings);
     assert_eq!(model.rows(), 506);
-    let runs = runs(&model, 40);
+    let runs = runs(&model, 200);
     // One optimum of many, and not the best: as many digits as the oracle has.
     let oracle = 1_103.119_87;
     let nearest = runs

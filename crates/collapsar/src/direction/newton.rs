@@ -64,7 +64,7 @@ impl Newton {
             }
             geometry.metric_product(point, &residual, &mut preconditioned)?;
             let next = dot(&residual, &preconditioned);
-            if !(next > target) {
+            if next <= target || next.is_nan() {
                 break;
             }
             let share = next / norm;

@@ -139,8 +139,8 @@ pub struct Driver<'a, M: Collapsed> {
     jumps: Option<&'a dyn Jumps>,
 }
 
-/// Halvings of a VBEM step before it is called stationary: 2^-30 of a step is rounding.
-const HALVINGS: u32 = 30;
+/// The shortest share of a VBEM step that is tried: below it a step is rounding.
+const SHORTEST: f64 = 1e-9;
 
 impl<'a, M: Collapsed> Driver<'a, M> {
     /// A run that stops at a gain below 1e-6 nats or after 10,000 iterations.
@@ -307,13 +307,18 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 for observer in &mut self.observers {
                     asked_to_stop |= observer(&step).is_break();
                 }
-                match self.stop.holds(&step) {
-                    Some(limit) if !limit.is_convergence() => break Outcome::Exhausted(limit),
-                    Some(rule) if verdict == Verdict::Finish && !state.rule.doubts() => {
-                        break Outcome::Converged(rule);
-                    }
-                    _ if asked_to_stop => break Outcome::Interrupted,
-                    _ => {}
+                let converged = self.stop.holds(&step).filter(Stop::is_convergence);
+                if let Some(rule) = converged
+                    && verdict == Verdict::Finish
+                    && !state.rule.doubts()
+                {
+                    break Outcome::Converged(rule);
+                }
+                if let Some(limit) = self.stop.exhausted(&step) {
+                    break Outcome::Exhausted(limit);
+                }
+                if asked_to_stop {
+                    break Outcome::Interrupted;
                 }
             } else if verdict == Verdict::Finish {
                 break Outcome::Stationary;
@@ -423,15 +428,9 @@ fn climb_gradient<M: Collapsed>(
     whole: bool,
     trial: &mut Point,
 ) -> Result<bool> {
-    let first = u32::from(!whole);
-    for halving in first..HALVINGS {
-        if rises(
-            evaluator,
-            from,
-            &from.gradient,
-            0.5_f64.powi(halving as i32),
-            trial,
-        )? {
+    let mut length = if whole { 1.0 } else { 0.5 };
+    while length > SHORTEST {
+        if rises(evaluator, from, &from.gradient, length, trial)? {
             return Ok(true);
         }
         // Where the step promises less than the bound's own rounding, shorter ones promise nothing.
@@ -439,6 +438,7 @@ fn climb_gradient<M: Collapsed>(
         if trial.bound.is_finite() && promise < 1e-12 * from.bound.abs().max(1.0) {
             return Ok(false);
         }
+        length *= 0.5;
     }
     Ok(false)
 }

@@ -45,6 +45,16 @@ impl Stop {
         holds.then(|| self.clone())
     }
 
+    /// The limit that is reached after `step`, if one is, whatever else holds: a small gain in the
+    /// middle of a search means nothing, a limit always does.
+    pub(crate) fn exhausted(&self, step: &Step) -> Option<Stop> {
+        match self {
+            Self::Any(rules) => rules.iter().find_map(|rule| rule.exhausted(step)),
+            rule if rule.is_convergence() => None,
+            rule => rule.holds(step),
+        }
+    }
+
     /// Whether stopping by this rule means convergence.
     pub fn is_convergence(&self) -> bool {
         match self {

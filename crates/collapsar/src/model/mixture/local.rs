@@ -116,7 +116,7 @@ impl Local {
         mut visitor: impl FnMut(usize, usize, &[f64]),
     ) -> Result<()> {
         self.visit(messages, 0..self.data.rows, |first, width, _, r| {
-            visitor(first, width, r)
+            visitor(first, width, r);
         })?;
         Ok(())
     }
