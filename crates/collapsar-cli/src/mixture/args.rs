@@ -102,11 +102,11 @@ pub(crate) struct FitArgs {
     /// How to climb the bound
     ///
     /// vbem: the classic update. fr, pr, hs: the paper's conjugate gradients. lbfgs and newton use
-    /// curvature. auto: vbem while structure forms, then the fastest safe direction, with --jumps.
+    /// curvature. auto: leaps along vbem's path, as long as they can be foreseen, with --jumps.
     #[arg(long, default_value = "auto", help_heading = "Fit")]
     #[arg(value_parser = named(Direction::ALL.map(|d| (d.name(), d))))]
     pub(crate) method: Direction,
-    /// Try splits and merges of components when the climb slows down; auto: with --method auto
+    /// Try splits and merges of components when the climb slows down; auto: on with --method auto
     #[arg(long, default_value = "auto", value_enum, help_heading = "Fit")]
     pub(crate) jumps: Jumps,
     /// First responsibilities: random, kmeans, or a FILE with a label from 0 for each row

@@ -188,21 +188,18 @@ impl Run<'_> {
         for climb in climbs {
             done.extend(climb?);
         }
-        let best = (1..done.len()).fold(0, |best, index| {
-            if done[index].fit.point.bound > done[best].fit.point.bound {
-                index
-            } else {
-                best
-            }
-        });
+        let skipped = asked - done.len();
+        let (mut starts, fits): (Vec<_>, Vec<_>) = done
+            .into_iter()
+            .map(|climb| ((climb.seed, climb.steps), climb.fit))
+            .unzip();
+        let restarts = Restarts::new(fits);
+        let (best_seed, steps) = starts.swap_remove(restarts.best);
         Ok(Climbs {
-            steps: std::mem::take(&mut done[best].steps),
-            best_seed: done[best].seed,
-            skipped: asked - done.len(),
-            restarts: Restarts {
-                fits: done.into_iter().map(|climb| climb.fit).collect(),
-                best,
-            },
+            restarts,
+            best_seed,
+            steps,
+            skipped,
         })
     }
 

@@ -128,8 +128,8 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    /// `jumps` says whether the model's jumps follow the climb.
-    pub(crate) fn new(direction: Direction, jumps: bool) -> Self {
+    /// `trial` says whether the climb is the trial of a jump.
+    pub(crate) fn new(direction: Direction, trial: bool) -> Self {
         match direction {
             Direction::Vbem => Self::Vbem,
             Direction::Fr => Self::Conjugate(Conjugate::new(Beta::FletcherReeves)),
@@ -137,7 +137,7 @@ impl Rule {
             Direction::Hs => Self::Conjugate(Conjugate::new(Beta::HestenesStiefel)),
             Direction::Lbfgs => Self::Lbfgs(Lbfgs::default()),
             Direction::Newton => Self::Newton(Newton::default()),
-            Direction::Auto => Self::Auto(Box::new(Auto::new(jumps))),
+            Direction::Auto => Self::Auto(Box::new(Auto::new(trial))),
         }
     }
 

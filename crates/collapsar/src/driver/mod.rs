@@ -221,7 +221,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             passes: self.spent,
         };
         evaluator.evaluate(&mut point)?;
-        let rule = Rule::new(self.direction, self.jumps.is_some());
+        let rule = Rule::new(self.direction, false);
         let passes = evaluator.passes;
         let search = Search::new(self.jumps.is_some());
         self.climb(State {
@@ -383,7 +383,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 return Ok(());
             };
             state.point.messages.clone_from(&jump.messages);
-            state.rule = Rule::new(self.direction, self.jumps.is_some());
+            state.rule = Rule::new(self.direction, true);
             let landed = evaluator.evaluate(&mut state.point);
             state.passes = evaluator.passes;
             match landed {

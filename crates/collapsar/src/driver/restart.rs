@@ -22,7 +22,7 @@ pub struct Spread {
     pub starts: usize,
     /// The highest bound.
     pub highest: f64,
-    /// The middle one.
+    /// The middle one, or the mean of the two.
     pub median: f64,
     /// The lowest.
     pub lowest: f64,
@@ -49,15 +49,25 @@ impl Restarts {
             let fits: Vec<Result<Fit>> = (0..count).into_par_iter().map(&fit).collect();
             fits.into_iter().collect::<Result<_>>()?
         };
+        Ok(Self::new(fits))
+    }
+
+    /// The fits of at least one start.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn new(fits: Vec<Fit>) -> Self {
+        assert!(!fits.is_empty(), "restarts hold at least one fit");
         let bound = |index: usize| fits[index].point.bound;
-        let best = (1..fits.len()).fold(0, |best, index| {
+        let higher = |best, index| {
             if bound(index) > bound(best) {
                 index
             } else {
                 best
             }
-        });
-        Ok(Self { fits, best })
+        };
+        let best = (1..fits.len()).fold(0, higher);
+        Self { fits, best }
     }
 
     /// The fit with the highest bound.
@@ -83,7 +93,7 @@ impl Restarts {
         Spread {
             starts: bounds.len(),
             highest,
-            median: bounds[bounds.len() / 2],
+            median: f64::midpoint(bounds[(bounds.len() - 1) / 2], bounds[bounds.len() / 2]),
             lowest: bounds[0],
             within_a_nat: bounds
                 .iter()
