@@ -25,7 +25,7 @@ METHODS = [
 ]
 
 rng = np.random.default_rng(3)
-centres = 2 * np.array([[0, 0], [1, 1], [1, -1], [-1, 1], [-1, -1]])
+centres = 3 * np.array([[0, 0], [1, 1], [1, -1], [-1, 1], [-1, -1]])
 rows = centres[np.arange(500) % 5] + rng.standard_normal((500, 2))
 
 figure, axes = plt.subplots(figsize=(7.2, 3.6))
@@ -47,7 +47,7 @@ axes.set_ylabel("bound on ln p(data), nats")
 axes.set_xscale("log")
 axes.legend(frameon=False, fontsize=8, loc="lower right")
 axes.spines[["top", "right"]].set_visible(False)
-axes.set_title("Five Gaussians at (0,0), (±2,±2); 500 rows, 8 components, one random start", fontsize=9)
+axes.set_title("Five Gaussians at (0,0), (±3,±3); 500 rows, 8 components, one random start", fontsize=9)
 figure.tight_layout()
 figure.savefig(pathlib.Path(__file__).with_name("climb.svg"), metadata={"Date": None})
 figure.savefig(pathlib.Path(tempfile.gettempdir(), "climb.png"), dpi=110)
