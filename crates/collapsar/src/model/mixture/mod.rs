@@ -154,6 +154,9 @@ impl Collapsed for Mixture {
     }
 }
 
+/// Squares of larger numbers, summed over rows, would overflow.
+const LARGEST: f64 = 1e140;
+
 fn check(values: &[f64], columns: usize, settings: &Settings) -> Result<()> {
     let data = |place: &str, found: String, expected: String| {
         Err(Error::Data {
@@ -191,11 +194,11 @@ fn check(values: &[f64], columns: usize, settings: &Settings) -> Result<()> {
             "at least as many rows as components; try fewer --components".into(),
         );
     }
-    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
+    if let Some(bad) = values.iter().position(|x| x.is_nan() || x.abs() > LARGEST) {
         return data(
             &format!("row {}, column {}", bad / columns + 1, bad % columns + 1),
-            values[bad].to_string(),
-            "a finite number".into(),
+            format!("{:e}", values[bad]),
+            format!("a finite number no larger than {LARGEST:e}; rescale the column"),
         );
     }
     Ok(())
