@@ -2,8 +2,9 @@
 //!
 //! Register tiles in the widest vectors that the processor has, with no packing: features are made
 //! in rows that the first product reads along, and the second keeps one sum for each lane, so it reads
-//! along them too. On 20 rows by 153 features by 128 columns `matrixmultiply`, which packs the
-//! features for each product anew, took 1.7 times as long with AVX-512, and faer's `gemm` 1.2 times.
+//! along them too. On 20 rows by 153 features `matrixmultiply`, which packs the features for each
+//! product anew, takes 1.65 times as long (bench/runs/2026-11-16), and faer's `gemm` took about 1.2
+//! times, for half a minute more of building.
 
 #![allow(clippy::inline_always)] // the wide vectors exist only where everything is inlined into the dispatch
 
