@@ -17,6 +17,13 @@ pub(crate) enum Delimiter {
 }
 
 impl Delimiter {
+    fn byte(self) -> u8 {
+        match self {
+            Delimiter::Byte(byte) => byte,
+            Delimiter::Spaces => b' ',
+        }
+    }
+
     /// Guesses from the extension, then from the first lines: the delimiter the extension names, if the
     /// first line has it, else the next likely one it has.
     pub(crate) fn guess(extension: &str, head: &[u8]) -> Self {
@@ -72,11 +79,21 @@ pub(crate) fn text_error(path: &str, error: &io::Error) -> Error {
     }
 }
 
+/// How many lines end before the byte at `index`, and which byte of its own line it is, from 1.
+pub(crate) fn position(bytes: &[u8], index: usize) -> (u64, u64) {
+    let before = &bytes[..index.min(bytes.len())];
+    let lines = before.split(|&byte| byte == b'\n').count() - 1;
+    let line = before.iter().rev().take_while(|&&byte| byte != b'\n');
+    (lines as u64, line.count() as u64 + 1)
+}
+
 /// The fields of one record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     /// The line the record begins in, from 1.
     pub(crate) line: u64,
+    /// The line and the byte in it, from 1, of the first byte that was not UTF-8 and has been replaced.
+    pub(crate) replaced: Option<(u64, u64)>,
     text: String,
     spans: Vec<(usize, usize)>,
 }
@@ -117,6 +134,8 @@ pub(crate) struct Records<R> {
     path: String,
     reader: R,
     delimiter: Delimiter,
+    /// Whether bytes that are not UTF-8 are replaced.
+    replace: bool,
     line: u64,
     bytes: Vec<u8>,
     core: csv_core::Reader,
@@ -126,26 +145,36 @@ pub(crate) struct Records<R> {
 
 impl<R: BufRead> Records<R> {
     pub(crate) fn new(path: &str, reader: R, delimiter: Delimiter) -> Self {
-        let byte = match delimiter {
-            Delimiter::Byte(byte) => byte,
-            Delimiter::Spaces => b' ',
-        };
+        let byte = delimiter.byte();
         Records {
             path: path.to_owned(),
             reader,
             delimiter,
+            replace: false,
             line: 0,
             bytes: Vec::new(),
-            core: csv_core::ReaderBuilder::new().delimiter(byte).build(),
+            // Lines are cut here: left to itself csv-core would also end a record at a lone carriage
+            // return, and the rest of the line would be lost.
+            core: csv_core::ReaderBuilder::new()
+                .delimiter(byte)
+                .terminator(csv_core::Terminator::Any(b'\n'))
+                .build(),
             output: Vec::new(),
             ends: Vec::new(),
         }
+    }
+
+    /// Replaces what is not UTF-8 by `\u{fffd}` from here on, where otherwise it is refused.
+    pub(crate) fn replacing(mut self) -> Self {
+        self.replace = true;
+        self
     }
 
     /// Reads the next record that is not blank; `false` at the end.
     pub(crate) fn next(&mut self, record: &mut Record) -> Result<bool> {
         record.spans.clear();
         record.text.clear();
+        record.replaced = None;
         loop {
             self.bytes.clear();
             if !self.append()? {
@@ -205,7 +234,8 @@ impl<R: BufRead> Records<R> {
         Ok(read > 0)
     }
 
-    fn copy(&self, record: &mut Record) -> Result<()> {
+    fn copy(&mut self, record: &mut Record) -> Result<()> {
+        self.mend(record);
         let text = std::str::from_utf8(&self.bytes).map_err(|_| Error::Encoding {
             path: self.path.clone(),
             line: record.line,
@@ -214,11 +244,26 @@ impl<R: BufRead> Records<R> {
         Ok(())
     }
 
+    /// Makes the bytes of a record UTF-8 where that was asked for.
+    fn mend(&mut self, record: &mut Record) {
+        if !self.replace {
+            return;
+        }
+        if let Err(error) = std::str::from_utf8(&self.bytes) {
+            let (lines, byte) = position(&self.bytes, error.valid_up_to());
+            record.replaced = Some((record.line + lines, byte));
+            self.bytes = String::from_utf8_lossy(&self.bytes)
+                .into_owned()
+                .into_bytes();
+        }
+    }
+
     /// A record with quotes, which may go on over several lines.
     fn unquote(&mut self, record: &mut Record) -> Result<()> {
-        let odd = |bytes: &[u8]| bytes.iter().fold(false, |odd, &byte| odd ^ (byte == b'"'));
-        let mut open = odd(&self.bytes);
-        while open {
+        let delimiter = self.delimiter.byte();
+        let mut quotes = Quotes::Start;
+        quotes.follow(&self.bytes, delimiter);
+        while quotes == Quotes::Open {
             let before = self.bytes.len();
             if !self.append()? {
                 return Err(Error::Quote {
@@ -226,8 +271,9 @@ impl<R: BufRead> Records<R> {
                     line: record.line,
                 });
             }
-            open ^= odd(&self.bytes[before..]);
+            quotes.follow(&self.bytes[before..], delimiter);
         }
+        self.mend(record);
         self.bytes.push(b'\n');
         // A record never grows when its quotes go, so these sizes make one call enough.
         self.output.resize(self.bytes.len(), 0);
@@ -253,6 +299,30 @@ impl<R: BufRead> Records<R> {
             start = end;
         }
         Ok(())
+    }
+}
+
+/// Where in a record its quotes stand. Only a quote that opens a field counts: one inside, as in
+/// `12" screen`, is a character like any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    Start,
+    Bare,
+    Open,
+    /// After a quote in a quoted field, which closes it unless another follows.
+    Closing,
+}
+
+impl Quotes {
+    fn follow(&mut self, bytes: &[u8], delimiter: u8) {
+        for &byte in bytes {
+            *self = match (*self, byte) {
+                (Quotes::Open, b'"') => Quotes::Closing,
+                (Quotes::Open, _) | (Quotes::Start | Quotes::Closing, b'"') => Quotes::Open,
+                (_, byte) if byte == delimiter => Quotes::Start,
+                _ => Quotes::Bare,
+            };
+        }
     }
 }
 
@@ -289,6 +359,36 @@ mod tests {
             joined,
             expected.map(|(line, fields)| (line, fields.to_owned()))
         );
+    }
+
+    #[test]
+    fn quotes_count_where_a_field_begins() {
+        let text = "a,12\" screen\nb,\"x\" y\",z\nc\rd,\"e\"\n\"q\"\"\n,\",r\n";
+        let joined: Vec<(u64, String)> = all(text, Delimiter::Byte(b','))
+            .into_iter()
+            .map(|(line, fields)| (line, fields.join("|")))
+            .collect();
+        let expected = [
+            (1, "a|12\" screen"),
+            (2, "b|x y\"|z"),
+            (3, "c\rd|e"),
+            (4, "q\"\n,|r"),
+        ];
+        assert_eq!(
+            joined,
+            expected.map(|(line, fields)| (line, fields.to_owned()))
+        );
+    }
+
+    #[test]
+    fn what_is_not_utf8_can_be_replaced() {
+        let text = b"a,b\n\"x\ny\xff\",\xe9\n";
+        let mut records = Records::new("t.csv", &text[..], Delimiter::Byte(b',')).replacing();
+        let mut record = Record::default();
+        assert!(records.next(&mut record).unwrap() && record.replaced.is_none());
+        assert!(records.next(&mut record).unwrap());
+        assert_eq!((record.get(0), record.get(1)), ("x\ny\u{fffd}", "\u{fffd}"));
+        assert_eq!(record.replaced, Some((3, 2)));
     }
 
     #[test]
