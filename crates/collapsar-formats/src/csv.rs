@@ -47,7 +47,11 @@ pub(crate) struct Sheet<R> {
 impl<R: BufRead> Sheet<R> {
     pub(crate) fn open(path: &str, extension: &str, head: &[u8], reader: R) -> Result<Self> {
         let delimiter = Delimiter::guess(extension, head);
-        let mut records = Records::new(path, reader, delimiter);
+        Sheet::of(Records::new(path, reader, delimiter), path, delimiter)
+    }
+
+    /// A sheet of records whose delimiter is known.
+    pub(crate) fn of(mut records: Records<R>, path: &str, delimiter: Delimiter) -> Result<Self> {
         let (mut first, mut second) = (Record::default(), Record::default());
         if !records.next(&mut first)? {
             return Err(Error::Empty {

@@ -149,6 +149,74 @@ pub enum Error {
         /// What is there.
         found: String,
     },
+    /// A line of a corpus holds something that does not belong there.
+    #[error("{path}:{line}: {found}, expected {expected}")]
+    Entry {
+        /// The path as given.
+        path: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is there.
+        found: String,
+        /// What would have been accepted.
+        expected: String,
+    },
+    /// A document is not UTF-8.
+    #[error(
+        "{path}{place}: byte {byte} is not UTF-8, expected UTF-8 text; try iconv -f latin1 -t utf8 or --invalid-utf8 replace"
+    )]
+    Utf8 {
+        /// The path as given, or that of the file in the folder.
+        path: String,
+        /// The line or row.
+        place: Place,
+        /// The first such byte of the line or field, from 1.
+        byte: u64,
+    },
+    /// There are no documents.
+    #[error("{path}: {found}, expected at least one document")]
+    NoDocuments {
+        /// The path as given.
+        path: String,
+        /// What there is.
+        found: &'static str,
+    },
+    /// There are no words, or the filters removed them all.
+    #[error("{path}: {}, expected at least one{}", no_words(filter.as_ref(), *tokens), attempt(hint.as_deref()))]
+    NoWords {
+        /// The path as given.
+        path: String,
+        /// The filter that removed the most tokens, and how many.
+        filter: Option<(String, f64)>,
+        /// The tokens before filtering.
+        tokens: f64,
+        /// The next thing to try.
+        hint: Option<String>,
+    },
+    /// It is not clear which column or field holds the text.
+    #[error(
+        "{path}: {}, expected one{}",
+        no_text(columns, text, noun),
+        try_text(text)
+    )]
+    NoText {
+        /// The path as given.
+        path: String,
+        /// What they are called: column or field.
+        noun: &'static str,
+        /// All there are.
+        columns: Vec<String>,
+        /// Those that hold text.
+        text: Vec<String>,
+    },
+    /// No format of corpora has that name.
+    #[error("format {found:?}, expected {expected}")]
+    UnknownFormat {
+        /// The name.
+        found: String,
+        /// The names there are.
+        expected: String,
+    },
     /// A field cannot be written as JSON.
     #[error("{path}: field {field:?} is {found}, expected {expected}")]
     Field {
@@ -292,6 +360,32 @@ fn try_columns(numeric: &[String]) -> String {
             "; try --columns with some of the {n} numeric columns, such as {}",
             numeric[..3].join(",")
         ),
+    }
+}
+
+fn no_words(filter: Option<&(String, f64)>, tokens: f64) -> String {
+    match filter {
+        Some((filter, removed)) => {
+            format!(
+                "no words are left after filtering ({removed} of {tokens} tokens were {filter})"
+            )
+        }
+        None => "documents without a word".to_owned(),
+    }
+}
+
+fn no_text(columns: &[String], text: &[String], noun: &str) -> String {
+    match text {
+        [] if columns.is_empty() => format!("no {noun}s"),
+        [] => format!("{noun}s {} hold no text", listed(columns)),
+        _ => format!("{noun}s {} hold text", listed(text)),
+    }
+}
+
+fn try_text(text: &[String]) -> String {
+    match text.last() {
+        Some(name) => format!(" of them to be named \"text\"; try --text-column {name:?}"),
+        None => " with text".to_owned(),
     }
 }
 

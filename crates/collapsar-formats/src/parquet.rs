@@ -85,7 +85,7 @@ fn read_groups(path: &str, file: File, wanted: Option<&[String]>) -> Result<Tabl
 }
 
 /// A codec left out of the build is not damage.
-fn refusal(path: &str, error: &ParquetError) -> Error {
+pub(crate) fn refusal(path: &str, error: &ParquetError) -> Error {
     let text = error.to_string();
     if matches!(error, ParquetError::NYI(_)) || text.contains("feature") {
         return Error::Format {
@@ -216,8 +216,7 @@ fn column(group: &dyn RowGroupReader, index: usize, number: Number) -> Column {
     }
 }
 
-/// Every value of a column, nulls in their places: without lists a value is present exactly where its
-/// level is `highest`.
+/// Every value of a column, nulls in their places.
 fn all<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     highest: i16,
@@ -227,29 +226,42 @@ where
     T::T: Copy,
 {
     let mut out = Vec::new();
+    while batch(
+        &mut reader,
+        BATCH,
+        highest,
+        |&value| convert(value),
+        &mut out,
+    )? {}
+    Ok(out)
+}
+
+/// Appends the next values of a column, at most `rows`, nulls in their places; `false` at the end.
+/// Without lists a value is present exactly where its level is `highest`.
+pub(crate) fn batch<T: DataType, V>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    highest: i16,
+    convert: impl Fn(&T::T) -> V,
+    out: &mut Vec<Option<V>>,
+) -> std::result::Result<bool, ParquetError> {
     let mut stored = Vec::new();
     let mut levels = Vec::new();
-    loop {
-        stored.clear();
-        levels.clear();
-        let (read, ..) = reader.read_records(BATCH, Some(&mut levels), None, &mut stored)?;
-        if read == 0 {
-            return Ok(out);
-        }
-        if highest == 0 {
-            out.extend(stored.iter().map(|&value| Some(convert(value))));
-            continue;
-        }
-        let mut present = stored.iter();
-        for &level in &levels {
-            let value = if level == highest {
-                present.next()
-            } else {
-                None
-            };
-            out.push(value.map(|&value| convert(value)));
-        }
+    let (read, ..) = reader.read_records(rows, Some(&mut levels), None, &mut stored)?;
+    if highest == 0 {
+        out.extend(stored.iter().map(|value| Some(convert(value))));
+        return Ok(read > 0);
     }
+    let mut present = stored.iter();
+    for &level in &levels {
+        let value = if level == highest {
+            present.next()
+        } else {
+            None
+        };
+        out.push(value.map(&convert));
+    }
+    Ok(read > 0)
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<Table> {
 }
 
 /// The extension in lower case; that of the content where the file is compressed.
-fn extension(path: &Path) -> String {
+pub(crate) fn extension(path: &Path) -> String {
     let lower = |path: &Path| {
         path.extension()
             .map(|e| e.to_string_lossy().to_lowercase())
@@ -96,24 +96,16 @@ fn text(
 }
 
 /// A reader of text, unzipped.
-type TextReader<'a> = BufReader<Box<dyn Read + 'a>>;
+pub(crate) type TextReader<'a> = BufReader<Box<dyn Read + 'a>>;
 
 /// Unzips if need be and looks at the beginning, which must be text; gives it and a reader of the whole.
 pub(crate) fn open_text<'a>(
     path: &str,
     reader: impl Read + 'a,
 ) -> Result<(Vec<u8>, TextReader<'a>)> {
-    let (mut head, mut reader) = peek(path, Box::new(reader))?;
-    if head.starts_with(b"\x1f\x8b") {
-        (head, reader) = peek(path, Box::new(MultiGzDecoder::new(BufReader::new(reader))))?;
-    }
-    let found = match head.as_slice() {
-        bytes if bytes.starts_with(b"PAR1") => "Parquet data",
-        bytes if bytes.starts_with(b"\x93NUMPY") => "NPY data",
-        bytes if bytes.starts_with(b"PK\x03\x04") => "a zip archive (as .npz and .xlsx are)",
-        bytes if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => "UTF-16 text",
-        bytes if bytes.contains(&0) => "bytes that are not text",
-        _ => return Ok((head, BufReader::with_capacity(1 << 16, reader))),
+    let (head, reader) = unzip(path, reader)?;
+    let Some(found) = not_text(&head) else {
+        return Ok((head, reader));
     };
     Err(Error::Format {
         path: path.to_owned(),
@@ -123,13 +115,39 @@ pub(crate) fn open_text<'a>(
     })
 }
 
+/// Unzips if need be and looks at the beginning; gives it and a reader of the whole.
+pub(crate) fn unzip<'a>(path: &str, reader: impl Read + 'a) -> Result<(Vec<u8>, TextReader<'a>)> {
+    let (mut head, mut reader) = peek(path, Box::new(reader))?;
+    if head.starts_with(b"\x1f\x8b") {
+        (head, reader) = peek(path, Box::new(MultiGzDecoder::new(BufReader::new(reader))))?;
+    }
+    Ok((head, BufReader::with_capacity(1 << 16, reader)))
+}
+
+/// What a file is that begins like this, if that is not text.
+pub(crate) fn not_text(head: &[u8]) -> Option<&'static str> {
+    match head {
+        bytes if bytes.starts_with(b"PAR1") => Some("Parquet data"),
+        bytes if bytes.starts_with(b"\x93NUMPY") => Some("NPY data"),
+        bytes if bytes.starts_with(b"PK\x03\x04") => Some("a zip archive (as .npz and .xlsx are)"),
+        bytes if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => {
+            Some("UTF-16 text")
+        }
+        bytes if bytes.contains(&0) => Some("bytes that are not text"),
+        _ => None,
+    }
+}
+
+/// How much of a file is looked at: more than a line of any format is likely to have.
+const HEAD: u64 = 1 << 16;
+
 type Peeked<'a> = (Vec<u8>, Box<dyn Read + 'a>);
 
 fn peek<'a>(path: &str, mut reader: Box<dyn Read + 'a>) -> Result<Peeked<'a>> {
     let mut head = Vec::new();
     reader
         .by_ref()
-        .take(1 << 14)
+        .take(HEAD)
         .read_to_end(&mut head)
         .map_err(|error| text_error(path, &error))?;
     let whole = Box::new(Cursor::new(head.clone()).chain(reader));

@@ -100,6 +100,49 @@ fn texts() {
             line: 3,
             found: "-1".into(),
         },
+        Error::Entry {
+            path: "docword.x.txt".into(),
+            line: 4,
+            found: "count \"0\"".into(),
+            expected: "a number above 0".into(),
+        },
+        Error::Utf8 {
+            path: "a.txt".into(),
+            place: Place::Line(4),
+            byte: 17,
+        },
+        Error::NoDocuments {
+            path: "a.txt".into(),
+            found: "an empty file",
+        },
+        Error::NoWords {
+            path: "corpus.txt".into(),
+            filter: Some(("stop words".into(), 812.0)),
+            tokens: 900.0,
+            hint: Some("--stop-words none or a lower --min-docs".into()),
+        },
+        Error::NoWords {
+            path: "corpus.txt".into(),
+            filter: None,
+            tokens: 0.0,
+            hint: None,
+        },
+        Error::NoText {
+            path: path(),
+            noun: "column",
+            columns: names(14),
+            text: names(2),
+        },
+        Error::NoText {
+            path: path(),
+            noun: "field",
+            columns: names(2),
+            text: vec![],
+        },
+        Error::UnknownFormat {
+            found: "docx".into(),
+            expected: "folder, lines".into(),
+        },
         Error::Field {
             path: "run.json".into(),
             field: "bound".into(),
