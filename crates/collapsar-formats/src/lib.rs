@@ -1,4 +1,4 @@
-//! Readers and writers: tables of numbers in, `run.json` and `trace.jsonl` out, every refusal by place.
+//! Readers and writers: tables of numbers and corpora in, `run.json` and `trace.jsonl` out, every refusal by place.
 //!
 //! | File | Decides |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `npy` | which NumPy arrays are tables |
 //! | `parquet` | which Parquet columns are numbers |
 //! | `labels` | which column holds the components a fit starts from |
+//! | `corpus` | which words each document of a corpus has and how often |
 //! | `guard` | what happens when a format crate panics on damaged input |
 //! | `write` | how a result appears whole or not at all |
 //! | `run` | what `run.json` says of every run |
@@ -25,6 +26,7 @@
 //! # Ok(()) }
 //! ```
 
+mod corpus;
 mod csv;
 mod error;
 mod guard;
@@ -37,6 +39,10 @@ mod table;
 mod trace;
 mod write;
 
+pub use corpus::{
+    Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, Outside, StopWords,
+    TokenOptions, read_corpus, read_corpus_with, read_stop_words,
+};
 pub use error::{Error, Place, Result};
 pub use labels::read_labels;
 pub use run::{Input, Outcome, Run};

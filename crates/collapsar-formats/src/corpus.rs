@@ -1,0 +1,301 @@
+//! Corpora for topic models: which words each document has and how often.
+//!
+//! | File | Decides |
+//! |---|---|
+//! | `options` | what can be asked for, and the defaults |
+//! | `source` | how a path opens, how lines are cut and what happens to bytes that are not UTF-8 |
+//! | `detect` | which format a file is in |
+//! | `numbers` | which ids and counts are accepted |
+//! | `entries` | how entries in any order become documents of unique words |
+//! | `docword` | the UCI bag of words |
+//! | `pairs` | LDA-C and SVMlight |
+//! | `market` | Matrix Market |
+//! | `sibling` | which files beside the data name its words and documents |
+//! | `tokens` | what a word of a text is |
+//! | `gather` | how texts become counts, in parallel and in bounded memory |
+//! | `plain` | documents a line or a file |
+//! | `json` | documents in JSON lines |
+//! | `columns` | which column holds the text |
+//! | `sheet` | documents in CSV and TSV |
+//! | `strings` | documents in Parquet |
+//! | `stop` | the English stop words |
+//! | `filter` | which words are dropped and what is said of it |
+//! | `outside` | what becomes of words that a fit has not seen |
+
+mod columns;
+mod detect;
+mod docword;
+mod entries;
+mod filter;
+mod gather;
+mod json;
+mod market;
+mod numbers;
+mod options;
+mod outside;
+mod pairs;
+mod plain;
+mod sheet;
+mod sibling;
+mod source;
+mod stop;
+mod strings;
+mod tokens;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+use gather::Gatherer;
+use numbers::Known;
+use source::{Content, Lines, Source};
+
+pub use filter::Filtered;
+pub use options::{
+    CorpusFormat, CorpusOptions, InvalidUtf8, StopWords, TokenOptions, read_stop_words,
+};
+pub use outside::Outside;
+
+/// Unique words with counts for each document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Corpus {
+    /// The documents' names: of their files, from their id column, or else `1`, `2`, …
+    pub documents: Vec<String>,
+    /// The words: in the order of the vocabulary file, or for texts by decreasing total count, and
+    /// alphabetically where counts are equal.
+    pub vocabulary: Vec<String>,
+    /// Where each document begins in `words` and `counts`, and where the last one ends.
+    pub starts: Vec<usize>,
+    /// Positions in the vocabulary, ascending and unique within a document.
+    pub words: Vec<u32>,
+    /// How often each: above 0, at most 2²⁴, which `f32` still counts by ones.
+    pub counts: Vec<f32>,
+}
+
+impl Corpus {
+    /// The words of a document and how often each.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such document.
+    pub fn document(&self, index: usize) -> (&[u32], &[f32]) {
+        let span = self.starts[index]..self.starts[index + 1];
+        (&self.words[span.clone()], &self.counts[span])
+    }
+
+    /// The sum of all counts.
+    pub fn tokens(&self) -> f64 {
+        self.counts.iter().map(|&count| f64::from(count)).sum()
+    }
+
+    /// The documents without a word.
+    fn empty(&self) -> Vec<usize> {
+        let spans = self.starts.windows(2).enumerate();
+        spans
+            .filter(|(_, span)| span[0] == span[1])
+            .map(|(document, _)| document)
+            .collect()
+    }
+}
+
+/// What was found and done while reading a corpus: for people to see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CorpusReport {
+    /// The format.
+    pub format: CorpusFormat,
+    /// What each filter removed, in the order applied; filters that removed nothing are left out.
+    pub filtered: Vec<Filtered>,
+    /// Documents left without words, which are kept.
+    pub empty: Vec<usize>,
+    /// Entries for a word and document that already had one, which were added up.
+    pub duplicates: usize,
+    /// Documents in which bytes that were not UTF-8 were replaced.
+    pub replaced: usize,
+    /// The file that names the words of a numeric format.
+    pub vocabulary: Option<PathBuf>,
+    /// Whether no such file was given or found, so that the words are named by their ids.
+    pub words_are_ids: bool,
+    /// Words of the vocabulary that no document has, which are kept.
+    pub unseen: usize,
+}
+
+/// Reads a corpus: a folder of texts, a text a line, a column of a table, a field of JSON lines, or
+/// counts as docword, LDA-C, SVMlight and Matrix Market give them. `-` reads standard input, except for
+/// folders and Parquet. Anything but Parquet may be compressed by gzip.
+///
+/// # Errors
+///
+/// A file that cannot be read, is damaged, or leaves no document or no word.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("notes.txt");
+/// std::fs::write(&path, "The cat saw a cat\nThe dog saw a bird\n")?;
+/// let options = collapsar_formats::CorpusOptions::default();
+/// let (corpus, report) = collapsar_formats::read_corpus(&path, &options)?;
+/// assert_eq!(corpus.vocabulary, ["cat", "saw", "bird", "dog"]);
+/// assert_eq!(corpus.document(0), (&[0, 1][..], &[2.0, 1.0][..]));
+/// assert_eq!(report.filtered[0].filter, "shorter than 2 letters");
+/// # Ok(()) }
+/// ```
+pub fn read_corpus(path: &Path, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
+    read_source(Source::open(path)?, options)
+}
+
+fn read_source(source: Source<'_>, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
+    let name = source.name.clone();
+    let (corpus, mut report) = load(source, options, None)?;
+    let (corpus, filtered) = filter::apply(&name, corpus, report.format, options)?;
+    report.filtered = filtered;
+    report.empty = corpus.empty();
+    report.unseen = filter::unseen(&corpus);
+    Ok((corpus, report))
+}
+
+/// Reads new documents with the vocabulary of a fit: words outside it are counted and not kept.
+///
+/// Nothing in the vocabulary is filtered. Words outside that are too short, without a letter or stop
+/// words by these options are told apart in the report, so that [`Outside`] holds only those that a
+/// reader would miss. Ids of numeric formats are looked up in the file that names them, given or found;
+/// where there is none they are positions in `vocabulary`.
+///
+/// # Errors
+///
+/// As [`read_corpus`], but documents need not have words; and an id beyond the vocabulary.
+pub fn read_corpus_with(
+    path: &Path,
+    vocabulary: &[String],
+    options: &CorpusOptions,
+) -> Result<(Corpus, Outside)> {
+    let (corpus, report) = load(Source::open(path)?, options, Some(vocabulary.len()))?;
+    if report.words_are_ids {
+        // The ids were checked against the size of the vocabulary while reading.
+        let corpus = Corpus {
+            vocabulary: vocabulary.to_vec(),
+            ..corpus
+        };
+        return Ok(outside::nothing(corpus, report));
+    }
+    Ok(outside::map(corpus, vocabulary, report, options))
+}
+
+/// Reads without filtering; `fit` is the size of the vocabulary that ids without names refer to.
+fn load(
+    source: Source<'_>,
+    options: &CorpusOptions,
+    fit: Option<usize>,
+) -> Result<(Corpus, CorpusReport)> {
+    let format = match options.format {
+        Some(format) => format,
+        None => detect::format(&source),
+    };
+    source.check(format, options)?;
+    let mut report = CorpusReport {
+        format,
+        filtered: Vec::new(),
+        empty: Vec::new(),
+        duplicates: 0,
+        replaced: 0,
+        vocabulary: None,
+        words_are_ids: false,
+        unseen: 0,
+    };
+    let name = source.name.clone();
+    let corpus = if format.is_text() {
+        texts(source, format, options, &mut report)?
+    } else {
+        numeric(source, format, options, fit, &mut report)?
+    };
+    if corpus.documents.is_empty() {
+        return Err(Error::NoDocuments {
+            path: name,
+            found: "nothing but a header",
+        });
+    }
+    Ok((corpus, report))
+}
+
+fn texts(
+    source: Source<'_>,
+    format: CorpusFormat,
+    options: &CorpusOptions,
+    report: &mut CorpusReport,
+) -> Result<Corpus> {
+    let Source {
+        name,
+        extension,
+        content,
+        ..
+    } = source;
+    let mut gatherer = Gatherer::new(&name, options);
+    match (format, content) {
+        (CorpusFormat::Lines, Content::Text { reader, .. }) => {
+            plain::lines(&name, reader, &mut gatherer)?;
+        }
+        (CorpusFormat::JsonLines, Content::Text { reader, .. }) => {
+            json::read(&name, reader, options, &mut gatherer)?;
+        }
+        (_, Content::Text { head, reader }) => {
+            sheet::read(&name, &extension, &head, reader, options, &mut gatherer)?;
+        }
+        (_, Content::Folder(folder)) => plain::folder(&folder, &mut gatherer)?,
+        (_, Content::Parquet(file)) => strings::read(&name, file, options, &mut gatherer)?,
+    }
+    let (corpus, replaced) = gatherer.finish()?;
+    report.replaced = replaced;
+    Ok(corpus)
+}
+
+fn numeric(
+    source: Source<'_>,
+    format: CorpusFormat,
+    options: &CorpusOptions,
+    fit: Option<usize>,
+    report: &mut CorpusReport,
+) -> Result<Corpus> {
+    let vocabulary = sibling::vocabulary(source.path.as_deref(), format, options)?;
+    let known = match (&vocabulary, fit) {
+        (Some((path, words)), _) => Known::File(path.display().to_string(), words.len()),
+        (None, Some(size)) => Known::Fit(size),
+        (None, None) => Known::Nothing,
+    };
+    let Source {
+        name,
+        path,
+        content,
+        ..
+    } = source;
+    let Content::Text { reader, .. } = content else {
+        return Err(Error::NoDocuments {
+            path: name,
+            found: "no text",
+        });
+    };
+    let lines = Lines::new(&name, reader);
+    let counted = match format {
+        CorpusFormat::Docword => docword::read(lines, &known),
+        CorpusFormat::LdaC => pairs::lda_c(lines, &known),
+        CorpusFormat::SvmLight => pairs::svm_light(lines, &known),
+        _ => market::read(lines, &known),
+    }?;
+    let documents = sibling::documents(path.as_deref(), format, counted.documents);
+    report.words_are_ids = vocabulary.is_none();
+    let words = if let Some((path, words)) = vocabulary {
+        report.vocabulary = Some(path);
+        words
+    } else {
+        // Named as the format counts them.
+        let first = usize::from(format != CorpusFormat::LdaC);
+        let ids = first..first + counted.words;
+        ids.map(|id| id.to_string()).collect()
+    };
+    let (corpus, duplicates) = counted.entries.into_corpus(&name, documents, words)?;
+    report.duplicates = duplicates;
+    Ok(corpus)
+}
+
+#[cfg(test)]
+mod tests;

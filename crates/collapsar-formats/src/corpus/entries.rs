@@ -1,0 +1,121 @@
+//! Decides how entries in any order become documents of unique words.
+
+use crate::error::{Error, Result};
+
+use super::Corpus;
+use super::numbers::{self, Known, LARGEST, SPARE};
+use super::source::At;
+
+/// What a numeric format holds.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) documents: usize,
+    pub(super) words: usize,
+    pub(super) entries: Entries,
+}
+
+/// Counts of words in documents, both from 0.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    documents: Vec<u32>,
+    words: Vec<u32>,
+    counts: Vec<f32>,
+}
+
+impl Entries {
+    pub(super) fn push(&mut self, document: u32, word: u32, count: f32) {
+        self.documents.push(document);
+        self.words.push(word);
+        self.counts.push(count);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Refuses a number of documents or nameless words, said at `at`, that so few entries make absurd.
+    pub(super) fn plausible(&self, at: At<'_>, noun: &str, number: u64) -> Result<()> {
+        let most = self.len() as u64 + SPARE;
+        if number <= most {
+            return Ok(());
+        }
+        Err(at.refuse(
+            format!(
+                "{number} {noun} for {}",
+                numbers::entries(self.len() as u64)
+            ),
+            format!("at most {most}"),
+        ))
+    }
+
+    /// The number of words: as many as are known, else those that the format `says` at `at`.
+    pub(super) fn vocabulary(&self, at: At<'_>, known: &Known, says: u64) -> Result<usize> {
+        match known {
+            Known::File(_, size) | Known::Fit(size) => Ok(*size),
+            Known::Nothing => {
+                self.plausible(at, "words without names", says)?;
+                Ok(says as usize)
+            }
+        }
+    }
+
+    /// Sorts and adds up; gives the number of entries that were added to others.
+    pub(super) fn into_corpus(
+        self,
+        path: &str,
+        documents: Vec<String>,
+        vocabulary: Vec<String>,
+    ) -> Result<(Corpus, usize)> {
+        let mut starts = vec![0usize; documents.len() + 1];
+        for &document in &self.documents {
+            starts[document as usize + 1] += 1;
+        }
+        for document in 0..documents.len() {
+            starts[document + 1] += starts[document];
+        }
+        let mut next = starts.clone();
+        let mut pairs = vec![(0u32, 0f32); self.len()];
+        for (index, &document) in self.documents.iter().enumerate() {
+            let slot = &mut next[document as usize];
+            pairs[*slot] = (self.words[index], self.counts[index]);
+            *slot += 1;
+        }
+        drop((next, self));
+        let mut corpus = Corpus {
+            documents,
+            vocabulary,
+            starts: vec![0],
+            words: Vec::with_capacity(pairs.len()),
+            counts: Vec::with_capacity(pairs.len()),
+        };
+        for document in 0..corpus.documents.len() {
+            let own = &mut pairs[starts[document]..starts[document + 1]];
+            // Stable, so that fractions are added in the order of the file.
+            if !own.is_sorted_by(|a, b| a.0 < b.0) {
+                own.sort_by_key(|pair| pair.0);
+            }
+            for same in own.chunk_by(|a, b| a.0 == b.0) {
+                let sum: f64 = same.iter().map(|pair| f64::from(pair.1)).sum();
+                if sum > LARGEST {
+                    let word = &corpus.vocabulary[same[0].0 as usize];
+                    return Err(too_many(path, word, sum, &corpus.documents[document]));
+                }
+                corpus.words.push(same[0].0);
+                corpus.counts.push(sum as f32);
+            }
+            corpus.starts.push(corpus.words.len());
+        }
+        let duplicates = pairs.len() - corpus.words.len();
+        Ok((corpus, duplicates))
+    }
+}
+
+/// The error of a word that is more frequent in a document than can be counted.
+pub(super) fn too_many(path: &str, word: &str, count: f64, document: &str) -> Error {
+    Error::Format {
+        path: path.to_owned(),
+        found: format!("word {word:?} {count} times in document {document:?}"),
+        expected: "at most 16777216 times",
+        hint: None,
+    }
+}

@@ -1,0 +1,186 @@
+//! Turns texts into counts: in parallel, in bounded memory, and the same for any number of threads.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+use super::Corpus;
+use super::entries::too_many;
+use super::numbers::LARGEST;
+use super::options::{CorpusOptions, InvalidUtf8};
+use super::source::{At, decode};
+use super::tokens::tokens;
+
+/// Texts are held until they have so many bytes, then counted and let go.
+const BATCH: usize = 1 << 23;
+/// Texts that one thread counts together: with a common list of words, whose merging is sequential.
+const CHUNK: usize = 64;
+
+/// Takes one text after the other.
+pub(super) struct Gatherer<'a> {
+    path: &'a str,
+    pub(super) invalid: InvalidUtf8,
+    lowercase: bool,
+    batch: Vec<String>,
+    bytes: usize,
+    ids: HashMap<String, u32>,
+    corpus: Corpus,
+    replaced: usize,
+}
+
+impl<'a> Gatherer<'a> {
+    pub(super) fn new(path: &'a str, options: &CorpusOptions) -> Self {
+        Gatherer {
+            path,
+            invalid: options.invalid_utf8,
+            lowercase: options.tokens.lowercase,
+            batch: Vec::new(),
+            bytes: 0,
+            ids: HashMap::new(),
+            corpus: Corpus {
+                documents: Vec::new(),
+                vocabulary: Vec::new(),
+                starts: vec![0],
+                words: Vec::new(),
+                counts: Vec::new(),
+            },
+            replaced: 0,
+        }
+    }
+
+    /// How many documents there are so far.
+    pub(super) fn len(&self) -> usize {
+        self.corpus.documents.len()
+    }
+
+    pub(super) fn push(&mut self, name: String, text: String) -> Result<()> {
+        self.corpus.documents.push(name);
+        self.bytes += text.len();
+        self.batch.push(text);
+        if self.bytes >= BATCH || self.batch.len() >= BATCH / 256 {
+            self.count()?;
+        }
+        Ok(())
+    }
+
+    /// Takes a text that may not be UTF-8.
+    pub(super) fn push_bytes(&mut self, name: String, at: At<'_>, bytes: &[u8]) -> Result<()> {
+        let (text, replaced) = decode(at, bytes, self.invalid)?;
+        self.note(replaced);
+        self.push(name, text.into_owned())
+    }
+
+    /// Notes whether something was replaced in a document.
+    pub(super) fn note(&mut self, replaced: bool) {
+        self.replaced += usize::from(replaced);
+    }
+
+    /// The corpus, and the number of documents in which something was replaced.
+    pub(super) fn finish(mut self) -> Result<(Corpus, usize)> {
+        self.count()?;
+        Ok((self.corpus, self.replaced))
+    }
+
+    fn count(&mut self) -> Result<()> {
+        let lowercase = self.lowercase;
+        let parts: Vec<Part> = self
+            .batch
+            .par_chunks(CHUNK)
+            .map(|texts| Part::of(texts, lowercase))
+            .collect();
+        self.batch.clear();
+        self.bytes = 0;
+        for part in parts {
+            let ids = self.merge(part.words)?;
+            for document in part.documents {
+                let mut own: Vec<(u32, u32)> = document
+                    .into_iter()
+                    .map(|(word, count)| (ids[word as usize], count))
+                    .collect();
+                own.sort_unstable();
+                for (word, count) in own {
+                    if f64::from(count) > LARGEST {
+                        let word = &self.corpus.vocabulary[word as usize];
+                        let document = &self.corpus.documents[self.corpus.starts.len() - 1];
+                        return Err(too_many(self.path, word, f64::from(count), document));
+                    }
+                    self.corpus.words.push(word);
+                    self.corpus.counts.push(count as f32);
+                }
+                self.corpus.starts.push(self.corpus.words.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of each word in the vocabulary, which takes in those that are new.
+    fn merge(&mut self, words: Vec<String>) -> Result<Vec<u32>> {
+        let mut ids = Vec::with_capacity(words.len());
+        for word in words {
+            if let Some(&id) = self.ids.get(&word) {
+                ids.push(id);
+                continue;
+            }
+            let Ok(id) = u32::try_from(self.corpus.vocabulary.len()) else {
+                return Err(Error::Format {
+                    path: self.path.to_owned(),
+                    found: "more than 4294967296 different words".to_owned(),
+                    expected: "fewer",
+                    hint: None,
+                });
+            };
+            self.corpus.vocabulary.push(word.clone());
+            self.ids.insert(word, id);
+            ids.push(id);
+        }
+        Ok(ids)
+    }
+}
+
+/// The counts of a few texts, over their own words.
+struct Part {
+    words: Vec<String>,
+    /// Words and counts of each text, in the order in which the words first come.
+    documents: Vec<Vec<(u32, u32)>>,
+}
+
+impl Part {
+    fn of(texts: &[String], lowercase: bool) -> Part {
+        let mut part = Part {
+            words: Vec::new(),
+            documents: Vec::with_capacity(texts.len()),
+        };
+        let mut ids: HashMap<String, u32> = HashMap::new();
+        // For each word the text that had it last, and its place there.
+        let mut last: Vec<(usize, usize)> = Vec::new();
+        for (index, text) in texts.iter().enumerate() {
+            let mut counts: Vec<(u32, u32)> = Vec::new();
+            for token in tokens(text, lowercase) {
+                let word = if let Some(&word) = ids.get(token.as_ref()) {
+                    word
+                } else {
+                    // A batch would need 2^32 different words to overflow this, and has 2^23 bytes or
+                    // one text; the merge counts with a check.
+                    let word = part.words.len() as u32;
+                    let token = token.into_owned();
+                    part.words.push(token.clone());
+                    ids.insert(token, word);
+                    last.push((usize::MAX, 0));
+                    word
+                };
+                let (text, place) = last[word as usize];
+                if text == index {
+                    let count = &mut counts[place].1;
+                    *count = count.saturating_add(1);
+                } else {
+                    last[word as usize] = (index, counts.len());
+                    counts.push((word, 1));
+                }
+            }
+            part.documents.push(counts);
+        }
+        part
+    }
+}

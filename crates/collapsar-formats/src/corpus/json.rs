@@ -1,0 +1,111 @@
+//! Reads JSON lines: texts in a field of objects, or as plain strings.
+
+use std::io::BufRead;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result, shortened};
+
+use super::columns;
+use super::gather::Gatherer;
+use super::options::CorpusOptions;
+use super::source::{At, Lines, decode};
+
+pub(super) fn read(
+    path: &str,
+    reader: impl BufRead,
+    options: &CorpusOptions,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<()> {
+    let mut lines = Lines::new(path, reader);
+    let mut field = options.text_column.clone();
+    while let Some((at, bytes)) = lines.next()? {
+        if bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let (line, replaced) = decode(at, bytes, gatherer.invalid)?;
+        gatherer.note(replaced);
+        let value: Value = serde_json::from_str(&line).map_err(|error| {
+            let found = format!("no JSON ({} at byte {})", cause(&error), error.column());
+            at.refuse(found, "a JSON object or string a line")
+        })?;
+        let number = (gatherer.len() + 1).to_string();
+        match value {
+            Value::String(text) => gatherer.push(number, text)?,
+            Value::Object(mut object) => {
+                let id = options.id_column.as_deref();
+                let field = match &field {
+                    Some(field) => field,
+                    None => field.insert(text_field(path, &object, id)?),
+                };
+                let name = match id {
+                    Some(id) => name(at, &object, id)?,
+                    None => number,
+                };
+                let text = match object.remove(field) {
+                    Some(Value::String(text)) => text,
+                    // A document without content, as tables write it.
+                    Some(Value::Null) => String::new(),
+                    Some(other) => {
+                        let found = format!("{} in field {field:?}", kind(&other));
+                        return Err(at.refuse(found, "a string"));
+                    }
+                    None => return Err(missing(at, &object, field)),
+                };
+                gatherer.push(name, text)?;
+            }
+            other => return Err(at.refuse(kind(&other), "a JSON object or string a line")),
+        }
+    }
+    if gatherer.len() == 0 {
+        return Err(Error::NoDocuments {
+            path: path.to_owned(),
+            found: "empty lines",
+        });
+    }
+    Ok(())
+}
+
+/// The field of the text, by the first object.
+fn text_field(path: &str, object: &Map<String, Value>, id: Option<&str>) -> Result<String> {
+    let names: Vec<String> = object.keys().cloned().collect();
+    let id = id.and_then(|id| names.iter().position(|name| name == id));
+    let is_text = |index: usize| object[&names[index]].is_string();
+    let index = columns::text(path, "field", &names, is_text, id)?;
+    Ok(names[index].clone())
+}
+
+fn name(at: At<'_>, object: &Map<String, Value>, id: &str) -> Result<String> {
+    match object.get(id) {
+        Some(Value::String(name)) => Ok(name.clone()),
+        Some(Value::Number(number)) => Ok(number.to_string()),
+        Some(other) => Err(at.refuse(
+            format!("{} in field {id:?}", kind(other)),
+            "a string or a number",
+        )),
+        None => Err(missing(at, object, id)),
+    }
+}
+
+fn missing(at: At<'_>, object: &Map<String, Value>, field: &str) -> Error {
+    let names: Vec<&str> = object.keys().take(12).map(String::as_str).collect();
+    let found = format!("fields {}", shortened(&format!("{names:?}"), 200));
+    at.refuse(found, format!("one named {field:?}"))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// What the parser says without its own line number, which is always 1.
+fn cause(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line").next().unwrap_or(&text).to_owned()
+}

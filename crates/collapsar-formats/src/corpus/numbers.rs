@@ -1,0 +1,118 @@
+//! Decides which ids and counts are accepted, parsed from bytes without a detour through text.
+
+use crate::error::{Result, shortened};
+
+use super::source::At;
+
+/// The largest count: the last whole number up to which `f32` counts by ones.
+pub(super) const LARGEST: f64 = 16_777_216.0;
+
+/// How many more documents, or words without a name, there may be than entries. Each takes memory before
+/// anything is known of it, so a number in a header must not be taken at its word.
+pub(super) const SPARE: u64 = 1 << 20;
+
+/// What is known of the vocabulary before the counts are read.
+#[derive(Debug)]
+pub(super) enum Known {
+    Nothing,
+    /// A file names this many words.
+    File(String, usize),
+    /// A fit has this many words, and ids are their positions.
+    Fit(usize),
+}
+
+impl Known {
+    /// How many words there are and who says so.
+    pub(super) fn limit(&self) -> Option<(u64, String)> {
+        match self {
+            Known::Nothing => None,
+            Known::File(path, size) => Some((*size as u64, format!(" as in {path}"))),
+            Known::Fit(size) => Some((*size as u64, " as in the vocabulary of the fit".to_owned())),
+        }
+    }
+}
+
+/// The fields of a line, between runs of white space.
+pub(super) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes
+        .split(u8::is_ascii_whitespace)
+        .filter(|field| !field.is_empty())
+}
+
+/// A field as an error shows it.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    format!("{:?}", shortened(&String::from_utf8_lossy(bytes), 40))
+}
+
+/// A number of entries, in words.
+pub(super) fn entries(number: u64) -> String {
+    format!("{number} {}", if number == 1 { "entry" } else { "entries" })
+}
+
+/// A whole number of digits only.
+pub(super) fn whole(bytes: &[u8]) -> Option<u64> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let mut number = 0u64;
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(number)
+}
+
+/// An id from `first` to `last`, counted from 0 in the result; `whose` says why there are no more.
+pub(super) fn id(
+    at: At<'_>,
+    noun: &str,
+    bytes: &[u8],
+    (first, last): (u64, u64),
+    whose: &str,
+) -> Result<u32> {
+    match whole(bytes) {
+        Some(id) if (first..=last).contains(&id) => u32::try_from(id - first).ok(),
+        _ => None,
+    }
+    .ok_or_else(|| {
+        at.refuse(
+            format!("{noun} {}", shown(bytes)),
+            format!("a whole number from {first} to {last}{whose}"),
+        )
+    })
+}
+
+/// A count that is finite, not negative, not too large and, where that is refused, not 0.
+pub(super) fn count(at: At<'_>, bytes: &[u8], zero: Zero) -> Result<f32> {
+    let number = match whole(bytes) {
+        Some(number) => Some(number as f64),
+        None => std::str::from_utf8(bytes)
+            .ok()
+            .and_then(|text| text.parse::<f64>().ok()),
+    };
+    let accepted = |number: &f64| {
+        (0.0..=LARGEST).contains(number) && (zero == Zero::Dropped || *number as f32 > 0.0)
+    };
+    match number.filter(accepted) {
+        Some(number) => Ok(number as f32),
+        None => Err(at.refuse(
+            format!("count {}", shown(bytes)),
+            match zero {
+                Zero::Dropped => format!("a number from 0 to {LARGEST}"),
+                Zero::Refused => format!("a number above 0 and at most {LARGEST}"),
+            },
+        )),
+    }
+}
+
+/// What a count of 0 is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Zero {
+    /// Another way to write that there is none.
+    Dropped,
+    /// A mistake.
+    Refused,
+}

@@ -1,0 +1,86 @@
+//! Decides what becomes of words that a fit has not seen: they are counted and left out.
+
+use std::collections::HashMap;
+
+use super::filter::{Filter, frequencies, moved};
+use super::options::CorpusOptions;
+use super::{Corpus, CorpusReport};
+
+/// What new documents have that a fit's vocabulary has not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outside {
+    /// How many different words.
+    pub words: usize,
+    /// How often they occur in all.
+    pub tokens: f64,
+    /// Up to ten of them, the most frequent first.
+    pub examples: Vec<String>,
+    /// The rest of what was found; its `filtered` holds the stop words, short words and numbers that
+    /// are outside too and that no fit would have kept.
+    pub report: CorpusReport,
+}
+
+/// A corpus over exactly the vocabulary.
+pub(super) fn nothing(corpus: Corpus, report: CorpusReport) -> (Corpus, Outside) {
+    finish(corpus, report, Vec::new(), 0.0)
+}
+
+/// Moves the corpus to `vocabulary`.
+pub(super) fn map(
+    corpus: Corpus,
+    vocabulary: &[String],
+    mut report: CorpusReport,
+    options: &CorpusOptions,
+) -> (Corpus, Outside) {
+    let mut ids: HashMap<&str, u32> = HashMap::with_capacity(vocabulary.len());
+    for (id, word) in vocabulary.iter().enumerate() {
+        ids.entry(word).or_insert(id as u32);
+    }
+    let places: Vec<Option<u32>> = corpus
+        .vocabulary
+        .iter()
+        .map(|word| ids.get(word.as_str()).copied())
+        .collect();
+    let (mut tokens, _) = frequencies(&corpus);
+    let words = &corpus.vocabulary;
+    let outside: Vec<usize> = (0..words.len())
+        .filter(|&word| places[word].is_none() && tokens[word] > 0.0)
+        .collect();
+    let names: Vec<String> = outside.iter().map(|&word| words[word].clone()).collect();
+    tokens = outside.iter().map(|&word| tokens[word]).collect();
+    let mut filter = Filter::new(&tokens);
+    filter.by_form(&names, report.format.is_text(), options);
+    let mut missed = filter.kept();
+    missed.sort_by(|&a, &b| {
+        let more = tokens[b].total_cmp(&tokens[a]);
+        more.then_with(|| names[a].cmp(&names[b]))
+    });
+    report.filtered = filter
+        .removed
+        .into_iter()
+        .map(|(filtered, _)| filtered)
+        .collect();
+    let total = missed.iter().map(|&word| tokens[word]).sum();
+    let missed = missed.into_iter().map(|word| names[word].clone()).collect();
+    let corpus = moved(corpus, &places, vocabulary.to_vec());
+    finish(corpus, report, missed, total)
+}
+
+fn finish(
+    corpus: Corpus,
+    mut report: CorpusReport,
+    mut missed: Vec<String>,
+    tokens: f64,
+) -> (Corpus, Outside) {
+    report.empty = corpus.empty();
+    report.unseen = super::filter::unseen(&corpus);
+    let words = missed.len();
+    missed.truncate(10);
+    let outside = Outside {
+        words,
+        tokens,
+        examples: missed,
+        report,
+    };
+    (corpus, outside)
+}

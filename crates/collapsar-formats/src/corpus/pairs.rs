@@ -1,0 +1,132 @@
+//! Reads documents as lines of `word:count` pairs: LDA-C, with their number before them and words from
+//! 0, and SVMlight, with a label before them, comments behind them and words from 1.
+
+use std::io::BufRead;
+
+use crate::error::{Error, Result};
+
+use super::entries::{Counted, Entries};
+use super::numbers::{Known, Zero, count, fields, id, shown, whole};
+use super::source::{At, Lines};
+
+pub(super) fn lda_c(mut lines: Lines<'_, impl BufRead>, known: &Known) -> Result<Counted> {
+    let mut reader = Reader::new(known, 0, Zero::Refused);
+    // Empty lines are no documents (those say 0), so only the end of the file may have some.
+    let mut blank: Option<At<'_>> = None;
+    while let Some((at, bytes)) = lines.next()? {
+        let mut parts = fields(bytes);
+        let Some(first) = parts.next() else {
+            blank = blank.or(Some(at));
+            continue;
+        };
+        if let Some(at) = blank {
+            return Err(at.refuse("an empty line", "0 for a document without words"));
+        }
+        let claimed = whole(first)
+            .ok_or_else(|| at.refuse(shown(first), "the number of word:count pairs that follow"))?;
+        let mut pairs = 0u64;
+        for part in parts {
+            reader.pair(at, part)?;
+            pairs += 1;
+        }
+        if pairs != claimed {
+            return Err(at.refuse(
+                format!("{pairs} word:count pairs"),
+                format!("{claimed} as the line begins with"),
+            ));
+        }
+        reader.documents += 1;
+    }
+    reader.finish(lines.path)
+}
+
+pub(super) fn svm_light(mut lines: Lines<'_, impl BufRead>, known: &Known) -> Result<Counted> {
+    let mut reader = Reader::new(known, 1, Zero::Dropped);
+    while let Some((at, bytes)) = lines.next()? {
+        let bytes = bytes.split(|&byte| byte == b'#').next().unwrap_or(bytes);
+        let mut parts = fields(bytes);
+        let Some(label) = parts.next() else {
+            continue;
+        };
+        if label.contains(&b':') {
+            return Err(at.refuse(shown(label), "a label before the first word:count pair"));
+        }
+        for part in parts.filter(|part| !part.starts_with(b"qid:")) {
+            reader.pair(at, part)?;
+        }
+        reader.documents += 1;
+    }
+    reader.finish(lines.path)
+}
+
+struct Reader<'k> {
+    known: &'k Known,
+    zero: Zero,
+    /// The first and the last id.
+    range: (u64, u64),
+    whose: String,
+    /// The largest id and the line it is in.
+    largest: Option<(u32, u64)>,
+    documents: usize,
+    entries: Entries,
+}
+
+impl<'k> Reader<'k> {
+    fn new(known: &'k Known, first: u64, zero: Zero) -> Self {
+        let (size, whose) = known
+            .limit()
+            .unwrap_or((u64::from(u32::MAX), String::new()));
+        Reader {
+            known,
+            zero,
+            range: (first, (size + first).saturating_sub(1)),
+            whose,
+            largest: None,
+            documents: 0,
+            entries: Entries::default(),
+        }
+    }
+
+    fn pair(&mut self, at: At<'_>, part: &[u8]) -> Result<()> {
+        let Ok(document) = u32::try_from(self.documents) else {
+            return Err(at.refuse("one more document", format!("at most {}", u32::MAX)));
+        };
+        let colon = part.iter().position(|&byte| byte == b':');
+        let Some(colon) = colon else {
+            return Err(at.refuse(shown(part), "a word:count pair"));
+        };
+        if self.range.0 == 1 && &part[..colon] == b"0" {
+            // The default of scikit-learn's writer.
+            let expected = "words from 1; try dump_svmlight_file with zero_based=False";
+            return Err(at.refuse("word \"0\"", expected));
+        }
+        let word = id(at, "word", &part[..colon], self.range, &self.whose)?;
+        let count = count(at, &part[colon + 1..], self.zero)?;
+        if self.largest.is_none_or(|(largest, _)| word > largest) {
+            self.largest = Some((word, at.line));
+        }
+        if count > 0.0 {
+            self.entries.push(document, word, count);
+        }
+        Ok(())
+    }
+
+    fn finish(self, path: &str) -> Result<Counted> {
+        if self.documents == 0 {
+            return Err(Error::NoDocuments {
+                path: path.to_owned(),
+                found: "lines without content",
+            });
+        }
+        let (size, line) = self
+            .largest
+            .map_or((0, 1), |(word, line)| (u64::from(word) + 1, line));
+        Ok(Counted {
+            documents: self.documents,
+            words: self
+                .entries
+                .vocabulary(At { path, line }, self.known, size)?,
+            entries: self.entries,
+        })
+    }
+}

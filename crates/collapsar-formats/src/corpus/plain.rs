@@ -1,0 +1,91 @@
+//! Reads plain texts: a document a line, or a document a file below a folder.
+
+use std::fs::{self, File};
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::records::text_error;
+use crate::table::{not_text, unzip};
+
+use super::gather::Gatherer;
+use super::source::{At, Lines};
+
+/// A document a line, empty lines too: its number is its name.
+pub(super) fn lines(path: &str, reader: impl BufRead, gatherer: &mut Gatherer<'_>) -> Result<()> {
+    let mut lines = Lines::new(path, reader);
+    while let Some((at, bytes)) = lines.next()? {
+        gatherer.push_bytes(at.line.to_string(), at, bytes)?;
+    }
+    Ok(())
+}
+
+/// A document a file, in the order of their paths; what is hidden is skipped.
+pub(super) fn folder(folder: &Path, gatherer: &mut Gatherer<'_>) -> Result<()> {
+    let files = files(folder)?;
+    if files.is_empty() {
+        return Err(Error::NoDocuments {
+            path: folder.display().to_string(),
+            found: "a folder without files",
+        });
+    }
+    for path in files {
+        let name = path.display().to_string();
+        let file = File::open(&path).map_err(|error| Error::file(&path, &error))?;
+        let (head, mut reader) = unzip(&name, file)?;
+        if let Some(found) = not_text(&head) {
+            return Err(Error::Format {
+                path: name,
+                found: found.to_owned(),
+                expected: "UTF-8 text, as in every file of the folder",
+                hint: None,
+            });
+        }
+        let mut bytes = Vec::new();
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(|error| text_error(&name, &error))?;
+        let at = At {
+            path: &name,
+            line: 1,
+        };
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        gatherer.push_bytes(relative(&path, folder), at, text)?;
+    }
+    Ok(())
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = vec![folder.to_owned()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| Error::file(&folder, &error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| Error::file(&folder, &error))?;
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let path = entry.path();
+            let kind = entry
+                .file_type()
+                .map_err(|error| Error::file(&path, &error))?;
+            // A link to a folder may lead back to where it came from; one to a file is that file.
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() || (kind.is_symlink() && path.is_file()) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The path below the folder, with the same separator everywhere.
+fn relative(path: &Path, folder: &Path) -> String {
+    let parts = path.strip_prefix(folder).unwrap_or(path).components();
+    let parts: Vec<_> = parts
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
+}

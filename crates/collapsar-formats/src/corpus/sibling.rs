@@ -1,0 +1,148 @@
+//! Decides which files beside the data name its words and its documents.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::table::{not_text, unzip};
+
+use super::options::{CorpusFormat, CorpusOptions, InvalidUtf8};
+use super::source::{At, Lines, decode};
+
+/// The file that names the words, given or found, and the words.
+pub(super) fn vocabulary(
+    path: Option<&Path>,
+    format: CorpusFormat,
+    options: &CorpusOptions,
+) -> Result<Option<(PathBuf, Vec<String>)>> {
+    let found = || {
+        let candidates = vocabulary_names(path?, format);
+        candidates.into_iter().find(|candidate| candidate.is_file())
+    };
+    let Some(path) = options.vocabulary.clone().or_else(found) else {
+        return Ok(None);
+    };
+    let mut words = word_list(&path, options.invalid_utf8)?;
+    while words.last().is_some_and(String::is_empty) {
+        words.pop();
+    }
+    let name = path.display().to_string();
+    if words.is_empty() || words.len() > u32::MAX as usize {
+        return Err(Error::Format {
+            path: name,
+            found: format!("{} words", words.len()),
+            expected: "from 1 to 4294967295, one a line",
+            hint: None,
+        });
+    }
+    // A word that stands twice could not be told apart when new documents come with their own words.
+    let mut lines: HashMap<&str, usize> = HashMap::with_capacity(words.len());
+    for (index, word) in words.iter().enumerate() {
+        let at = At {
+            path: &name,
+            line: index as u64 + 1,
+        };
+        if word.is_empty() {
+            return Err(at.refuse("an empty line", "a word"));
+        }
+        if let Some(before) = lines.insert(word, index + 1) {
+            let found = format!("{word:?} as in line {before}");
+            return Err(at.refuse(found, "each word once"));
+        }
+    }
+    Ok(Some((path, words)))
+}
+
+/// The documents' names: from a file beside the data if it has a line for each, else `1`, `2`, …
+pub(super) fn documents(path: Option<&Path>, format: CorpusFormat, number: usize) -> Vec<String> {
+    let candidates = path.map(|path| document_names(path, format));
+    for candidate in candidates.unwrap_or_default() {
+        // Names are a help and no more: a file that cannot be read is as good as none.
+        if candidate.is_file()
+            && let Ok(names) = word_list(&candidate, InvalidUtf8::Replace)
+            && names.len() == number
+        {
+            return names;
+        }
+    }
+    (1..=number).map(|document| document.to_string()).collect()
+}
+
+/// The lines of a file without the white space around them.
+pub(super) fn word_list(path: &Path, invalid: InvalidUtf8) -> Result<Vec<String>> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| Error::file(path, &error))?;
+    let (head, reader) = unzip(&name, file)?;
+    if let Some(found) = not_text(&head) {
+        return Err(Error::Format {
+            path: name,
+            found: found.to_owned(),
+            expected: "UTF-8 text with a word a line",
+            hint: None,
+        });
+    }
+    let mut lines = Lines::new(&name, reader);
+    let mut words = Vec::new();
+    while let Some((at, bytes)) = lines.next()? {
+        words.push(decode(at, bytes, invalid)?.0.trim().to_owned());
+    }
+    Ok(words)
+}
+
+fn vocabulary_names(path: &Path, format: CorpusFormat) -> Vec<PathBuf> {
+    let (name, bare) = names(path);
+    let mut found = Vec::new();
+    if let Some(rest) = name.strip_prefix("docword.") {
+        let mut stem = rest.strip_suffix(".txt").unwrap_or(rest);
+        // The parts of a split share the vocabulary: docword.x_test.txt has the words of vocab.x.txt.
+        loop {
+            found.push(format!("vocab.{stem}.txt"));
+            found.push(format!("vocab.{stem}"));
+            match stem.rfind('_') {
+                Some(cut) => stem = &stem[..cut],
+                None => break,
+            }
+        }
+    } else {
+        found.extend(["tokens", "vocab"].map(|end| format!("{bare}.{end}")));
+        found.push(format!("{bare}_vocab.txt"));
+        if matches!(format, CorpusFormat::LdaC | CorpusFormat::MatrixMarket) {
+            found.push("vocab.txt".to_owned());
+        }
+    }
+    beside(path, &found)
+}
+
+fn document_names(path: &Path, format: CorpusFormat) -> Vec<PathBuf> {
+    let (name, bare) = names(path);
+    match name.strip_prefix("docword.") {
+        Some(rest) if format == CorpusFormat::Docword => {
+            let stem = rest.strip_suffix(".txt").unwrap_or(rest);
+            beside(path, &[format!("docs.{stem}.txt"), format!("docs.{stem}")])
+        }
+        _ => beside(path, &[format!("{bare}.titles")]),
+    }
+}
+
+/// The file's name without `.gz`, and without the extension before that.
+fn names(path: &Path) -> (String, String) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name).to_owned();
+    let bare = match name.rfind('.') {
+        Some(dot) if dot > 0 => name[..dot].to_owned(),
+        _ => name.clone(),
+    };
+    (name, bare)
+}
+
+/// Each name in the file's folder, plain and compressed.
+fn beside(path: &Path, names: &[String]) -> Vec<PathBuf> {
+    let plain_and_compressed = |name: &String| {
+        [
+            path.with_file_name(name),
+            path.with_file_name(format!("{name}.gz")),
+        ]
+    };
+    names.iter().flat_map(plain_and_compressed).collect()
+}
