@@ -1,5 +1,6 @@
 //! Decides what a model is to the engine: two log-partition functions of one vector.
 
+use crate::driver::Point;
 use crate::error::Result;
 
 /// A smooth convex function of a vector, with first and second derivatives.
@@ -35,6 +36,54 @@ pub trait Collapsed: Sync {
 
     /// $C$: the collapsed log-partition function, zero at zero statistics.
     fn posterior(&self) -> &Self::Posterior;
+
+    /// Fills in the statistics at `point.messages` and the target $\nabla C(\tau)$ in place of the
+    /// gradient; returns $A$ and $C$. One pass over the data.
+    ///
+    /// Models that solve inner problems begin them from `point.warm`, which the evaluation
+    /// nearest to it left there, and stop early; the two values then make a bound all the same,
+    /// and VBEM's step does not lower it (maths §7.4).
+    ///
+    /// # Errors
+    /// As the two potentials.
+    fn evaluate(&self, point: &mut Point) -> Result<(f64, f64)> {
+        let local = self
+            .local()
+            .value_and_gradient(&point.messages, &mut point.statistics)?;
+        let posterior = self
+            .posterior()
+            .value_and_gradient(&point.statistics, &mut point.gradient)?;
+        Ok((local, posterior))
+    }
+
+    /// Writes $J a$ with the metric $J = \nabla^2 A(m)$. One pass.
+    ///
+    /// # Errors
+    /// As [`Collapsed::local`].
+    fn metric_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
+        self.local().hessian_product(&point.messages, along, out)
+    }
+
+    /// Writes $F a$ with $F = \nabla^2 C(\tau)$, the covariance of $u(X)$. No pass.
+    ///
+    /// # Errors
+    /// As [`Collapsed::posterior`].
+    fn covariance_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
+        self.posterior()
+            .hessian_product(&point.statistics, along, out)
+    }
+
+    /// Whether VBEM is slow in very many directions at once, so that `auto` should quicken all
+    /// of them by momentum and not a few of them by leaps (maths §5.9).
+    fn many_slow(&self) -> bool {
+        false
+    }
+
+    /// Moves what inner problems begin from, `warm`, by `share` of its way since `before`, as an
+    /// accelerated step does with the messages.
+    fn foresee(&self, warm: &mut [f64], before: &[f64], share: f64) {
+        let _ = (warm, before, share);
+    }
 
     /// Terms of the bound that depend on the data alone.
     fn constant(&self) -> f64;

@@ -221,7 +221,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             passes: self.spent,
         };
         evaluator.evaluate(&mut point)?;
-        let rule = Rule::new(self.direction, false);
+        let rule = Rule::new(self.direction, false, self.model.many_slow());
         let passes = evaluator.passes;
         let search = Search::new(self.jumps.is_some());
         self.climb(State {
@@ -270,7 +270,14 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             let proposal = state
                 .rule
                 .propose(&state.point, &mut evaluator, &mut direction)?;
-            let mut rises = rises(&mut evaluator, &state.point, &direction, 1.0, &mut trial)?;
+            let lead = state.rule.lead();
+            let mut rises = rises(
+                &mut evaluator,
+                &state.point,
+                (&direction, 1.0),
+                lead,
+                &mut trial,
+            )?;
             let fell_back = !rises && !proposal.is_gradient;
             if !rises {
                 rises = climb_gradient(&mut evaluator, &state.point, fell_back, &mut trial)?;
@@ -383,7 +390,8 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 return Ok(());
             };
             state.point.messages.clone_from(&jump.messages);
-            state.rule = Rule::new(self.direction, true);
+            state.point.warm.clone_from(&incumbent.warm);
+            state.rule = Rule::new(self.direction, true, self.model.many_slow());
             let landed = evaluator.evaluate(&mut state.point);
             state.passes = evaluator.passes;
             match landed {
@@ -399,8 +407,8 @@ impl<'a, M: Collapsed> Driver<'a, M> {
 fn rises<M: Collapsed>(
     evaluator: &mut Evaluator<'_, M>,
     from: &Point,
-    direction: &[f64],
-    length: f64,
+    (direction, length): (&[f64], f64),
+    lead: Option<(&[f64], f64)>,
     trial: &mut Point,
 ) -> Result<bool> {
     trial.messages.clear();
@@ -410,6 +418,10 @@ fn rises<M: Collapsed>(
             .zip(direction)
             .map(|(m, d)| m + length * d),
     );
+    trial.warm.clone_from(&from.warm);
+    if let Some((before, share)) = lead {
+        evaluator.model.foresee(&mut trial.warm, before, share);
+    }
     trial.bound = f64::NAN;
     match evaluator.evaluate(trial) {
         Ok(()) => Ok(trial.bound > from.bound),
@@ -430,7 +442,7 @@ fn climb_gradient<M: Collapsed>(
 ) -> Result<bool> {
     let mut length = if whole { 1.0 } else { 0.5 };
     while length > SHORTEST {
-        if rises(evaluator, from, &from.gradient, length, trial)? {
+        if rises(evaluator, from, (&from.gradient, length), None, trial)? {
             return Ok(true);
         }
         // Where the step promises less than the bound's own rounding, shorter ones promise nothing.

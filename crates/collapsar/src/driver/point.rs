@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::collapsed::{Collapsed, Potential};
+use crate::collapsed::Collapsed;
 use crate::error::{Error, Result};
 
 /// Messages with everything that one pass over the data tells about them.
@@ -16,6 +16,9 @@ pub struct Point {
     pub gradient: Vec<f64>,
     /// The collapsed bound.
     pub bound: f64,
+    /// Where the model's inner problems ended, for those nearby to begin from; empty where it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warm: Vec<f64>,
 }
 
 /// Relative rounding error of a bound that can still be compared with another.
@@ -38,14 +41,7 @@ impl<M: Collapsed> Evaluator<'_, M> {
         point.statistics.resize(dim, 0.0);
         point.gradient.resize(dim, 0.0);
         self.passes += 1;
-        let local = self
-            .model
-            .local()
-            .value_and_gradient(&point.messages, &mut point.statistics)?;
-        let posterior = self
-            .model
-            .posterior()
-            .value_and_gradient(&point.statistics, &mut point.gradient)?;
+        let (local, posterior) = self.model.evaluate(point)?;
         for (target, message) in point.gradient.iter_mut().zip(&point.messages) {
             *target -= message; // maths §1.2
         }
@@ -84,14 +80,10 @@ pub(crate) trait Geometry {
 impl<M: Collapsed> Geometry for Evaluator<'_, M> {
     fn metric_product(&mut self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
         self.passes += 1;
-        self.model
-            .local()
-            .hessian_product(&point.messages, along, out)
+        self.model.metric_product(point, along, out)
     }
 
     fn covariance_product(&mut self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
-        self.model
-            .posterior()
-            .hessian_product(&point.statistics, along, out)
+        self.model.covariance_product(point, along, out)
     }
 }

@@ -3,8 +3,14 @@
 //! Plain loops that the compiler vectorises inside [`pulp::Arch::dispatch`], for the widest
 //! registers that the processor has. No fused multiply-add is asked for, so every processor
 //! gives the same bits.
+//!
+//! - `gamma`: log-gamma and digamma of many arguments
+//! - `bag`: responsibilities that are products, for a bag of words
 
 #![allow(clippy::inline_always)] // wide vectors exist only where everything is inlined into the dispatch
+
+pub(crate) mod bag;
+pub(crate) mod gamma;
 
 use pulp::{Arch, NullaryFnOnce};
 
