@@ -47,7 +47,7 @@ pub use driver::{
     Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Point, Restarts, Spread, Step, Stop,
 };
 pub use error::{Error, Result};
-pub use model::mixture;
+pub use model::{mixture, topics};
 
 /// The examples of the README, compiled and run with the tests.
 #[cfg(doctest)]

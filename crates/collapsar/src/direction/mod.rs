@@ -5,10 +5,12 @@
 //! - `newton`: truncated Newton
 //! - `secant`: what the recent steps taught about curvature, for no further pass
 //! - `auto`: VBEM's path in leaps, as long as `secant` can foresee
+//! - `momentum`: the same where slow directions are many
 
 mod auto;
 mod conjugate;
 mod lbfgs;
+mod momentum;
 mod newton;
 mod secant;
 
@@ -23,6 +25,7 @@ use crate::error::{Error, Result};
 use auto::Auto;
 use conjugate::{Beta, Conjugate};
 use lbfgs::Lbfgs;
+use momentum::Momentum;
 use newton::Newton;
 
 /// Which direction a run follows.
@@ -42,7 +45,8 @@ pub enum Direction {
     Lbfgs,
     /// Truncated Newton.
     Newton,
-    /// Leaps along VBEM's path, as long as the gradient can be foreseen.
+    /// VBEM's path, faster: in leaps as long as the gradient can be foreseen where slow
+    /// directions are few, with momentum where they are many.
     #[default]
     Auto,
 }
@@ -125,11 +129,13 @@ pub(crate) enum Rule {
     Lbfgs(Lbfgs),
     Newton(Newton),
     Auto(Box<Auto>),
+    Momentum(Box<Momentum>),
 }
 
 impl Rule {
-    /// `trial` says whether the climb is the trial of a jump.
-    pub(crate) fn new(direction: Direction, trial: bool) -> Self {
+    /// `trial` says whether the climb is the trial of a jump, `many_slow` whether the model has
+    /// many slow directions.
+    pub(crate) fn new(direction: Direction, trial: bool, many_slow: bool) -> Self {
         match direction {
             Direction::Vbem => Self::Vbem,
             Direction::Fr => Self::Conjugate(Conjugate::new(Beta::FletcherReeves)),
@@ -137,6 +143,7 @@ impl Rule {
             Direction::Hs => Self::Conjugate(Conjugate::new(Beta::HestenesStiefel)),
             Direction::Lbfgs => Self::Lbfgs(Lbfgs::default()),
             Direction::Newton => Self::Newton(Newton::default()),
+            Direction::Auto if many_slow => Self::Momentum(Box::new(Momentum::new(trial))),
             Direction::Auto => Self::Auto(Box::new(Auto::new(trial))),
         }
     }
@@ -154,6 +161,7 @@ impl Rule {
             Self::Lbfgs(rule) => rule.propose(point, geometry, direction),
             Self::Newton(rule) => rule.propose(point, geometry, direction),
             Self::Auto(rule) => Ok(rule.propose(point, direction)),
+            Self::Momentum(rule) => Ok(rule.propose(point, direction)),
         }
     }
 
@@ -164,6 +172,7 @@ impl Rule {
             Self::Conjugate(rule) => rule.learn(before, after),
             Self::Lbfgs(rule) => rule.learn(before, after, fell_back),
             Self::Auto(rule) => rule.learn(before, after, fell_back),
+            Self::Momentum(rule) => rule.learn(before, after, fell_back),
         }
     }
 
@@ -171,7 +180,17 @@ impl Rule {
     pub(crate) fn doubts(&mut self) -> bool {
         match self {
             Self::Auto(rule) => rule.doubts(),
+            Self::Momentum(rule) => rule.doubts(),
             _ => false,
+        }
+    }
+
+    /// Where the last step came from and what share of it the proposed step repeats, for a
+    /// model's inner problems to begin as far ahead.
+    pub(crate) fn lead(&self) -> Option<(&[f64], f64)> {
+        match self {
+            Self::Momentum(rule) => rule.lead(),
+            _ => None,
         }
     }
 }

@@ -1,0 +1,243 @@
+//! A bag of words for each document, in both orders: by document and by word.
+
+use crate::error::{Error, Result};
+
+/// The largest count: up to here every whole number is a 32-bit float.
+const LARGEST: f32 = 16_777_216.0;
+
+/// Unique words with their counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Corpus {
+    pub(crate) by_document: Bags,
+    pub(crate) by_word: Bags,
+    tokens: f64,
+}
+
+/// Lists of (id, count), one after another.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bags {
+    starts: Vec<usize>,
+    ids: Vec<u32>,
+    counts: Vec<f32>,
+}
+
+impl Bags {
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The ids and counts of bag `index`.
+    pub(crate) fn get(&self, index: usize) -> (&[u32], &[f32]) {
+        let range = self.starts[index]..self.starts[index + 1];
+        (&self.ids[range.clone()], &self.counts[range])
+    }
+
+    /// The sum of the counts of bag `index`.
+    pub(crate) fn total(&self, index: usize) -> f64 {
+        self.get(index).1.iter().copied().map(f64::from).sum()
+    }
+
+    /// Most entries in a bag.
+    pub(crate) fn longest(&self) -> usize {
+        self.starts
+            .windows(2)
+            .map(|w| w[1] - w[0])
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The same entries, listed by id.
+    fn transposed(&self, ids: usize) -> Self {
+        let mut starts = vec![0; ids + 1];
+        for &id in &self.ids {
+            starts[id as usize + 1] += 1;
+        }
+        for i in 0..ids {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut other = Self {
+            starts,
+            ids: vec![0; self.ids.len()],
+            counts: vec![0.0; self.ids.len()],
+        };
+        for index in 0..self.len() {
+            let (ids, counts) = self.get(index);
+            for (&id, &count) in ids.iter().zip(counts) {
+                let place = next[id as usize];
+                other.ids[place] = index as u32;
+                other.counts[place] = count;
+                next[id as usize] += 1;
+            }
+        }
+        other
+    }
+}
+
+impl Corpus {
+    /// Documents whose words are `words[starts[d]..starts[d + 1]]`, each with its count, from a
+    /// vocabulary of `vocabulary` words.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where there is no word at all, where the lists do not fit together, where
+    /// a word is named twice in a document or lies outside the vocabulary, or where a count is
+    /// not a positive number up to 2^24.
+    pub fn new(
+        starts: Vec<usize>,
+        words: Vec<u32>,
+        counts: Vec<f32>,
+        vocabulary: usize,
+    ) -> Result<Self> {
+        check(&starts, &words, &counts, vocabulary)?;
+        let tokens = counts.iter().copied().map(f64::from).sum();
+        let by_document = Bags {
+            starts,
+            ids: words,
+            counts,
+        };
+        let by_word = by_document.transposed(vocabulary);
+        Ok(Self {
+            by_document,
+            by_word,
+            tokens,
+        })
+    }
+
+    /// How many documents.
+    pub fn documents(&self) -> usize {
+        self.by_document.len()
+    }
+
+    /// How many words the vocabulary has.
+    pub fn vocabulary(&self) -> usize {
+        self.by_word.len()
+    }
+
+    /// How many pairs of document and word.
+    pub fn entries(&self) -> usize {
+        self.by_document.ids.len()
+    }
+
+    /// The sum of all counts.
+    pub fn tokens(&self) -> f64 {
+        self.tokens
+    }
+
+    /// The words and counts of a document.
+    pub fn document(&self, index: usize) -> (&[u32], &[f32]) {
+        self.by_document.get(index)
+    }
+
+    /// The documents that hold a word, and how often.
+    pub fn word(&self, index: usize) -> (&[u32], &[f32]) {
+        self.by_word.get(index)
+    }
+
+    /// Tells corpora apart, keeps no secrets (FNV-1a).
+    pub(crate) fn digest(&self) -> u64 {
+        let bags = &self.by_document;
+        let starts = bags.starts.iter().flat_map(|x| x.to_le_bytes());
+        let ids = bags.ids.iter().flat_map(|x| x.to_le_bytes());
+        let counts = bags.counts.iter().flat_map(|x| x.to_bits().to_le_bytes());
+        starts
+            .chain(ids)
+            .chain(counts)
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
+    }
+}
+
+fn check(starts: &[usize], words: &[u32], counts: &[f32], vocabulary: usize) -> Result<()> {
+    let refuse = |place: String, found: String, expected: &str| {
+        Err(Error::Data {
+            place,
+            found,
+            expected: expected.into(),
+        })
+    };
+    let corpus = || "corpus".to_owned();
+    if words.len() != counts.len() {
+        let found = format!("{} words with {} counts", words.len(), counts.len());
+        return refuse(corpus(), found, "a count for each word");
+    }
+    let covers = starts.first() == Some(&0) && starts.last() == Some(&words.len());
+    if !covers || !starts.is_sorted() || starts.len() < 2 {
+        let found = "documents that do not cover the words in order".to_owned();
+        return refuse(
+            corpus(),
+            found,
+            "ascending starts, from 0 to the number of words",
+        );
+    }
+    if words.is_empty() {
+        return refuse(
+            corpus(),
+            "no words".into(),
+            "at least one document with a word",
+        );
+    }
+    if u32::try_from(vocabulary).is_err() || u32::try_from(starts.len()).is_err() {
+        let found = format!("{vocabulary} words and {} documents", starts.len() - 1);
+        return refuse(corpus(), found, "fewer than 2^32 of each");
+    }
+    let mut last_seen = vec![usize::MAX; vocabulary];
+    for (document, range) in starts.windows(2).enumerate() {
+        for i in range[0]..range[1] {
+            let place = || format!("document {}", document + 1);
+            let Some(seen) = last_seen.get_mut(words[i] as usize) else {
+                let found = format!("word {} of a vocabulary of {vocabulary}", words[i]);
+                return refuse(place(), found, "words counted from 0");
+            };
+            if std::mem::replace(seen, document) == document {
+                let found = format!("word {} twice", words[i]);
+                return refuse(place(), found, "each word once, with its count");
+            }
+            if !(counts[i] > 0.0 && counts[i] <= LARGEST) {
+                let found = format!("word {} with count {}", words[i], counts[i]);
+                return refuse(place(), found, "a positive count up to 16777216");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_orders_hold_the_same_entries() {
+        let corpus = Corpus::new(
+            vec![0, 2, 2, 5],
+            vec![3, 0, 1, 3, 2],
+            vec![1.0, 2.0, 3.0, 4.0, 5.0],
+            5,
+        )
+        .unwrap();
+        assert_eq!((corpus.documents(), corpus.vocabulary()), (3, 5));
+        assert_eq!(corpus.tokens(), 15.0);
+        assert_eq!(corpus.document(1), (&[][..], &[][..]));
+        assert_eq!(corpus.word(3), (&[0, 2][..], &[1.0, 4.0][..]));
+        assert_eq!(corpus.word(4), (&[][..], &[][..]));
+        assert_eq!(corpus.by_word.longest(), 2);
+    }
+
+    #[test]
+    fn wrong_lists_are_refused_by_place() {
+        let refused = |starts: &[usize], words: &[u32], counts: &[f32]| {
+            Corpus::new(starts.to_vec(), words.to_vec(), counts.to_vec(), 3)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(refused(&[0, 1], &[3], &[1.0]).starts_with("document 1: word 3 of a vocabulary"));
+        assert!(refused(&[0, 1, 3], &[0, 1, 1], &[1.0; 3]).starts_with("document 2: word 1 twice"));
+        for count in [0.0, -1.0, f32::NAN, f32::INFINITY, 2e7] {
+            assert!(refused(&[0, 1], &[0], &[count]).contains("expected a positive count"));
+        }
+        assert!(refused(&[0, 0], &[], &[]).contains("no words"));
+        assert!(refused(&[0, 2], &[0], &[1.0]).contains("do not cover"));
+        assert!(refused(&[0], &[], &[]).contains("do not cover"));
+        assert!(refused(&[0, 1], &[0], &[1.0, 2.0]).contains("1 words with 2 counts"));
+    }
+}

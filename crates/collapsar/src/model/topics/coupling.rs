@@ -1,0 +1,186 @@
+//! How statistics of words change with the messages when every document settles again: the
+//! Hessian product of the local log-partition function.
+
+use rayon::prelude::*;
+
+use super::local::{Exponentials, Local};
+use crate::error::Result;
+use crate::kernel::bag::padded;
+use crate::kernel::gamma::digamma_in_place;
+use crate::special::trigamma;
+
+/// Residual, relative to the right side, at which a document's linear system is solved.
+const SOLVED: f64 = 1e-13;
+
+/// The Hessian product at settled `counts`.
+pub(super) struct Coupling<'a> {
+    pub(super) local: &'a Local,
+    pub(super) alpha: &'a [f64],
+    pub(super) counts: &'a [f64],
+}
+
+impl Coupling<'_> {
+    /// Writes $P x$ with $P = J_{bb} + J_{ba}(F^{-1} - J_{aa})^{-1}J_{ab}$ (maths §7.3).
+    pub(super) fn product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        let (local, topics) = (self.local, self.local.topics);
+        let documents = local.corpus.documents();
+        local.with_exponentials(at, |words| {
+            let solved: Vec<(Vec<f64>, Vec<f64>)> = (0..documents)
+                .into_par_iter()
+                .map(|index| self.document(index, &words, along))
+                .collect();
+            out.par_chunks_mut(topics)
+                .enumerate()
+                .for_each(|(word, out)| {
+                    out.fill(0.0);
+                    let (ids, counts) = local.corpus.word(word);
+                    let own = &along[word * topics..(word + 1) * topics];
+                    let mut r = vec![0.0; topics];
+                    for (&id, &count) in ids.iter().zip(counts) {
+                        let (messages, change) = &solved[id as usize];
+                        responsibilities(&words, word, messages, &mut r);
+                        let mean: f64 = (0..topics).map(|k| r[k] * (own[k] + change[k])).sum();
+                        for k in 0..topics {
+                            out[k] += f64::from(count) * r[k] * (own[k] + change[k] - mean);
+                        }
+                    }
+                });
+            Ok(())
+        })
+    }
+
+    /// A document's messages, and how they change when those of its words change by `along`.
+    fn document(
+        &self,
+        index: usize,
+        words: &Exponentials<'_>,
+        along: &[f64],
+    ) -> (Vec<f64>, Vec<f64>) {
+        let topics = self.local.topics;
+        let (ids, totals) = self.local.corpus.document(index);
+        let counts = &self.counts[index * topics..(index + 1) * topics];
+        let shape: Vec<f64> = self.alpha.iter().zip(counts).map(|(a, n)| a + n).collect();
+        let mut messages = shape.clone();
+        digamma_in_place(&mut messages);
+        let mut table = vec![0.0; ids.len() * topics];
+        let mut right = vec![0.0; topics];
+        for ((&id, &n), r) in ids.iter().zip(totals).zip(table.chunks_mut(topics)) {
+            let word = id as usize;
+            responsibilities(words, word, &messages, r);
+            spread(r, &along[word * topics..(word + 1) * topics], n, &mut right);
+        }
+        let curvature = |y: &[f64], out: &mut [f64]| {
+            out.fill(0.0);
+            for (&n, r) in totals.iter().zip(table.chunks(topics)) {
+                spread(r, y, n, out);
+            }
+        };
+        let change = solve(&Covariance::new(&shape), curvature, &right);
+        (messages, change)
+    }
+}
+
+/// Adds n r ∘ (x − ⟨r, x⟩): a word's part of a Hessian product.
+fn spread(r: &[f64], x: &[f64], n: f32, out: &mut [f64]) {
+    let mean: f64 = r.iter().zip(x).map(|(r, x)| r * x).sum();
+    for ((out, r), x) in out.iter_mut().zip(r).zip(x) {
+        *out += f64::from(n) * r * (x - mean);
+    }
+}
+
+fn responsibilities(words: &Exponentials<'_>, word: usize, messages: &[f64], r: &mut [f64]) {
+    let topics = messages.len();
+    let width = padded(topics);
+    debug_assert_eq!(words.rows.len() % width, 0);
+    let own = &words.messages[word * topics..(word + 1) * topics];
+    let mut highest = f64::NEG_INFINITY;
+    for ((r, a), b) in r.iter_mut().zip(messages).zip(own) {
+        *r = a + b;
+        highest = highest.max(*r);
+    }
+    let mut total = 0.0;
+    for r in &mut *r {
+        *r = (*r - highest).exp();
+        total += *r;
+    }
+    for r in r {
+        *r /= total;
+    }
+}
+
+/// The covariance of ln θ under a Dirichlet: diagonal less a common number (maths §3.2).
+struct Covariance {
+    diagonal: Vec<f64>,
+    common: f64,
+}
+
+impl Covariance {
+    fn new(shape: &[f64]) -> Self {
+        Self {
+            diagonal: shape.iter().map(|&x| trigamma(x)).collect(),
+            common: trigamma(shape.iter().sum()),
+        }
+    }
+
+    fn product(&self, x: &[f64]) -> Vec<f64> {
+        let sum: f64 = x.iter().sum();
+        let one = |(d, x): (&f64, &f64)| d * x - self.common * sum;
+        self.diagonal.iter().zip(x).map(one).collect()
+    }
+
+    /// The inverse, by Sherman and Morrison's formula.
+    fn solve(&self, x: &[f64]) -> Vec<f64> {
+        let reciprocals: f64 = self.diagonal.iter().map(|d| 1.0 / d).sum();
+        let weighted: f64 = self.diagonal.iter().zip(x).map(|(d, x)| x / d).sum();
+        let share = self.common * weighted / (1.0 - self.common * reciprocals);
+        self.diagonal
+            .iter()
+            .zip(x)
+            .map(|(d, x)| (x + share) / d)
+            .collect()
+    }
+}
+
+/// Solves (F⁻¹ − J) y = right by conjugate gradients, preconditioned by F.
+fn solve(
+    covariance: &Covariance,
+    curvature: impl Fn(&[f64], &mut [f64]),
+    right: &[f64],
+) -> Vec<f64> {
+    let dot = crate::driver::dot;
+    let topics = right.len();
+    let mut y = vec![0.0; topics];
+    let mut residual = right.to_vec();
+    let mut nearer = covariance.product(&residual);
+    let mut direction = nearer.clone();
+    let mut size = dot(&residual, &nearer);
+    let first = size;
+    let mut curved = vec![0.0; topics];
+    // In exact arithmetic `topics` steps are enough.
+    for _ in 0..2 * topics + 10 {
+        if size <= SOLVED * SOLVED * first || size <= 0.0 {
+            break;
+        }
+        curvature(&direction, &mut curved);
+        let plain = covariance.solve(&direction);
+        let product: Vec<f64> = plain.iter().zip(&curved).map(|(a, b)| a - b).collect();
+        let along = dot(&direction, &product);
+        // Not a maximum along here: what was found so far is still an ascent.
+        if along <= 0.0 {
+            break;
+        }
+        let length = size / along;
+        for k in 0..topics {
+            y[k] += length * direction[k];
+            residual[k] -= length * product[k];
+        }
+        nearer = covariance.product(&residual);
+        let next = dot(&residual, &nearer);
+        let share = next / size;
+        size = next;
+        for (d, n) in direction.iter_mut().zip(&nearer) {
+            *d = n + share * *d;
+        }
+    }
+    y
+}

@@ -1,0 +1,188 @@
+//! One document: its own messages, found by a fixed point over its words.
+
+use super::local::{Exponentials, MOST_SWEEPS, Settle};
+use crate::kernel::bag::{Bag, TINY, sweep};
+use crate::kernel::gamma::{digamma_in_place, exp_below, exp_digamma_in_place, weighted_ln_sum};
+use crate::special::log_sum_exp;
+
+/// What a document needs, allocated once for many.
+pub(super) struct Scratch {
+    pub(super) messages: Vec<f64>,
+    pub(super) products: Vec<f64>,
+    pub(super) sum: Vec<f64>,
+    before: Vec<f64>,
+    own: Vec<f64>,
+}
+
+impl Scratch {
+    pub(super) fn new(width: usize, longest: usize) -> Self {
+        Self {
+            messages: vec![0.0; width],
+            products: vec![0.0; longest],
+            sum: vec![0.0; width],
+            before: vec![0.0; width],
+            own: vec![0.0; width],
+        }
+    }
+}
+
+/// A document as its topics see it.
+pub(super) struct Document<'a> {
+    pub(super) ids: &'a [u32],
+    pub(super) totals: &'a [f32],
+    pub(super) words: &'a Exponentials<'a>,
+    pub(super) alpha: &'a [f64],
+}
+
+/// What settling found.
+pub(super) struct Settled {
+    /// $\sum_v n_v \ln Z_v - \langle a, N\rangle$ with each word's largest message taken out.
+    pub(super) value: f64,
+    /// Whether a product underflowed.
+    pub(super) tiny: bool,
+}
+
+impl Document<'_> {
+    /// Brings `counts` near their fixed point; leaves the exponentials of the last messages in
+    /// `exponentials` and those messages in the scratch.
+    pub(super) fn settle(
+        &self,
+        settle: Settle,
+        counts: &mut [f64],
+        exponentials: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Settled {
+        let topics = counts.len();
+        if self.ids.is_empty() {
+            counts.fill(0.0);
+            exponentials.fill(0.0);
+            return Settled {
+                value: 0.0,
+                tiny: false,
+            };
+        }
+        let length: f64 = self.totals.iter().copied().map(f64::from).sum();
+        let (rough, change) = match settle {
+            Settle::Sweeps(sweeps) => (sweeps - 1, 0.0),
+            Settle::Change(change) => (MOST_SWEEPS, change),
+        };
+        for _ in 0..rough {
+            scratch.before[..topics].copy_from_slice(counts);
+            self.exponentiate_quickly(counts, scratch);
+            let own = std::mem::take(&mut scratch.own);
+            self.sweep(&own, counts, scratch);
+            scratch.own = own;
+            if change > 0.0 {
+                let moved = counts
+                    .iter()
+                    .zip(&scratch.before)
+                    .map(|(a, b)| (a - b).abs())
+                    .fold(0.0, f64::max);
+                if moved <= change * length {
+                    break;
+                }
+            }
+        }
+        // The last sweep needs the messages themselves: the bound has a term linear in them.
+        self.messages(counts, scratch);
+        exp_below(
+            &scratch.messages[..topics],
+            0.0,
+            &mut exponentials[..topics],
+        );
+        exponentials[topics..].fill(0.0);
+        let tiny = self.sweep(exponentials, counts, scratch);
+        let products = &mut scratch.products[..self.ids.len()];
+        let mut value = 0.0;
+        if tiny {
+            for i in 0..products.len() {
+                if products[i] < TINY {
+                    value += f64::from(self.totals[i]) * self.ln_product(i, &scratch.messages);
+                    products[i] = 1.0;
+                }
+            }
+        }
+        value += weighted_ln_sum(products, self.totals);
+        for (message, count) in scratch.messages.iter().zip(&*counts) {
+            value -= message * count;
+        }
+        Settled { value, tiny }
+    }
+
+    /// Messages ψ(α + N), the largest taken out.
+    fn messages(&self, counts: &[f64], scratch: &mut Scratch) {
+        let messages = &mut scratch.messages[..counts.len()];
+        for ((message, alpha), count) in messages.iter_mut().zip(self.alpha).zip(counts) {
+            *message = alpha + count;
+        }
+        digamma_in_place(messages);
+        let highest = messages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for message in messages {
+            *message -= highest;
+        }
+    }
+
+    /// Exponentials of the messages up to a common factor, into `scratch.own`.
+    fn exponentiate_quickly(&self, counts: &[f64], scratch: &mut Scratch) {
+        let own = &mut scratch.own[..counts.len()];
+        for ((own, alpha), count) in own.iter_mut().zip(self.alpha).zip(counts) {
+            *own = alpha + count;
+        }
+        exp_digamma_in_place(own);
+        let highest = own.iter().copied().fold(0.0, f64::max);
+        // Below this the small ones are lost; a document shorter than 1/100 of a token has that.
+        if highest < 1e-40 {
+            self.messages(counts, scratch);
+            let topics = counts.len();
+            exp_below(&scratch.messages[..topics], 0.0, &mut scratch.own[..topics]);
+            return;
+        }
+        let scale = 1.0 / highest;
+        for own in own {
+            *own *= scale;
+        }
+    }
+
+    /// Counts under the messages whose exponentials are `own`; says whether a product underflowed.
+    fn sweep(&self, own: &[f64], counts: &mut [f64], scratch: &mut Scratch) -> bool {
+        let bag = Bag {
+            ids: self.ids,
+            counts: self.totals,
+            rows: self.words.rows,
+        };
+        scratch.sum.fill(0.0);
+        let products = &mut scratch.products[..self.ids.len()];
+        let tiny = sweep(bag, own, products, &mut scratch.sum);
+        if tiny {
+            // Before the counts, from which the messages come, are overwritten.
+            self.messages(counts, scratch);
+        }
+        for ((count, own), sum) in counts.iter_mut().zip(own).zip(&scratch.sum) {
+            *count = own * sum;
+        }
+        if tiny {
+            for i in 0..self.ids.len() {
+                if scratch.products[i] < TINY {
+                    let logits = self.logits(i, &scratch.messages);
+                    let total = log_sum_exp(&logits);
+                    for (count, logit) in counts.iter_mut().zip(&logits) {
+                        *count += f64::from(self.totals[i]) * (logit - total).exp();
+                    }
+                }
+            }
+        }
+        tiny
+    }
+
+    fn logits(&self, i: usize, messages: &[f64]) -> Vec<f64> {
+        let topics = self.alpha.len();
+        let word = self.ids[i] as usize;
+        let own = &self.words.messages[word * topics..(word + 1) * topics];
+        messages.iter().zip(own).map(|(a, b)| a + b).collect()
+    }
+
+    /// ln of product `i` where it underflows.
+    fn ln_product(&self, i: usize, messages: &[f64]) -> f64 {
+        log_sum_exp(&self.logits(i, messages)) - self.words.highest[self.ids[i] as usize]
+    }
+}

@@ -1,0 +1,159 @@
+//! What a fit says about new documents: proportions, the bound, and words yet to come.
+
+use std::sync::Arc;
+
+use super::Corpus;
+use super::answer::{TopicsFit, proportions};
+use super::local::{Local, Settle};
+use super::posterior::Posterior;
+use crate::collapsed::Potential;
+use crate::driver::dot;
+use crate::error::{Error, Result};
+
+/// What a fit says about documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inferred {
+    /// How many topics.
+    pub topics: usize,
+    /// Expected tokens of each document in each topic: a row for each document.
+    pub counts: Vec<f64>,
+    /// Posterior mean proportions: a row for each document.
+    pub proportions: Vec<f64>,
+    /// A lower bound on ln p(documents | topics).
+    pub bound: f64,
+}
+
+/// How well a fit foresees the second half of documents from the first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Completion {
+    /// Tokens foreseen.
+    pub tokens: f64,
+    /// The sum of their log probabilities.
+    pub ln_probability: f64,
+}
+
+impl Completion {
+    /// exp(− mean log probability of a token).
+    pub fn perplexity(&self) -> f64 {
+        (-self.ln_probability / self.tokens).exp()
+    }
+}
+
+/// Counts are settled when none changes by more than this part of its document's length.
+const SETTLED: Settle = Settle::Change(1e-6);
+
+impl TopicsFit {
+    /// Proportions of new documents under the topics as they are.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where the documents have another vocabulary.
+    pub fn infer(&self, corpus: &Arc<Corpus>) -> Result<Inferred> {
+        self.fits(corpus)?;
+        let local = Local::new(Arc::clone(corpus), self.topics, self.alpha.clone());
+        let posterior = Posterior {
+            topics: self.topics,
+            vocabulary: self.vocabulary(),
+            beta: self.beta,
+        };
+        let mut messages = vec![0.0; self.word_counts.len()];
+        posterior.value_and_gradient(&self.word_counts, &mut messages)?;
+        let mut counts = local.even_counts();
+        let mut statistics = vec![0.0; messages.len()];
+        let words = local.pass(
+            &messages,
+            &self.alpha,
+            SETTLED,
+            &mut counts,
+            &mut statistics,
+        )?;
+        let bound = words + local.dirichlets(&self.alpha, &counts);
+        let all = counts
+            .chunks(self.topics)
+            .flat_map(|counts| proportions(&self.alpha, counts))
+            .collect();
+        Ok(Inferred {
+            topics: self.topics,
+            counts,
+            proportions: all,
+            bound,
+        })
+    }
+
+    /// How well the words of `evaluated` are foreseen after reading those of `observed`.
+    ///
+    /// # Errors
+    /// As [`TopicsFit::infer`], and where the two do not have the same documents.
+    pub fn completion(&self, observed: &Arc<Corpus>, evaluated: &Corpus) -> Result<Completion> {
+        completion(std::slice::from_ref(self), observed, evaluated)
+    }
+
+    /// Adds the probability of each entry of `evaluated`, document after document.
+    fn add_probabilities(&self, inferred: &Inferred, evaluated: &Corpus, sum: &mut [f64]) {
+        let topics = self.topics;
+        let totals: Vec<f64> = self
+            .topic_counts()
+            .iter()
+            .map(|total| total + self.beta * self.vocabulary() as f64)
+            .collect();
+        let mut entries = sum.iter_mut();
+        for (document, proportions) in inferred.proportions.chunks(topics).enumerate() {
+            let weights: Vec<f64> = proportions
+                .iter()
+                .zip(&totals)
+                .map(|(p, t)| p / t)
+                .collect();
+            let prior: f64 = self.beta * weights.iter().sum::<f64>();
+            for (&word, sum) in evaluated.document(document).0.iter().zip(&mut entries) {
+                let counts =
+                    &self.word_counts[word as usize * topics..(word as usize + 1) * topics];
+                *sum += prior + dot(&weights, counts);
+            }
+        }
+    }
+
+    fn fits(&self, corpus: &Corpus) -> Result<()> {
+        if corpus.vocabulary() == self.vocabulary() {
+            return Ok(());
+        }
+        Err(Error::Data {
+            place: "documents".into(),
+            found: format!("a vocabulary of {} words", corpus.vocabulary()),
+            expected: format!("that of the fit, {} words", self.vocabulary()),
+        })
+    }
+}
+
+/// How well several fits together foresee the words of `evaluated` after reading those of
+/// `observed`: the mean of their probabilities, a mixture of posteriors from several starts.
+///
+/// # Errors
+/// As [`TopicsFit::completion`], and where there is no fit.
+pub fn completion(
+    fits: &[TopicsFit],
+    observed: &Arc<Corpus>,
+    evaluated: &Corpus,
+) -> Result<Completion> {
+    if fits.is_empty() || observed.documents() != evaluated.documents() {
+        return Err(Error::Data {
+            place: "evaluated documents".into(),
+            found: format!("{}, by {} fits", evaluated.documents(), fits.len()),
+            expected: format!("the second halves of {}, by a fit", observed.documents()),
+        });
+    }
+    let mut probabilities = vec![0.0; evaluated.entries()];
+    for fit in fits {
+        fit.fits(evaluated)?;
+        let inferred = fit.infer(observed)?;
+        fit.add_probabilities(&inferred, evaluated, &mut probabilities);
+    }
+    let counts = (0..evaluated.documents()).flat_map(|index| evaluated.document(index).1);
+    let ln_probability = probabilities
+        .iter()
+        .zip(counts)
+        .map(|(p, &count)| f64::from(count) * (p / fits.len() as f64).ln())
+        .sum();
+    Ok(Completion {
+        tokens: evaluated.tokens(),
+        ln_probability,
+    })
+}

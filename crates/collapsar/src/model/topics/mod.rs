@@ -1,0 +1,202 @@
+//! Latent Dirichlet allocation: document proportions and topics collapsed, assignments explicit.
+//!
+//! - `settings`: what a user may set, and the defaults
+//! - `corpus`: the data, by document and by word
+//! - `local`: the sum over documents
+//! - `document`: one document's own messages
+//! - `coupling`: the Hessian product of the sum over documents
+//! - `posterior`: the topics
+//! - `priors`: alpha and beta, learned
+//! - `start`: where a run begins
+//! - `answer`: what a fit says
+//! - `infer`: what it says about new documents
+
+mod answer;
+mod corpus;
+mod coupling;
+mod document;
+mod infer;
+mod local;
+mod posterior;
+mod priors;
+mod settings;
+mod start;
+
+use std::sync::Arc;
+
+use crate::collapsed::{Collapsed, Potential};
+use crate::driver::Point;
+use crate::error::Result;
+use local::Settle;
+
+pub use answer::TopicsFit;
+pub use corpus::Corpus;
+pub use infer::{Completion, Inferred, completion};
+pub use local::Local;
+pub use posterior::Posterior;
+pub use settings::{Alpha, Beta, Settings};
+pub use start::Start;
+
+/// A topic model with its corpus.
+///
+/// Messages and statistics have a row for each word of the vocabulary, a number for each topic.
+#[derive(Debug)]
+pub struct Topics {
+    local: Local,
+    posterior: Posterior,
+    settings: Settings,
+    fingerprint: String,
+}
+
+/// What an evaluation leaves for the next: each document's counts and the priors.
+struct Warm<'a> {
+    counts: &'a mut [f64],
+    alpha: &'a mut [f64],
+    beta: &'a mut f64,
+}
+
+impl Topics {
+    /// A model of `corpus`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Setting`] where a prior is out of range, or where there are no topics or
+    /// more of them than tokens.
+    pub fn new(corpus: Arc<Corpus>, settings: &Settings) -> Result<Self> {
+        settings.check(corpus.tokens())?;
+        let fingerprint = format!(
+            "{} topics on {} documents of {} words (data {:016x}, alpha {:?}, beta {:?}, {} sweeps)",
+            settings.topics,
+            corpus.documents(),
+            corpus.vocabulary(),
+            corpus.digest(),
+            settings.alpha,
+            settings.beta,
+            settings.sweeps,
+        );
+        let posterior = Posterior {
+            topics: settings.topics,
+            vocabulary: corpus.vocabulary(),
+            beta: settings.first_beta(),
+        };
+        let local = Local::new(corpus, settings.topics, settings.first_alpha());
+        Ok(Self {
+            local,
+            posterior,
+            settings: settings.clone(),
+            fingerprint,
+        })
+    }
+
+    /// The corpus.
+    pub fn corpus(&self) -> &Arc<Corpus> {
+        &self.local.corpus
+    }
+
+    /// How many topics.
+    pub fn topics(&self) -> usize {
+        self.local.topics
+    }
+
+    fn warm<'a>(&self, warm: &'a mut [f64]) -> Warm<'a> {
+        let (counts, priors) = warm.split_at_mut(self.local.corpus.documents() * self.topics());
+        let (alpha, beta) = priors.split_at_mut(self.topics());
+        Warm {
+            counts,
+            alpha,
+            beta: &mut beta[0],
+        }
+    }
+
+    /// Counts, alpha and beta at a point that has been evaluated.
+    fn warm_of<'a>(&self, point: &'a Point) -> (&'a [f64], &'a [f64], f64) {
+        let (counts, priors) = point
+            .warm
+            .split_at(self.local.corpus.documents() * self.topics());
+        let (alpha, beta) = priors.split_at(self.topics());
+        (counts, alpha, beta[0])
+    }
+}
+
+impl Collapsed for Topics {
+    type Local = Local;
+    type Posterior = Posterior;
+
+    fn local(&self) -> &Local {
+        &self.local
+    }
+
+    fn posterior(&self) -> &Posterior {
+        &self.posterior
+    }
+
+    fn constant(&self) -> f64 {
+        0.0
+    }
+
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
+    }
+
+    fn evaluate(&self, point: &mut Point) -> Result<(f64, f64)> {
+        if point.warm.is_empty() {
+            point.warm = self.local.even_counts();
+            point.warm.extend_from_slice(&self.local.alpha);
+            point.warm.push(self.posterior.beta);
+        }
+        let Warm {
+            counts,
+            alpha,
+            beta,
+        } = self.warm(&mut point.warm);
+        let settle = Settle::Sweeps(self.settings.sweeps);
+        let words = self.local.pass(
+            &point.messages,
+            alpha,
+            settle,
+            counts,
+            &mut point.statistics,
+        )?;
+        let documents = match self.settings.alpha {
+            Alpha::Learned => priors::step_alpha(&self.local, counts, alpha),
+            _ => self.local.dirichlets(alpha, counts),
+        };
+        let posterior = match self.settings.beta {
+            Beta::Learned => priors::step_beta(
+                &self.posterior,
+                &point.statistics,
+                beta,
+                &mut point.gradient,
+            )?,
+            Beta::Given(_) => self
+                .posterior
+                .value_and_gradient(&point.statistics, &mut point.gradient)?,
+        };
+        Ok((words + documents, posterior))
+    }
+
+    fn many_slow(&self) -> bool {
+        true
+    }
+
+    fn foresee(&self, warm: &mut [f64], before: &[f64], share: f64) {
+        let counts = self.local.corpus.documents() * self.topics();
+        for (count, before) in warm[..counts].iter_mut().zip(before) {
+            let floor = 0.1 * *count;
+            *count = (*count + share * (*count - before)).max(floor);
+        }
+    }
+
+    fn metric_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
+        let (counts, alpha, _) = self.warm_of(point);
+        self.local
+            .coupling(alpha, counts)
+            .product(&point.messages, along, out)
+    }
+
+    fn covariance_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
+        let (_, _, beta) = self.warm_of(point);
+        self.posterior
+            .with_beta(beta)
+            .hessian_product(&point.statistics, along, out)
+    }
+}

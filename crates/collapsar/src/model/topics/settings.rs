@@ -1,0 +1,118 @@
+//! What a user may set, and the defaults.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The prior of the documents' proportions.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alpha {
+    /// The same number for every topic.
+    Symmetric(f64),
+    /// A number for each topic.
+    Given(Vec<f64>),
+    /// A number for each topic, learned by raising the bound.
+    #[default]
+    Learned,
+}
+
+/// The prior of the topics over words, the same number for every word.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Beta {
+    /// This number.
+    Given(f64),
+    /// Learned by raising the bound.
+    #[default]
+    Learned,
+}
+
+/// A topic model as its user describes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How many topics.
+    pub topics: usize,
+    /// The prior of the documents' proportions.
+    pub alpha: Alpha,
+    /// The prior of the topics.
+    pub beta: Beta,
+    /// Sweeps over a document's words in each pass.
+    pub sweeps: usize,
+}
+
+/// Where learned priors begin: proportions, in sum over the topics.
+const FIRST_ALPHA_SUM: f64 = 1.0;
+/// Where learned priors begin: topics.
+const FIRST_BETA: f64 = 1.0;
+/// Priors outside of this range are refused: beyond it the functions of the bound lose digits.
+const RANGE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+impl Settings {
+    /// Learned priors for `topics` topics.
+    pub fn new(topics: usize) -> Self {
+        Self {
+            topics,
+            alpha: Alpha::default(),
+            beta: Beta::default(),
+            sweeps: 3,
+        }
+    }
+
+    /// The first alpha, one number for each topic.
+    pub(super) fn first_alpha(&self) -> Vec<f64> {
+        match &self.alpha {
+            Alpha::Symmetric(alpha) => vec![*alpha; self.topics],
+            Alpha::Given(alpha) => alpha.clone(),
+            Alpha::Learned => vec![FIRST_ALPHA_SUM; self.topics],
+        }
+    }
+
+    /// The first beta.
+    pub(super) fn first_beta(&self) -> f64 {
+        match self.beta {
+            Beta::Given(beta) => beta,
+            Beta::Learned => FIRST_BETA,
+        }
+    }
+
+    pub(super) fn check(&self, tokens: f64) -> Result<()> {
+        let refuse = |name: &'static str, found: String, expected: String| {
+            Err(Error::Setting {
+                name,
+                found,
+                expected,
+            })
+        };
+        if self.topics == 0 {
+            return refuse("topics", "0".into(), "at least 1".into());
+        }
+        if self.topics as f64 > tokens {
+            let expected = format!("no more topics than the corpus has tokens ({tokens})");
+            return refuse("topics", self.topics.to_string(), expected);
+        }
+        if self.sweeps == 0 {
+            return refuse("sweeps", "0".into(), "at least 1".into());
+        }
+        let alpha = self.first_alpha();
+        if alpha.len() != self.topics {
+            let found = format!("{} numbers", alpha.len());
+            let expected = format!("one for each of {} topics", self.topics);
+            return refuse("alpha", found, expected);
+        }
+        let expected = || {
+            format!(
+                "a positive number, {:e} to {:e}",
+                RANGE.start(),
+                RANGE.end()
+            )
+        };
+        if let Some(wrong) = alpha.iter().find(|alpha| !RANGE.contains(alpha)) {
+            return refuse("alpha", wrong.to_string(), expected());
+        }
+        if !RANGE.contains(&self.first_beta()) {
+            return refuse("beta", self.first_beta().to_string(), expected());
+        }
+        Ok(())
+    }
+}

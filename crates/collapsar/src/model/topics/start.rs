@@ -1,0 +1,159 @@
+//! Where a run begins: topics that differ a little, and priors that are lowered step by step.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Gamma};
+use serde::{Deserialize, Serialize};
+
+use super::Topics;
+use super::local::Settle;
+use crate::collapsed::Potential;
+use crate::error::{Error, Result};
+
+/// How the first topics are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// Each topic leans to a document of its own; priors begin at 1 and are lowered to those
+    /// wanted over thirty passes.
+    ///
+    /// With small priors, documents and words settle on a topic before topics mean anything. On
+    /// nips2011 with K = 50, alpha 0.02 and beta 0.1 this start ends 18,000 nats above a random
+    /// one and 10,000 above one from documents without the lowering (means of four seeds).
+    #[default]
+    Annealed,
+    /// Each topic leans to a document of its own.
+    Documents,
+    /// Topics nearly even, each word by a Gamma of shape 100, as scikit-learn and gensim start.
+    Random,
+}
+
+impl Start {
+    /// Every start, in the order of the documentation.
+    pub const ALL: [Self; 3] = [Self::Annealed, Self::Documents, Self::Random];
+
+    /// The name, as `--start` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Annealed => "annealed",
+            Self::Documents => "documents",
+            Self::Random => "random",
+        }
+    }
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Start {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|start| start.name() == name)
+            .ok_or_else(|| Error::Setting {
+                name: "start",
+                found: format!("{name:?}"),
+                expected: Self::ALL.map(Self::name).join(", "),
+            })
+    }
+}
+
+/// Passes over which priors are lowered. Sixty end as high within the spread of seeds.
+const PASSES: u64 = 30;
+/// The prior that is lowered from, where the one wanted is smaller.
+const FIRST_PRIOR: f64 = 1.0;
+/// Shape of the random numbers that tell topics apart.
+const SHAPE: f64 = 100.0;
+/// How much a topic leans to its document, the whole corpus counting 1.
+const LEAN: f64 = 0.1;
+
+impl Topics {
+    /// Messages to start from, and the passes over the data spent on them.
+    ///
+    /// # Errors
+    /// As the posterior, which no valid corpus makes fail.
+    pub fn start(&self, start: Start, seed: u64) -> Result<(Vec<f64>, u64)> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut messages = vec![0.0; self.posterior.dim()];
+        let gamma = Gamma::new(SHAPE, 1.0 / SHAPE).expect("shape and scale are positive");
+        let mut weights: Vec<f64> = (0..messages.len())
+            .map(|_| gamma.sample(&mut rng))
+            .collect();
+        if start == Start::Random {
+            // scikit-learn takes such weights for posterior parameters, whatever the prior.
+            self.posterior
+                .with_beta(f64::MIN_POSITIVE)
+                .value_and_gradient(&weights, &mut messages)?;
+            return Ok((messages, 0));
+        }
+        self.lean(&mut weights, &mut rng);
+        self.posterior.value_and_gradient(&weights, &mut messages)?;
+        if start == Start::Documents {
+            return Ok((messages, 0));
+        }
+        self.anneal(&mut messages)?;
+        Ok((messages, PASSES))
+    }
+
+    /// Turns random weights into statistics: each word as often as in the corpus, and in each
+    /// topic more often those of a document.
+    fn lean(&self, weights: &mut [f64], rng: &mut ChaCha8Rng) {
+        let (corpus, topics) = (self.corpus(), self.topics());
+        for (word, row) in weights.chunks_mut(topics).enumerate() {
+            let share = corpus.by_word.total(word) / corpus.tokens();
+            for weight in row {
+                *weight *= share;
+            }
+        }
+        let mut order: Vec<usize> = (0..corpus.documents())
+            .filter(|&index| !corpus.document(index).0.is_empty())
+            .collect();
+        order.shuffle(rng);
+        for (topic, &index) in (0..topics).zip(order.iter().cycle()) {
+            let (words, counts) = corpus.document(index);
+            let share = LEAN / corpus.by_document.total(index);
+            for (&word, &count) in words.iter().zip(counts) {
+                weights[word as usize * topics + topic] += share * f64::from(count);
+            }
+        }
+        let scale = corpus.tokens() / (topics as f64 * (1.0 + LEAN));
+        for weight in weights {
+            *weight *= scale;
+        }
+    }
+
+    /// VBEM steps under priors that fall from one, evenly in their logs, to those wanted.
+    fn anneal(&self, messages: &mut [f64]) -> Result<()> {
+        let mut counts = self.local.even_counts();
+        let mut statistics = vec![0.0; messages.len()];
+        for pass in 0..PASSES {
+            let share = pass as f64 / PASSES as f64;
+            let lowered = |prior: f64| {
+                let first = prior.max(FIRST_PRIOR);
+                first.powf(1.0 - share) * prior.powf(share)
+            };
+            let alpha: Vec<f64> = self
+                .local
+                .alpha
+                .iter()
+                .map(|&alpha| lowered(alpha))
+                .collect();
+            let sweeps = Settle::Sweeps(self.settings.sweeps);
+            self.local
+                .pass(messages, &alpha, sweeps, &mut counts, &mut statistics)?;
+            self.posterior
+                .with_beta(lowered(self.posterior.beta))
+                .value_and_gradient(&statistics, messages)?;
+        }
+        Ok(())
+    }
+}
