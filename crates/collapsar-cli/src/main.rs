@@ -1,6 +1,9 @@
 //! The program: parses the command line, runs a subcommand and turns its outcome into an exit code.
 //!
 //! - `common`: flags that every subcommand has, and talk on standard error
+//! - `values`: values that flags of several subcommands take
+//! - `files`: files named, recorded and tried
+//! - `climb`: how any model is climbed, from flags to how it ended
 //! - `progress`: bars for anything over a second
 //! - `text`: numbers and tables as people read them
 //! - `mixture`: fits and uses Bayesian mixtures of Gaussians
@@ -8,13 +11,16 @@
 //! - `reproduce`: reruns the experiments of HRL12
 //! - `shell`: completions and manual pages
 
+mod climb;
 mod common;
+mod files;
 mod mixture;
 mod progress;
 mod reproduce;
 mod shell;
 mod text;
 mod tour;
+mod values;
 
 use std::io;
 use std::process::ExitCode;

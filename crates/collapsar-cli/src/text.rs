@@ -71,9 +71,24 @@ pub(crate) fn table(head: &[String], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// A name as CSV takes it.
+pub(crate) fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_survive_csv() {
+        assert_eq!(quoted("plain"), "plain");
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
 
     #[test]
     fn numbers() {

@@ -1,15 +1,14 @@
 //! What the flags of a fit mean for the data at hand: files read, defaults filled in, checked once.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::bail;
 use collapsar::mixture::{Mixture, Scale, Settings, Start};
-use collapsar::{Checkpoint, Direction, Stop};
-use collapsar_formats::{Input, Table, prepare_folder, read_labels, read_table};
+use collapsar_formats::{Table, read_labels, read_table};
 use serde_json::{Value, json};
 
 use super::args::{FitArgs, StartArg};
+use crate::climb::Plan;
 
 /// A fit that can begin.
 #[derive(Debug)]
@@ -20,23 +19,13 @@ pub(crate) struct Config {
     /// The model, but for the number of components.
     settings: Settings,
     pub(crate) start: Start,
-    pub(crate) direction: Direction,
     pub(crate) jumps: bool,
-    pub(crate) restarts: usize,
-    pub(crate) seed: u64,
-    pub(crate) stop: Stop,
-    pub(crate) time: Option<Duration>,
-    pub(crate) checkpoint: Option<(PathBuf, u64)>,
-    pub(crate) resume: Option<Checkpoint>,
+    pub(crate) plan: Plan,
 }
 
 impl Config {
     pub(crate) fn resolve(args: &FitArgs, table: &Table) -> anyhow::Result<Self> {
         let columns = table.columns.len();
-        let mut stop = Stop::Gain(args.tolerance) | Stop::Iterations(args.max_iterations);
-        if let Some(passes) = args.max_passes {
-            stop = stop | Stop::Passes(passes);
-        }
         let config = Self {
             data: args.data_name(),
             components: args.components.0.clone(),
@@ -65,24 +54,13 @@ impl Config {
                     Start::Labels(labels(file, table.rows, &args.components.0)?)
                 }
             },
-            direction: args.method,
             jumps: args.tries_jumps(),
-            restarts: args.restarts as usize,
-            seed: args.seed,
-            stop,
-            time: args.time.map(Duration::from_secs_f64),
-            checkpoint: args
-                .checkpoint
-                .clone()
-                .map(|file| (file, args.checkpoint_every)),
-            resume: args.resume.as_deref().map(checkpoint).transpose()?,
+            plan: Plan::resolve(&args.climb, args.tolerance)?,
         };
         // Whatever is wrong with the largest model is better known before the others are fitted.
         let largest = config.components.iter().max().expect("at least one number");
         config.model(*largest, table)?;
-        if let Some((file, _)) = &config.checkpoint {
-            check_target(file)?;
-        }
+        config.plan.prepare()?;
         Ok(config)
     }
 
@@ -125,53 +103,34 @@ impl Config {
 
     /// The settings as `run.json` has them.
     pub(crate) fn record(&self, args: &FitArgs, table: &Table, model: &Mixture) -> Value {
-        json!({
-            "components": self.components,
-            "columns": table.columns,
-            "covariance": self.settings.covariance,
-            "weights": self.settings.weights,
-            "prior": self.settings.defaults,
-            "hyperparameters": model.prior(),
-            "method": self.direction,
-            "jumps": self.jumps,
-            "start": args.start.to_string(),
-            "restarts": self.restarts,
-            "tolerance": args.tolerance,
-            "max_iterations": args.max_iterations,
-            "max_passes": args.max_passes,
-            "time": args.time,
-            "threads": rayon::current_num_threads(),
-            "samples": args.samples,
-        })
+        let mut record = args.climb.record();
+        let own = [
+            ("components", json!(self.components)),
+            ("columns", json!(table.columns)),
+            ("covariance", json!(self.settings.covariance)),
+            ("weights", json!(self.settings.weights)),
+            ("prior", json!(self.settings.defaults)),
+            ("hyperparameters", json!(model.prior())),
+            ("jumps", json!(self.jumps)),
+            ("start", json!(args.start.to_string())),
+            ("tolerance", json!(args.tolerance)),
+            ("samples", json!(args.samples)),
+        ];
+        record.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        Value::Object(record)
     }
 }
 
-/// The files that a fit read, with their digests.
-pub(crate) fn inputs(args: &FitArgs) -> anyhow::Result<Vec<Input>> {
+/// The files that a fit reads.
+pub(crate) fn files(args: &FitArgs) -> Vec<PathBuf> {
     let mut files = vec![args.data().to_owned()];
     if let StartArg::Labels(file) = &args.start {
         files.push(file.clone());
     }
     let scale = args.scale.as_ref().filter(|s| s.parse::<f64>().is_err());
     files.extend(scale.map(PathBuf::from));
-    files.extend(args.resume.clone());
-    let inputs = files.iter().map(|file| {
-        // A pipe is empty by now, and may block whoever opens it again.
-        if file.is_file() {
-            return Ok(Input::of(file)?);
-        }
-        let name = if file == Path::new("-") {
-            "stdin".into()
-        } else {
-            file.display().to_string()
-        };
-        Ok(Input {
-            name,
-            bytes: 0,
-            digest: "unknown: read from a pipe".into(),
-        })
-    });
-    inputs.collect()
+    files.extend(args.climb.resume.clone());
+    files
 }
 
 fn scale(given: &str, columns: usize) -> anyhow::Result<Scale> {
@@ -215,28 +174,4 @@ fn labels(file: &Path, rows: usize, components: &[usize]) -> anyhow::Result<Vec<
         );
     }
     Ok(labels)
-}
-
-fn checkpoint(file: &Path) -> anyhow::Result<Checkpoint> {
-    if !file.exists() {
-        bail!(
-            "{}: no such file, expected one written by --checkpoint",
-            file.display()
-        );
-    }
-    Ok(Checkpoint::read(file)?)
-}
-
-/// Makes sure that a checkpoint can be written, before there is anything to lose.
-fn check_target(file: &Path) -> anyhow::Result<()> {
-    if file.is_dir() {
-        bail!(
-            "{}: a folder of that name, expected a file for the checkpoint",
-            file.display()
-        );
-    }
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    Ok(prepare_folder(folder.unwrap_or(Path::new(".")))?)
 }

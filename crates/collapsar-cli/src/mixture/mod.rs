@@ -2,7 +2,7 @@
 //!
 //! - `args`: the flags as typed
 //! - `config`: what they mean for the data at hand, checked once
-//! - `fit`: climbs from every start, for every number of components
+//! - `fit`: climbs with every number of components
 //! - `results`: the files of a fit
 //! - `saved`: `components.json`, written and read
 //! - `summary`: what is printed
@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use collapsar_formats::{prepare_folder, read_table};
 
+use crate::climb::Ended;
 use crate::common::Common;
 use args::FitArgs;
 use config::Config;
@@ -88,19 +89,16 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         prepare_folder(folder)?;
     }
     let fitted = fit::fit(&config, &table, common)?;
-    if fitted.is_nothing() {
-        common.warn("interrupted before the first step; nothing was written");
-        return Ok(ExitCode::from(130));
+    let ended = &fitted.ended;
+    if ended.is_nothing() {
+        return Ok(Ended::nothing(common));
     }
-    let answer = fitted.model.fit(&fitted.best().point)?;
+    let answer = fitted.model.fit(&ended.best().point)?;
     if let Some(folder) = &args.out {
         results::write(folder, args, &config, &table, &fitted, &answer)?;
     }
     let summary = summary::of(args, &table, &fitted, &answer);
-    if !fitted.outcome.converged {
-        common.warn(&fitted.advice());
-    }
+    ended.warn(common);
     std::io::stdout().write_all(summary.as_bytes())?;
-    let missed = args.require_convergence && !fitted.outcome.converged;
-    Ok(ExitCode::from(if missed { 3 } else { 0 }))
+    Ok(ended.exit(&args.climb))
 }

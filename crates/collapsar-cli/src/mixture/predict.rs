@@ -1,14 +1,14 @@
 //! `collapsar mixture predict`: labels, densities and anomaly scores of new data under a saved fit.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
-use collapsar_formats::{Error, Table, read_table, write_atomically};
+use collapsar_formats::{Error, Table, read_table};
 
 use super::saved::Saved;
+use crate::files::emit;
 use crate::text::count;
 
 const EXAMPLES: &str = "\
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let scores = density.score(&table.values, table.columns.len())?;
     let tail = density.tail(&scores.ln_density, SEED);
-    let write = |out: &mut dyn Write| -> io::Result<()> {
+    emit(args.out.as_deref(), |out| {
         writeln!(out, "row,component,probability,ln_density,tail")?;
         for row in 0..table.rows {
             writeln!(
@@ -80,14 +80,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             )?;
         }
         Ok(())
-    };
-    if let Some(file) = &args.out {
-        write_atomically(file, write)?;
-    } else {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        write(&mut out)?;
-        out.flush()?;
-    }
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use collapsar::mixture::MixtureFit;
 use collapsar_formats::{Run, Table, TraceWriter, write_atomically};
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::args::FitArgs;
-use super::config::{Config, inputs};
+use super::config::{Config, files};
 use super::fit::Fitted;
 use super::saved::{FILE, Saved};
+use crate::files::inputs;
+use crate::text::quoted;
 
 pub(crate) fn write(
     folder: &Path,
@@ -21,11 +23,12 @@ pub(crate) fn write(
     answer: &MixtureFit,
 ) -> anyhow::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
+    let ended = &fitted.ended;
     let saved = Saved {
         version: version.into(),
         columns: table.columns.clone(),
         rows: table.rows,
-        bound: fitted.best().point.bound,
+        bound: ended.best().point.bound,
         fit: answer.clone(),
     };
     let density = answer.predictive()?;
@@ -36,7 +39,7 @@ pub(crate) fn write(
     let mut labels = Vec::with_capacity(table.rows);
     fitted
         .model
-        .responsibilities(&fitted.best().point.messages, |_, row| {
+        .responsibilities(&ended.best().point.messages, |_, row| {
             labels.push(most_probable(row));
         })?;
 
@@ -58,52 +61,36 @@ pub(crate) fn write(
         Ok(())
     })?;
     if let Some(count) = args.samples {
-        let draws = density.sample(count, config.seed);
+        let draws = density.sample(count, config.plan.seed);
         write_atomically(&folder.join("samples.csv"), |out| {
             samples(out, &table.columns, &draws)
         })?;
     }
     let mut trace = TraceWriter::create(folder)?;
-    for step in &fitted.steps {
+    for step in &ended.climbs.steps {
         trace.write(step)?;
     }
     trace.finish()?;
 
+    let mut extra = ended.record();
+    extra.insert("components".into(), json!(fitted.model.components()));
+    extra.insert("compared".into(), json!(fitted.compared));
     // Last, so that a run.json means that everything before it is there.
     Run {
         version: version.into(),
         command: std::env::args().collect(),
         config: config.record(args, table, &fitted.model),
-        inputs: inputs(args)?,
-        outcome: fitted.outcome.clone(),
+        inputs: inputs(&files(args))?,
+        outcome: ended.outcome.clone(),
         bound: saved.bound,
-        iterations: fitted.iterations,
-        passes: fitted.passes,
-        seconds: fitted.seconds,
-        seed: config.seed,
-        extra: extra(fitted),
+        iterations: ended.iterations,
+        passes: ended.passes,
+        seconds: ended.seconds,
+        seed: config.plan.seed,
+        extra,
     }
     .write(folder)?;
     Ok(())
-}
-
-/// What a mixture's `run.json` has beside the fields of every run.
-fn extra(fitted: &Fitted) -> Map<String, serde_json::Value> {
-    let best = fitted.best();
-    let fields = [
-        ("components", json!(fitted.model.components())),
-        ("best_seed", json!(fitted.best_seed)),
-        ("spread", json!(fitted.spread())),
-        ("starts_skipped", json!(fitted.skipped)),
-        ("fallbacks", json!(best.fallbacks)),
-        ("jumps_tried", json!(best.jumps_tried)),
-        ("jumps_taken", json!(best.jumps_taken)),
-        ("compared", json!(fitted.compared)),
-    ];
-    fields
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect()
 }
 
 fn most_probable(row: &[f64]) -> (usize, f64) {
@@ -122,22 +109,4 @@ fn samples(out: &mut dyn Write, columns: &[String], draws: &[f64]) -> io::Result
         writeln!(out, "{}", fields.join(","))?;
     }
     Ok(())
-}
-
-/// A name as CSV takes it.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn names_survive_csv() {
-        assert_eq!(super::quoted("plain"), "plain");
-        assert_eq!(super::quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
-    }
 }

@@ -7,14 +7,13 @@ use collapsar_formats::Table;
 
 use super::args::FitArgs;
 use super::fit::{Fitted, USED};
-use crate::text::{count, duration, measured, short, table};
+use crate::text::{count, measured, short, table};
 
 /// The table of components shows as many columns of the data as fit into this many characters.
 const WIDTH: usize = 100;
 
 pub(crate) fn of(args: &FitArgs, data: &Table, fitted: &Fitted, answer: &MixtureFit) -> String {
     let mut text = String::new();
-    let best = fitted.best();
     let mut line = |parts: std::fmt::Arguments<'_>| {
         writeln!(text, "{parts}").expect("strings take all text");
     };
@@ -27,32 +26,10 @@ pub(crate) fn of(args: &FitArgs, data: &Table, fitted: &Fitted, answer: &Mixture
     if fitted.compared.len() > 1 {
         line(format_args!("\n{}", comparison(fitted)));
     }
-    let state = if fitted.outcome.converged {
-        "converged"
-    } else {
-        "not converged"
+    text += &fitted.ended.lines();
+    let mut line = |parts: std::fmt::Arguments<'_>| {
+        writeln!(text, "{parts}").expect("strings take all text");
     };
-    line(format_args!(
-        "bound {:.3} nats, {state}: {}",
-        best.point.bound, fitted.outcome.reason
-    ));
-    line(format_args!(
-        "{}, {} over the data, {}{}",
-        count(fitted.iterations as usize, "iteration"),
-        count(fitted.passes as usize, "pass"),
-        duration(fitted.seconds),
-        jumps(fitted),
-    ));
-    let spread = fitted.spread();
-    if spread.starts > 1 {
-        line(format_args!(
-            "{} starts: bounds {:.3} (best), {:.3} (median), {:.3} (lowest); {} within a nat of the best",
-            spread.starts, spread.highest, spread.median, spread.lowest, spread.within_a_nat
-        ));
-    }
-    if fitted.skipped > 0 {
-        line(format_args!("{} not begun", count(fitted.skipped, "start")));
-    }
     let mut used: Vec<(usize, &Component)> = answer
         .components
         .iter()
@@ -96,26 +73,9 @@ fn width(table: &str) -> usize {
         .unwrap_or(0)
 }
 
-fn jumps(fitted: &Fitted) -> String {
-    let best = fitted.best();
-    if best.jumps_tried == 0 {
-        return String::new();
-    }
-    let whose = if fitted.spread().starts > 1 {
-        " by the best climb"
-    } else {
-        ""
-    };
-    format!(
-        "; {} tried{whose}, {} taken",
-        count(best.jumps_tried as usize, "jump"),
-        best.jumps_taken
-    )
-}
-
 fn comparison(fitted: &Fitted) -> String {
     let head = ["components", "bound", "to the best", "in use", "passes", ""].map(String::from);
-    let highest = fitted.best().point.bound;
+    let highest = fitted.ended.best().point.bound;
     let rows: Vec<Vec<String>> = fitted
         .compared
         .iter()
