@@ -7,6 +7,7 @@
 //! - `progress`: bars for anything over a second
 //! - `text`: numbers and tables as people read them
 //! - `mixture`: fits and uses Bayesian mixtures of Gaussians
+//! - `topics`: fits and uses topic models
 //! - `tour`: a first look that needs no data
 //! - `reproduce`: reruns the experiments of HRL12
 //! - `shell`: completions and manual pages
@@ -19,6 +20,7 @@ mod progress;
 mod reproduce;
 mod shell;
 mod text;
+mod topics;
 mod tour;
 mod values;
 
@@ -35,6 +37,8 @@ Begin with:
   collapsar mixture data.csv                   cluster the rows of a table
   collapsar mixture data.csv --out fit         the same, with all results in the folder fit
   collapsar mixture predict fit new.csv        label new rows with that fit
+  collapsar topics texts/ --topics 20          find the topics of a folder of texts
+  collapsar topics infer fit new.txt           find those of new documents with a saved fit
 
 Results go to standard output or files, talk to standard error. Exit codes: 0 done, 1 error,
 2 wrong usage, 3 not converged under --require-convergence.";
@@ -54,6 +58,7 @@ struct Cli {
 enum Command {
     Tour(tour::TourArgs),
     Mixture(Box<mixture::MixtureArgs>),
+    Topics(Box<topics::TopicsArgs>),
     /// Rerun the experiments of the paper that the method comes from.
     Reproduce(reproduce::ReproduceArgs),
     Completions(shell::CompletionsArgs),
@@ -66,6 +71,7 @@ fn main() -> ExitCode {
     let done = common.install().and_then(|()| match &cli.command {
         Command::Tour(args) => tour::run(args, common),
         Command::Mixture(args) => mixture::run(args, common),
+        Command::Topics(args) => topics::run(args, common),
         Command::Reproduce(args) => reproduce::run(args, common),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),

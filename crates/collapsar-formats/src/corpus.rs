@@ -55,6 +55,7 @@ pub use options::{
     CorpusFormat, CorpusOptions, InvalidUtf8, StopWords, TokenOptions, read_stop_words,
 };
 pub use outside::Outside;
+pub(crate) use plain::{files, relative};
 
 /// Unique words with counts for each document.
 #[derive(Debug, Clone, PartialEq)]

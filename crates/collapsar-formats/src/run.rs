@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::corpus::{files, relative};
 use crate::error::{Error, Result};
 use crate::write::write_atomically;
 
@@ -39,7 +40,7 @@ pub struct Run {
     pub extra: Map<String, Value>,
 }
 
-/// A file that was read.
+/// A file, or a folder of texts, that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     /// The path as given.
@@ -63,24 +64,24 @@ pub struct Outcome {
 impl Input {
     /// Reads a file once, from beginning to end, for its length and digest.
     ///
+    /// A folder of texts is read as its files one after the other, each after its name below the folder
+    /// and its length.
+    ///
     /// # Errors
     ///
     /// [`Error::File`] if it cannot be read.
     pub fn of(path: &Path) -> Result<Self> {
-        let refused = |error: std::io::Error| Error::file(path, &error);
-        let mut file = File::open(path).map_err(refused)?;
         let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 1 << 16];
         let mut bytes = 0;
-        loop {
-            let read = match file.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(refused(error)),
-            };
-            hasher.update(&buffer[..read]);
-            bytes += read as u64;
+        if path.is_dir() {
+            for file in files(path)? {
+                let refused = |error: std::io::Error| Error::file(&file, &error);
+                let length = file.metadata().map_err(refused)?.len();
+                hasher.update(format!("{}\0{length}\0", relative(&file, path)));
+                bytes += hash(&file, &mut hasher)?;
+            }
+        } else {
+            bytes = hash(path, &mut hasher)?;
         }
         let hex: Vec<String> = hasher
             .finalize()
@@ -93,6 +94,25 @@ impl Input {
             bytes,
             digest,
         })
+    }
+}
+
+/// Takes in a file, and returns its length.
+fn hash(path: &Path, hasher: &mut Sha256) -> Result<u64> {
+    let refused = |error: std::io::Error| Error::file(path, &error);
+    let mut file = File::open(path).map_err(refused)?;
+    let mut buffer = vec![0; 1 << 16];
+    let mut bytes = 0;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(bytes),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                bytes += read as u64;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(refused(error)),
+        }
     }
 }
 
@@ -242,5 +262,21 @@ mod tests {
         assert_eq!(input.bytes, 3);
         let absent = Input::of(Path::new("absent.csv")).unwrap_err();
         assert_eq!(absent.to_string(), "absent.csv: no such file or folder");
+    }
+
+    #[test]
+    fn digest_of_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |files: [(&str, &str); 2]| {
+            for (name, text) in files {
+                std::fs::write(folder.path().join(name), text).unwrap();
+            }
+            Input::of(folder.path()).unwrap()
+        };
+        let input = of([("a", "abc"), ("b", "de")]);
+        assert_eq!(input.bytes, 5);
+        assert_eq!(input, of([("a", "abc"), (".hidden", "x")]));
+        // The same bytes, cut elsewhere.
+        assert_ne!(input.digest, of([("a", "ab"), ("b", "cde")]).digest);
     }
 }

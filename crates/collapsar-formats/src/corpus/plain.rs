@@ -55,7 +55,8 @@ pub(super) fn folder(folder: &Path, gatherer: &mut Gatherer<'_>) -> Result<()> {
     Ok(())
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The files below a folder, in the order of their paths.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = vec![folder.to_owned()];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -82,7 +83,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The path below the folder, with the same separator everywhere.
-fn relative(path: &Path, folder: &Path) -> String {
+pub(crate) fn relative(path: &Path, folder: &Path) -> String {
     let parts = path.strip_prefix(folder).unwrap_or(path).components();
     let parts: Vec<_> = parts
         .map(|part| part.as_os_str().to_string_lossy())

@@ -1,0 +1,265 @@
+//! The flags of a fit, as typed.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use collapsar::topics::{Alpha, Beta};
+use collapsar_formats::CorpusFormat;
+
+use crate::climb::ClimbArgs;
+use crate::common::Usage;
+use crate::files::name_of;
+use crate::values::{Numbers, not_negative};
+
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// Corpus: a folder of texts, a text a line, CSV, TSV, Parquet, JSON lines, or counts as docword,
+    /// LDA-C, SVMlight or Matrix Market; - reads standard input
+    #[arg(required = true, value_name = "CORPUS")]
+    corpus: Option<PathBuf>,
+    /// Write all results into DIR, made if need be
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print N words of each topic
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) top: usize,
+    /// Choose words to print by L ln p(word | topic) + (1 - L) ln (p(word | topic) / p(word))
+    ///
+    /// 1 prints the most probable words, which topics may share; lower numbers prefer words that tell
+    /// topics apart.
+    #[arg(long, value_name = "L", default_value = "0.6", value_parser = share)]
+    pub(crate) relevance: f64,
+    /// Write every word of each topic to topics.csv, not only the 1000 most probable
+    #[arg(long, requires = "out")]
+    pub(crate) all_words: bool,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Drop words: english, none, or those in FILE, one a line (english for texts, none for counts)
+    #[arg(long, value_name = "WHICH", help_heading = "Words")]
+    pub(crate) stop_words: Option<String>,
+    /// Drop words in fewer than N documents
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Words")]
+    pub(crate) min_docs: u32,
+    /// Drop words in more than this share of the documents
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share, help_heading = "Words")]
+    pub(crate) max_docs_share: f64,
+    /// Keep only the V most frequent words
+    #[arg(long, value_name = "V", help_heading = "Words")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_vocabulary: Option<u32>,
+    /// Drop words of texts with fewer than N letters
+    #[arg(long, value_name = "N", default_value = "2", help_heading = "Words")]
+    pub(crate) min_length: usize,
+    /// Keep words of texts without any letter
+    #[arg(long, help_heading = "Words")]
+    pub(crate) keep_numbers: bool,
+
+    /// How many topics: K, a range 5..8 (both ends included) or a list 5,10,20,50
+    ///
+    /// Of several numbers each is fitted; the best by held-out perplexity, where there is one, else by
+    /// bound, is kept.
+    #[arg(
+        long,
+        short = 'k',
+        value_name = "K",
+        default_value = "20",
+        help_heading = "Model"
+    )]
+    pub(crate) topics: Numbers,
+    /// Prior of the documents' proportions: auto learns it, A is the same for every topic, A1,A2,… one
+    /// for each
+    #[arg(long, value_name = "A", default_value = "auto", help_heading = "Model")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) alpha: AlphaArg,
+    /// Prior of the topics over words: auto learns it, B is the same for every word
+    #[arg(long, value_name = "B", default_value = "auto", help_heading = "Model")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) beta: BetaArg,
+
+    /// Hold out this share of the documents, and say how well the fit foresees half the words of each
+    /// from the other half
+    #[arg(long, value_name = "SHARE", value_parser = inner_share, help_heading = "Evaluation")]
+    pub(crate) holdout: Option<f64>,
+    /// The same with documents whose halves are in two files
+    #[arg(long, value_name = "OBSERVED,EVALUATED", conflicts_with = "holdout")]
+    #[arg(help_heading = "Evaluation")]
+    pub(crate) completion: Option<Pair>,
+    /// Write perplexity and cost after 1, 2, 3, 5, 8, 12, 20, … steps and at the end to FILE, as JSON lines
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "resume",
+        help_heading = "Evaluation"
+    )]
+    pub(crate) curve: Option<PathBuf>,
+
+    /// First topics: from a first reading in small batches, nearly even, or each from a document
+    #[arg(long, default_value = "online", value_enum, help_heading = "Fit")]
+    pub(crate) start: StartArg,
+    /// Sweeps over a document's words in each pass [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Fit")]
+    pub(crate) sweeps: Option<usize>,
+    /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token]
+    #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
+    pub(crate) tolerance: Option<f64>,
+    #[command(flatten)]
+    pub(crate) climb: ClimbArgs,
+}
+
+/// How a corpus is read.
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    /// Format of the corpus: folder, lines, table, jsonl, docword, ldac, svmlight or mtx (by content
+    /// unless given)
+    #[arg(long, value_name = "NAME", help_heading = "Corpus")]
+    pub(crate) format: Option<CorpusFormat>,
+    /// File that names the words of a corpus of counts, one a line (found beside it unless given)
+    #[arg(long, value_name = "FILE", help_heading = "Corpus")]
+    pub(crate) vocabulary: Option<PathBuf>,
+    /// Column or field that holds the text (text, or the only one of text, unless given)
+    #[arg(long, value_name = "NAME", help_heading = "Corpus")]
+    pub(crate) text_column: Option<String>,
+    /// Column or field that names the documents (they are numbered unless given)
+    #[arg(long, value_name = "NAME", help_heading = "Corpus")]
+    pub(crate) id_column: Option<String>,
+    /// What to do about bytes that are not UTF-8
+    #[arg(long, default_value = "refuse", value_enum, help_heading = "Corpus")]
+    pub(crate) invalid_utf8: InvalidUtf8Arg,
+}
+
+impl FitArgs {
+    pub(crate) fn corpus(&self) -> &Path {
+        self.corpus
+            .as_deref()
+            .expect("required unless a subcommand is given")
+    }
+
+    /// The corpus's name, as in refusals.
+    pub(crate) fn corpus_name(&self) -> String {
+        name_of(self.corpus())
+    }
+
+    /// Refuses flags that do not go together and that clap cannot know of.
+    pub(crate) fn check(&self) -> Result<(), Usage> {
+        let numbers = self.topics.0.len();
+        self.climb.check(numbers, "topics")?;
+        if self.curve.is_some() {
+            if self.holdout.is_none() && self.completion.is_none() {
+                return Err(Usage(
+                    "--curve needs documents to foresee, expected --holdout or --completion".into(),
+                ));
+            }
+            self.climb.check_one("--curve follows", numbers, "topics")?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StartArg {
+    Online,
+    Random,
+    Documents,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InvalidUtf8Arg {
+    Refuse,
+    Replace,
+}
+
+/// Two files, as in `OBSERVED,EVALUATED`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pair(pub(crate) PathBuf, pub(crate) PathBuf);
+
+impl FromStr for Pair {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split(',').collect::<Vec<_>>()[..] {
+            [observed, evaluated] if !observed.is_empty() && !evaluated.is_empty() => {
+                Ok(Self(observed.into(), evaluated.into()))
+            }
+            _ => Err("expected two files with a comma between them"),
+        }
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.0.display(), self.1.display())
+    }
+}
+
+/// The library's alpha, as flags and `run.json` spell it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AlphaArg(pub(crate) Alpha);
+
+impl FromStr for AlphaArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            return Ok(Self(Alpha::Learned));
+        }
+        let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse()).collect();
+        match numbers.as_deref() {
+            Ok([alpha]) => Ok(Self(Alpha::Symmetric(*alpha))),
+            Ok(all) => Ok(Self(Alpha::Given(all.to_vec()))),
+            Err(_) => Err("expected auto, a number, or a number for each topic as in 0.1,0.2"),
+        }
+    }
+}
+
+impl AlphaArg {
+    pub(crate) fn record(&self) -> serde_json::Value {
+        match &self.0 {
+            Alpha::Learned => "auto".into(),
+            Alpha::Symmetric(alpha) => (*alpha).into(),
+            Alpha::Given(all) => all.clone().into(),
+        }
+    }
+}
+
+/// The library's beta, as flags and `run.json` spell it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BetaArg(pub(crate) Beta);
+
+impl FromStr for BetaArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            return Ok(Self(Beta::Learned));
+        }
+        let number = text.parse().map_err(|_| "expected auto or a number")?;
+        Ok(Self(Beta::Given(number)))
+    }
+}
+
+impl BetaArg {
+    pub(crate) fn record(self) -> serde_json::Value {
+        match self.0 {
+            Beta::Learned => "auto".into(),
+            Beta::Given(beta) => beta.into(),
+        }
+    }
+}
+
+fn share(text: &str) -> Result<f64, &'static str> {
+    match text.parse() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        _ => Err("expected a number from 0 to 1"),
+    }
+}
+
+fn inner_share(text: &str) -> Result<f64, &'static str> {
+    match text.parse() {
+        Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
+        _ => Err("expected a number above 0 and below 1"),
+    }
+}

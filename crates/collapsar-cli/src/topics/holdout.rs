@@ -1,0 +1,146 @@
+//! Which documents are held out, and which half of each is read.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use collapsar::topics;
+use collapsar_formats::Corpus;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::corpus::{Halves, Part};
+use crate::text::count;
+
+/// A corpus in two parts.
+#[derive(Debug)]
+pub(crate) struct Holdout {
+    /// The documents to fit, as positions in the corpus.
+    pub(crate) kept: Vec<usize>,
+    /// Those held out.
+    pub(crate) held: Vec<usize>,
+    pub(crate) training: Arc<topics::Corpus>,
+    pub(crate) halves: Halves,
+}
+
+impl Holdout {
+    /// Holds out a share of the documents that can be halved.
+    pub(crate) fn draw(name: &str, corpus: &Corpus, share: f64, seed: u64) -> anyhow::Result<Self> {
+        // Of its own: the climbs draw from the seeds that follow, and the split must not depend on them.
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(1);
+        let mut order: Vec<usize> = (0..corpus.documents.len())
+            .filter(|&document| pieces(corpus, document).len() > 1)
+            .collect();
+        let able = order.len();
+        let number = ((share * able as f64).round() as usize).max(1);
+        if number >= able {
+            bail!(
+                "{name}: --holdout {share} leaves nothing of {} with at least two words, expected \
+                 one or more to fit and to hold out",
+                count(able, "document")
+            );
+        }
+        order.shuffle(&mut rng);
+        let mut held = order[..number].to_vec();
+        held.sort_unstable();
+        let kept: Vec<usize> = (0..corpus.documents.len())
+            .filter(|document| held.binary_search(document).is_err())
+            .collect();
+        let mut training = Part::new();
+        for &document in &kept {
+            let (words, counts) = corpus.document(document);
+            let entries: Vec<_> = words.iter().copied().zip(counts.iter().copied()).collect();
+            training.push(&entries);
+        }
+        let (mut observed, mut evaluated) = (Part::new(), Part::new());
+        let mut whole = Part::new();
+        for &document in &held {
+            let mut pieces = pieces(corpus, document);
+            whole.push(&pieces);
+            pieces.shuffle(&mut rng);
+            let middle = pieces.len().div_ceil(2);
+            let (first, second) = pieces.split_at_mut(middle);
+            for (half, pieces) in [(&mut observed, first), (&mut evaluated, second)] {
+                pieces.sort_unstable_by_key(|piece| piece.0);
+                half.push(pieces);
+            }
+        }
+        let vocabulary = corpus.vocabulary.len();
+        Ok(Self {
+            kept,
+            held,
+            training: training.finish(vocabulary)?,
+            halves: Halves {
+                observed: observed.finish(vocabulary)?,
+                evaluated: evaluated.finish(vocabulary)?,
+                whole: whole.finish(vocabulary)?,
+            },
+        })
+    }
+}
+
+/// A document's tokens one by one; of a count that is not whole, the rest is one more.
+fn pieces(corpus: &Corpus, document: usize) -> Vec<(u32, f32)> {
+    let (words, counts) = corpus.document(document);
+    let mut pieces = Vec::new();
+    for (&word, &count) in words.iter().zip(counts) {
+        let ones = count.floor();
+        pieces.extend(std::iter::repeat_n((word, 1.0), ones as usize));
+        if count > ones {
+            pieces.push((word, count - ones));
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corpus() -> Corpus {
+        Corpus {
+            documents: (0..6).map(|d| d.to_string()).collect(),
+            vocabulary: ["a", "b", "c"].map(String::from).to_vec(),
+            starts: vec![0, 2, 3, 3, 4, 6, 8],
+            words: vec![0, 1, 2, 0, 1, 2, 0, 2],
+            counts: vec![3.0, 2.0, 1.0, 4.0, 1.5, 2.0, 1.0, 1.0],
+        }
+    }
+
+    #[test]
+    fn halves_make_up_the_document() {
+        let corpus = corpus();
+        for seed in 0..20 {
+            let drawn = Holdout::draw("x", &corpus, 0.5, seed).unwrap();
+            assert_eq!((drawn.held.len(), drawn.kept.len()), (2, 4));
+            // Empty ones and those of one word are not worth holding out.
+            assert!(!drawn.held.contains(&2) && !drawn.held.contains(&1));
+            let Halves {
+                observed,
+                evaluated,
+                whole,
+            } = &drawn.halves;
+            assert_eq!(observed.tokens() + evaluated.tokens(), whole.tokens());
+            assert_eq!(whole.tokens() + drawn.training.tokens(), corpus.tokens());
+            for (index, &document) in drawn.held.iter().enumerate() {
+                assert_eq!(whole.document(index), corpus.document(document));
+                assert!(!evaluated.document(index).0.is_empty());
+                assert!(!observed.document(index).0.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_decides() {
+        let held = |seed| Holdout::draw("x", &corpus(), 0.3, seed).unwrap().held;
+        assert_eq!(held(3), held(3));
+        assert!((0..20).any(|seed| held(seed) != held(3)));
+    }
+
+    #[test]
+    fn something_is_left_to_fit() {
+        let error = Holdout::draw("x", &corpus(), 0.99, 0).unwrap_err();
+        assert!(error.to_string().starts_with("x: --holdout 0.99 leaves"));
+    }
+}

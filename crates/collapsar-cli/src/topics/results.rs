@@ -1,0 +1,158 @@
+//! The files of a fit, each of which appears whole or not at all.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use collapsar_formats::{Run, TraceWriter, write_atomically};
+use serde_json::json;
+
+use super::args::FitArgs;
+use super::config::{Config, Held, files};
+use super::corpus::{self, Data};
+use super::fit::Fitted;
+use super::saved::{About, FILE, Saved};
+use super::words::Words;
+use crate::files::inputs;
+use crate::text::quoted;
+
+/// Words of each topic in `topics.csv`, unless all are asked for.
+const WORDS: usize = 1000;
+
+pub(crate) fn write(
+    folder: &Path,
+    args: &FitArgs,
+    config: &Config,
+    data: &Data,
+    fitted: &Fitted,
+) -> anyhow::Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    let (ended, answer) = (&fitted.ended, &fitted.answer);
+    let bound = ended.best().point.bound;
+    let about = About {
+        version: version.into(),
+        documents: config.training.documents(),
+        tokens: config.training.tokens(),
+        bound,
+        min_length: data.tokens.min_length,
+        keep_numbers: data.tokens.numbers,
+        ids_are_positions: data.ids_are_positions(),
+    };
+    let vocabulary = &data.corpus.vocabulary;
+    let proportions = proportions(config, fitted)?;
+    write_atomically(&folder.join(FILE), |out| {
+        Saved::write(&about, vocabulary, answer, out)
+    })?;
+    let number = if args.all_words {
+        vocabulary.len()
+    } else {
+        WORDS
+    };
+    write_atomically(&folder.join("topics.csv"), |out| {
+        let words = Words::of(answer);
+        writeln!(out, "topic,word,rank,probability,relevance")?;
+        for topic in 0..answer.topics {
+            let words = words.most_probable(topic, args.relevance, number);
+            for (index, word) in words.iter().enumerate() {
+                writeln!(
+                    out,
+                    "{topic},{},{},{:?},{:?}",
+                    quoted(&vocabulary[word.word]),
+                    index + 1,
+                    word.probability,
+                    word.relevance
+                )?;
+            }
+        }
+        Ok(())
+    })?;
+    write_atomically(&folder.join("documents.csv"), |out| {
+        documents(out, &data.corpus, answer.topics, &proportions)
+    })?;
+    let mut trace = TraceWriter::create(folder)?;
+    for step in &ended.climbs.steps {
+        trace.write(step)?;
+    }
+    trace.finish()?;
+
+    let mut extra = ended.record();
+    let own = [
+        ("topics", json!(answer.topics)),
+        ("alpha", json!(answer.alpha)),
+        ("beta", json!(answer.beta)),
+        ("topic_tokens", json!(answer.topic_counts())),
+        ("corpus", corpus::record(data)),
+        ("evaluation", json!(fitted.score)),
+        ("held_out", held_out(config, data)),
+        ("compared", json!(fitted.compared)),
+    ];
+    extra.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    // Last, so that a run.json means that everything before it is there.
+    Run {
+        version: version.into(),
+        command: std::env::args().collect(),
+        config: config.record(args),
+        inputs: inputs(&files(args, data))?,
+        outcome: ended.outcome.clone(),
+        bound,
+        iterations: ended.iterations,
+        passes: ended.passes,
+        seconds: ended.seconds,
+        seed: config.plan.seed,
+        extra,
+    }
+    .write(folder)?;
+    Ok(())
+}
+
+/// The documents that were held out, by name.
+fn held_out(config: &Config, data: &Data) -> serde_json::Value {
+    match &config.held {
+        Held::Out(holdout) => {
+            let names = holdout.held.iter().map(|&d| &data.corpus.documents[d]);
+            json!(names.collect::<Vec<_>>())
+        }
+        _ => json!(null),
+    }
+}
+
+/// Proportions of every document of the corpus: as fitted, or inferred where it was held out.
+fn proportions(config: &Config, fitted: &Fitted) -> collapsar::Result<Vec<f64>> {
+    let answer = &fitted.answer;
+    let topics = answer.topics;
+    let fit = (0..answer.documents()).map(|document| answer.proportions(document));
+    let Held::Out(holdout) = &config.held else {
+        return Ok(fit.flatten().collect());
+    };
+    let mut all = vec![0.0; (holdout.kept.len() + holdout.held.len()) * topics];
+    let inferred = answer.infer(&holdout.halves.whole)?.proportions;
+    let inferred = inferred.chunks(topics).map(<[f64]>::to_vec);
+    let places = holdout.kept.iter().zip(fit);
+    for (&document, row) in places.chain(holdout.held.iter().zip(inferred)) {
+        all[document * topics..(document + 1) * topics].copy_from_slice(&row);
+    }
+    Ok(all)
+}
+
+/// Documents with their proportions as CSV; seven digits, which is more than any of them is worth.
+pub(crate) fn documents(
+    out: &mut dyn Write,
+    corpus: &collapsar_formats::Corpus,
+    topics: usize,
+    proportions: &[f64],
+) -> io::Result<()> {
+    write!(out, "document,words")?;
+    for topic in 0..topics {
+        write!(out, ",topic_{topic}")?;
+    }
+    writeln!(out)?;
+    for (index, row) in proportions.chunks(topics).enumerate() {
+        let (_, counts) = corpus.document(index);
+        let words: f64 = counts.iter().copied().map(f64::from).sum();
+        write!(out, "{},{words}", quoted(&corpus.documents[index]))?;
+        for p in row {
+            write!(out, ",{:?}", *p as f32)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

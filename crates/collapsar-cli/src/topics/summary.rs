@@ -1,0 +1,138 @@
+//! What a fit prints: a page that a person can read.
+
+use std::fmt::Write;
+
+use super::args::FitArgs;
+use super::config::Config;
+use super::corpus::Data;
+use super::fit::{Compared, Fitted, USED};
+use super::score::Score;
+use super::words::Words;
+use crate::text::{count, short, table};
+
+pub(crate) fn of(args: &FitArgs, config: &Config, data: &Data, fitted: &Fitted) -> String {
+    let mut text = format!(
+        "{}: {}, {}, {}\n",
+        args.corpus_name(),
+        count(data.corpus.documents.len(), "document"),
+        count(data.corpus.vocabulary.len(), "word"),
+        count(data.corpus.tokens() as usize, "token"),
+    );
+    if fitted.compared.len() > 1 {
+        text += &format!("\n{}\n", comparison(fitted));
+    }
+    text += &priors(args, fitted);
+    text += &fitted.ended.lines();
+    if let Some(score) = &fitted.score {
+        text += &foreseen(score);
+    }
+    let kept = fitted.compared.iter().find(|line| is_kept(line, fitted));
+    for measure in kept.iter().flat_map(|line| &line.measures) {
+        text += &format!("{} {}\n", measure.name, short(measure.value));
+    }
+    text += &topics(args, config, data, fitted);
+    text += &match &args.out {
+        Some(folder) => format!("\nall results are in {}\n", folder.display()),
+        None => "\n--out DIR keeps all results\n".into(),
+    };
+    text
+}
+
+fn is_kept(line: &Compared, fitted: &Fitted) -> bool {
+    line.topics == fitted.answer.topics
+}
+
+/// A line on how well documents are foreseen.
+pub(crate) fn foreseen(score: &Score) -> String {
+    format!(
+        "perplexity {:.1} of {} in {}, foreseen from {}; bound {:.4} nats a token\n",
+        score.perplexity,
+        count(score.evaluated as usize, "token"),
+        count(score.documents, "document"),
+        score.observed as usize,
+        score.bound_per_token
+    )
+}
+
+fn priors(args: &FitArgs, fitted: &Fitted) -> String {
+    let alpha = &fitted.answer.alpha;
+    let (least, most) = alpha
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), &a| {
+            (least.min(a), most.max(a))
+        });
+    let range = if least == most {
+        short(least)
+    } else {
+        format!("{} to {}", short(least), short(most))
+    };
+    let how = |given: &serde_json::Value| {
+        if given == "auto" { "learned" } else { "given" }
+    };
+    format!(
+        "alpha {range}, sum {} ({}); beta {} ({})\n",
+        short(alpha.iter().sum()),
+        how(&args.alpha.record()),
+        short(fitted.answer.beta),
+        how(&args.beta.record())
+    )
+}
+
+fn comparison(fitted: &Fitted) -> String {
+    let first = &fitted.compared[0];
+    let mut head = vec!["topics".to_owned(), "bound".into()];
+    head.extend(first.perplexity.map(|_| "perplexity".to_owned()));
+    head.extend(first.measures.iter().map(|m| m.name.to_owned()));
+    head.extend(["in use", "passes", ""].map(String::from));
+    let row = |line: &Compared| {
+        let mark = match (is_kept(line, fitted), line.converged) {
+            (true, _) => "best",
+            (_, false) => "not converged",
+            _ => "",
+        };
+        let mut cells = vec![line.topics.to_string(), format!("{:.3}", line.bound)];
+        cells.extend(line.perplexity.map(|perplexity| format!("{perplexity:.1}")));
+        cells.extend(line.measures.iter().map(|measure| short(measure.value)));
+        cells.extend([
+            line.used.to_string(),
+            line.passes.to_string(),
+            mark.to_owned(),
+        ]);
+        cells
+    };
+    let rows: Vec<_> = fitted.compared.iter().map(row).collect();
+    table(&head, &rows)
+}
+
+/// The topics in use, the largest first, each with its words.
+fn topics(args: &FitArgs, config: &Config, data: &Data, fitted: &Fitted) -> String {
+    let answer = &fitted.answer;
+    let counts = answer.topic_counts();
+    let mut used: Vec<usize> = (0..answer.topics)
+        .filter(|&topic| counts[topic] >= USED)
+        .collect();
+    used.sort_by(|&a, &b| counts[b].total_cmp(&counts[a]));
+    let mut text = String::new();
+    if used.len() < answer.topics {
+        writeln!(
+            text,
+            "{} of {} in use; no document uses the others",
+            used.len(),
+            count(answer.topics, "topic")
+        )
+        .expect("strings take all text");
+    }
+    text += "\n  topic   share  words\n";
+    let words = Words::of(answer);
+    for topic in used {
+        let names: Vec<&str> = words
+            .most_relevant(topic, args.relevance, args.top)
+            .iter()
+            .map(|word| data.corpus.vocabulary[word.word].as_str())
+            .collect();
+        let share = 100.0 * counts[topic] / config.training.tokens();
+        writeln!(text, "  {topic:>5}  {share:>5.1}%  {}", names.join(" "))
+            .expect("strings take all text");
+    }
+    text
+}
