@@ -22,7 +22,7 @@ pub(crate) struct Ascent<'a, M> {
     pub(crate) name: String,
     pub(crate) start: &'a Start<'a>,
     pub(crate) jumps: Option<&'a dyn Jumps>,
-    /// Is shown every step; the time that it takes counts as that of the climb.
+    /// Is shown every step.
     pub(crate) watch: Option<&'a (dyn Fn(&Step) + Sync)>,
 }
 
@@ -49,6 +49,8 @@ pub(crate) struct Run<'a> {
     common: &'a Common,
     progress: Progress,
     began: Instant,
+    /// Time that went into something else than climbing.
+    aside: Mutex<Duration>,
     highest: Mutex<f64>,
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn each<T>(
         common,
         progress: Progress::new(common, length, "climbs"),
         began: Instant::now(),
+        aside: Mutex::new(Duration::ZERO),
         highest: Mutex::new(f64::NEG_INFINITY),
     };
     let mut kept: Option<(f64, Climbs, T)> = None;
@@ -79,8 +82,7 @@ pub(crate) fn each<T>(
         }
         let (climbs, made) = fit(&run, number)?;
         if plan.resume.is_some() {
-            let seconds = climbs.restarts.best().seconds;
-            seconds_before = (seconds - run.began.elapsed().as_secs_f64()).max(0.0);
+            seconds_before = (climbs.restarts.best().seconds - run.seconds()).max(0.0);
         }
         skipped += climbs.skipped;
         iterations += climbs.restarts.iterations();
@@ -96,13 +98,27 @@ pub(crate) fn each<T>(
         climbs,
         iterations,
         passes,
-        seconds: seconds_before + run.began.elapsed().as_secs_f64(),
+        seconds: seconds_before + run.seconds(),
         skipped,
     };
     Ok((ended, made))
 }
 
 impl Run<'_> {
+    /// Does something that is not climbing and does not count as such.
+    pub(crate) fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = work();
+        *self.aside.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
+        done
+    }
+
+    /// Seconds of climbing.
+    fn seconds(&self) -> f64 {
+        let aside = *self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        self.began.elapsed().saturating_sub(aside).as_secs_f64()
+    }
+
     /// Whether no further climb should begin.
     fn is_over(&self) -> bool {
         self.common.interrupted() || self.out_of_time()

@@ -10,6 +10,7 @@ use super::args::{FitArgs, StartArg};
 use super::corpus::{self, Data, Halves};
 use super::holdout::Holdout;
 use crate::climb::Plan;
+use crate::common::Common;
 use crate::files::check_target;
 
 /// The default tolerance, for each token: a corpus of a million tokens has converged when a step raises
@@ -53,13 +54,13 @@ impl Held {
 }
 
 impl Config {
-    pub(crate) fn resolve(args: &FitArgs, data: &Data) -> anyhow::Result<Self> {
+    pub(crate) fn resolve(args: &FitArgs, data: &Data, common: &Common) -> anyhow::Result<Self> {
         let name = args.corpus_name();
         let held = match (args.holdout, &args.completion) {
             (Some(share), _) => {
                 Held::Out(Holdout::draw(&name, &data.corpus, share, args.climb.seed)?)
             }
-            (None, Some(pair)) => Held::Files(data.halves(pair, &args.read)?),
+            (None, Some(pair)) => Held::Files(data.halves(pair, &args.read, common)?),
             (None, None) => Held::None,
         };
         let training = match &held {

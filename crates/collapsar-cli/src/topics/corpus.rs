@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use collapsar::topics;
 use collapsar_formats::{
-    Corpus, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, Outside, StopWords, TokenOptions,
+    Corpus, CorpusOptions, CorpusReport, InvalidUtf8, Outside, StopWords, TokenOptions,
     read_corpus, read_corpus_with, read_stop_words,
 };
 use serde_json::{Value, json};
@@ -66,7 +66,12 @@ impl Data {
     }
 
     /// Reads documents whose halves are in two files.
-    pub(crate) fn halves(&self, pair: &Pair, read: &ReadArgs) -> anyhow::Result<Halves> {
+    pub(crate) fn halves(
+        &self,
+        pair: &Pair,
+        read: &ReadArgs,
+        common: &Common,
+    ) -> anyhow::Result<Halves> {
         let mut options = read.options();
         options.tokens = self.tokens;
         // Halves seldom have a list of words of their own, and the corpus's is what their ids mean.
@@ -78,6 +83,7 @@ impl Data {
             &self.corpus.vocabulary,
             &options,
             self.ids_are_positions(),
+            common,
         )
     }
 }
@@ -134,9 +140,11 @@ pub(crate) fn halves(
     vocabulary: &[String],
     options: &CorpusOptions,
     ids_are_positions: bool,
+    common: &Common,
 ) -> anyhow::Result<Halves> {
     let read = |file: &Path| {
-        let (corpus, _) = read_like(file, vocabulary, options, ids_are_positions)?;
+        let (corpus, outside) = read_like(file, vocabulary, options, ids_are_positions)?;
+        tell_outside(&name_of(file), &outside, common);
         if corpus.words.is_empty() {
             bail!(
                 "{}: no word of the vocabulary, expected documents to foresee",
@@ -224,7 +232,12 @@ pub(crate) fn library(corpus: &Corpus) -> collapsar::Result<Arc<topics::Corpus>>
 /// Tells what was found and dropped while reading.
 pub(crate) fn tell(report: &CorpusReport, documents: &[String], common: &Common) {
     for filtered in &report.filtered {
-        common.say(&format!("dropped {}", dropped(filtered)));
+        common.say(&format!(
+            "dropped {} ({}): {}",
+            count(filtered.words, "word"),
+            count(filtered.tokens as usize, "token"),
+            filtered.filter
+        ));
     }
     if report.duplicates > 0 {
         common.say(&format!(
@@ -243,7 +256,7 @@ pub(crate) fn tell(report: &CorpusReport, documents: &[String], common: &Common)
     }
     if !report.empty.is_empty() {
         common.say(&format!(
-            "{} without words ({}), kept",
+            "kept {} without words: {}",
             count(report.empty.len(), "document"),
             some(report.empty.iter().map(|&index| documents[index].as_str()))
         ));
@@ -251,25 +264,15 @@ pub(crate) fn tell(report: &CorpusReport, documents: &[String], common: &Common)
 }
 
 /// Tells of words outside a fit's vocabulary.
-pub(crate) fn tell_outside(outside: &Outside, documents: &[String], common: &Common) {
-    tell(&outside.report, documents, common);
+pub(crate) fn tell_outside(name: &str, outside: &Outside, common: &Common) {
     if outside.words > 0 {
         common.say(&format!(
-            "left out {} outside the vocabulary, {} in all ({})",
+            "{name}: left out {} ({}) outside the vocabulary: {}",
             count(outside.words, "word"),
             count(outside.tokens as usize, "token"),
             some_of(outside.examples.iter().map(String::as_str), outside.words)
         ));
     }
-}
-
-fn dropped(filtered: &Filtered) -> String {
-    format!(
-        "{} {}, {} in all",
-        count(filtered.words, "word"),
-        filtered.filter,
-        count(filtered.tokens as usize, "token")
-    )
 }
 
 /// The first few names of many.

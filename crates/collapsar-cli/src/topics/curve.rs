@@ -151,7 +151,9 @@ impl<'a> Curve<'a> {
     fn point(&self, answer: &TopicsFit, iterations: u64, passes: u64, bound: f64) {
         let mut state = self.lock();
         let (now, cpu) = (Instant::now(), cpu_time());
-        let wall = now.duration_since(state.began.0) - state.apart.0;
+        let wall = now
+            .duration_since(state.began.0)
+            .saturating_sub(state.apart.0);
         let spent = difference(difference(cpu, state.began.1), state.apart.1);
         state.last_iteration = iterations;
         if let Err(error) = self.add(&mut state, answer, wall, spent, [iterations, passes], bound) {

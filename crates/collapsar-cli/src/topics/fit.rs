@@ -61,9 +61,9 @@ pub(crate) fn fit(config: &Config, args: &FitArgs, common: &Common) -> anyhow::R
                     name,
                     start: &start,
                     jumps: None,
-                    watch: Some(&|step| curve.step(&watched, step)),
+                    watch: Some(&|step| run.aside(|| curve.step(&watched, step))),
                 })?;
-                curve.finish(&model, climbs.restarts.best())?;
+                run.aside(|| curve.finish(&model, climbs.restarts.best()))?;
                 climbs
             } else {
                 run.climbs(&Ascent {
@@ -76,14 +76,14 @@ pub(crate) fn fit(config: &Config, args: &FitArgs, common: &Common) -> anyhow::R
             };
             let best = climbs.restarts.best();
             let answer = model.fit(&best.point);
-            let score = halves
-                .map(|halves| Score::of(&answer, halves))
-                .transpose()?;
+            let score = halves.map(|halves| run.aside(|| Score::of(&answer, halves)));
+            let score = score.transpose()?;
+            let measures = run.aside(|| measures(&answer, &config.training));
             compared.push(Compared {
                 topics,
                 bound: best.point.bound,
                 perplexity: score.map(|score| score.perplexity),
-                measures: measures(&answer, &config.training),
+                measures,
                 used: used(&answer),
                 iterations: climbs.restarts.iterations(),
                 passes: climbs.restarts.passes(),

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::args::{Pair, ReadArgs};
-use super::corpus::{halves, library, read_like, tell_outside};
+use super::corpus::{halves, library, read_like, tell, tell_outside};
 use super::results::documents;
 use super::saved::Saved;
 use super::score::Score;
 use super::summary::foreseen;
 use crate::common::Common;
-use crate::files::emit;
+use crate::files::{emit, name_of};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &InferArgs, common: &Common) -> anyhow::Result<ExitCode>
     options.tokens = saved.tokens();
     let positions = saved.about.ids_are_positions;
     if let Some(pair) = &args.completion {
-        let halves = halves(pair, &saved.vocabulary, &options, positions)?;
+        let halves = halves(pair, &saved.vocabulary, &options, positions, common)?;
         let score = Score::of(&saved.fit, &halves)?;
         emit(args.out.as_deref(), |out| {
             out.write_all(foreseen(&score).as_bytes())
@@ -68,7 +68,8 @@ pub(crate) fn run(args: &InferArgs, common: &Common) -> anyhow::Result<ExitCode>
         .as_deref()
         .expect("required without --completion");
     let (corpus, outside) = read_like(file, &saved.vocabulary, &options, positions)?;
-    tell_outside(&outside, &corpus.documents, common);
+    tell(&outside.report, &corpus.documents, common);
+    tell_outside(&name_of(file), &outside, common);
     let proportions = if corpus.words.is_empty() {
         // The library refuses a corpus without words; here it means the prior everywhere.
         let alpha = &saved.fit.alpha;

@@ -92,7 +92,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.check()?;
     let data = Data::read(args)?;
     corpus::tell(&data.report, &data.corpus.documents, common);
-    let config = Config::resolve(args, &data)?;
+    let config = Config::resolve(args, &data, common)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     if let Some(folder) = &args.out {
         prepare_folder(folder)?;

@@ -52,12 +52,12 @@ pub(crate) fn write(
         writeln!(out, "topic,word,rank,probability,relevance")?;
         for topic in 0..answer.topics {
             let words = words.most_probable(topic, args.relevance, number);
-            for (index, word) in words.iter().enumerate() {
+            for (place, word) in words.iter().enumerate() {
                 writeln!(
                     out,
                     "{topic},{},{},{:?},{:?}",
-                    quoted(&vocabulary[word.word]),
-                    index + 1,
+                    quoted(&vocabulary[word.index]),
+                    place + 1,
                     word.probability,
                     word.relevance
                 )?;
@@ -147,7 +147,10 @@ pub(crate) fn documents(
     writeln!(out)?;
     for (index, row) in proportions.chunks(topics).enumerate() {
         let (_, counts) = corpus.document(index);
-        let words: f64 = counts.iter().copied().map(f64::from).sum();
+        // Not sum(), whose zero is negative.
+        let words = counts
+            .iter()
+            .fold(0.0, |sum, &count| sum + f64::from(count));
         write!(out, "{},{words}", quoted(&corpus.documents[index]))?;
         for p in row {
             write!(out, ",{:?}", *p as f32)?;

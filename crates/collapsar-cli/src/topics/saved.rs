@@ -154,8 +154,8 @@ impl Stored {
         }
         let mut sorted: Vec<&String> = vocabulary.iter().collect();
         sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("word {:?} twice", pair[0]));
+        if let Some([word, _]) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("word {word:?} twice"));
         }
         Ok(Saved {
             about: self.about,

@@ -11,30 +11,37 @@ use super::words::Words;
 use crate::text::{count, short, table};
 
 pub(crate) fn of(args: &FitArgs, config: &Config, data: &Data, fitted: &Fitted) -> String {
-    let mut text = format!(
+    let mut text = String::new();
+    let mut add = |parts: std::fmt::Arguments<'_>| {
+        text.write_fmt(parts).expect("strings take all text");
+    };
+    add(format_args!(
         "{}: {}, {}, {}\n",
         args.corpus_name(),
         count(data.corpus.documents.len(), "document"),
         count(data.corpus.vocabulary.len(), "word"),
         count(data.corpus.tokens() as usize, "token"),
-    );
+    ));
     if fitted.compared.len() > 1 {
-        text += &format!("\n{}\n", comparison(fitted));
+        add(format_args!("\n{}\n", comparison(fitted)));
     }
-    text += &priors(args, fitted);
-    text += &fitted.ended.lines();
+    add(format_args!(
+        "{}{}",
+        priors(args, fitted),
+        fitted.ended.lines()
+    ));
     if let Some(score) = &fitted.score {
-        text += &foreseen(score);
+        add(format_args!("{}", foreseen(score)));
     }
     let kept = fitted.compared.iter().find(|line| is_kept(line, fitted));
     for measure in kept.iter().flat_map(|line| &line.measures) {
-        text += &format!("{} {}\n", measure.name, short(measure.value));
+        add(format_args!("{} {}\n", measure.name, short(measure.value)));
     }
-    text += &topics(args, config, data, fitted);
-    text += &match &args.out {
-        Some(folder) => format!("\nall results are in {}\n", folder.display()),
-        None => "\n--out DIR keeps all results\n".into(),
-    };
+    add(format_args!("{}\n", topics(args, config, data, fitted)));
+    match &args.out {
+        Some(folder) => add(format_args!("all results are in {}\n", folder.display())),
+        None => add(format_args!("--out DIR keeps all results\n")),
+    }
     text
 }
 
@@ -128,7 +135,7 @@ fn topics(args: &FitArgs, config: &Config, data: &Data, fitted: &Fitted) -> Stri
         let names: Vec<&str> = words
             .most_relevant(topic, args.relevance, args.top)
             .iter()
-            .map(|word| data.corpus.vocabulary[word.word].as_str())
+            .map(|word| data.corpus.vocabulary[word.index].as_str())
             .collect();
         let share = 100.0 * counts[topic] / config.training.tokens();
         writeln!(text, "  {topic:>5}  {share:>5.1}%  {}", names.join(" "))

@@ -14,7 +14,7 @@ pub(crate) struct Words {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Word {
     /// Position in the vocabulary.
-    pub(crate) word: usize,
+    pub(crate) index: usize,
     pub(crate) probability: f64,
     pub(crate) relevance: f64,
 }
@@ -40,8 +40,8 @@ impl Words {
         let vocabulary = self.overall.len();
         let row = &self.by_topic[topic * vocabulary..(topic + 1) * vocabulary];
         let pairs = row.iter().zip(&self.overall).enumerate();
-        pairs.map(move |(word, (&probability, overall))| Word {
-            word,
+        pairs.map(move |(index, (&probability, overall))| Word {
+            index,
             probability,
             relevance: lambda * probability.ln() + (1.0 - lambda) * (probability / overall).ln(),
         })
@@ -82,10 +82,10 @@ mod tests {
             document_counts: vec![],
         };
         let words = Words::of(&answer);
-        let first = |lambda| words.most_relevant(0, lambda, 1)[0].word;
+        let first = |lambda| words.most_relevant(0, lambda, 1)[0].index;
         assert_eq!((first(1.0), first(0.6), first(0.0)), (0, 1, 1));
         let probable = words.most_probable(1, 0.6, 2);
-        assert_eq!((probable[0].word, probable[1].word), (0, 2));
+        assert_eq!((probable[0].index, probable[1].index), (0, 2));
         let sum: f64 = words.overall.iter().sum();
         assert!((sum - 1.0).abs() < 1e-12);
         // By hand: 50.01 / 90.03 in both topics and over all, so that λ = 0 leaves ln 1.
