@@ -1,39 +1,13 @@
 //! Runs that are stopped, resumed, watched or given other threads end as promised.
 
+mod common;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use serde_json::Value;
-
-/// The program, in a folder of its own.
-fn collapsar(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_collapsar"));
-    command.current_dir(folder).args(args);
-    command
-}
-
-fn run(folder: &Path, args: &[&str]) -> Output {
-    collapsar(folder, args)
-        .output()
-        .expect("the program starts")
-}
-
-/// Runs and expects success.
-fn done(folder: &Path, args: &[&str]) {
-    let output = run(folder, args);
-    let talk = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{args:?}: {talk}");
-}
-
-/// What a refusal says; the code is 1 and nothing is printed.
-fn refusal(folder: &Path, args: &[&str]) -> String {
-    let output = run(folder, args);
-    assert_eq!(output.status.code(), Some(1), "{args:?}");
-    assert!(output.stdout.is_empty(), "{args:?}");
-    String::from_utf8(output.stderr).expect("UTF-8")
-}
+use common::{collapsar, done, names, refusal, run, run_json};
 
 /// Overlapping groups in three columns, from a linear congruential generator.
 fn write_data(path: &Path, rows: usize) {
@@ -61,26 +35,6 @@ fn write_data(path: &Path, rows: usize) {
 /// Bytes of the results that do not tell the time.
 fn results(folder: &Path) -> [Vec<u8>; 2] {
     ["components.json", "assignments.csv"].map(|file| fs::read(folder.join(file)).expect(file))
-}
-
-fn run_json(folder: &Path) -> Value {
-    let text = fs::read(folder.join("run.json")).expect("run.json");
-    serde_json::from_slice(&text).expect("JSON")
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<String> = entries
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]
@@ -396,6 +350,8 @@ fn manual_pages_and_completions() {
         "collapsar.1",
         "collapsar-mixture.1",
         "collapsar-mixture-predict.1",
+        "collapsar-topics.1",
+        "collapsar-topics-infer.1",
         "collapsar-tour.1",
     ] {
         assert!(pages.iter().any(|name| name == page), "{page} in {pages:?}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use collapsar::topics::{Alpha, Beta};
+use collapsar::topics::{Alpha, Beta, Settings};
 use collapsar_formats::CorpusFormat;
 
 use crate::climb::ClimbArgs;
@@ -97,12 +97,15 @@ pub(crate) struct FitArgs {
     )]
     pub(crate) curve: Option<PathBuf>,
 
-    /// First topics: from a first reading in small batches, nearly even, or each from a document
+    /// First topics
+    ///
+    /// online: from a first reading in small batches. random: nearly even. documents: each from
+    /// documents of its own.
     #[arg(long, default_value = "online", value_enum, help_heading = "Fit")]
     pub(crate) start: StartArg,
-    /// Sweeps over a document's words in each pass [default: 3]
-    #[arg(long, value_name = "N", help_heading = "Fit")]
-    pub(crate) sweeps: Option<usize>,
+    /// Sweeps over a document's words in each pass
+    #[arg(long, value_name = "N", default_value_t = Settings::new(1).sweeps, help_heading = "Fit")]
+    pub(crate) sweeps: usize,
     /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token]
     #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
     pub(crate) tolerance: Option<f64>,
@@ -127,7 +130,13 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "NAME", help_heading = "Corpus")]
     pub(crate) id_column: Option<String>,
     /// What to do about bytes that are not UTF-8
-    #[arg(long, default_value = "refuse", value_enum, help_heading = "Corpus")]
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "refuse",
+        value_enum,
+        help_heading = "Corpus"
+    )]
     pub(crate) invalid_utf8: InvalidUtf8Arg,
 }
 

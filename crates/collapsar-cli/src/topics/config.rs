@@ -70,12 +70,12 @@ impl Config {
         let tolerance = args
             .tolerance
             .unwrap_or_else(|| rounded(TOLERANCE * training.tokens()));
-        let mut settings = Settings {
+        let settings = Settings {
             alpha: args.alpha.0.clone(),
             beta: args.beta.0,
+            sweeps: args.sweeps,
             ..Settings::new(1)
         };
-        settings.sweeps = args.sweeps.unwrap_or(settings.sweeps);
         let config = Self {
             topics: args.topics.0.clone(),
             settings,

@@ -1,0 +1,386 @@
+//! Topic fits that are written, read back, resumed, held out and watched end as promised.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use common::{done, names, refusal, run, run_json};
+use serde_json::Value;
+
+/// Documents of three themes with some words in common, from a linear congruential generator.
+fn write_texts(path: &Path, documents: usize) {
+    let mut state = 7_u64;
+    let mut draw = move |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut text = String::new();
+    for document in 0..documents {
+        for _ in 0..30 {
+            let theme = if draw(10) < 8 {
+                document as u64 % 3
+            } else {
+                draw(3)
+            };
+            let word = match draw(6) {
+                0 => format!("common{}", draw(5)),
+                _ => format!("{}{}", ["sea", "oven", "star"][theme as usize], draw(12)),
+            };
+            text += &word;
+            text.push(' ');
+        }
+        text.push('\n');
+    }
+    fs::write(path, text).expect("a writable folder");
+}
+
+/// Bytes of the results that do not tell the time.
+fn results(folder: &Path) -> [Vec<u8>; 3] {
+    ["topics.json", "topics.csv", "documents.csv"]
+        .map(|file| fs::read(folder.join(file)).expect(file))
+}
+
+/// Proportions by document.
+fn proportions(file: &Path) -> BTreeMap<String, Vec<f64>> {
+    let text = fs::read_to_string(file).expect("CSV");
+    let rows = text.lines().skip(1).map(|line| {
+        let mut fields = line.split(',');
+        let name = fields.next().expect("a name").to_owned();
+        let numbers = fields.skip(1).map(|x| x.parse().expect("a number"));
+        (name, numbers.collect())
+    });
+    rows.collect()
+}
+
+fn lines(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).expect("JSON lines");
+    let lines = text.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().expect("JSON lines")
+}
+
+#[test]
+fn a_fit_returns_through_infer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 60);
+    let args = [
+        "topics",
+        "texts.txt",
+        "--topics",
+        "3",
+        "--out",
+        "fit",
+        "--all-words",
+    ];
+    done(folder, &args);
+    let fit = folder.join("fit");
+    assert_eq!(
+        names(&fit),
+        [
+            "documents.csv",
+            "run.json",
+            "topics.csv",
+            "topics.json",
+            "trace.jsonl"
+        ]
+    );
+    // 36 words of the themes and 5 in common; a row of each topic for each.
+    let topics = fs::read_to_string(fit.join("topics.csv")).expect("CSV");
+    assert_eq!(topics.lines().count(), 1 + 3 * 41);
+    for topic in 0..3 {
+        let prefix = format!("{topic},");
+        let rows = topics.lines().filter(|line| line.starts_with(&prefix));
+        let sum: f64 = rows
+            .map(|row| row.split(',').nth(3).expect("a field"))
+            .map(|p| p.parse::<f64>().expect("a number"))
+            .sum();
+        assert!((sum - 1.0).abs() < 1e-9, "topic {topic}: {sum}");
+    }
+    done(
+        folder,
+        &["topics", "infer", "fit", "texts.txt", "--out", "new.csv"],
+    );
+    let (old, new) = (
+        proportions(&fit.join("documents.csv")),
+        proportions(&folder.join("new.csv")),
+    );
+    assert_eq!(old.len(), 60);
+    for (document, old) in &old {
+        let sum: f64 = old.iter().sum();
+        assert!((sum - 1.0).abs() < 1e-5, "document {document}");
+        // Seen on its own a document no longer pulls the topics along, and the fit's stops settle it
+        // only as far as its own tolerance.
+        for (old, new) in old.iter().zip(&new[document]) {
+            assert!((old - new).abs() < 0.02, "document {document}: {old} {new}");
+        }
+    }
+    let record = run_json(&fit);
+    assert_eq!(record["topics"], 3);
+    assert_eq!(record["corpus"]["documents"], 60);
+    assert_eq!(record["corpus"]["tokens"], 1800.0);
+    assert_eq!(record["alpha"].as_array().expect("a list").len(), 3);
+    assert_eq!(record["inputs"].as_array().expect("a list").len(), 1);
+}
+
+#[test]
+fn threads_and_restarts_do_not_change_a_bit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 700);
+    let base = ["topics", "texts.txt", "--topics", "4"];
+    for threads in ["1", "2"] {
+        let more = ["--restarts", "3", "--threads", threads, "--out", threads];
+        done(folder, &[&base[..], &more].concat());
+    }
+    assert!(results(&folder.join("1")) == results(&folder.join("2")));
+    let all = run_json(&folder.join("1"));
+    let seed = all["best_seed"].as_u64().expect("a seed").to_string();
+    done(
+        folder,
+        &[&base[..], &["--seed", &seed, "--out", "one"]].concat(),
+    );
+    assert!(results(&folder.join("1")) == results(&folder.join("one")));
+    assert_eq!(all["spread"]["starts"], 3);
+}
+
+#[test]
+fn a_resumed_run_equals_one_never_stopped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 60);
+    write_texts(&folder.join("more.txt"), 61);
+    let with = |file: &str, more: &[&str]| {
+        let args: Vec<String> = ["topics", file, "--topics", "4", "--holdout", "0.2"]
+            .iter()
+            .chain(more)
+            .map(ToString::to_string)
+            .collect();
+        args
+    };
+    let go = |args: Vec<String>| done(folder, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    go(with("texts.txt", &["--out", "whole"]));
+    for stop in ["1", "3", "7"] {
+        let limits = ["--max-iterations", stop, "--checkpoint", "run.ckpt"];
+        go(with("texts.txt", &limits));
+        go(with(
+            "texts.txt",
+            &["--resume", "run.ckpt", "--out", "resumed"],
+        ));
+        assert!(
+            results(&folder.join("whole")) == results(&folder.join("resumed")),
+            "stopped after {stop}"
+        );
+    }
+    let other = with("more.txt", &["--resume", "run.ckpt", "--quiet"]);
+    let text = refusal(
+        folder,
+        &other.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    assert!(
+        text.starts_with("collapsar: error: checkpoint: one of 4 topics on 48 documents"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_curve_does_not_change_the_climb() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 90);
+    let base = [
+        "topics",
+        "texts.txt",
+        "--topics",
+        "3",
+        "--holdout",
+        "0.2",
+        "--seed",
+        "4",
+    ];
+    done(folder, &[&base[..], &["--out", "plain"]].concat());
+    done(
+        folder,
+        &[&base[..], &["--out", "watched", "--curve", "curve.jsonl"]].concat(),
+    );
+    assert!(results(&folder.join("plain")) == results(&folder.join("watched")));
+    let (plain, record) = (
+        run_json(&folder.join("plain")),
+        run_json(&folder.join("watched")),
+    );
+    for field in ["bound", "iterations", "passes", "evaluation"] {
+        assert_eq!(plain[field], record[field], "{field}");
+    }
+    let curve = lines(&folder.join("curve.jsonl"));
+    assert_eq!(curve[0]["iterations"], 1);
+    let end = &curve[curve.len() - 1];
+    assert_eq!(end["iterations"], record["iterations"]);
+    assert_eq!(end["bound"], record["bound"]);
+    assert_eq!(end["perplexity"], record["evaluation"]["perplexity"]);
+    let trace = lines(&folder.join("watched/trace.jsonl"));
+    for pair in curve.windows(2) {
+        assert!(pair[0]["iterations"].as_u64() < pair[1]["iterations"].as_u64());
+        assert!(pair[0]["wall_seconds"].as_f64() <= pair[1]["wall_seconds"].as_f64());
+        assert!(pair[0]["cpu_seconds"].as_f64() <= pair[1]["cpu_seconds"].as_f64());
+    }
+    for line in &curve {
+        let iteration = line["iterations"].as_u64().expect("a count") as usize;
+        assert_eq!(line["bound"], trace[iteration - 1]["bound"]);
+        assert_eq!(line["tool"], "collapsar");
+        assert_eq!(line["settings"]["holdout"], 0.2);
+    }
+    // 90 documents, a fifth of them held out; every one has its row all the same.
+    assert_eq!(record["held_out"].as_array().expect("a list").len(), 18);
+    assert_eq!(proportions(&folder.join("watched/documents.csv")).len(), 90);
+}
+
+#[test]
+fn the_number_that_foresees_best_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 90);
+    let args = [
+        "topics",
+        "texts.txt",
+        "--topics",
+        "1,3",
+        "--holdout",
+        "0.2",
+        "--out",
+        "fit",
+    ];
+    done(folder, &args);
+    let record = run_json(&folder.join("fit"));
+    let compared = record["compared"].as_array().expect("a list");
+    let best = compared
+        .iter()
+        .min_by(|a, b| {
+            let of = |line: &Value| line["perplexity"].as_f64().expect("a number");
+            of(a).total_cmp(&of(b))
+        })
+        .expect("two lines");
+    assert_eq!(record["topics"], best["topics"]);
+    assert_eq!(
+        record["evaluation"]["perplexity"], best["perplexity"],
+        "the fit kept is the one that was compared"
+    );
+}
+
+#[test]
+fn folders_tables_and_json_lines_are_the_same_corpus() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 12);
+    let texts = fs::read_to_string(folder.join("texts.txt")).expect("text");
+    fs::create_dir_all(folder.join("folder/below")).expect("space");
+    let (mut table, mut json) = (String::from("id,body,year\n"), String::new());
+    for (index, text) in texts.lines().enumerate() {
+        let name = format!("below/{index:02}.txt");
+        fs::write(folder.join("folder").join(&name), text).expect("space");
+        table += &format!("{name},\"{text}\",2001\n");
+        json += &format!("{}\n", serde_json::json!({"id": name, "body": text}));
+    }
+    fs::write(folder.join("table.csv"), table).expect("space");
+    fs::write(folder.join("lines.jsonl"), json).expect("space");
+    let base = ["--topics", "2", "--alpha", "0.1", "--beta", "0.1", "--out"];
+    let columns = ["--text-column", "body", "--id-column", "id"];
+    done(folder, &[&["topics", "folder"][..], &base, &["a"]].concat());
+    for (file, out) in [("table.csv", "b"), ("lines.jsonl", "c")] {
+        done(
+            folder,
+            &[&["topics", file][..], &base, &[out], &columns].concat(),
+        );
+        assert!(
+            results(&folder.join("a")) == results(&folder.join(out)),
+            "{file}"
+        );
+    }
+    let input = run_json(&folder.join("a"))["inputs"][0].clone();
+    assert_eq!(input["name"], "folder");
+    assert!(
+        input["digest"]
+            .as_str()
+            .expect("text")
+            .starts_with("sha256:")
+    );
+}
+
+#[test]
+fn names_with_commas_and_documents_without_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let table = "id,text\n\"a,b\",sea ship sea\n\"say \"\"c\"\"\",oven flour\nd,\n";
+    fs::write(folder.join("table.csv"), table).expect("space");
+    let args = [
+        "topics",
+        "table.csv",
+        "--topics",
+        "2",
+        "--id-column",
+        "id",
+        "--out",
+        "fit",
+    ];
+    done(folder, &args);
+    let documents = fs::read_to_string(folder.join("fit/documents.csv")).expect("CSV");
+    let rows: Vec<&str> = documents.lines().collect();
+    assert!(rows[1].starts_with("\"a,b\",3,"));
+    assert!(rows[2].starts_with("\"say \"\"c\"\"\",2,"));
+    assert!(rows[3].starts_with("d,0,"));
+    assert_eq!(
+        run_json(&folder.join("fit"))["corpus"]["empty_documents"],
+        serde_json::json!(["d"])
+    );
+    // Nothing but words that the fit does not know: the prior, and no refusal.
+    fs::write(folder.join("new.txt"), "kraken\n\n").expect("space");
+    let output = run(folder, &["topics", "infer", "fit", "new.txt"]);
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0].split_once(','), Some(("1", &rows[1][2..])));
+}
+
+#[test]
+fn counts_without_names_must_mean_the_same_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let docword = "3\n4\n6\n1 1 3\n1 2 1\n2 3 2\n2 4 2\n3 1 1\n3 4 1\n";
+    fs::write(folder.join("docword.txt"), docword).expect("space");
+    let args = ["topics", "docword.txt", "--topics", "2", "--out", "whole"];
+    done(folder, &args);
+    let infer = |fit| ["topics", "infer", fit, "docword.txt"];
+    done(folder, &infer("whole"));
+    // The words of texts have no numbers, though there are enough of them.
+    fs::write(folder.join("texts.txt"), "sea ship oven flour\n").expect("space");
+    let args = ["topics", "texts.txt", "--topics", "2", "--out", "text"];
+    done(folder, &args);
+    assert_eq!(
+        refusal(folder, &infer("text")),
+        "collapsar: error: docword.txt: words are numbers without names, expected names as the fit has \
+         them; try --vocabulary\n"
+    );
+}
+
+#[test]
+fn bad_input_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("texts.txt"), "sea ship\noven flour\n").expect("space");
+    for more in [
+        &["--topics", "50"][..],
+        &["--topics", "2", "--alpha", "0"],
+        &["--topics", "2", "--min-docs", "9"],
+        &["--topics", "2", "--holdout", "0.9"],
+    ] {
+        let args = [
+            &["topics", "texts.txt", "--out", "fit", "--checkpoint", "x/y"][..],
+            more,
+        ];
+        refusal(folder, &args.concat());
+        assert_eq!(names(folder), ["texts.txt"], "{more:?}");
+    }
+}
