@@ -232,6 +232,22 @@ fn a_curve_does_not_change_the_climb() {
         assert_eq!(line["tool"], "collapsar");
         assert_eq!(line["settings"]["holdout"], 0.2);
     }
+    // A climb that ends there foresees what the curve says, whatever was tried on the way.
+    for method in ["auto", "fr", "lbfgs"] {
+        let method = ["--method", method];
+        let watched = ["--max-iterations", "12", "--curve", "short.jsonl"];
+        done(folder, &[&base[..], &method, &watched].concat());
+        for line in lines(&folder.join("short.jsonl")) {
+            let stop = line["iterations"].to_string();
+            let stopped = ["--max-iterations", &stop, "--out", "stopped"];
+            done(folder, &[&base[..], &method, &stopped].concat());
+            let record = run_json(&folder.join("stopped"));
+            assert_eq!(
+                line["perplexity"], record["evaluation"]["perplexity"],
+                "{method:?} after {stop}"
+            );
+        }
+    }
     // 90 documents, a fifth of them held out; every one has its row all the same.
     assert_eq!(record["held_out"].as_array().expect("a list").len(), 18);
     assert_eq!(proportions(&folder.join("watched/documents.csv")).len(), 90);
@@ -280,8 +296,9 @@ fn folders_tables_and_json_lines_are_the_same_corpus() {
     for (index, text) in texts.lines().enumerate() {
         let name = format!("below/{index:02}.txt");
         fs::write(folder.join("folder").join(&name), text).expect("space");
-        table += &format!("{name},\"{text}\",2001\n");
-        json += &format!("{}\n", serde_json::json!({"id": name, "body": text}));
+        table += &[&name, ",\"", text, "\",2001\n"].concat();
+        json += &serde_json::json!({"id": name, "body": text}).to_string();
+        json.push('\n');
     }
     fs::write(folder.join("table.csv"), table).expect("space");
     fs::write(folder.join("lines.jsonl"), json).expect("space");

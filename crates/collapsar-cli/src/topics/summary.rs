@@ -68,10 +68,11 @@ fn priors(args: &FitArgs, fitted: &Fitted) -> String {
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), &a| {
             (least.min(a), most.max(a))
         });
+    let (least, most) = (short(least), short(most));
     let range = if least == most {
-        short(least)
+        least
     } else {
-        format!("{} to {}", short(least), short(most))
+        format!("{least} to {most}")
     };
     let how = |given: &serde_json::Value| {
         if given == "auto" { "learned" } else { "given" }
