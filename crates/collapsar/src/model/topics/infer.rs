@@ -111,7 +111,7 @@ impl TopicsFit {
         }
     }
 
-    fn fits(&self, corpus: &Corpus) -> Result<()> {
+    pub(super) fn fits(&self, corpus: &Corpus) -> Result<()> {
         if corpus.vocabulary() == self.vocabulary() {
             return Ok(());
         }

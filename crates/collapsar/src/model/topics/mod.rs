@@ -10,6 +10,7 @@
 //! - `start`: where a run begins
 //! - `answer`: what a fit says
 //! - `infer`: what it says about new documents
+//! - `quality`: whether its topics are worth reading
 
 mod answer;
 mod corpus;
@@ -19,6 +20,7 @@ mod infer;
 mod local;
 mod posterior;
 mod priors;
+mod quality;
 mod settings;
 mod start;
 
@@ -34,6 +36,9 @@ pub use corpus::Corpus;
 pub use infer::{Completion, Inferred, completion};
 pub use local::Local;
 pub use posterior::Posterior;
+pub use quality::{
+    Coherence, DocumentScore, Quality, Ranking, TopicQuality, WordScore, coherence, diversity,
+};
 pub use settings::{Alpha, Beta, Settings};
 pub use start::Start;
 
