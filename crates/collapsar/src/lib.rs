@@ -45,6 +45,7 @@ pub use collapsed::{Collapsed, Potential};
 pub use direction::Direction;
 pub use driver::{
     Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Point, Restarts, Spread, Step, Stop,
+    Watcher,
 };
 pub use error::{Error, Result};
 pub use model::{mixture, topics};

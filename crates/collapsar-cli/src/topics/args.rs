@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use collapsar::topics::{Alpha, Beta, Settings};
+use collapsar::topics::{Alpha, Beta, Settings, Start};
 use collapsar_formats::CorpusFormat;
 
 use crate::climb::ClimbArgs;
@@ -99,10 +99,10 @@ pub(crate) struct FitArgs {
 
     /// First topics
     ///
-    /// online: from a first reading in small batches. random: nearly even. documents: each from
-    /// documents of its own.
-    #[arg(long, default_value = "online", value_enum, help_heading = "Fit")]
-    pub(crate) start: StartArg,
+    /// annealed: each leans to a document of its own, and priors are lowered from 1 over thirty
+    /// passes. documents: the same without the lowering. random: nearly even.
+    #[arg(long, default_value_t, help_heading = "Fit")]
+    pub(crate) start: Start,
     /// Sweeps over a document's words in each pass
     #[arg(long, value_name = "N", default_value_t = Settings::new(1).sweeps, help_heading = "Fit")]
     pub(crate) sweeps: usize,
@@ -166,13 +166,6 @@ impl FitArgs {
         }
         Ok(())
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StartArg {
-    Online,
-    Random,
-    Documents,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

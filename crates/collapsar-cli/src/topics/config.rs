@@ -6,7 +6,7 @@ use std::sync::Arc;
 use collapsar::topics::{Corpus, Settings, Start, Topics};
 use serde_json::{Value, json};
 
-use super::args::{FitArgs, StartArg};
+use super::args::FitArgs;
 use super::corpus::{self, Data, Halves};
 use super::holdout::Holdout;
 use crate::climb::Plan;
@@ -79,11 +79,7 @@ impl Config {
         let config = Self {
             topics: args.topics.0.clone(),
             settings,
-            start: match args.start {
-                StartArg::Online => Start::Online,
-                StartArg::Random => Start::Random,
-                StartArg::Documents => Start::Documents,
-            },
+            start: args.start,
             tolerance,
             plan: Plan::resolve(&args.climb, tolerance)?,
             training,
@@ -118,7 +114,7 @@ impl Config {
             ("alpha", args.alpha.record()),
             ("beta", args.beta.record()),
             ("sweeps", json!(self.settings.sweeps)),
-            ("start", json!(format!("{:?}", args.start).to_lowercase())),
+            ("start", json!(args.start)),
             ("tolerance", json!(self.tolerance)),
             ("holdout", json!(args.holdout)),
             (

@@ -125,6 +125,9 @@ pub(crate) struct State {
 /// An observer sees every accepted step and may ask to stop.
 pub type Observer<'a> = Box<dyn FnMut(&Step) -> ControlFlow<()> + Send + 'a>;
 
+/// A watcher sees every accepted step and the point that it led to.
+pub type Watcher<'a> = Box<dyn FnMut(&Step, &Point) + Send + 'a>;
+
 /// A run of one direction on one model.
 ///
 /// The driver owns safety: no rule and no model has to know about falls, restarts or halving.
@@ -133,6 +136,7 @@ pub struct Driver<'a, M: Collapsed> {
     direction: Direction,
     stop: Stop,
     observers: Vec<Observer<'a>>,
+    watchers: Vec<Watcher<'a>>,
     checkpoint: Option<(PathBuf, u64)>,
     interrupt: Option<&'a AtomicBool>,
     spent: u64,
@@ -150,6 +154,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             direction,
             stop: Stop::Gain(1e-6) | Stop::Iterations(10_000),
             observers: Vec::new(),
+            watchers: Vec::new(),
             checkpoint: None,
             interrupt: None,
             spent: 0,
@@ -182,6 +187,13 @@ impl<'a, M: Collapsed> Driver<'a, M> {
     #[must_use]
     pub fn observe(mut self, observer: impl FnMut(&Step) -> ControlFlow<()> + Send + 'a) -> Self {
         self.observers.push(Box::new(observer));
+        self
+    }
+
+    /// Shows every accepted step to `watcher`, with the point that it led to.
+    #[must_use]
+    pub fn watch(mut self, watcher: impl FnMut(&Step, &Point) + Send + 'a) -> Self {
+        self.watchers.push(Box::new(watcher));
         self
     }
 
@@ -313,6 +325,9 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 let mut asked_to_stop = false;
                 for observer in &mut self.observers {
                     asked_to_stop |= observer(&step).is_break();
+                }
+                for watcher in &mut self.watchers {
+                    watcher(&step, &state.point);
                 }
                 let converged = self.stop.holds(&step).filter(Stop::is_convergence);
                 if let Some(rule) = converged

@@ -41,10 +41,10 @@ pub struct Settings {
     pub sweeps: usize,
 }
 
-/// Where learned priors begin: proportions, in sum over the topics.
-const FIRST_ALPHA_SUM: f64 = 1.0;
+/// Where learned priors begin: proportions.
+const FIRST_ALPHA: f64 = 0.1;
 /// Where learned priors begin: topics.
-const FIRST_BETA: f64 = 1.0;
+const FIRST_BETA: f64 = 0.1;
 /// Priors outside of this range are refused: beyond it the functions of the bound lose digits.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
@@ -64,7 +64,7 @@ impl Settings {
         match &self.alpha {
             Alpha::Symmetric(alpha) => vec![*alpha; self.topics],
             Alpha::Given(alpha) => alpha.clone(),
-            Alpha::Learned => vec![FIRST_ALPHA_SUM; self.topics],
+            Alpha::Learned => vec![FIRST_ALPHA; self.topics],
         }
     }
 
