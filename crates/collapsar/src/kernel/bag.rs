@@ -47,45 +47,76 @@ struct Sweep<'a> {
     sum: &'a mut Row,
 }
 
-/// ⟨a, b⟩ by eight running sums.
+/// Rows that are read together: enough to hide the latency of a sum, few enough to stay in registers.
+const TOGETHER: usize = 4;
+
+/// The sum of eight running sums.
 #[inline(always)]
-fn product(a: &Row, b: &Row) -> f64 {
-    let mut sums = [0.0; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-    let [a, b, c, d, e, f, g, h] = sums;
+fn total([a, b, c, d, e, f, g, h]: [f64; LANES]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+/// Row `id` of `width` times eight numbers.
+#[inline(always)]
+fn row(rows: &Row, id: u32, width: usize) -> &Row {
+    let first = id as usize * width;
+    &rows[first..first + width]
+}
+
+impl Sweep<'_> {
+    /// Products of `own` with some rows, and the sum of the rows weighed by them.
+    #[inline(always)]
+    fn together<const N: usize>(&mut self, ids: [u32; N], first: usize) -> bool {
+        let width = self.own.len();
+        let all = self.bag.rows.as_chunks::<LANES>().0;
+        let rows = ids.map(|id| row(all, id, width));
+        let mut sums = [[0.0; LANES]; N];
+        for c in 0..width {
+            for (sums, row) in sums.iter_mut().zip(&rows) {
+                for l in 0..LANES {
+                    sums[l] += self.own[c][l] * row[c][l];
+                }
+            }
+        }
+        let mut tiny = false;
+        let mut weights = [0.0; N];
+        for i in 0..N {
+            let z = total(sums[i]);
+            self.products[first + i] = z;
+            let known = z >= TINY;
+            tiny |= !known;
+            weights[i] = if known {
+                f64::from(self.bag.counts[first + i]) / z
+            } else {
+                0.0
+            };
+        }
+        for c in 0..width {
+            let mut sum = self.sum[c];
+            for (weight, row) in weights.iter().zip(&rows) {
+                for l in 0..LANES {
+                    sum[l] += weight * row[c][l];
+                }
+            }
+            self.sum[c] = sum;
+        }
+        tiny
+    }
 }
 
 impl NullaryFnOnce for Sweep<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn call(self) -> bool {
-        let Self {
-            bag,
-            own,
-            products,
-            sum,
-        } = self;
-        let width = own.len();
-        let rows = bag.rows.as_chunks::<LANES>().0;
+    fn call(mut self) -> bool {
+        let (blocks, rest) = self.bag.ids.as_chunks::<TOGETHER>();
         let mut tiny = false;
-        for ((&id, &count), z) in bag.ids.iter().zip(bag.counts).zip(products) {
-            let first = id as usize * width;
-            let row = &rows[first..first + width];
-            *z = product(own, row);
-            let known = *z >= TINY;
-            tiny |= !known;
-            let weight = if known { f64::from(count) / *z } else { 0.0 };
-            for (sum, row) in sum.iter_mut().zip(row) {
-                for (sum, row) in sum.iter_mut().zip(row) {
-                    *sum += weight * row;
-                }
-            }
+        for (block, ids) in blocks.iter().enumerate() {
+            tiny |= self.together(*ids, block * TOGETHER);
+        }
+        let done = blocks.len() * TOGETHER;
+        for (i, id) in rest.iter().enumerate() {
+            tiny |= self.together([*id], done + i);
         }
         tiny
     }
