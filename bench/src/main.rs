@@ -5,12 +5,14 @@
 //! - `fit`: one fit, timed
 //! - `bound`: the bound of somebody else's responsibilities
 //! - `limit`: a pass beside its matrix products alone
+//! - `scaling`: a pass of a topic model, and its memory, as corpora grow
 
 mod bound;
 mod fit;
 mod generate;
 mod limit;
 mod npy;
+mod scaling;
 // The library's own kernel, compiled from its source: it is no part of the library's interface.
 #[path = "../../crates/collapsar/src/product.rs"]
 mod product;
@@ -23,6 +25,7 @@ bench-runner fit DATA.npy LABELS.csv [--components K] [--threads P] [--method au
              [--tolerance T] [--max-iterations I] [--target B]... [--within W] [--trace FILE.csv]
 bench-runner bound DATA.npy RESPONSIBILITIES.npy|LABELS.csv [--components K]
 bench-runner limit DATA.npy [--components K] [--threads P] [--repeats R]
+bench-runner scaling [--entries N] [--vocabulary V] [--topics K] [--threads P] [--iterations I] [--seed I]
 Each prints one JSON object.";
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -90,6 +93,7 @@ fn run() -> Result<serde_json::Value, Failure> {
         "fit" => fit::run(&words),
         "bound" => bound::run(&words),
         "limit" => limit::run(&words),
+        "scaling" => scaling::run(&words),
         _ => Err(USAGE.into()),
     }
 }

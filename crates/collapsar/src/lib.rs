@@ -40,6 +40,7 @@ pub mod model;
 mod parallel;
 mod product;
 pub mod special;
+mod vector;
 
 pub use collapsed::{Collapsed, Potential};
 pub use direction::Direction;

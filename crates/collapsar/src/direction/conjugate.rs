@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Proposal;
-use crate::driver::{Geometry, Point, dot};
+use crate::driver::{Geometry, Point};
 use crate::error::Result;
+use crate::vector::{add, difference, dot};
 
 /// How the share is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,9 +67,7 @@ impl Conjugate {
         }
         direction.clone_from(gradient);
         if beta > 0.0 {
-            for (d, s) in direction.iter_mut().zip(&self.step) {
-                *d += beta * s;
-            }
+            add(direction, beta, &self.step);
         }
         self.gradient.clone_from(gradient);
         std::mem::swap(&mut self.dual, &mut self.scratch);
@@ -81,13 +80,6 @@ impl Conjugate {
 
     /// The direction carried on is the step that was taken, whether proposed or fallen back to.
     pub(crate) fn learn(&mut self, before: &Point, after: &Point) {
-        self.step.clear();
-        self.step.extend(
-            after
-                .messages
-                .iter()
-                .zip(&before.messages)
-                .map(|(a, b)| a - b),
-        );
+        difference(&after.messages, &before.messages, &mut self.step);
     }
 }

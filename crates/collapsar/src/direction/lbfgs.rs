@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::Proposal;
-use crate::driver::{Geometry, Point, dot};
+use crate::driver::{Geometry, Point};
 use crate::error::Result;
+use crate::vector::{add, difference, dot};
 
 /// Pairs beyond ten did not save iterations on the mixtures and cost memory.
 const MEMORY: usize = 10;
@@ -94,18 +95,8 @@ impl Lbfgs {
         if fell_back {
             self.pairs.clear();
         }
-        let step = after
-            .messages
-            .iter()
-            .zip(&before.messages)
-            .map(|(a, b)| a - b)
-            .collect();
+        let mut step = vec![];
+        difference(&after.messages, &before.messages, &mut step);
         self.pending = Some((step, before.gradient.clone(), self.dual.clone()));
-    }
-}
-
-fn add(to: &mut [f64], share: f64, what: &[f64]) {
-    for (t, w) in to.iter_mut().zip(what) {
-        *t += share * w;
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Proposal;
 use crate::driver::Point;
+use crate::vector::{add, dot_difference};
 
 /// From a start the first steps are VBEM's own. They decide between optima: with momentum from
 /// the first step on, topics of nips2011 (K = 10, priors 0.1) end 60 nats lower on average, with
@@ -69,22 +70,15 @@ impl Momentum {
     }
 
     pub(crate) fn learn(&mut self, before: &Point, after: &Point, fell_back: bool) {
-        self.landed.clear();
-        let landed = before.messages.iter().zip(&before.gradient);
-        self.landed.extend(landed.map(|(m, g)| m + g));
+        self.landed.clone_from(&before.messages);
+        add(&mut self.landed, 1.0, &before.gradient);
         self.warm.clone_from(&before.warm);
         if self.first > 0 {
             self.first -= 1;
             return;
         }
         // ⟨g, s⟩ in the metric, which carries the step s to the change of the statistics.
-        let changes = after.statistics.iter().zip(&before.statistics);
-        let slope: f64 = after
-            .gradient
-            .iter()
-            .zip(changes)
-            .map(|(g, (a, b))| g * (a - b))
-            .sum();
+        let slope = dot_difference(&after.gradient, &after.statistics, &before.statistics);
         self.restart = fell_back || slope < 0.0;
         self.age = if self.restart {
             (0.5 * self.age).max(1.0)

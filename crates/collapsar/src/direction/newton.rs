@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Proposal;
-use crate::driver::{Geometry, Point, dot};
+use crate::driver::{Geometry, Point};
 use crate::error::Result;
+use crate::vector::dot;
 
 /// Inner iterations at most: past this a fresh point is worth more than a better direction.
 const INNER: usize = 30;

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use serde::{Deserialize, Serialize};
 
-use crate::driver::{Point, dot};
+use crate::driver::Point;
+use crate::vector::{difference, dot};
 
 /// Steps whose metric products are this close to dependent say nothing new beyond rounding.
 const INDEPENDENT: f64 = 1e-9;
@@ -199,9 +200,4 @@ pub(crate) struct Forecast {
     after: DVector<f64>,
     /// Whether the gradient grows along one of them: a saddle is being left.
     pub(crate) growing: bool,
-}
-
-fn difference(after: &[f64], before: &[f64], out: &mut Vec<f64>) {
-    out.clear();
-    out.extend(after.iter().zip(before).map(|(a, b)| a - b));
 }

@@ -22,11 +22,12 @@ use serde::{Deserialize, Serialize};
 use crate::collapsed::{Collapsed, Potential};
 use crate::direction::{Direction, Rule};
 use crate::error::{Error, Result};
+use crate::vector::dot_difference;
 use search::{Search, Verdict};
 
 pub use checkpoint::Checkpoint;
 pub use point::Point;
-pub(crate) use point::{Evaluator, Geometry, dot};
+pub(crate) use point::{Evaluator, Geometry};
 pub use restart::{Restarts, Spread};
 pub use search::{Jump, Jumps};
 pub use stop::Stop;
@@ -473,11 +474,5 @@ fn climb_gradient<M: Collapsed>(
 /// The squared norm of the gradient in the metric averaged along the step, times the step's
 /// length (maths §6.1).
 fn averaged_norm(before: &Point, after: &Point) -> f64 {
-    let changes = after.statistics.iter().zip(&before.statistics);
-    before
-        .gradient
-        .iter()
-        .zip(changes)
-        .map(|(g, (a, b))| g * (a - b))
-        .sum()
+    dot_difference(&before.gradient, &after.statistics, &before.statistics)
 }

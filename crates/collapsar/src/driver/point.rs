@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collapsed::Collapsed;
 use crate::error::{Error, Result};
+use crate::vector::dot;
 
 /// Messages with everything that one pass over the data tells about them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,10 +24,6 @@ pub struct Point {
 
 /// Relative rounding error of a bound that can still be compared with another.
 const WORST_ROUNDING: f64 = 1e-10;
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
 
 /// The model seen through a counter: a value with its gradient is a pass, a metric product is another.
 pub(crate) struct Evaluator<'a, M: Collapsed> {

@@ -8,9 +8,10 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use super::posterior::Parameters;
 use super::{Covariance, Mixture, Weights};
 use crate::collapsed::{Collapsed, Potential};
-use crate::driver::{Jump, Jumps, Point, dot};
+use crate::driver::{Jump, Jumps, Point};
 use crate::error::Result;
 use crate::family::Family;
+use crate::vector::dot;
 
 /// A component with less than this is free to take half of another.
 const FREE: f64 = 1.0;

@@ -18,6 +18,7 @@ mod start;
 
 use crate::collapsed::Collapsed;
 use crate::error::{Error, Result};
+use crate::vector::dot;
 
 pub use answer::{Component, Matrix, MixtureFit, PredictiveDensity, Scores};
 pub use features::Covariance;
@@ -232,7 +233,7 @@ fn scatter(data: &Blocks) -> Vec<f64> {
                     &block[i * width..(i + 1) * width],
                     &block[j * width..(j + 1) * width],
                 );
-                *cells.next().expect("a cell for every pair") += crate::driver::dot(a, b);
+                *cells.next().expect("a cell for every pair") += dot(a, b);
             }
         }
     }

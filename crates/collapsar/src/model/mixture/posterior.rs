@@ -6,6 +6,7 @@ use super::features::Covariance;
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::family::{Dirichlet, NormalGamma, NormalWishart, StickBreaking};
+use crate::vector::add;
 
 /// The prior over the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -169,7 +170,7 @@ impl Posterior {
     fn add_counts(&self, statistics: &[f64], natural: &mut [f64]) {
         let counts: Vec<f64> = statistics.iter().step_by(self.features).copied().collect();
         match self.weights {
-            Weights::Dirichlet => add(natural, &counts),
+            Weights::Dirichlet => add(natural, 1.0, &counts),
             Weights::DirichletProcess => StickBreaking::add_counts(&counts, natural),
         }
     }
@@ -178,7 +179,7 @@ impl Posterior {
     fn pull_back_counts(&self, per_natural: &[f64], out: &mut [f64]) {
         let mut per_count = vec![0.0; self.components];
         match self.weights {
-            Weights::Dirichlet => add(&mut per_count, per_natural),
+            Weights::Dirichlet => add(&mut per_count, 1.0, per_natural),
             Weights::DirichletProcess => {
                 StickBreaking::pull_back(per_natural, &mut per_count);
             }
@@ -195,11 +196,11 @@ impl Posterior {
         if let Parameters::Tied(_) = self.parameters {
             natural[k] += statistics[0];
             let start = self.components + 1 + k * columns;
-            add(&mut natural[start..start + columns], &statistics[1..]);
+            add(&mut natural[start..start + columns], 1.0, &statistics[1..]);
         } else {
             natural[0] += statistics[0];
             natural[1] += self.freedom * statistics[0];
-            add(&mut natural[2..], &statistics[1..]);
+            add(&mut natural[2..], 1.0, &statistics[1..]);
         }
     }
 
@@ -211,10 +212,10 @@ impl Posterior {
             // are data here and send no message (maths §4.2).
             out[0] += per_natural[k];
             let start = self.components + 1 + k * columns;
-            add(&mut out[1..], &per_natural[start..start + columns]);
+            add(&mut out[1..], 1.0, &per_natural[start..start + columns]);
         } else {
             out[0] += per_natural[0] + self.freedom * per_natural[1];
-            add(&mut out[1..], &per_natural[2..]);
+            add(&mut out[1..], 1.0, &per_natural[2..]);
         }
     }
 
@@ -329,12 +330,6 @@ impl Potential for Posterior {
             }
         }
         Ok(())
-    }
-}
-
-fn add(to: &mut [f64], what: &[f64]) {
-    for (t, w) in to.iter_mut().zip(what) {
-        *t += w;
     }
 }
 

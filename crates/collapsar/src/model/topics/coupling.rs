@@ -5,9 +5,9 @@ use rayon::prelude::*;
 
 use super::local::{Exponentials, Local};
 use crate::error::Result;
-use crate::kernel::bag::padded;
 use crate::kernel::gamma::digamma_in_place;
 use crate::special::trigamma;
+use crate::vector::dot;
 
 /// Residual, relative to the right side, at which a document's linear system is solved.
 const SOLVED: f64 = 1e-13;
@@ -90,8 +90,6 @@ fn spread(r: &[f64], x: &[f64], n: f32, out: &mut [f64]) {
 
 fn responsibilities(words: &Exponentials<'_>, word: usize, messages: &[f64], r: &mut [f64]) {
     let topics = messages.len();
-    let width = padded(topics);
-    debug_assert_eq!(words.rows.len() % width, 0);
     let own = &words.messages[word * topics..(word + 1) * topics];
     let mut highest = f64::NEG_INFINITY;
     for ((r, a), b) in r.iter_mut().zip(messages).zip(own) {
@@ -147,7 +145,6 @@ fn solve(
     curvature: impl Fn(&[f64], &mut [f64]),
     right: &[f64],
 ) -> Vec<f64> {
-    let dot = crate::driver::dot;
     let topics = right.len();
     let mut y = vec![0.0; topics];
     let mut residual = right.to_vec();

@@ -7,8 +7,8 @@ use super::answer::{TopicsFit, proportions};
 use super::local::{Local, Settle};
 use super::posterior::Posterior;
 use crate::collapsed::Potential;
-use crate::driver::dot;
 use crate::error::{Error, Result};
+use crate::vector::dot;
 
 /// What a fit says about documents.
 #[derive(Debug, Clone, PartialEq)]

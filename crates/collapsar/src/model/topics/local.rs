@@ -11,12 +11,12 @@ use super::document::{Document, Scratch};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::kernel::bag::{Bag, TINY, padded, sweep};
-use crate::kernel::gamma::exp_below;
+use crate::kernel::gamma::{digamma_in_place, exp_below};
 use crate::parallel::Buffers;
-use crate::special::log_sum_exp;
+use crate::special::{ln_gamma, log_sum_exp};
 
 /// How many documents or words a thread takes at a time: a function of their number alone.
-fn share(count: usize) -> usize {
+pub(super) fn share(count: usize) -> usize {
     count.div_ceil(512).max(1)
 }
 
@@ -110,7 +110,7 @@ impl Local {
         self.with_exponentials(messages, |words| {
             self.buffers
                 .lend(self.corpus.documents() * width, |documents| {
-                    let (value, rare) = self.settle(&words, alpha, settle, counts, documents)?;
+                    let (value, rare) = self.settle(&words, alpha, settle, counts, documents);
                     self.gather(&words, documents, &rare, statistics);
                     let shift: f64 = (0..self.corpus.vocabulary())
                         .map(|word| self.corpus.by_word.total(word) * words.highest[word])
@@ -127,7 +127,7 @@ impl Local {
         settle: Settle,
         counts: &mut [f64],
         exponentials: &mut [f64],
-    ) -> Result<(f64, Rare)> {
+    ) -> (f64, Rare) {
         let (topics, width) = (self.topics, padded(self.topics));
         let share = share(self.corpus.documents());
         let parts: Vec<(f64, Rare)> = counts
@@ -164,7 +164,7 @@ impl Local {
             value += part;
             rare.append(&mut some);
         }
-        Ok((value, rare))
+        (value, rare)
     }
 
     /// Statistics of each word, from the documents that hold it.
@@ -234,9 +234,9 @@ impl Local {
         let topics = self.topics;
         let share = share(self.corpus.documents());
         let mut prior = alpha.to_vec();
-        let prior_ln_gamma = crate::kernel::gamma::digamma_in_place(&mut prior);
+        let prior_ln_gamma = digamma_in_place(&mut prior);
         let total: f64 = alpha.iter().sum();
-        let prior_total = crate::special::ln_gamma(total);
+        let prior_total = ln_gamma(total);
         let parts: Vec<f64> = counts
             .par_chunks(share * topics)
             .map(|counts| {
@@ -252,9 +252,9 @@ impl Local {
                         if length == 0.0 {
                             return 0.0;
                         }
-                        crate::kernel::gamma::digamma_in_place(&mut x)
+                        digamma_in_place(&mut x)
                             - prior_ln_gamma
-                            - (crate::special::ln_gamma(total + length) - prior_total)
+                            - (ln_gamma(total + length) - prior_total)
                     })
                     .sum()
             })

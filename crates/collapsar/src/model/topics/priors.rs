@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::local::Local;
+use super::local::{Local, share};
 use super::posterior::Posterior;
 use crate::collapsed::Potential;
 use crate::error::Result;
@@ -51,7 +51,7 @@ impl Slopes {
     fn of(local: &Local, counts: &[f64], alpha: &[f64]) -> Self {
         let topics = alpha.len();
         let total: f64 = alpha.iter().sum();
-        let share = local.corpus.documents().div_ceil(512).max(1);
+        let share = share(local.corpus.documents());
         let parts: Vec<Self> = counts
             .par_chunks(share * topics)
             .map(|counts| {
