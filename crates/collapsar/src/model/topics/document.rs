@@ -5,6 +5,10 @@ use crate::kernel::bag::{Bag, TINY, sweep};
 use crate::kernel::gamma::{digamma_in_place, exp_below, exp_digamma_in_place, weighted_ln_sum};
 use crate::special::log_sum_exp;
 
+/// Sweeps without momentum: they choose among a document's optima. Without them inference of
+/// nips2011 (K = 50) is as fast and ends 130 nats lower.
+const FIRST: usize = 10;
+
 /// What a document needs, allocated once for many.
 pub(super) struct Scratch {
     pub(super) messages: Vec<f64>,
@@ -62,25 +66,16 @@ impl Document<'_> {
             };
         }
         let length: f64 = self.totals.iter().copied().map(f64::from).sum();
-        let (rough, change) = match settle {
-            Settle::Sweeps(sweeps) => (sweeps - 1, 0.0),
-            Settle::Change(change) => (MOST_SWEEPS, change),
-        };
-        for _ in 0..rough {
-            scratch.before[..topics].copy_from_slice(counts);
-            self.exponentiate_quickly(counts, scratch);
-            let own = std::mem::take(&mut scratch.own);
-            self.sweep(&own, counts, scratch);
-            scratch.own = own;
-            if change > 0.0 {
-                let moved = counts
-                    .iter()
-                    .zip(&scratch.before)
-                    .map(|(a, b)| (a - b).abs())
-                    .fold(0.0, f64::max);
-                if moved <= change * length {
-                    break;
+        match settle {
+            Settle::Sweeps(sweeps) => {
+                for _ in 1..sweeps {
+                    self.rough_sweep(counts, scratch);
                 }
+            }
+            Settle::Change(change) => {
+                // So near to the fixed point momentum would only stir up rounding.
+                let plain = if change < 1e-12 { MOST_SWEEPS } else { FIRST };
+                self.iterate(change * length, plain, counts, scratch);
             }
         }
         // The last sweep needs the messages themselves: the bound has a term linear in them.
@@ -107,6 +102,45 @@ impl Document<'_> {
             value -= message * count;
         }
         Settled { value, tiny }
+    }
+
+    /// Sweeps until no count moves by more than `change`; after `plain` sweeps with momentum and
+    /// restarts (maths §5.9).
+    fn iterate(&self, change: f64, plain: usize, counts: &mut [f64], scratch: &mut Scratch) {
+        let topics = counts.len();
+        let mut landed = counts.to_vec();
+        let mut age = 1.0;
+        for sweep in 0..MOST_SWEEPS {
+            scratch.before[..topics].copy_from_slice(counts);
+            self.rough_sweep(counts, scratch);
+            let before = &scratch.before[..topics];
+            let moved = counts.iter().zip(before).map(|(a, b)| (a - b).abs());
+            if moved.fold(0.0, f64::max) <= change {
+                return;
+            }
+            // The sweep's own way against the way since the last one.
+            let ways = counts.iter().zip(before).zip(&landed);
+            let slope: f64 = ways.map(|((now, b), l)| (now - b) * (now - l)).sum();
+            age = if slope < 0.0 || sweep < plain {
+                1.0
+            } else {
+                age + 1.0
+            };
+            let share = (age - 1.0) / (age + 2.0);
+            for (count, landed) in counts.iter_mut().zip(&mut landed) {
+                let now = *count;
+                *count = foreseen(now, *landed, share);
+                *landed = now;
+            }
+        }
+    }
+
+    /// A sweep for its counts alone.
+    fn rough_sweep(&self, counts: &mut [f64], scratch: &mut Scratch) {
+        self.exponentiate_quickly(counts, scratch);
+        let own = std::mem::take(&mut scratch.own);
+        self.sweep(&own, counts, scratch);
+        scratch.own = own;
     }
 
     /// Messages ψ(α + N), the largest taken out.
@@ -185,4 +219,10 @@ impl Document<'_> {
     fn ln_product(&self, i: usize, messages: &[f64]) -> f64 {
         log_sum_exp(&self.logits(i, messages)) - self.words.highest[self.ids[i] as usize]
     }
+}
+
+/// A count moved on by `share` of its way since `before`, a tenth of itself at least: counts stay
+/// positive.
+pub(super) fn foreseen(now: f64, before: f64, share: f64) -> f64 {
+    (now + share * (now - before)).max(0.1 * now)
 }

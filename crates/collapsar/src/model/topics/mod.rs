@@ -186,8 +186,7 @@ impl Collapsed for Topics {
     fn foresee(&self, warm: &mut [f64], before: &[f64], share: f64) {
         let counts = self.local.corpus.documents() * self.topics();
         for (count, before) in warm[..counts].iter_mut().zip(before) {
-            let floor = 0.1 * *count;
-            *count = (*count + share * (*count - before)).max(floor);
+            *count = document::foreseen(*count, *before, share);
         }
     }
 
