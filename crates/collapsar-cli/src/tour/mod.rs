@@ -1,8 +1,10 @@
-//! `collapsar tour`: a fit of data that the program carries, explained; the first thing to run.
+//! `collapsar tour`: fits of data that the program carries or makes up, explained; the first thing to run.
 //!
 //! - `plot`: a scatter plot made of characters
+//! - `topics`: the second part, topics of texts
 
 mod plot;
+mod topics;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
@@ -26,8 +28,9 @@ const STARTS: usize = 10;
 
 /// See a real data set fitted and explained; needs no data
 ///
-/// Fits 272 eruptions of the geyser Old Faithful, which the program carries, draws what it found, compares
-/// two ways of getting there and says what to try next.
+/// Fits 272 eruptions of the geyser Old Faithful, which the program carries, draws what it found, and
+/// compares two ways of getting there. Then finds the topics of some made-up texts, and says what to try
+/// next.
 #[derive(Debug, Args)]
 pub(crate) struct TourArgs {
     /// Also write the data to FILE, as CSV, to try other commands on
@@ -113,6 +116,7 @@ fn tour(colour: bool, saved: bool, common: &Common) -> anyhow::Result<String> {
         best.point.bound
     )?;
     text += &comparison(&ways);
+    text += &topics::tour(common)?;
     text += &next(saved);
     Ok(text)
 }
@@ -212,6 +216,7 @@ fn next(saved: bool) -> String {
     let rest = "  collapsar mixture faithful.csv --out fit            fit it, all results in the folder fit
   collapsar mixture predict fit faithful.csv          label rows, spot anomalies
   collapsar mixture faithful.csv --components 1..6    how many groups are there?
+  collapsar topics texts/ --topics 20                 topics of your own folder of texts
   collapsar reproduce --help                          the paper's experiments, rerun
   collapsar mixture --help                            your own CSV, TSV, NPY or Parquet
 ";
