@@ -56,6 +56,28 @@ fn proportions(file: &Path) -> BTreeMap<String, Vec<f64>> {
     rows.collect()
 }
 
+/// Documents in two halves.
+fn write_halves(folder: &Path, documents: usize) {
+    let whole = folder.join("whole.txt");
+    write_texts(&whole, documents);
+    let text = fs::read_to_string(whole).expect("text");
+    for (skip, name) in ["observed.txt", "evaluated.txt"].iter().enumerate() {
+        let half = text.lines().map(|line| {
+            let words: Vec<&str> = line.split(' ').skip(skip).step_by(2).collect();
+            words.join(" ") + "\n"
+        });
+        fs::write(folder.join(name), half.collect::<String>()).expect("space");
+    }
+}
+
+/// Cells of a CSV without quotes.
+fn rows(file: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(file).expect("CSV");
+    let rows = text.lines();
+    rows.map(|row| row.split(',').map(String::from).collect())
+        .collect()
+}
+
 fn lines(file: &Path) -> Vec<Value> {
     let text = fs::read_to_string(file).expect("JSON lines");
     let lines = text.lines().map(serde_json::from_str);
@@ -81,10 +103,12 @@ fn a_fit_returns_through_infer() {
     assert_eq!(
         names(&fit),
         [
+            "correlations.csv",
             "documents.csv",
             "run.json",
             "topics.csv",
             "topics.json",
+            "topics_quality.csv",
             "trace.jsonl"
         ]
     );
@@ -251,6 +275,223 @@ fn a_curve_does_not_change_the_climb() {
     // 90 documents, a fifth of them held out; every one has its row all the same.
     assert_eq!(record["held_out"].as_array().expect("a list").len(), 18);
     assert_eq!(proportions(&folder.join("watched/documents.csv")).len(), 90);
+}
+
+#[test]
+fn topics_are_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 90);
+    let args = ["topics", "texts.txt", "--topics", "3", "--holdout", "0.2"];
+    done(folder, &[&args[..], &["--out", "fit"]].concat());
+    let fit = folder.join("fit");
+    let record = run_json(&fit);
+    let rows = rows(&fit.join("topics_quality.csv"));
+    assert_eq!(
+        rows[0].join(","),
+        "topic,share,tokens,alpha,npmi,umass,exclusivity,documents"
+    );
+    let column = |index: usize| -> Vec<f64> {
+        let cells = rows[1..].iter().map(|row| row[index].parse());
+        cells.collect::<Result<_, _>>().expect("numbers")
+    };
+    // Written as single precision.
+    assert!((column(1).iter().sum::<f64>() - 1.0).abs() < 1e-5);
+    let measures = &record["compared"][0]["measures"];
+    for (index, name) in [(4, "npmi"), (5, "umass"), (6, "exclusivity")] {
+        let mean = column(index).iter().sum::<f64>() / 3.0;
+        let said = measures[name].as_f64().expect("a number");
+        assert!((mean - said).abs() < 1e-5, "{name}: {mean} {said}");
+    }
+    assert!(measures["diversity"].as_f64() > Some(0.8), "{measures}");
+    // Documents are named as in the corpus, and those held out were not there to be typical: each of
+    // a topic's has it foremost.
+    let proportions = proportions(&fit.join("documents.csv"));
+    let held = record["held_out"].as_array().expect("a list");
+    for (topic, row) in rows[1..].iter().enumerate() {
+        let names: Vec<&str> = row[7].split(" | ").collect();
+        assert_eq!(names.len(), 5);
+        for name in names {
+            assert!(!held.contains(&Value::from(name)), "{name}");
+            assert!(proportions[name][topic] > 0.6, "{name} in topic {topic}");
+        }
+    }
+    let square = self::rows(&fit.join("correlations.csv"));
+    assert_eq!(square[0].join(","), "topic,topic_0,topic_1,topic_2");
+    for (topic, row) in square[1..].iter().enumerate() {
+        assert_eq!((row.len(), row[topic + 1].as_str()), (4, "1.0"));
+        for other in 0..3 {
+            assert_eq!(row[other + 1], square[other + 1][topic + 1]);
+        }
+    }
+}
+
+#[test]
+fn an_average_foresees_better_and_its_fits_stay_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 120);
+    write_halves(folder, 40);
+    let base = [
+        "topics",
+        "texts.txt",
+        "--topics",
+        "12",
+        "--alpha",
+        "0.1",
+        "--beta",
+        "0.05",
+        "--completion",
+        "observed.txt,evaluated.txt",
+    ];
+    let fit = |more: &[&str]| done(folder, &[&base[..], more].concat());
+    let average = ["--restarts", "3", "--average", "--out", "fit"];
+    fit(&average);
+    let record = run_json(&folder.join("fit"));
+    let evaluation = &record["evaluation"];
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let (mean, best) = (
+        number(&evaluation["perplexity"]),
+        number(&evaluation["best_perplexity"]),
+    );
+    assert_eq!(evaluation["fits"], 3);
+    assert_eq!(
+        record["compared"][0]["perplexity"],
+        evaluation["perplexity"]
+    );
+    assert!(mean < best, "{mean} {best}");
+
+    // All but the best, by their seeds.
+    let kept = record["best_seed"].as_u64().expect("a seed");
+    let others: Vec<String> = (0..3)
+        .filter(|seed| *seed != kept)
+        .map(|seed| format!("topics-{seed}.json"))
+        .collect();
+    assert_eq!(names(&folder.join("fit/average")), others);
+
+    // The best and the others are what they would be on their own.
+    let (other, kept) = (others[0].as_str(), kept.to_string());
+    let other_seed = &other["topics-".len()..other.len() - ".json".len()];
+    for (seed, file) in [(kept.as_str(), "topics.json"), (other_seed, other)] {
+        fit(&["--seed", seed, "--out", "one"]);
+        let place = if file == other { "fit/average" } else { "fit" };
+        let (one, member) = (
+            fs::read(folder.join("one/topics.json")).expect("a fit"),
+            fs::read(folder.join(place).join(file)).expect("a fit"),
+        );
+        assert!(one == member, "{file}");
+    }
+    // And one after the other, under a curve, the same.
+    fit(&[&average[..4], &["turn", "--curve", "curve.jsonl"]].concat());
+    assert!(results(&folder.join("fit")) == results(&folder.join("turn")));
+    assert_eq!(run_json(&folder.join("turn"))["evaluation"], *evaluation);
+    let curve = lines(&folder.join("curve.jsonl"));
+    assert_eq!(curve.len(), 3);
+    for (index, line) in curve.iter().enumerate() {
+        assert_eq!(line["restarts"], index + 1);
+    }
+    for pair in curve.windows(2) {
+        for field in ["iterations", "passes", "cpu_seconds", "wall_seconds"] {
+            let [before, after] = [&pair[0], &pair[1]].map(|line| number(&line[field]));
+            assert!(before < after, "{field}: {before} {after}");
+        }
+    }
+    let end = &curve[2];
+    assert_eq!(end["iterations"], record["iterations"]);
+    assert_eq!(end["passes"], record["passes"]);
+    assert_eq!(end["bound"], record["bound"]);
+    // The mean of the same three, added up in another order.
+    assert!((number(&end["perplexity"]) / mean - 1.0).abs() < 1e-12);
+
+    // The folder foresees as the fit did, but for counts below 1e-6 that it leaves out.
+    let infer = || {
+        let pair = ["--completion", "observed.txt,evaluated.txt"];
+        let output = run(folder, &[&["topics", "infer", "fit"][..], &pair].concat());
+        assert!(output.status.success());
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"))
+    };
+    let [said, talk] = infer();
+    let begin =
+        format!("perplexity {mean:.1} by the mean of 3 fits, {best:.1} by the best alone, of ");
+    assert!(said.starts_with(&begin), "{said}");
+    assert!(talk.contains("by the mean of 3 fits"), "{talk}");
+
+    // Fewer fits into the same folder, and then one: none of the earlier ones is left.
+    fit(&[
+        "--restarts",
+        "2",
+        "--average",
+        "--seed",
+        "7",
+        "--out",
+        "fit",
+    ]);
+    let left = names(&folder.join("fit/average"));
+    assert!(
+        left == ["topics-7.json"] || left == ["topics-8.json"],
+        "{left:?}"
+    );
+    assert!(infer()[0].contains(" by the mean of 2 fits, "));
+    fs::write(folder.join("fit/average/notes.txt"), "mine").expect("space");
+    fit(&["--out", "fit"]);
+    assert_eq!(names(&folder.join("fit/average")), ["notes.txt"]);
+    let [said, talk] = infer();
+    assert!(!said.contains("mean") && talk.is_empty(), "{said}{talk}");
+
+    // A fit of other words is no part of an average.
+    fs::write(folder.join("few.txt"), "sea0 oven1\nsea0 star3 star4\n").expect("space");
+    done(
+        folder,
+        &["topics", "few.txt", "--topics", "2", "--out", "few"],
+    );
+    let stray = folder.join("fit/average/topics-5.json");
+    fs::copy(folder.join("few/topics.json"), stray).expect("space");
+    let pair = ["--completion", "observed.txt,evaluated.txt"];
+    let text = refusal(folder, &[&["topics", "infer", "fit"][..], &pair].concat());
+    assert!(
+        text.contains("topics-5.json: of another vocabulary"),
+        "{text}"
+    );
+}
+
+#[test]
+fn topics_that_look_wrong_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    // Every document says the same.
+    fs::write(
+        folder.join("same.txt"),
+        "sea ship oven flour star\n".repeat(40),
+    )
+    .expect("space");
+    let warnings = |args: &[&str]| {
+        done(folder, &[args, &["--out", "fit"]].concat());
+        let output = run(folder, &[args, &["--quiet"]].concat());
+        let talk = String::from_utf8(output.stderr).expect("UTF-8");
+        let record = run_json(&folder.join("fit"));
+        for warning in record["warnings"].as_array().expect("a list") {
+            let line = format!("collapsar: warning: {}\n", warning.as_str().expect("text"));
+            assert!(talk.contains(&line), "{line}{talk}");
+        }
+        talk
+    };
+    let talk = warnings(&["topics", "same.txt", "--topics", "4"]);
+    assert!(
+        talk.contains("try given ones, such as --alpha 0.1 --beta 0.05"),
+        "{talk}"
+    );
+    // Words of a topic that is as even as the prior are those of any other such topic.
+    let given = ["--topics", "3", "--alpha", "1000", "--beta", "100"];
+    let talk = warnings(&[&["topics", "same.txt"][..], &given].concat());
+    assert!(
+        talk.contains("topics 0, 1 and 2 are nearly the same; fewer topics may say as much"),
+        "{talk}"
+    );
+    assert!(!talk.contains("try given ones"), "{talk}");
+    write_texts(&folder.join("texts.txt"), 60);
+    let given = ["--topics", "3", "--alpha", "0.1", "--beta", "0.05"];
+    let talk = warnings(&[&["topics", "texts.txt"][..], &given].concat());
+    assert_eq!(talk, "");
 }
 
 #[test]

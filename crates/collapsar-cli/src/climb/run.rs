@@ -1,4 +1,4 @@
-//! Climbs from every start in parallel, one number of parts after the other, and keeps the best.
+//! Climbs from every start, one number of parts after the other, and keeps the best.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +15,12 @@ use crate::text::{duration, short};
 /// A start for a seed, and the passes spent on it.
 type Start<'a> = dyn Fn(u64) -> collapsar::Result<(Vec<f64>, u64)> + Sync + 'a;
 
+/// Is shown a step, and the point that it led to.
+type Watch<'a> = dyn Fn(&Step, &Point) + Sync + 'a;
+
+/// Is shown a climb that ended, by its seed.
+type AtEnd<'a> = dyn Fn(u64, &Fit) + Sync + 'a;
+
 /// A model with what its climbs need.
 pub(crate) struct Ascent<'a, M> {
     pub(crate) model: &'a M,
@@ -22,8 +28,11 @@ pub(crate) struct Ascent<'a, M> {
     pub(crate) name: String,
     pub(crate) start: &'a Start<'a>,
     pub(crate) jumps: Option<&'a dyn Jumps>,
-    /// Is shown every step.
-    pub(crate) watch: Option<&'a (dyn Fn(&Step) + Sync)>,
+    pub(crate) watch: Option<&'a Watch<'a>>,
+    /// The only place that sees the points of all climbs: only the best's is kept.
+    pub(crate) ended: Option<&'a AtEnd<'a>>,
+    /// One climb after the other, in the order of their seeds.
+    pub(crate) in_turn: bool,
 }
 
 /// The climbs of one model. Only the best has a point.
@@ -130,7 +139,8 @@ impl Run<'_> {
             .is_some_and(|time| self.began.elapsed() >= time)
     }
 
-    /// Climbs from every start in parallel; those that find no time left do not begin.
+    /// Climbs from every start, in parallel unless asked not to; those that find no time left do not
+    /// begin.
     pub(crate) fn climbs<M: Collapsed>(&self, ascent: &Ascent<'_, M>) -> anyhow::Result<Climbs> {
         let asked = self.plan.restarts;
         let kept = Mutex::new(Kept {
@@ -147,9 +157,10 @@ impl Run<'_> {
             Ok(())
         };
         // Not through rayon where there is one: the passes have all threads to themselves anyway.
-        let ends: Vec<collapsar::Result<()>> = match asked {
-            1 => vec![climb(0)],
-            many => (0..many).into_par_iter().map(climb).collect(),
+        let ends: Vec<collapsar::Result<()>> = if asked == 1 || ascent.in_turn {
+            (0..asked).map(climb).collect()
+        } else {
+            (0..asked).into_par_iter().map(climb).collect()
         };
         ends.into_iter().collect::<collapsar::Result<()>>()?;
         let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -187,15 +198,15 @@ impl Run<'_> {
                 if alone {
                     self.show(step);
                 }
-                if let Some(watch) = ascent.watch {
-                    watch(step);
-                }
                 if self.out_of_time() {
                     ControlFlow::Break(())
                 } else {
                     ControlFlow::Continue(())
                 }
             });
+        if let Some(watch) = ascent.watch {
+            driver = driver.watch(watch);
+        }
         if let Some(jumps) = ascent.jumps {
             driver = driver.search(jumps);
         }
@@ -208,6 +219,9 @@ impl Run<'_> {
             let (start, passes) = (ascent.start)(seed)?;
             driver.spent(passes).run(start)?
         };
+        if let Some(ended) = ascent.ended {
+            ended(seed, &fit);
+        }
         if !alone {
             self.report(&ascent.name, seed, &fit);
         }

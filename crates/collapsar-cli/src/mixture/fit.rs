@@ -46,6 +46,8 @@ pub(crate) fn fit(config: &Config, table: &Table, common: &Common) -> anyhow::Re
                 start: &|seed| model.start(&config.start, seed),
                 jumps: config.jumps.then_some(&model as &dyn Jumps),
                 watch: None,
+                ended: None,
+                in_turn: false,
             })?;
             let best = climbs.restarts.best();
             let counts = model

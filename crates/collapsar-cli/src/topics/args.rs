@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use collapsar::topics::{Alpha, Beta, Settings, Start};
+use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
 use collapsar_formats::CorpusFormat;
 
 use crate::climb::ClimbArgs;
@@ -29,7 +29,7 @@ pub(crate) struct FitArgs {
     ///
     /// 1 prints the most probable words, which topics may share; lower numbers prefer words that tell
     /// topics apart.
-    #[arg(long, value_name = "L", default_value = "0.6", value_parser = share)]
+    #[arg(long, value_name = "L", default_value = "0.6", value_parser = relevance)]
     pub(crate) relevance: f64,
     /// Write every word of each topic to topics.csv, not only the 1000 most probable
     #[arg(long, requires = "out")]
@@ -89,6 +89,9 @@ pub(crate) struct FitArgs {
     #[arg(help_heading = "Evaluation")]
     pub(crate) completion: Option<Pair>,
     /// Write perplexity and cost after 1, 2, 3, 5, 8, 12, 20, … steps and at the end to FILE, as JSON lines
+    ///
+    /// With --average, after each restart instead: that of the mean so far. Restarts then follow one
+    /// another.
     #[arg(
         long,
         value_name = "FILE",
@@ -109,6 +112,12 @@ pub(crate) struct FitArgs {
     /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token]
     #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
     pub(crate) tolerance: Option<f64>,
+    /// Keep every restart, and foresee words by the mean of their predictions
+    ///
+    /// The mean foresees better than the best of them. Topics of different fits do not correspond, so
+    /// topics and proportions stay those of the best.
+    #[arg(long, help_heading = "Fit")]
+    pub(crate) average: bool,
     #[command(flatten)]
     pub(crate) climb: ClimbArgs,
 }
@@ -152,17 +161,43 @@ impl FitArgs {
         name_of(self.corpus())
     }
 
+    /// How words to print are chosen.
+    pub(crate) fn ranking(&self) -> Ranking {
+        Ranking::Relevance(self.relevance)
+    }
+
     /// Refuses flags that do not go together and that clap cannot know of.
     pub(crate) fn check(&self) -> Result<(), Usage> {
         let numbers = self.topics.0.len();
         self.climb.check(numbers, "topics")?;
+        let foresees = self.holdout.is_some() || self.completion.is_some();
+        if self.average {
+            if self.climb.restarts < 2 {
+                return Err(Usage(
+                    "--average is over several starts, expected --restarts 2 or more".into(),
+                ));
+            }
+            if !foresees && self.out.is_none() {
+                return Err(Usage(
+                    "--average needs documents to foresee or a folder to keep the fits in, expected \
+                     --holdout, --completion or --out"
+                        .into(),
+                ));
+            }
+        }
         if self.curve.is_some() {
-            if self.holdout.is_none() && self.completion.is_none() {
+            if !foresees {
                 return Err(Usage(
                     "--curve needs documents to foresee, expected --holdout or --completion".into(),
                 ));
             }
-            self.climb.check_one("--curve follows", numbers, "topics")?;
+            if !self.average {
+                self.climb.check_one("--curve follows", numbers, "topics")?;
+            } else if numbers > 1 {
+                return Err(Usage(
+                    "--curve follows one average, expected one number of topics".into(),
+                ));
+            }
         }
         Ok(())
     }
@@ -250,6 +285,13 @@ impl BetaArg {
             Beta::Given(beta) => beta.into(),
         }
     }
+}
+
+fn relevance(text: &str) -> Result<f64, String> {
+    let number = text.parse().map_err(|_| "expected a number")?;
+    let checked = Ranking::Relevance(number).check();
+    checked.map_err(|error| error.to_string())?;
+    Ok(number)
 }
 
 fn share(text: &str) -> Result<f64, &'static str> {

@@ -31,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) training: Arc<Corpus>,
     pub(crate) held: Held,
     pub(crate) curve: Option<PathBuf>,
+    /// Whether all restarts are kept.
+    pub(crate) average: bool,
 }
 
 /// Documents to foresee.
@@ -44,6 +46,14 @@ pub(crate) enum Held {
 }
 
 impl Held {
+    /// Where a document that was fitted stands in the corpus.
+    pub(crate) fn place(&self, fitted: usize) -> usize {
+        match self {
+            Self::Out(holdout) => holdout.kept[fitted],
+            _ => fitted,
+        }
+    }
+
     pub(crate) fn halves(&self) -> Option<&Halves> {
         match self {
             Self::None => None,
@@ -85,6 +95,7 @@ impl Config {
             training,
             held,
             curve: args.curve.clone(),
+            average: args.average,
         };
         // Whatever is wrong with one model is better known before the others are fitted.
         for &topics in &config.topics {
@@ -115,6 +126,7 @@ impl Config {
             ("beta", args.beta.record()),
             ("sweeps", json!(self.settings.sweeps)),
             ("start", json!(args.start)),
+            ("average", json!(args.average)),
             ("tolerance", json!(self.tolerance)),
             ("holdout", json!(args.holdout)),
             (

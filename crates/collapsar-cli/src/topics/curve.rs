@@ -1,17 +1,13 @@
 //! `--curve`: how well a fit foresees documents along the climb, against what the climb has cost.
 //!
-//! An observer of the driver sees steps and no points, and to stop and go on through a checkpoint would
-//! write the whole state out each time. So the model is watched instead: it keeps what it last evaluated
-//! where the next step is to be shown, and that is the point which the step accepts. The climb is the
-//! same, bit for bit, as one that nobody watches.
+//! Of an average the curve has a point after each climb instead of some steps.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use collapsar::topics::{Local, Posterior, Topics, TopicsFit};
-use collapsar::{Collapsed, Fit, Point, Result, Step};
+use collapsar::topics::{Topics, TopicsFit, completion};
+use collapsar::{Fit, Point, Step};
 use collapsar_formats::write_atomically;
 use serde_json::{Value, json};
 
@@ -25,60 +21,6 @@ fn is_shown(iteration: u64) -> bool {
         left /= 10;
     }
     matches!(left, 1 | 2 | 3 | 5 | 8) || [12, 20, 30, 50, 80].contains(&left)
-}
-
-/// A model that keeps what it last evaluated, when asked to.
-pub(crate) struct Watched<'a> {
-    model: &'a Topics,
-    asked: AtomicBool,
-    last: Mutex<Option<TopicsFit>>,
-}
-
-impl<'a> Watched<'a> {
-    pub(crate) fn new(model: &'a Topics) -> Self {
-        Self {
-            model,
-            asked: AtomicBool::new(is_shown(1)),
-            last: Mutex::new(None),
-        }
-    }
-}
-
-impl Collapsed for Watched<'_> {
-    type Local = Local;
-    type Posterior = Posterior;
-
-    fn local(&self) -> &Local {
-        self.model.local()
-    }
-
-    fn posterior(&self) -> &Posterior {
-        self.model.posterior()
-    }
-
-    fn evaluate(&self, point: &mut Point) -> Result<(f64, f64)> {
-        let values = self.model.evaluate(point)?;
-        if self.asked.load(Ordering::Relaxed) {
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.model.fit(point));
-        }
-        Ok(values)
-    }
-
-    fn metric_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
-        self.model.metric_product(point, along, out)
-    }
-
-    fn covariance_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
-        self.model.covariance_product(point, along, out)
-    }
-
-    fn constant(&self) -> f64 {
-        self.model.constant()
-    }
-
-    fn fingerprint(&self) -> String {
-        self.model.fingerprint()
-    }
 }
 
 /// The curve so far.
@@ -95,13 +37,22 @@ struct State {
     /// When the fit began, and what was spent on evaluation since.
     began: (Instant, Option<Duration>),
     apart: (Duration, Option<Duration>),
-    last_iteration: u64,
-    /// The first refusal, which an observer cannot report.
+    /// Of the last point.
+    cost: Cost,
+    /// The first refusal, which a watcher cannot report.
     refusal: Option<anyhow::Error>,
 }
 
+/// What was done to get to a point, and how high it lies.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    iterations: u64,
+    passes: u64,
+    bound: f64,
+}
+
 impl<'a> Curve<'a> {
-    /// Begins to measure.
+    /// Begins to measure: before anything that a fit needs is made.
     pub(crate) fn begin(file: PathBuf, halves: &'a Halves, common: Value) -> Self {
         Self {
             file,
@@ -111,52 +62,72 @@ impl<'a> Curve<'a> {
                 lines: Vec::new(),
                 began: (Instant::now(), cpu_time()),
                 apart: (Duration::ZERO, cpu_time().map(|_| Duration::ZERO)),
-                last_iteration: 0,
+                cost: Cost {
+                    iterations: 0,
+                    passes: 0,
+                    bound: f64::NEG_INFINITY,
+                },
                 refusal: None,
             }),
         }
     }
 
-    /// Takes in a step of the watched model.
-    pub(crate) fn step(&self, watched: &Watched<'_>, step: &Step) {
+    /// Takes in a step of the only climb.
+    pub(crate) fn step(&self, model: &Topics, step: &Step, point: &Point) {
         if is_shown(step.iteration) {
-            let last = &watched.last;
-            let answer = last.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(answer) = answer {
-                self.point(&answer, step.iteration, step.passes, step.bound);
-            }
+            let cost = Cost {
+                iterations: step.iteration,
+                passes: step.passes,
+                bound: step.bound,
+            };
+            self.point(&[model.fit(point)], cost);
         }
-        let next = is_shown(step.iteration + 1);
-        watched.asked.store(next, Ordering::Relaxed);
     }
 
-    /// Takes in the end.
-    pub(crate) fn finish(self, model: &Topics, fit: &Fit) -> anyhow::Result<()> {
-        let answer = model.fit(&fit.point);
-        let last = self.lock().last_iteration;
+    /// Takes in the end of the only climb.
+    pub(crate) fn end(&self, model: &Topics, fit: &Fit) {
+        let last = self.lock().cost.iterations;
         if last != fit.iterations {
-            self.point(&answer, fit.iterations, fit.passes, fit.point.bound);
+            let cost = Cost {
+                iterations: fit.iterations,
+                passes: fit.passes,
+                bound: fit.point.bound,
+            };
+            self.point(&[model.fit(&fit.point)], cost);
         }
-        let state = self
-            .state
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+    }
+
+    /// Takes in the end of one climb of several; `fits` are those so far.
+    pub(crate) fn restart(&self, fits: &[TopicsFit], fit: &Fit) {
+        let before = self.lock().cost;
+        let cost = Cost {
+            iterations: before.iterations + fit.iterations,
+            passes: before.passes + fit.passes,
+            bound: before.bound.max(fit.point.bound),
+        };
+        self.point(fits, cost);
+    }
+
+    /// The first refusal on the way.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let state = self.state.into_inner();
+        let state = state.unwrap_or_else(PoisonError::into_inner);
         state.refusal.map_or(Ok(()), Err)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn point(&self, answer: &TopicsFit, iterations: u64, passes: u64, bound: f64) {
+    fn point(&self, fits: &[TopicsFit], cost: Cost) {
         let mut state = self.lock();
         let (now, cpu) = (Instant::now(), cpu_time());
         let wall = now
             .duration_since(state.began.0)
             .saturating_sub(state.apart.0);
         let spent = difference(difference(cpu, state.began.1), state.apart.1);
-        state.last_iteration = iterations;
-        if let Err(error) = self.add(&mut state, answer, wall, spent, [iterations, passes], bound) {
+        state.cost = cost;
+        if let Err(error) = self.add(&mut state, fits, wall, spent) {
             state.refusal.get_or_insert(error);
         }
         state.apart.0 += now.elapsed();
@@ -167,20 +138,19 @@ impl<'a> Curve<'a> {
     fn add(
         &self,
         state: &mut State,
-        answer: &TopicsFit,
+        fits: &[TopicsFit],
         wall: Duration,
         cpu: Option<Duration>,
-        [iterations, passes]: [u64; 2],
-        bound: f64,
     ) -> anyhow::Result<()> {
-        let completion = answer.completion(&self.halves.observed, &self.halves.evaluated)?;
+        let foreseen = completion(fits, &self.halves.observed, &self.halves.evaluated)?;
         let mut line = self.common.clone();
-        line["iterations"] = json!(iterations);
-        line["passes"] = json!(passes);
+        line["restarts"] = json!(fits.len());
+        line["iterations"] = json!(state.cost.iterations);
+        line["passes"] = json!(state.cost.passes);
         line["cpu_seconds"] = json!(cpu.map(|cpu| cpu.as_secs_f64()));
         line["wall_seconds"] = json!(wall.as_secs_f64());
-        line["perplexity"] = json!(completion.perplexity());
-        line["bound"] = json!(bound);
+        line["perplexity"] = json!(foreseen.perplexity());
+        line["bound"] = json!(state.cost.bound);
         state.lines.push(line);
         // Few lines, so the file is whole after each.
         write_atomically(&self.file, |out| {

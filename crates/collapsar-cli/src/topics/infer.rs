@@ -31,6 +31,9 @@ The result is CSV with
 ///
 /// Words that the fit has not seen are left out and counted. A document without any word that it knows
 /// gets the proportions of the prior.
+///
+/// Of a fit with --average, --completion takes the mean of all its fits. Proportions are those of the
+/// best alone: topics of different fits do not correspond.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InferArgs {
@@ -57,7 +60,16 @@ pub(crate) fn run(args: &InferArgs, common: &Common) -> anyhow::Result<ExitCode>
     let positions = saved.about.ids_are_positions;
     if let Some(pair) = &args.completion {
         let halves = halves(pair, &saved.vocabulary, &options, positions, common)?;
-        let score = Score::of(&saved.fit, &halves)?;
+        let mut all = saved.others(&args.folder)?;
+        if !all.is_empty() {
+            common.say(&format!(
+                "foreseen by the mean of {} fits: that of topics.json and {} of an average",
+                all.len() + 1,
+                all.len()
+            ));
+            all.insert(0, saved.fit.clone());
+        }
+        let score = Score::of(&saved.fit, &all, &halves)?;
         emit(args.out.as_deref(), |out| {
             out.write_all(foreseen(&score).as_bytes())
         })?;

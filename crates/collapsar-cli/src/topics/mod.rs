@@ -7,14 +7,15 @@
 //! - `fit`: climbs with every number of topics
 //! - `curve`: `--curve`, perplexity and cost along a climb
 //! - `score`: how well a fit foresees documents
-//! - `quality`: measures of the topics themselves
-//! - `words`: the words that describe a topic
+//! - `average`: fits of several starts, kept to be averaged
+//! - `quality`: measures of the topics themselves, and what looks wrong with them
 //! - `results`: the files of a fit
 //! - `saved`: `topics.json`, written and read
 //! - `summary`: what is printed
 //! - `infer`: topics of new documents
 
 mod args;
+mod average;
 mod config;
 mod corpus;
 mod curve;
@@ -26,7 +27,6 @@ mod results;
 mod saved;
 mod score;
 mod summary;
-mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -50,14 +50,23 @@ Examples:
                                                       a document a line, fewer words
   collapsar topics big.jsonl --checkpoint run.ckpt    and, if it is stopped, again with
   collapsar topics big.jsonl --resume run.ckpt        to end at the same numbers, bit for bit
+  collapsar topics texts/ --restarts 4 --average --out fit
+                                                      keep all four, foresee by their mean
   collapsar topics infer fit new.csv                  topics of new documents
 
 With --out DIR the folder gets
-  topics.csv      for each topic (from 0) its 1000 most probable words: rank, probability, relevance
-  documents.csv   for each document its number of words and its proportions, a column a topic
-  topics.json     the fit itself, for collapsar topics infer
-  trace.jsonl     every step of the best climb
-  run.json        version, settings, inputs with digests, what was dropped, priors, outcome, cost
+  topics.csv          for each topic (from 0) its 1000 most probable words, and how relevant each is
+  topics_quality.csv  for each topic its share, prior, coherence, exclusivity, typical documents
+  documents.csv       for each document its number of words and its proportions, a column a topic
+  correlations.csv    how the proportions of topics go together over documents
+  topics.json         the fit itself, for collapsar topics infer
+  average/            with --average, the other fits, for collapsar topics infer --completion
+  trace.jsonl         every step of the best climb
+  run.json            version, settings, inputs with digests, what was dropped, outcome, cost
+
+Coherence of a topic says how its 10 most probable words meet in documents: NPMI is from -1 to 1,
+UMass at most 0.69. Exclusivity is how far these words are its own, up to 1; diversity how many
+of the words of all topics are distinct. More is better.
 
 A file called infer is given as ./infer.";
 
@@ -105,8 +114,11 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.out {
         results::write(folder, args, &config, &data, &fitted)?;
     }
-    let summary = summary::of(args, &config, &data, &fitted);
+    let summary = summary::of(args, &data, &fitted);
     ended.warn(common);
+    for warning in &fitted.warnings {
+        common.warn(warning);
+    }
     std::io::stdout().write_all(summary.as_bytes())?;
     Ok(ended.exit(&args.climb))
 }

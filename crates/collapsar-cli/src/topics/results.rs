@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use collapsar::topics::Ranking;
 use collapsar_formats::{Run, TraceWriter, write_atomically};
 use serde_json::json;
 
@@ -10,13 +11,15 @@ use super::args::FitArgs;
 use super::config::{Config, Held, files};
 use super::corpus::{self, Data};
 use super::fit::Fitted;
-use super::saved::{About, FILE, Saved};
-use super::words::Words;
+use super::saved::{self, About, FILE, Saved};
 use crate::files::inputs;
 use crate::text::quoted;
 
 /// Words of each topic in `topics.csv`, unless all are asked for.
 const WORDS: usize = 1000;
+
+/// Typical documents of each topic in `topics_quality.csv`.
+const TYPICAL: usize = 5;
 
 pub(crate) fn write(
     folder: &Path,
@@ -39,27 +42,37 @@ pub(crate) fn write(
     };
     let vocabulary = &data.corpus.vocabulary;
     let proportions = proportions(config, fitted)?;
+    // Those of an earlier run go first: at no time are fits of different runs taken for one average.
+    saved::clear_others(folder, fitted.average.others().count() > 0)?;
     write_atomically(&folder.join(FILE), |out| {
         Saved::write(&about, vocabulary, answer, out)
     })?;
+    for (member, fit) in fitted.average.others() {
+        let about = About {
+            bound: member.bound,
+            ..about.clone()
+        };
+        write_atomically(&saved::other(folder, member.seed), |out| {
+            Saved::write(&about, vocabulary, fit, out)
+        })?;
+    }
     let number = if args.all_words {
         vocabulary.len()
     } else {
         WORDS
     };
     write_atomically(&folder.join("topics.csv"), |out| {
-        let words = Words::of(answer);
         writeln!(out, "topic,word,rank,probability,relevance")?;
-        for topic in 0..answer.topics {
-            let words = words.most_probable(topic, args.relevance, number);
+        let words = answer.top_words_of_all(number, Ranking::Probability);
+        for (topic, words) in words.iter().enumerate() {
             for (place, word) in words.iter().enumerate() {
                 writeln!(
                     out,
                     "{topic},{},{},{:?},{:?}",
-                    quoted(&vocabulary[word.index]),
+                    quoted(&vocabulary[word.word]),
                     place + 1,
                     word.probability,
-                    word.relevance
+                    word.relevance(args.relevance)
                 )?;
             }
         }
@@ -67,6 +80,12 @@ pub(crate) fn write(
     })?;
     write_atomically(&folder.join("documents.csv"), |out| {
         documents(out, &data.corpus, answer.topics, &proportions)
+    })?;
+    write_atomically(&folder.join("topics_quality.csv"), |out| {
+        qualities(out, config, data, fitted)
+    })?;
+    write_atomically(&folder.join("correlations.csv"), |out| {
+        correlations(out, answer.topics, &answer.topic_correlations())
     })?;
     let mut trace = TraceWriter::create(folder)?;
     for step in &ended.climbs.steps {
@@ -84,6 +103,7 @@ pub(crate) fn write(
         ("evaluation", json!(fitted.score)),
         ("held_out", held_out(config, data)),
         ("compared", json!(fitted.compared)),
+        ("warnings", json!(fitted.warnings)),
     ];
     extra.extend(own.map(|(name, value)| (name.to_owned(), value)));
     // Last, so that a run.json means that everything before it is there.
@@ -131,6 +151,56 @@ fn proportions(config: &Config, fitted: &Fitted) -> collapsar::Result<Vec<f64>> 
         all[document * topics..(document + 1) * topics].copy_from_slice(&row);
     }
     Ok(all)
+}
+
+/// The topics, a row each, with how good they are and the documents that show them best.
+fn qualities(out: &mut dyn Write, config: &Config, data: &Data, fitted: &Fitted) -> io::Result<()> {
+    let answer = &fitted.answer;
+    writeln!(
+        out,
+        "topic,share,tokens,alpha,npmi,umass,exclusivity,documents"
+    )?;
+    let typical = answer.typical_documents_of_all(TYPICAL);
+    for (topic, quality) in fitted.quality.topics.iter().enumerate() {
+        // Of a topic that is not used, all that follows is said of the prior.
+        let used = quality.used();
+        let coherence = quality.coherence.filter(|_| used);
+        let number = |x: Option<f64>| x.map(|x| format!("{:?}", x as f32)).unwrap_or_default();
+        let names: Vec<&str> = typical[topic]
+            .iter()
+            .filter(|_| used)
+            .map(|score| data.corpus.documents[config.held.place(score.document)].as_str())
+            .collect();
+        writeln!(
+            out,
+            "{topic},{:?},{:?},{:?},{},{},{},{}",
+            quality.share as f32,
+            quality.tokens as f32,
+            answer.alpha[topic] as f32,
+            number(coherence.map(|coherence| coherence.npmi)),
+            number(coherence.map(|coherence| coherence.umass)),
+            number(used.then_some(quality.exclusivity)),
+            quoted(&names.join(" | "))
+        )?;
+    }
+    Ok(())
+}
+
+/// How topics go together over documents, a row and a column for each.
+fn correlations(out: &mut dyn Write, topics: usize, square: &[f64]) -> io::Result<()> {
+    write!(out, "topic")?;
+    for topic in 0..topics {
+        write!(out, ",topic_{topic}")?;
+    }
+    writeln!(out)?;
+    for (topic, row) in square.chunks(topics).enumerate() {
+        write!(out, "{topic}")?;
+        for rho in row {
+            write!(out, ",{:?}", *rho as f32)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 /// Documents with their proportions as CSV; seven digits, which is more than any of them is worth.

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use collapsar::topics::TopicsFit;
@@ -13,6 +13,9 @@ use collapsar_formats::TokenOptions;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const FILE: &str = "topics.json";
+
+/// Where the other fits of an average are, in a folder of results.
+const AVERAGE: &str = "average";
 
 /// Expected counts below this are left out: they would change a probability by less than its
 /// uncertainty by far, and are most of what a fit has.
@@ -105,8 +108,28 @@ impl Saved {
                 folder.display()
             );
         }
+        Self::read_file(&path)
+    }
+
+    /// Reads the other fits of an average in a folder, of which this one is the best.
+    pub(crate) fn others(&self, folder: &Path) -> anyhow::Result<Vec<TopicsFit>> {
+        let mut fits = Vec::new();
+        for (_, path) in others(folder)? {
+            let other = Self::read_file(&path)?;
+            if other.vocabulary != self.vocabulary {
+                bail!(
+                    "{}: of another vocabulary, expected that of {FILE} as in a folder written by one run",
+                    path.display()
+                );
+            }
+            fits.push(other.fit);
+        }
+        Ok(fits)
+    }
+
+    fn read_file(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
-        let text = fs::read(&path).map_err(|cause| anyhow!("{name}: {cause}"))?;
+        let text = fs::read(path).map_err(|cause| anyhow!("{name}: {cause}"))?;
         let damaged = |cause: String| {
             anyhow!(
                 "{name}: damaged or no fit ({cause}), expected a file written by collapsar topics --out"
@@ -116,6 +139,47 @@ impl Saved {
             serde_json::from_slice(&text).map_err(|cause| damaged(cause.to_string()))?;
         stored.check().map_err(damaged)
     }
+}
+
+/// A file for the other fit of an average with this seed.
+pub(crate) fn other(folder: &Path, seed: u64) -> PathBuf {
+    folder.join(AVERAGE).join(format!("topics-{seed}.json"))
+}
+
+/// Makes room for the other fits of an average: those of an earlier run into the folder go.
+pub(crate) fn clear_others(folder: &Path, needed: bool) -> anyhow::Result<()> {
+    let place = folder.join(AVERAGE);
+    let refused = |cause: io::Error| anyhow!("{}: {cause}", place.display());
+    for (_, path) in others(folder)? {
+        fs::remove_file(path).map_err(refused)?;
+    }
+    if needed {
+        fs::create_dir_all(&place).map_err(refused)?;
+    } else {
+        // Stays where there is anything else in it.
+        let _ = fs::remove_dir(&place);
+    }
+    Ok(())
+}
+
+/// Files of the other fits of an average in a folder, in the order of their seeds.
+fn others(folder: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
+    let place = folder.join(AVERAGE);
+    if !place.is_dir() {
+        return Ok(Vec::new());
+    }
+    let refused = |cause: io::Error| anyhow!("{}: {cause}", place.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&place).map_err(refused)? {
+        let path = entry.map_err(refused)?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let seed = name.and_then(|name| name.strip_prefix("topics-")?.strip_suffix(".json"));
+        if let Some(seed) = seed.and_then(|seed| seed.parse().ok()) {
+            files.push((seed, path));
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 impl Stored {

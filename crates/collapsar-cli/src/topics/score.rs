@@ -1,6 +1,6 @@
-//! How well a fit foresees documents that it has not seen.
+//! How well a fit, or the mean of several, foresees documents that it has not seen.
 
-use collapsar::topics::TopicsFit;
+use collapsar::topics::{TopicsFit, completion};
 use serde::Serialize;
 
 use super::corpus::Halves;
@@ -12,21 +12,38 @@ pub(crate) struct Score {
     /// Tokens read, and tokens foreseen from them.
     pub(crate) observed: f64,
     pub(crate) evaluated: f64,
+    /// Fits whose predictions are averaged.
+    pub(crate) fits: usize,
     /// exp(− mean log probability of a token foreseen).
     pub(crate) perplexity: f64,
-    /// A lower bound on ln p(documents | topics), both halves, for each token.
+    /// That of the best fit alone.
+    pub(crate) best_perplexity: f64,
+    /// A lower bound on ln p(documents | topics of the best), both halves, for each token.
     pub(crate) bound_per_token: f64,
 }
 
 impl Score {
-    pub(crate) fn of(answer: &TopicsFit, halves: &Halves) -> collapsar::Result<Self> {
-        let completion = answer.completion(&halves.observed, &halves.evaluated)?;
-        let bound = answer.infer(&halves.whole)?.bound;
+    /// The score of the mean of `all`, of which `best` is one, or of `best` where there are none.
+    pub(crate) fn of(
+        best: &TopicsFit,
+        all: &[TopicsFit],
+        halves: &Halves,
+    ) -> collapsar::Result<Self> {
+        let (observed, evaluated) = (&halves.observed, &halves.evaluated);
+        let alone = best.completion(observed, evaluated)?;
+        let mean = if all.len() > 1 {
+            completion(all, observed, evaluated)?
+        } else {
+            alone
+        };
+        let bound = best.infer(&halves.whole)?.bound;
         Ok(Self {
-            documents: halves.observed.documents(),
-            observed: halves.observed.tokens(),
-            evaluated: halves.evaluated.tokens(),
-            perplexity: completion.perplexity(),
+            documents: observed.documents(),
+            observed: observed.tokens(),
+            evaluated: evaluated.tokens(),
+            fits: all.len().max(1),
+            perplexity: mean.perplexity(),
+            best_perplexity: alone.perplexity(),
             bound_per_token: bound / halves.whole.tokens(),
         })
     }

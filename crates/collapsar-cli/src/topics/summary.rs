@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use super::args::FitArgs;
-use super::config::Config;
 use super::corpus::Data;
-use super::fit::{Compared, Fitted, USED};
+use super::fit::{Compared, Fitted};
+use super::quality::{Measures, decimals};
 use super::score::Score;
-use super::words::Words;
 use crate::text::{count, short, table};
 
-pub(crate) fn of(args: &FitArgs, config: &Config, data: &Data, fitted: &Fitted) -> String {
+pub(crate) fn of(args: &FitArgs, data: &Data, fitted: &Fitted) -> String {
     let mut text = String::new();
     let mut add = |parts: std::fmt::Arguments<'_>| {
         text.write_fmt(parts).expect("strings take all text");
@@ -33,11 +32,15 @@ pub(crate) fn of(args: &FitArgs, config: &Config, data: &Data, fitted: &Fitted) 
     if let Some(score) = &fitted.score {
         add(format_args!("{}", foreseen(score)));
     }
-    let kept = fitted.compared.iter().find(|line| is_kept(line, fitted));
-    for measure in kept.iter().flat_map(|line| &line.measures) {
-        add(format_args!("{} {}\n", measure.name, short(measure.value)));
-    }
-    add(format_args!("{}\n", topics(args, config, data, fitted)));
+    let measures = Measures::of(&fitted.quality);
+    add(format_args!(
+        "coherence NPMI {}, UMass {}; diversity {}; exclusivity {}\n",
+        decimals(measures.npmi),
+        decimals(measures.umass),
+        decimals(Some(measures.diversity)),
+        decimals(measures.exclusivity)
+    ));
+    add(format_args!("{}\n", topics(args, data, fitted)));
     match &args.out {
         Some(folder) => add(format_args!("all results are in {}\n", folder.display())),
         None => add(format_args!("--out DIR keeps all results\n")),
@@ -51,8 +54,15 @@ fn is_kept(line: &Compared, fitted: &Fitted) -> bool {
 
 /// A line on how well documents are foreseen.
 pub(crate) fn foreseen(score: &Score) -> String {
+    let by = match score.fits {
+        1 => String::new(),
+        fits => format!(
+            " by the mean of {fits} fits, {:.1} by the best alone,",
+            score.best_perplexity
+        ),
+    };
     format!(
-        "perplexity {:.1} of {} in {}, foreseen from {}; bound {:.4} nats a token\n",
+        "perplexity {:.1}{by} of {} in {}, foreseen from {}; bound {:.4} nats a token\n",
         score.perplexity,
         count(score.evaluated as usize, "token"),
         count(score.documents, "document"),
@@ -90,8 +100,7 @@ fn comparison(fitted: &Fitted) -> String {
     let first = &fitted.compared[0];
     let mut head = vec!["topics".to_owned(), "bound".into()];
     head.extend(first.perplexity.map(|_| "perplexity".to_owned()));
-    head.extend(first.measures.iter().map(|m| m.name.to_owned()));
-    head.extend(["in use", "passes", ""].map(String::from));
+    head.extend(["NPMI", "diversity", "in use", "passes", ""].map(String::from));
     let row = |line: &Compared| {
         let mark = match (is_kept(line, fitted), line.converged) {
             (true, _) => "best",
@@ -100,8 +109,9 @@ fn comparison(fitted: &Fitted) -> String {
         };
         let mut cells = vec![line.topics.to_string(), format!("{:.3}", line.bound)];
         cells.extend(line.perplexity.map(|perplexity| format!("{perplexity:.1}")));
-        cells.extend(line.measures.iter().map(|measure| short(measure.value)));
         cells.extend([
+            decimals(line.measures.npmi),
+            decimals(Some(line.measures.diversity)),
             line.used.to_string(),
             line.passes.to_string(),
             mark.to_owned(),
@@ -113,34 +123,38 @@ fn comparison(fitted: &Fitted) -> String {
 }
 
 /// The topics in use, the largest first, each with its words.
-fn topics(args: &FitArgs, config: &Config, data: &Data, fitted: &Fitted) -> String {
-    let answer = &fitted.answer;
-    let counts = answer.topic_counts();
-    let mut used: Vec<usize> = (0..answer.topics)
-        .filter(|&topic| counts[topic] >= USED)
+fn topics(args: &FitArgs, data: &Data, fitted: &Fitted) -> String {
+    let qualities = &fitted.quality.topics;
+    let mut used: Vec<usize> = (0..qualities.len())
+        .filter(|&topic| qualities[topic].used())
         .collect();
-    used.sort_by(|&a, &b| counts[b].total_cmp(&counts[a]));
+    used.sort_by(|&a, &b| qualities[b].tokens.total_cmp(&qualities[a].tokens));
     let mut text = String::new();
-    if used.len() < answer.topics {
+    if used.len() < qualities.len() {
         writeln!(
             text,
             "{} of {} in use; no document uses the others",
             used.len(),
-            count(answer.topics, "topic")
+            count(qualities.len(), "topic")
         )
         .expect("strings take all text");
     }
-    text += "\n  topic   share  words\n";
-    let words = Words::of(answer);
+    text += "\n  topic   share    NPMI  words\n";
+    let words = fitted.answer.top_words_of_all(args.top, args.ranking());
     for topic in used {
-        let names: Vec<&str> = words
-            .most_relevant(topic, args.relevance, args.top)
+        let names: Vec<&str> = words[topic]
             .iter()
-            .map(|word| data.corpus.vocabulary[word.index].as_str())
+            .map(|score| data.corpus.vocabulary[score.word].as_str())
             .collect();
-        let share = 100.0 * counts[topic] / config.training.tokens();
-        writeln!(text, "  {topic:>5}  {share:>5.1}%  {}", names.join(" "))
-            .expect("strings take all text");
+        let quality = &qualities[topic];
+        writeln!(
+            text,
+            "  {topic:>5}  {:>5.1}%  {:>6}  {}",
+            100.0 * quality.share,
+            decimals(quality.coherence.map(|coherence| coherence.npmi)),
+            names.join(" ")
+        )
+        .expect("strings take all text");
     }
     text
 }
