@@ -43,13 +43,13 @@ pub(crate) fn decimals(measure: Option<f64>) -> String {
 
 /// What a person should know before trusting the topics: a sentence each.
 pub(crate) fn warnings(args: &FitArgs, answer: &TopicsFit, quality: &Quality) -> Vec<String> {
-    let limits = limits(args, answer, quality);
+    let learned = [args.alpha.0 == Alpha::Learned, args.beta.0 == Beta::Learned];
+    let limits = limits(learned, answer, quality);
     limits.into_iter().chain(alike(answer, quality)).collect()
 }
 
-/// Learned priors that left no topics to speak of.
-fn limits(args: &FitArgs, answer: &TopicsFit, quality: &Quality) -> Option<String> {
-    let (alpha, beta) = (args.alpha.0 == Alpha::Learned, args.beta.0 == Beta::Learned);
+/// Priors that were learned, alpha and beta, and left no topics to speak of.
+fn limits([alpha, beta]: [bool; 2], answer: &TopicsFit, quality: &Quality) -> Option<String> {
     let largest = answer.alpha.iter().copied().fold(0.0, f64::max);
     let what = if answer.topics < 2 || !(alpha || beta) {
         return None;
@@ -125,7 +125,46 @@ fn groups(topics: usize, similarities: &[f64], used: impl Fn(usize) -> bool) -> 
 
 #[cfg(test)]
 mod tests {
+    use collapsar::topics::Corpus;
+
     use super::*;
+
+    #[test]
+    fn learned_priors_at_their_limits_are_told() {
+        let corpus = Corpus::new(vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0; 4], 2).unwrap();
+        let said = |learned, alpha, beta, shares: [f64; 2]| {
+            let fit = TopicsFit {
+                topics: 2,
+                alpha: vec![0.1, alpha],
+                beta,
+                word_counts: shares.map(|share| 4.0 * share).repeat(2),
+                document_counts: shares.map(|share| 4.0 * share).repeat(2),
+            };
+            let quality = fit.quality(&corpus, WORDS).unwrap();
+            limits(learned, &fit, &quality).unwrap_or_default()
+        };
+        let (both, merged) = ([0.5, 0.5], [1.0, 0.0]);
+        let try_given = "; try given ones, such as --alpha 0.1 --beta 0.05";
+        for (found, expected) in [
+            (
+                said([true, true], 9000.0, 0.1, both),
+                "the learned alpha is as large as 9000, by which all documents are alike",
+            ),
+            (
+                said([false, true], 0.1, 9000.0, both),
+                "the learned beta is 9000, by which all topics are alike",
+            ),
+            (
+                said([false, true], 0.1, 0.1, merged),
+                "with learned priors 1 of 2 topics is in use",
+            ),
+        ] {
+            assert_eq!(found, expected.to_owned() + try_given);
+        }
+        // What was given is what was wanted, and what is usual is nothing to speak of.
+        assert_eq!(said([false, false], 9000.0, 9000.0, merged), "");
+        assert_eq!(said([true, true], 2.0, 0.1, both), "");
+    }
 
     #[test]
     fn topics_that_are_alike_are_grouped() {

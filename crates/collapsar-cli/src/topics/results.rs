@@ -168,7 +168,8 @@ fn qualities(out: &mut dyn Write, config: &Config, data: &Data, fitted: &Fitted)
         let number = |x: Option<f64>| x.map(|x| format!("{:?}", x as f32)).unwrap_or_default();
         let names: Vec<&str> = typical[topic]
             .iter()
-            .filter(|_| used)
+            // Without a token of the topic a document does not show it, though no other may.
+            .filter(|score| used && score.tokens >= 1.0)
             .map(|score| data.corpus.documents[config.held.place(score.document)].as_str())
             .collect();
         writeln!(
