@@ -53,6 +53,7 @@ pub(super) struct Ended {
     pub(super) bound: f64,
     pub(super) iterations: u64,
     pub(super) passes: u64,
+    pub(super) seconds: f64,
     pub(super) outcome: Outcome,
 }
 
@@ -62,6 +63,7 @@ impl From<&Fit> for Ended {
             bound: fit.point.bound,
             iterations: fit.iterations,
             passes: fit.passes,
+            seconds: fit.seconds,
             outcome: fit.outcome.clone(),
         }
     }
@@ -137,6 +139,7 @@ pub(super) mod tests {
             bound,
             iterations,
             passes,
+            seconds: passes as f64 / 100.0,
             outcome,
         }
     }

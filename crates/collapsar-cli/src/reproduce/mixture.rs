@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -16,6 +16,7 @@ use serde_json::{Map, json};
 use super::measure::{Column, Ended, Row};
 use super::ring::ring;
 use super::tables::{number, raw, tables};
+use super::{file_name, positive};
 use crate::common::Common;
 
 /// Reruns the paper's first experiment.
@@ -109,13 +110,6 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<()> {
     }
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        _ => Err("expected a positive number".to_owned()),
-    }
 }
 
 /// One model for each data set.
@@ -246,14 +240,6 @@ fn preamble(args: &Args, models: &[Mixture], columns: &[Column]) -> String {
     line("Jumps: components split and merged when a climb slows down, as `collapsar mixture` does under `auto`; \
           their iterations and passes count".to_owned());
     text
-}
-
-/// Only the name: tables should not depend on where the data lie.
-fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
 }
 
 /// The common record; its bound is the best known one of the last data set.

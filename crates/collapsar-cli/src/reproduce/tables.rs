@@ -80,7 +80,7 @@ pub(super) fn tables(rows: &[Row], columns: &[Column]) -> String {
 }
 
 /// A table whose first line is its head, padded so that columns stand under one another.
-fn markdown(cells: &[Vec<String>]) -> String {
+pub(super) fn markdown(cells: &[Vec<String>]) -> String {
     let width = |column: usize| cells.iter().map(|line| line[column].chars().count()).max();
     let widths: Vec<usize> = (0..cells[0].len()).filter_map(width).collect();
     let mut text = String::new();

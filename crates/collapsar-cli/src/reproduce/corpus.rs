@@ -1,0 +1,130 @@
+//! A corpus for the second experiment where none is given: drawn from the model, with words as uneven as in texts.
+
+use collapsar::topics::Corpus;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Gamma, Poisson};
+
+/// How large a corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) documents: usize,
+    pub(super) words: usize,
+    /// Expected tokens of a document.
+    pub(super) length: usize,
+}
+
+/// Word r is drawn in proportion to 1 / (r + SHIFT): Zipf's law as Mandelbrot fitted it to English.
+const SHIFT: f64 = 2.7;
+/// Concentration of a topic's words, for each word. The ten commonest words are then common in every
+/// topic, and most of the others belong to few.
+const SPREAD: f64 = 0.1;
+/// Concentration of a document's proportions, for each topic: of ten topics a document is about four or five.
+const PROPORTIONS: f64 = 0.5;
+
+/// Documents about `topics` topics. The same numbers give the same corpus on any machine.
+pub(super) fn draw(size: Size, topics: usize, seed: u64) -> collapsar::Result<Corpus> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let total: f64 = (1..=size.words).map(weight).sum();
+    let scale = SPREAD * size.words as f64 / total;
+    let base: Vec<f64> = (1..=size.words).map(|rank| scale * weight(rank)).collect();
+    let words: Vec<Vec<f64>> = (0..topics).map(|_| dirichlet(&base, &mut rng)).collect();
+    let lengths = Poisson::new(size.length as f64).expect("a positive length");
+    let (mut starts, mut ids, mut counts) = (vec![0], Vec::new(), Vec::new());
+    for _ in 0..size.documents {
+        let proportions = dirichlet(&vec![PROPORTIONS; topics], &mut rng);
+        let mut bag = vec![0.0_f32; size.words];
+        for _ in 0..lengths.sample(&mut rng) as usize {
+            let topic = pick(&proportions, &mut rng);
+            bag[pick(&words[topic], &mut rng)] += 1.0;
+        }
+        for (word, &count) in bag.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+            ids.push(word as u32);
+            counts.push(count);
+        }
+        starts.push(ids.len());
+    }
+    Corpus::new(starts, ids, counts, size.words)
+}
+
+/// The words' names, commonest first: w0001, w0002, …
+pub(super) fn names(words: usize) -> Vec<String> {
+    (1..=words).map(|rank| format!("w{rank:04}")).collect()
+}
+
+fn weight(rank: usize) -> f64 {
+    1.0 / (rank as f64 + SHIFT)
+}
+
+/// Cumulative probabilities drawn from a Dirichlet.
+fn dirichlet(concentrations: &[f64], rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut sum = 0.0;
+    let draws = concentrations.iter().map(|&shape| {
+        sum += Gamma::new(shape, 1.0)
+            .expect("a positive shape")
+            .sample(rng);
+        sum
+    });
+    let mut cumulative: Vec<f64> = draws.collect();
+    for x in &mut cumulative {
+        *x /= sum;
+    }
+    cumulative
+}
+
+fn pick(cumulative: &[f64], rng: &mut ChaCha8Rng) -> usize {
+    let at: f64 = rng.random();
+    cumulative.partition_point(|&x| x <= at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Size = Size {
+        documents: 200,
+        words: 2000,
+        length: 1700,
+    };
+
+    #[test]
+    fn sizes_are_those_asked_for() {
+        let corpus = draw(SIZE, 10, 1).unwrap();
+        assert_eq!((corpus.documents(), corpus.vocabulary()), (200, 2000));
+        // Five standard deviations of a Poisson number of mean 340,000.
+        assert!((corpus.tokens() - 340_000.0).abs() < 5.0 * 340_000.0_f64.sqrt());
+        let names = names(2000);
+        assert_eq!((&*names[0], &*names[1999]), ("w0001", "w2000"));
+    }
+
+    #[test]
+    fn a_seed_is_a_corpus() {
+        let small = Size {
+            documents: 5,
+            words: 50,
+            length: 20,
+        };
+        assert_eq!(draw(small, 3, 7).unwrap(), draw(small, 3, 7).unwrap());
+        assert_ne!(draw(small, 3, 7).unwrap(), draw(small, 3, 8).unwrap());
+    }
+
+    #[test]
+    fn words_decay_as_zipf_says() {
+        let corpus = draw(SIZE, 10, 1).unwrap();
+        let count = |word| -> f64 { corpus.word(word).1.iter().copied().map(f64::from).sum() };
+        let total: f64 = (1..=SIZE.words).map(weight).sum();
+        let mut first = 0;
+        for last in [10, 30, 100, 300, 1000, 2000] {
+            let drawn: f64 = (first..last).map(count).sum();
+            let zipf: f64 = (first + 1..=last).map(weight).sum();
+            let ratio = drawn / corpus.tokens() / (zipf / total);
+            // Ten topics of concentration 200 have a share p to within sqrt(p / 2000) of it, 7% where p
+            // is 0.1; uneven topics add about as much.
+            assert!(
+                (ratio - 1.0).abs() < 0.3,
+                "words {first} to {last}: {ratio}"
+            );
+            first = last;
+        }
+    }
+}
