@@ -5,7 +5,6 @@ mod common;
 mod reference;
 
 use std::f64::consts::TAU;
-use std::ops::ControlFlow;
 
 use collapsar::family::{
     Dirichlet, Family, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
@@ -17,7 +16,7 @@ use collapsar::mixture::{
 };
 use collapsar::special::{ln_gamma, log_sum_exp};
 use collapsar::{Direction, Driver, Fit, Potential, Restarts, Stop};
-use common::{blobs, kinds, settings};
+use common::{blobs, kinds, settings, trace};
 use reference::Reference;
 
 type Kind = (Covariance, Weights);
@@ -331,18 +330,9 @@ fn labels_are_names_only() {
 }
 
 /// The bounds of twenty VBEM steps from the same random responsibilities.
-fn trace(model: &Mixture) -> Vec<f64> {
-    let mut bounds = Vec::new();
+fn twenty(model: &Mixture) -> Vec<f64> {
     let (start, _) = model.start(&Start::Random, 4).expect("a start");
-    Driver::new(model, Direction::Vbem)
-        .stop(Stop::Iterations(20))
-        .observe(|step| {
-            bounds.push(step.bound);
-            ControlFlow::Continue(())
-        })
-        .run(start)
-        .expect("a run");
-    bounds
+    trace(model, Direction::Vbem, 20, start).0
 }
 
 /// `values` and the prior of `settings` in other units: y ↦ shift + scale y, column by column.
@@ -378,9 +368,9 @@ fn units_do_not_matter() {
         } else {
             [1e4, -0.37]
         };
-        let expected = trace(&mixture(&values, 2, &settings));
+        let expected = twenty(&mixture(&values, 2, &settings));
         let (other, other_settings) = in_units(&values, &settings, &[-17.0, 0.3], &scale);
-        let found = trace(&mixture(&other, 2, &other_settings));
+        let found = twenty(&mixture(&other, 2, &other_settings));
         let change = -50.0 * scale.iter().map(|s: &f64| s.abs().ln()).sum::<f64>();
         // Rounding decides at which of the last steps a converged run becomes stationary.
         assert!(found.len().abs_diff(expected.len()) <= 4 && found.len() > 10);
@@ -410,7 +400,7 @@ fn far_from_the_origin() {
             mixture(&values, 2, &settings),
             mixture(&far, 2, &far_settings),
         );
-        for (near, far) in trace(&near_model).iter().zip(&trace(&far_model)) {
+        for (near, far) in twenty(&near_model).iter().zip(&twenty(&far_model)) {
             // Shifted data are exact, but for the mean: some 1e-10, which both the data and
             // the prior's location are shifted by.
             assert!((near - far).abs() < 1e-9, "{kind:?}: {near} {far}");

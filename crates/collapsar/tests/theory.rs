@@ -4,12 +4,10 @@ mod common;
 #[allow(dead_code)] // `evidence` uses the rest of it
 mod reference;
 
-use std::ops::ControlFlow;
-
 use collapsar::laws::model::bound;
 use collapsar::mixture::{Covariance, Mixture, Scale, Settings, Start, Weights};
 use collapsar::{Collapsed, Direction, Driver, Outcome, Potential, Stop};
-use common::{blobs, kinds, settings};
+use common::{blobs, kinds, settings, trace};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -310,15 +308,7 @@ fn message_runs_equal_runs_with_every_responsibility() {
             let (start, _) = model.start(&Start::Random, 2).expect("a start");
             let logits = responsibilities(&model, &start).map(f64::ln);
             let expected = reference.climb(rule, logits, 30);
-            let mut found = Vec::new();
-            let fit = Driver::new(&model, direction)
-                .stop(Stop::Iterations(30))
-                .observe(|step| {
-                    found.push(step.bound);
-                    ControlFlow::Continue(())
-                })
-                .run(start)
-                .expect("a run");
+            let (found, fit) = trace(&model, direction, 30, start);
             // A run may reach its optimum a little earlier.
             let arrived = fit.outcome == Outcome::Stationary && found.len() > 20;
             assert!(

@@ -121,3 +121,93 @@ impl NullaryFnOnce for Sweep<'_> {
         tiny
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that several bags share, of every length up to three blocks, with their padding.
+    #[test]
+    fn sweep_matches_the_plain_loop() {
+        for topics in 1..=20 {
+            let width = padded(topics);
+            assert!(width % LANES == 0 && (topics..topics + LANES).contains(&width));
+            let row = |seed: usize| {
+                let number = move |k: usize| ((seed * 37 + k * 101) % 89) as f64 / 89.0 + 1e-3;
+                (0..width).map(move |k| if k < topics { number(k) } else { 0.0 })
+            };
+            let rows: Vec<f64> = (0..6).flat_map(row).collect();
+            for (ids, counts) in [
+                (&[4, 0, 5][..], &[1.0, 2.5, 7.0][..]),
+                (&[5, 4, 3, 1, 0], &[3.0, 1.0, 1.0, 0.25, 2.0]),
+                (&[2], &[1.0]),
+                (&[], &[]),
+            ] {
+                let own: Vec<f64> = row(ids.len() + 7).collect();
+                let mut products = vec![f64::NAN; ids.len()];
+                // What is there already is kept.
+                let mut sum: Vec<f64> = (0..width).map(|k| k as f64).collect();
+                let bag = Bag {
+                    ids,
+                    counts,
+                    rows: &rows,
+                };
+                assert!(!sweep(bag, &own, &mut products, &mut sum));
+                let mut expected: Vec<f64> = (0..width).map(|k| k as f64).collect();
+                for (i, (&id, &count)) in ids.iter().zip(counts).enumerate() {
+                    let row = &rows[id as usize * width..(id as usize + 1) * width];
+                    let product: f64 = own.iter().zip(row).map(|(a, b)| a * b).sum();
+                    // Up to twenty positive terms in another order.
+                    assert!(
+                        (products[i] / product - 1.0).abs() < 1e-14,
+                        "{topics} topics"
+                    );
+                    for (e, row) in expected.iter_mut().zip(row) {
+                        *e += f64::from(count) / product * row;
+                    }
+                }
+                for (k, (found, expected)) in sum.iter().zip(&expected).enumerate() {
+                    assert!(
+                        (found - expected).abs() <= 1e-14 * expected,
+                        "{topics} topics"
+                    );
+                    assert!(k < topics || *found == k as f64, "padding was added to");
+                }
+            }
+        }
+    }
+
+    /// A tiny product is reported and left out; the others are as without it.
+    #[test]
+    fn tiny_products_are_left_out() {
+        let rows: Vec<f64> = [[0.5; 8], [1e-250; 8], [0.0; 8], [0.25; 8]].concat();
+        let run = |ids: &[u32], counts: &[f32]| {
+            let (mut products, mut sum) = (vec![f64::NAN; ids.len()], vec![0.0; 8]);
+            let bag = Bag {
+                ids,
+                counts,
+                rows: &rows,
+            };
+            let tiny = sweep(bag, &[1.0; 8], &mut products, &mut sum);
+            (tiny, products, sum)
+        };
+        let (tiny, products, sum) = run(&[0, 1, 3, 2], &[1.0, 2.0, 3.0, 4.0]);
+        let (none, _, without) = run(&[0, 3], &[1.0, 3.0]);
+        assert!(tiny && !none);
+        assert_eq!(products, [4.0, 8e-250, 2.0, 0.0]);
+        assert_eq!(sum, without);
+        assert_eq!(sum, [0.5 / 4.0 + 3.0 * 0.25 / 2.0; 8]);
+        // At the border it is known.
+        let border = [TINY; 8];
+        let bag = Bag {
+            ids: &[0],
+            counts: &[1.0],
+            rows: &border,
+        };
+        let mut own = [0.0; 8];
+        own[3] = 1.0;
+        assert!(!sweep(bag, &own, &mut [0.0], &mut [0.0; 8]));
+        own[3] = 0.999;
+        assert!(sweep(bag, &own, &mut [0.0], &mut [0.0; 8]));
+    }
+}

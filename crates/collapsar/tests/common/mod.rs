@@ -1,6 +1,9 @@
 //! Data and settings that several tests fit.
 
+use std::ops::ControlFlow;
+
 use collapsar::mixture::{Covariance, Settings, Weights};
+use collapsar::{Collapsed, Direction, Driver, Fit, Stop};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -38,4 +41,24 @@ pub(crate) fn settings(
         weights,
         ..Settings::new(components)
     }
+}
+
+/// The bounds of `steps` steps from `start`, and where they end.
+#[allow(dead_code)] // `theory` and `evidence` follow runs by their bounds
+pub(crate) fn trace<M: Collapsed>(
+    model: &M,
+    direction: Direction,
+    steps: u64,
+    start: Vec<f64>,
+) -> (Vec<f64>, Fit) {
+    let mut bounds = Vec::new();
+    let fit = Driver::new(model, direction)
+        .stop(Stop::Iterations(steps))
+        .observe(|step| {
+            bounds.push(step.bound);
+            ControlFlow::Continue(())
+        })
+        .run(start)
+        .expect("a run");
+    (bounds, fit)
 }

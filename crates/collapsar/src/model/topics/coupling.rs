@@ -39,10 +39,7 @@ impl Coupling<'_> {
                     for (&id, &count) in ids.iter().zip(counts) {
                         let (messages, change) = &solved[id as usize];
                         responsibilities(&words, word, messages, &mut r);
-                        let mean: f64 = (0..topics).map(|k| r[k] * (own[k] + change[k])).sum();
-                        for k in 0..topics {
-                            out[k] += f64::from(count) * r[k] * (own[k] + change[k] - mean);
-                        }
+                        spread(&r, |k| own[k] + change[k], count, out);
                     }
                 });
             Ok(())
@@ -67,12 +64,12 @@ impl Coupling<'_> {
         for ((&id, &n), r) in ids.iter().zip(totals).zip(table.chunks_mut(topics)) {
             let word = id as usize;
             responsibilities(words, word, &messages, r);
-            spread(r, &along[word * topics..(word + 1) * topics], n, &mut right);
+            spread(r, |k| along[word * topics + k], n, &mut right);
         }
         let curvature = |y: &[f64], out: &mut [f64]| {
             out.fill(0.0);
             for (&n, r) in totals.iter().zip(table.chunks(topics)) {
-                spread(r, y, n, out);
+                spread(r, |k| y[k], n, out);
             }
         };
         let change = solve(&Covariance::new(&shape), curvature, &right);
@@ -81,10 +78,15 @@ impl Coupling<'_> {
 }
 
 /// Adds n r ∘ (x − ⟨r, x⟩): a word's part of a Hessian product.
-fn spread(r: &[f64], x: &[f64], n: f32, out: &mut [f64]) {
-    let mean: f64 = r.iter().zip(x).map(|(r, x)| r * x).sum();
-    for ((out, r), x) in out.iter_mut().zip(r).zip(x) {
-        *out += f64::from(n) * r * (x - mean);
+///
+/// Everything is taken from the likeliest topic's `x`: where a word is settled the product is
+/// small because of what the others hold, and `x` less its own mean would be rounding.
+fn spread(r: &[f64], x: impl Fn(usize) -> f64, n: f32, out: &mut [f64]) {
+    let top = (0..r.len()).fold(0, |top, k| if r[k] > r[top] { k } else { top });
+    let from_top = |k: usize| x(k) - x(top);
+    let mean: f64 = (0..r.len()).map(|k| r[k] * from_top(k)).sum();
+    for k in 0..r.len() {
+        out[k] += f64::from(n) * r[k] * (from_top(k) - mean);
     }
 }
 
