@@ -105,7 +105,6 @@ fn vbem_runs_equal_runs_with_every_responsibility() {
             }
         }
     }
-    println!("{compared} steps; bound and counts alone, bound and counts step by step: {worst:?}");
     assert!(compared > 400, "{compared} steps");
 }
 

@@ -131,7 +131,7 @@ mod tests {
     fn sweep_matches_the_plain_loop() {
         for topics in 1..=20 {
             let width = padded(topics);
-            assert!(width % LANES == 0 && (topics..topics + LANES).contains(&width));
+            assert!(width.is_multiple_of(LANES) && (topics..topics + LANES).contains(&width));
             let row = |seed: usize| {
                 let number = move |k: usize| ((seed * 37 + k * 101) % 89) as f64 / 89.0 + 1e-3;
                 (0..width).map(move |k| if k < topics { number(k) } else { 0.0 })
