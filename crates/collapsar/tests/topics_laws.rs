@@ -130,7 +130,7 @@ fn curvature(model: &Topics, messages: &[f64]) -> f64 {
 #[test]
 fn points_conform() {
     on_every_model(|model| {
-        for seed in 0..3 {
+        for seed in 0..2 {
             let messages = leaning(model, seed);
             // Some documents are not settled; one topic has nothing to settle.
             assert_eq!(curvature(model, &messages) > 0.05, model.topics() > 1);
@@ -253,6 +253,16 @@ fn many_sweeps_settle() {
             assert!(error < 1e-13, "{case}: {error:e}");
             let error = distance(&settled.statistics, &statistics) / corpus.tokens();
             assert!(error < 1e-13, "{case}: {error:e}");
+            // So is the metric, which a point has from its own counts.
+            let (mut own, mut exact) = (vec![0.0; messages.len()], vec![0.0; messages.len()]);
+            many.metric_product(&settled, &messages, &mut own)
+                .and_then(|()| {
+                    many.local()
+                        .hessian_product(&messages, &messages, &mut exact)
+                })
+                .expect("finite messages");
+            let error = distance(&own, &exact) / corpus.tokens();
+            assert!(error < 1e-12, "{case}: {error:e}");
             // Few sweeps are below the profile, but for rounding.
             let local = |model: &Topics| {
                 let mut point = settled.clone();
@@ -322,6 +332,36 @@ fn climbs_never_fall() {
             }
         }
     }
+}
+
+/// Metric and covariance are those of the priors learned so far, not of the first.
+#[test]
+fn products_use_learned_priors() {
+    let [corpus, ..] = corpora();
+    let learned = model(&corpus, &Settings::new(3));
+    let fit = Driver::new(&learned, Direction::Vbem)
+        .stop(Stop::Iterations(5))
+        .run(start(&learned, 1))
+        .expect("a run");
+    let answer = learned.fit(&fit.point);
+    assert!(answer.alpha.iter().all(|alpha| *alpha != 0.1) && answer.beta != 0.1);
+    let fixed = model(&corpus, &given(&answer.alpha, answer.beta, 3));
+    let along = leaning(&learned, 1);
+    let products = [&learned, &fixed].map(|model| {
+        let (mut metric, mut covariance) = (along.clone(), along.clone());
+        model
+            .metric_product(&fit.point, &along, &mut metric)
+            .and_then(|()| model.covariance_product(&fit.point, &along, &mut covariance))
+            .expect("finite messages");
+        (metric, covariance)
+    });
+    assert_eq!(products[0], products[1]);
+    let mut plain = along.clone();
+    fixed
+        .posterior()
+        .hessian_product(&fit.point.statistics, &along, &mut plain)
+        .expect("finite statistics");
+    assert_eq!(products[0].1, plain);
 }
 
 /// 1100 documents and 700 words: threads take up to three at a time.
