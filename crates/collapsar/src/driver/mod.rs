@@ -307,7 +307,8 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             if rises {
                 state.iteration += 1;
                 state.fallbacks += u64::from(fell_back);
-                let along_gradient = proposal.is_gradient || fell_back;
+                // Where inner problems moved as well, statistics tell of them too.
+                let known = (proposal.is_gradient || fell_back) && trial.warm.is_empty();
                 let step = Step {
                     iteration: state.iteration,
                     passes: state.passes,
@@ -315,7 +316,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                     gain,
                     squared_norm: proposal
                         .squared_norm
-                        .or_else(|| along_gradient.then(|| averaged_norm(&state.point, &trial))),
+                        .or_else(|| known.then(|| averaged_norm(&state.point, &trial))),
                     beta: proposal.beta,
                     fell_back,
                     trial: state.search.in_trial(),

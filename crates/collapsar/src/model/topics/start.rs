@@ -69,6 +69,8 @@ impl FromStr for Start {
 
 /// Passes over which priors are lowered. Sixty end as high within the spread of seeds.
 const PASSES: u64 = 30;
+/// Within a pass of the start, whatever the fit does, so that fits with other sweeps start alike.
+const SWEEPS: Settle = Settle::Sweeps(3);
 /// The prior that is lowered from, where the one wanted is smaller.
 const FIRST_PRIOR: f64 = 1.0;
 /// Shape of the random numbers that tell topics apart.
@@ -147,9 +149,8 @@ impl Topics {
                 .iter()
                 .map(|&alpha| lowered(alpha))
                 .collect();
-            let sweeps = Settle::Sweeps(self.settings.sweeps);
             self.local
-                .pass(messages, &alpha, sweeps, &mut counts, &mut statistics)?;
+                .pass(messages, &alpha, SWEEPS, &mut counts, &mut statistics)?;
             self.posterior
                 .with_beta(lowered(self.posterior.beta))
                 .value_and_gradient(&statistics, messages)?;
