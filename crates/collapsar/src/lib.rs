@@ -55,3 +55,8 @@ pub use model::{mixture, topics};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The example of the page on topics.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/topics.md")]
+struct TopicsPage;
