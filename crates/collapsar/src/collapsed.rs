@@ -74,9 +74,10 @@ pub trait Collapsed: Sync {
     }
 
     /// Whether VBEM is slow in very many directions at once, so that `auto` should quicken all
-    /// of them by momentum and not a few of them by leaps (maths §5.9).
-    fn many_slow(&self) -> bool {
-        false
+    /// of them by momentum and not a few of them by leaps (maths §5.9); and if so, how many steps
+    /// from a start are VBEM's own all the same, because they choose between optima.
+    fn many_slow(&self) -> Option<u64> {
+        None
     }
 
     /// Moves what inner problems begin from, `warm`, by `share` of its way since `before`, as an

@@ -133,9 +133,9 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    /// `trial` says whether the climb is the trial of a jump, `many_slow` whether the model has
-    /// many slow directions.
-    pub(crate) fn new(direction: Direction, trial: bool, many_slow: bool) -> Self {
+    /// `trial` says whether the climb is the trial of a jump, `many_slow` what the model says of
+    /// its slow directions.
+    pub(crate) fn new(direction: Direction, trial: bool, many_slow: Option<u64>) -> Self {
         match direction {
             Direction::Vbem => Self::Vbem,
             Direction::Fr => Self::Conjugate(Conjugate::new(Beta::FletcherReeves)),
@@ -143,8 +143,12 @@ impl Rule {
             Direction::Hs => Self::Conjugate(Conjugate::new(Beta::HestenesStiefel)),
             Direction::Lbfgs => Self::Lbfgs(Lbfgs::default()),
             Direction::Newton => Self::Newton(Newton::default()),
-            Direction::Auto if many_slow => Self::Momentum(Box::new(Momentum::new(trial))),
-            Direction::Auto => Self::Auto(Box::new(Auto::new(trial))),
+            Direction::Auto => match many_slow {
+                Some(first) => {
+                    Self::Momentum(Box::new(Momentum::new(if trial { 0 } else { first })))
+                }
+                None => Self::Auto(Box::new(Auto::new(trial))),
+            },
         }
     }
 

@@ -6,10 +6,6 @@ use super::Proposal;
 use crate::driver::Point;
 use crate::vector::{add, dot_difference};
 
-/// From a start the first steps are VBEM's own. They decide between optima: with momentum from
-/// the first step on, topics of nips2011 (K = 10, priors 0.1) end 60 nats lower on average, with
-/// these twenty 14 nats higher than VBEM's.
-const FIRST: u64 = 20;
 /// After a restart that many steps pass before a small gain is taken for convergence: the first
 /// of them are short because the momentum is gone, not because the top is near.
 const YOUNG: f64 = 4.0;
@@ -35,9 +31,10 @@ pub(crate) struct Momentum {
 }
 
 impl Momentum {
-    pub(crate) fn new(trial: bool) -> Self {
+    /// Momentum after `first` of VBEM's own steps.
+    pub(crate) fn new(first: u64) -> Self {
         Self {
-            first: if trial { 0 } else { FIRST },
+            first,
             age: 1.0,
             restart: true,
             landed: vec![],

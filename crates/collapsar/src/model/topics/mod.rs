@@ -42,6 +42,11 @@ pub use quality::{
 pub use settings::{Alpha, Beta, Settings};
 pub use start::Start;
 
+/// Steps that are VBEM's own where a prior is below one, which makes optima many: with momentum
+/// from the first step on, topics of nips2011 (K = 10, priors 0.1) end 63 nats below VBEM's on
+/// average, with these twenty 14 nats above. With priors of one they change nothing.
+const FIRST: u64 = 20;
+
 /// A topic model with its corpus.
 ///
 /// Messages and statistics have a row for each word of the vocabulary, a number for each topic.
@@ -179,8 +184,9 @@ impl Collapsed for Topics {
         Ok((words + documents, posterior))
     }
 
-    fn many_slow(&self) -> bool {
-        true
+    fn many_slow(&self) -> Option<u64> {
+        let below_one = self.posterior.beta < 1.0 || self.local.alpha.iter().any(|&a| a < 1.0);
+        Some(if below_one { FIRST } else { 0 })
     }
 
     fn foresee(&self, warm: &mut [f64], before: &[f64], share: f64) {
