@@ -23,6 +23,8 @@ STYLE = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
 }
 # Colour-blind safe (Okabe and Ito).
+# Ours have one colour, and tell each other apart by their dashes.
+DASHES = {"learned": ":", "average": "--"}
 COLOURS = ["#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#F0E442", "#000000"]
 OURS = "#D55E00"
 
@@ -52,7 +54,8 @@ def panel(axes, corpus, tools, colours):
     for tool, runs in tools.items():
         times, low, middle, high = band(runs)
         axes.fill_between(times, low, high, color=colours[tool], alpha=0.2, linewidth=0)
-        axes.plot(times, middle, color=colours[tool], linewidth=1.4, label=tool)
+        dashes = DASHES.get(tool.removeprefix("collapsar").strip(), "-") if tool.startswith("collapsar") else "-"
+        axes.plot(times, middle, color=colours[tool], linewidth=1.4, linestyle=dashes, label=tool)
     # The first looks are far up; what matters is where the curves settle.
     ends = [run[-1][1] for runs in tools.values() for run in runs]
     axes.set_ylim(0.98 * min(ends), 1.25 * max(ends))

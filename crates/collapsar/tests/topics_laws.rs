@@ -40,7 +40,7 @@ impl Collapsed for Exact<'_> {
         self.0.posterior()
     }
 
-    fn many_slow(&self) -> bool {
+    fn many_slow(&self) -> Option<u64> {
         self.0.many_slow()
     }
 
