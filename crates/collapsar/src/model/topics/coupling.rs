@@ -3,8 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::local::{Exponentials, Local};
-use crate::error::Result;
+use super::local::Local;
 use crate::kernel::gamma::digamma_in_place;
 use crate::special::trigamma;
 use crate::vector::dot;
@@ -21,38 +20,30 @@ pub(super) struct Coupling<'a> {
 
 impl Coupling<'_> {
     /// Writes $P x$ with $P = J_{bb} + J_{ba}(F^{-1} - J_{aa})^{-1}J_{ab}$ (maths §7.3).
-    pub(super) fn product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+    pub(super) fn product(&self, at: &[f64], along: &[f64], out: &mut [f64]) {
         let (local, topics) = (self.local, self.local.topics);
         let documents = local.corpus.documents();
-        local.with_exponentials(at, |words| {
-            let solved: Vec<(Vec<f64>, Vec<f64>)> = (0..documents)
-                .into_par_iter()
-                .map(|index| self.document(index, &words, along))
-                .collect();
-            out.par_chunks_mut(topics)
-                .enumerate()
-                .for_each(|(word, out)| {
-                    out.fill(0.0);
-                    let (ids, counts) = local.corpus.word(word);
-                    let own = &along[word * topics..(word + 1) * topics];
-                    let mut r = vec![0.0; topics];
-                    for (&id, &count) in ids.iter().zip(counts) {
-                        let (messages, change) = &solved[id as usize];
-                        responsibilities(&words, word, messages, &mut r);
-                        spread(&r, |k| own[k] + change[k], count, out);
-                    }
-                });
-            Ok(())
-        })
+        let solved: Vec<(Vec<f64>, Vec<f64>)> = (0..documents)
+            .into_par_iter()
+            .map(|index| self.document(index, at, along))
+            .collect();
+        out.par_chunks_mut(topics)
+            .enumerate()
+            .for_each(|(word, out)| {
+                out.fill(0.0);
+                let (ids, counts) = local.corpus.word(word);
+                let own = &along[word * topics..(word + 1) * topics];
+                let mut r = vec![0.0; topics];
+                for (&id, &count) in ids.iter().zip(counts) {
+                    let (messages, change) = &solved[id as usize];
+                    responsibilities(at, word, messages, &mut r);
+                    spread(&r, |k| own[k] + change[k], count, out);
+                }
+            });
     }
 
     /// A document's messages, and how they change when those of its words change by `along`.
-    fn document(
-        &self,
-        index: usize,
-        words: &Exponentials<'_>,
-        along: &[f64],
-    ) -> (Vec<f64>, Vec<f64>) {
+    fn document(&self, index: usize, at: &[f64], along: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let topics = self.local.topics;
         let (ids, totals) = self.local.corpus.document(index);
         let counts = &self.counts[index * topics..(index + 1) * topics];
@@ -63,7 +54,7 @@ impl Coupling<'_> {
         let mut right = vec![0.0; topics];
         for ((&id, &n), r) in ids.iter().zip(totals).zip(table.chunks_mut(topics)) {
             let word = id as usize;
-            responsibilities(words, word, &messages, r);
+            responsibilities(at, word, &messages, r);
             spread(r, |k| along[word * topics + k], n, &mut right);
         }
         let curvature = |y: &[f64], out: &mut [f64]| {
@@ -90,9 +81,10 @@ fn spread(r: &[f64], x: impl Fn(usize) -> f64, n: f32, out: &mut [f64]) {
     }
 }
 
-fn responsibilities(words: &Exponentials<'_>, word: usize, messages: &[f64], r: &mut [f64]) {
+/// A word's responsibilities in a document with these messages.
+fn responsibilities(at: &[f64], word: usize, messages: &[f64], r: &mut [f64]) {
     let topics = messages.len();
-    let own = &words.messages[word * topics..(word + 1) * topics];
+    let own = &at[word * topics..(word + 1) * topics];
     let mut highest = f64::NEG_INFINITY;
     for ((r, a), b) in r.iter_mut().zip(messages).zip(own) {
         *r = a + b;

@@ -285,6 +285,7 @@ impl Potential for Local {
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let mut counts = self.even_counts();
         self.pass(at, &self.alpha, EXACT, &mut counts, out)?;
-        self.coupling(&self.alpha, &counts).product(at, along, out)
+        self.coupling(&self.alpha, &counts).product(at, along, out);
+        Ok(())
     }
 }

@@ -200,7 +200,8 @@ impl Collapsed for Topics {
         let (counts, alpha, _) = self.warm_of(point);
         self.local
             .coupling(alpha, counts)
-            .product(&point.messages, along, out)
+            .product(&point.messages, along, out);
+        Ok(())
     }
 
     fn covariance_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
