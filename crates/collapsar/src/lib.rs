@@ -29,6 +29,7 @@
 //! ```
 
 mod collapsed;
+mod digest;
 mod direction;
 mod driver;
 mod error;

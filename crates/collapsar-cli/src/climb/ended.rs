@@ -1,13 +1,16 @@
 //! How climbs ended, in words and for `run.json`.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use collapsar::{Fit, Outcome, Spread};
+use collapsar_formats::{Run, TraceWriter};
 use serde_json::{Map, Value, json};
 
 use super::{ClimbArgs, Climbs};
 use crate::common::Common;
+use crate::files::inputs;
 use crate::text::{count, duration};
 
 /// The best climb, and what finding it cost.
@@ -61,6 +64,43 @@ impl Ended {
             }
             _ => format!("{reason}; results are of the best point reached"),
         });
+    }
+
+    /// Writes `trace.jsonl`, then `run.json` with `own` fields beside those of every run: last, so
+    /// that a run.json means that everything before it is there.
+    pub(crate) fn write(
+        &self,
+        folder: &Path,
+        config: Value,
+        files: &[PathBuf],
+        seed: u64,
+        own: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> anyhow::Result<()> {
+        let mut trace = TraceWriter::create(folder)?;
+        for step in &self.climbs.steps {
+            trace.write(step)?;
+        }
+        trace.finish()?;
+        let mut extra = self.record();
+        extra.extend(
+            own.into_iter()
+                .map(|(name, value)| (name.to_owned(), value)),
+        );
+        Run {
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: std::env::args().collect(),
+            config,
+            inputs: inputs(files)?,
+            outcome: self.outcome.clone(),
+            bound: self.best().point.bound,
+            iterations: self.iterations,
+            passes: self.passes,
+            seconds: self.seconds,
+            seed,
+            extra,
+        }
+        .write(folder)?;
+        Ok(())
     }
 
     /// Bound, cost and starts, as a summary has them: a line each.
@@ -117,7 +157,7 @@ impl Ended {
     }
 
     /// What `run.json` has of every climb beside the fields of every run.
-    pub(crate) fn record(&self) -> Map<String, Value> {
+    fn record(&self) -> Map<String, Value> {
         let best = self.best();
         let fields = [
             ("best_seed", json!(self.climbs.best_seed)),

@@ -4,14 +4,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use collapsar::mixture::MixtureFit;
-use collapsar_formats::{Run, Table, TraceWriter, write_atomically};
+use collapsar_formats::{Table, write_atomically};
 use serde_json::json;
 
 use super::args::FitArgs;
 use super::config::{Config, files};
 use super::fit::Fitted;
 use super::saved::{FILE, Saved};
-use crate::files::inputs;
 use crate::text::quoted;
 
 pub(crate) fn write(
@@ -22,10 +21,9 @@ pub(crate) fn write(
     fitted: &Fitted,
     answer: &MixtureFit,
 ) -> anyhow::Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
     let ended = &fitted.ended;
     let saved = Saved {
-        version: version.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
         columns: table.columns.clone(),
         rows: table.rows,
         bound: ended.best().point.bound,
@@ -66,31 +64,16 @@ pub(crate) fn write(
             samples(out, &table.columns, &draws)
         })?;
     }
-    let mut trace = TraceWriter::create(folder)?;
-    for step in &ended.climbs.steps {
-        trace.write(step)?;
-    }
-    trace.finish()?;
-
-    let mut extra = ended.record();
-    extra.insert("components".into(), json!(fitted.model.components()));
-    extra.insert("compared".into(), json!(fitted.compared));
-    // Last, so that a run.json means that everything before it is there.
-    Run {
-        version: version.into(),
-        command: std::env::args().collect(),
-        config: config.record(args, table, &fitted.model),
-        inputs: inputs(&files(args))?,
-        outcome: ended.outcome.clone(),
-        bound: saved.bound,
-        iterations: ended.iterations,
-        passes: ended.passes,
-        seconds: ended.seconds,
-        seed: config.plan.seed,
-        extra,
-    }
-    .write(folder)?;
-    Ok(())
+    ended.write(
+        folder,
+        config.record(args, table, &fitted.model),
+        &files(args),
+        config.plan.seed,
+        [
+            ("components", json!(fitted.model.components())),
+            ("compared", json!(fitted.compared)),
+        ],
+    )
 }
 
 fn most_probable(row: &[f64]) -> (usize, f64) {

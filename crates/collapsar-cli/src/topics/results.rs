@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use collapsar::topics::Ranking;
-use collapsar_formats::{Run, TraceWriter, write_atomically};
+use collapsar_formats::write_atomically;
 use serde_json::json;
 
 use super::args::FitArgs;
@@ -12,7 +12,6 @@ use super::config::{Config, Held, files};
 use super::corpus::{self, Data};
 use super::fit::Fitted;
 use super::saved::{self, About, FILE, Saved};
-use crate::files::inputs;
 use crate::text::quoted;
 
 /// Words of each topic in `topics.csv`, unless all are asked for.
@@ -28,11 +27,10 @@ pub(crate) fn write(
     data: &Data,
     fitted: &Fitted,
 ) -> anyhow::Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
     let (ended, answer) = (&fitted.ended, &fitted.answer);
     let bound = ended.best().point.bound;
     let about = About {
-        version: version.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
         documents: config.training.documents(),
         tokens: config.training.tokens(),
         bound,
@@ -87,13 +85,6 @@ pub(crate) fn write(
     write_atomically(&folder.join("correlations.csv"), |out| {
         correlations(out, answer.topics, &answer.topic_correlations())
     })?;
-    let mut trace = TraceWriter::create(folder)?;
-    for step in &ended.climbs.steps {
-        trace.write(step)?;
-    }
-    trace.finish()?;
-
-    let mut extra = ended.record();
     let own = [
         ("topics", json!(answer.topics)),
         ("alpha", json!(answer.alpha)),
@@ -105,23 +96,8 @@ pub(crate) fn write(
         ("compared", json!(fitted.compared)),
         ("warnings", json!(fitted.warnings)),
     ];
-    extra.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    // Last, so that a run.json means that everything before it is there.
-    Run {
-        version: version.into(),
-        command: std::env::args().collect(),
-        config: config.record(args),
-        inputs: inputs(&files(args, data))?,
-        outcome: ended.outcome.clone(),
-        bound,
-        iterations: ended.iterations,
-        passes: ended.passes,
-        seconds: ended.seconds,
-        seed: config.plan.seed,
-        extra,
-    }
-    .write(folder)?;
-    Ok(())
+    let files = files(args, data);
+    ended.write(folder, config.record(args), &files, config.plan.seed, own)
 }
 
 /// The documents that were held out, by name.

@@ -1,5 +1,6 @@
 //! A bag of words for each document, in both orders: by document and by word.
 
+use crate::digest::digest;
 use crate::error::{Error, Result};
 
 /// The largest count: up to here every whole number is a 32-bit float.
@@ -19,9 +20,26 @@ pub(crate) struct Bags {
     starts: Vec<usize>,
     ids: Vec<u32>,
     counts: Vec<f32>,
+    totals: Vec<f64>,
+    longest: usize,
 }
 
 impl Bags {
+    fn new(starts: Vec<usize>, ids: Vec<u32>, counts: Vec<f32>) -> Self {
+        let bags = starts.windows(2).map(|w| &counts[w[0]..w[1]]);
+        let totals = bags
+            .map(|counts| counts.iter().copied().map(f64::from).sum())
+            .collect();
+        let longest = starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
+        Self {
+            starts,
+            ids,
+            counts,
+            totals,
+            longest,
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -34,16 +52,12 @@ impl Bags {
 
     /// The sum of the counts of bag `index`.
     pub(crate) fn total(&self, index: usize) -> f64 {
-        self.get(index).1.iter().copied().map(f64::from).sum()
+        self.totals[index]
     }
 
     /// Most entries in a bag.
     pub(crate) fn longest(&self) -> usize {
-        self.starts
-            .windows(2)
-            .map(|w| w[1] - w[0])
-            .max()
-            .unwrap_or(0)
+        self.longest
     }
 
     /// The same entries, listed by id.
@@ -56,21 +70,17 @@ impl Bags {
             starts[i + 1] += starts[i];
         }
         let mut next = starts.clone();
-        let mut other = Self {
-            starts,
-            ids: vec![0; self.ids.len()],
-            counts: vec![0.0; self.ids.len()],
-        };
+        let (mut ids, mut counts) = (vec![0; self.ids.len()], vec![0.0; self.ids.len()]);
         for index in 0..self.len() {
-            let (ids, counts) = self.get(index);
-            for (&id, &count) in ids.iter().zip(counts) {
+            let bag = self.get(index);
+            for (&id, &count) in bag.0.iter().zip(bag.1) {
                 let place = next[id as usize];
-                other.ids[place] = index as u32;
-                other.counts[place] = count;
+                ids[place] = index as u32;
+                counts[place] = count;
                 next[id as usize] += 1;
             }
         }
-        other
+        Self::new(starts, ids, counts)
     }
 }
 
@@ -90,11 +100,7 @@ impl Corpus {
     ) -> Result<Self> {
         check(&starts, &words, &counts, vocabulary)?;
         let tokens = counts.iter().copied().map(f64::from).sum();
-        let by_document = Bags {
-            starts,
-            ids: words,
-            counts,
-        };
+        let by_document = Bags::new(starts, words, counts);
         let by_word = by_document.transposed(vocabulary);
         Ok(Self {
             by_document,
@@ -133,18 +139,13 @@ impl Corpus {
         self.by_word.get(index)
     }
 
-    /// Tells corpora apart, keeps no secrets (FNV-1a).
+    /// Tells corpora apart.
     pub(crate) fn digest(&self) -> u64 {
         let bags = &self.by_document;
         let starts = bags.starts.iter().flat_map(|x| x.to_le_bytes());
         let ids = bags.ids.iter().flat_map(|x| x.to_le_bytes());
         let counts = bags.counts.iter().flat_map(|x| x.to_bits().to_le_bytes());
-        starts
-            .chain(ids)
-            .chain(counts)
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            })
+        digest(starts.chain(ids).chain(counts))
     }
 }
 

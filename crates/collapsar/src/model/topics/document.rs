@@ -65,7 +65,6 @@ impl Document<'_> {
                 tiny: false,
             };
         }
-        let length: f64 = self.totals.iter().copied().map(f64::from).sum();
         match settle {
             Settle::Sweeps(sweeps) => {
                 for _ in 1..sweeps {
@@ -74,6 +73,7 @@ impl Document<'_> {
             }
             Settle::Change(change) => {
                 // So near to the fixed point momentum would only stir up rounding.
+                let length: f64 = self.totals.iter().copied().map(f64::from).sum();
                 let plain = if change < 1e-12 { MOST_SWEEPS } else { FIRST };
                 self.iterate(change * length, plain, counts, scratch);
             }
@@ -197,11 +197,7 @@ impl Document<'_> {
         if tiny {
             for i in 0..self.ids.len() {
                 if scratch.products[i] < TINY {
-                    let logits = self.logits(i, &scratch.messages);
-                    let total = log_sum_exp(&logits);
-                    for (count, logit) in counts.iter_mut().zip(&logits) {
-                        *count += f64::from(self.totals[i]) * (logit - total).exp();
-                    }
+                    add_in_logs(&self.logits(i, &scratch.messages), self.totals[i], counts);
                 }
             }
         }
@@ -225,4 +221,12 @@ impl Document<'_> {
 /// positive.
 pub(super) fn foreseen(now: f64, before: f64, share: f64) -> f64 {
     (now + share * (now - before)).max(0.1 * now)
+}
+
+/// Adds `count` times the softmax of `logits`.
+pub(super) fn add_in_logs(logits: &[f64], count: f32, sum: &mut [f64]) {
+    let total = log_sum_exp(logits);
+    for (sum, logit) in sum.iter_mut().zip(logits) {
+        *sum += f64::from(count) * (logit - total).exp();
+    }
 }

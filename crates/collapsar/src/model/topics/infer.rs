@@ -58,14 +58,7 @@ impl TopicsFit {
         let mut messages = vec![0.0; self.word_counts.len()];
         posterior.value_and_gradient(&self.word_counts, &mut messages)?;
         let mut counts = local.even_counts();
-        let mut statistics = vec![0.0; messages.len()];
-        let words = local.pass(
-            &messages,
-            &self.alpha,
-            SETTLED,
-            &mut counts,
-            &mut statistics,
-        )?;
+        let words = local.pass(&messages, &self.alpha, SETTLED, &mut counts, None)?;
         let bound = words + local.dirichlets(&self.alpha, &counts);
         let all = counts
             .chunks(self.topics)

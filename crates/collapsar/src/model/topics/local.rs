@@ -7,13 +7,13 @@ use rayon::prelude::*;
 
 use super::corpus::Corpus;
 use super::coupling::Coupling;
-use super::document::{Document, Scratch};
+use super::document::{Document, Scratch, add_in_logs};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::kernel::bag::{Bag, TINY, padded, sweep};
 use crate::kernel::gamma::{digamma_in_place, exp_below};
 use crate::parallel::Buffers;
-use crate::special::{ln_gamma, log_sum_exp};
+use crate::special::ln_gamma;
 
 /// How many documents or words a thread takes at a time: a function of their number alone.
 pub(super) fn share(count: usize) -> usize {
@@ -96,22 +96,24 @@ impl Local {
         })
     }
 
-    /// Settles every document from `counts` under the prior `alpha`, writes statistics and
-    /// returns what the documents add to the bound but for their Dirichlets' part.
+    /// Settles every document from `counts` under the prior `alpha`, writes statistics where
+    /// they are wanted and returns what the documents add to the bound but for their Dirichlets' part.
     pub(super) fn pass(
         &self,
         messages: &[f64],
         alpha: &[f64],
         settle: Settle,
         counts: &mut [f64],
-        statistics: &mut [f64],
+        statistics: Option<&mut [f64]>,
     ) -> Result<f64> {
         let width = padded(self.topics);
         self.with_exponentials(messages, |words| {
             self.buffers
                 .lend(self.corpus.documents() * width, |documents| {
                     let (value, rare) = self.settle(&words, alpha, settle, counts, documents);
-                    self.gather(&words, documents, &rare, statistics);
+                    if let Some(statistics) = statistics {
+                        self.gather(&words, documents, &rare, statistics);
+                    }
                     let shift: f64 = (0..self.corpus.vocabulary())
                         .map(|word| self.corpus.by_word.total(word) * words.highest[word])
                         .sum();
@@ -209,10 +211,7 @@ impl Local {
                                 .zip(messages)
                                 .map(|(a, b)| a + b)
                                 .collect();
-                            let total = log_sum_exp(&logits);
-                            for (s, logit) in statistics.iter_mut().zip(&logits) {
-                                *s += f64::from(counts[i]) * (logit - total).exp();
-                            }
+                            add_in_logs(&logits, counts[i], statistics);
                         }
                     }
                 }
@@ -278,13 +277,13 @@ impl Potential for Local {
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let mut counts = self.even_counts();
-        let value = self.pass(at, &self.alpha, EXACT, &mut counts, gradient)?;
+        let value = self.pass(at, &self.alpha, EXACT, &mut counts, Some(gradient))?;
         Ok(value + self.dirichlets(&self.alpha, &counts))
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let mut counts = self.even_counts();
-        self.pass(at, &self.alpha, EXACT, &mut counts, out)?;
+        self.pass(at, &self.alpha, EXACT, &mut counts, None)?;
         self.coupling(&self.alpha, &counts).product(at, along, out);
         Ok(())
     }

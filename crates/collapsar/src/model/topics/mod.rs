@@ -164,7 +164,7 @@ impl Collapsed for Topics {
             alpha,
             settle,
             counts,
-            &mut point.statistics,
+            Some(&mut point.statistics),
         )?;
         let documents = match self.settings.alpha {
             Alpha::Learned => priors::step_alpha(&self.local, counts, alpha),

@@ -56,7 +56,7 @@ impl Slopes {
             .par_chunks(share * topics)
             .map(|counts| {
                 let mut part = Self::zero(topics);
-                let mut x = vec![0.0; topics];
+                let (mut x, mut y) = (vec![0.0; topics], vec![0.0; topics]);
                 for counts in counts.chunks(topics) {
                     let length: f64 = counts.iter().sum();
                     if length == 0.0 {
@@ -66,7 +66,7 @@ impl Slopes {
                     for ((x, alpha), count) in x.iter_mut().zip(alpha).zip(counts) {
                         *x = alpha + count;
                     }
-                    let mut y = x.clone();
+                    y.clone_from(&x);
                     digamma_in_place(&mut y);
                     trigamma_in_place(&mut x);
                     for k in 0..topics {

@@ -150,7 +150,7 @@ impl Topics {
                 .map(|&alpha| lowered(alpha))
                 .collect();
             self.local
-                .pass(messages, &alpha, SWEEPS, &mut counts, &mut statistics)?;
+                .pass(messages, &alpha, SWEEPS, &mut counts, Some(&mut statistics))?;
             self.posterior
                 .with_beta(lowered(self.posterior.beta))
                 .value_and_gradient(&statistics, messages)?;
