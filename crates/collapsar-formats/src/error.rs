@@ -149,7 +149,7 @@ pub enum Error {
         /// What is there.
         found: String,
     },
-    /// A line of a corpus holds something that does not belong there.
+    /// A line holds something that does not belong there.
     #[error("{path}:{line}: {found}, expected {expected}")]
     Entry {
         /// The path as given.
@@ -217,10 +217,10 @@ pub enum Error {
         /// The names there are.
         expected: String,
     },
-    /// A field cannot be written as JSON.
+    /// A field has a value that cannot be written, or read.
     #[error("{path}: field {field:?} is {found}, expected {expected}")]
     Field {
-        /// The file that was to be written.
+        /// The file.
         path: String,
         /// The field's name.
         field: String,

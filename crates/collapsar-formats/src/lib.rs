@@ -10,6 +10,7 @@
 //! | `parquet` | which Parquet columns are numbers |
 //! | `labels` | which column holds the components a fit starts from |
 //! | `corpus` | which words each document of a corpus has and how often |
+//! | `quant` | reads, transcripts and genes of a quantification, and its result folders |
 //! | `guard` | what happens when a format crate panics on damaged input |
 //! | `write` | how a result appears whole or not at all |
 //! | `run` | what `run.json` says of every run |
@@ -33,6 +34,7 @@ mod guard;
 mod labels;
 mod npy;
 mod parquet;
+mod quant;
 mod records;
 mod run;
 mod table;
@@ -45,6 +47,7 @@ pub use corpus::{
 };
 pub use error::{Error, Place, Result};
 pub use labels::read_labels;
+pub use quant::{ProbHeader, ProbReader};
 pub use run::{Input, Outcome, Run};
 pub use table::{Table, read_table};
 pub use trace::TraceWriter;
