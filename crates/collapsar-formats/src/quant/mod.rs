@@ -5,11 +5,20 @@
 //! | `lines` | how a path opens, how lines are cut and what a refusal names |
 //! | `float` | how text becomes the nearest number, fast |
 //! | `prob` | BitSeq's probabilities of reads, streamed |
+//! | `lengths` | BitSeq's lengths of transcripts |
+//! | `fasta` | which sequences are transcripts |
+//! | `names` | what is left of a transcript's name without its version or its GENCODE fields |
 
+mod fasta;
 mod float;
+mod lengths;
 mod lines;
+mod names;
 mod prob;
 
+pub use fasta::{Transcripts, read_transcripts};
+pub use lengths::{TranscriptLength, read_lengths};
+pub use names::{strip_gencode, strip_version};
 pub use prob::{ProbHeader, ProbReader};
 
 #[cfg(test)]
