@@ -1,0 +1,145 @@
+//! Decides which file beside kallisto's classes counts their reads, and which names the transcripts.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+use super::classes::amount;
+use super::lines::{Lines, fields, shown, unique, whole};
+
+/// The names in `transcripts.txt` beside the classes, if there is one.
+pub(super) fn read_names(classes: &Path) -> Result<Vec<String>> {
+    let Some(path) = beside(classes, &["transcripts.txt".to_owned()]) else {
+        return Ok(Vec::new());
+    };
+    let mut input = Lines::open(&path, "a transcript a line")?;
+    let (mut names, mut lines) = (Vec::new(), Vec::new());
+    while input.next_filled()? {
+        names.push(input.text()?.trim().to_owned());
+        lines.push(input.line());
+    }
+    unique(input.path(), "transcript", &names, &lines)?;
+    Ok(names)
+}
+
+/// The count of each class.
+pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
+    let name = classes.file_name().unwrap_or_default().to_string_lossy();
+    let bare = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = bare.strip_suffix(".ec").unwrap_or(bare);
+    let names = [".tsv", ".tcc.mtx", ".mtx"].map(|end| format!("{stem}{end}"));
+    let Some(path) = beside(classes, &names) else {
+        return Err(Error::Format {
+            path: classes.display().to_string(),
+            found: format!("neither {} nor {} beside it", names[0], names[1]),
+            expected: "the counts that kallisto writes beside its classes",
+            hint: None,
+        });
+    };
+    let mut input = Lines::open(&path, "counts as kallisto writes them")?;
+    let mut counts = vec![None; number];
+    if input.peek()? == Some(b'%') {
+        matrix(&mut input, &mut counts)?;
+        return Ok(counts.into_iter().map(Option::unwrap_or_default).collect());
+    }
+    let mut found = 0;
+    while input.next_filled()? {
+        let mut parts = fields(input.bytes());
+        let (Some(class), Some(count), None) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(input.refuse(shown(input.bytes()), "a class and its count"));
+        };
+        set(&input, &mut counts, class, 0, count)?;
+        found += 1;
+    }
+    if found < number {
+        let cause = format!("it ends after {found} of {number} classes");
+        return Err(Error::damaged(input.path(), "counts", cause));
+    }
+    Ok(counts.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// A matrix of one row, in Matrix Market's coordinates: samples by classes.
+fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
+    let mut claimed = None;
+    let mut found = 0;
+    while input.next_filled()? {
+        if input.bytes().starts_with(b"%") {
+            continue;
+        }
+        let mut parts = fields(input.bytes());
+        let (Some(first), Some(second), Some(third), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(input.refuse(shown(input.bytes()), "three numbers"));
+        };
+        if claimed.is_none() {
+            if whole(first) != Some(1) {
+                let found = format!("{} samples", shown(first));
+                let hint =
+                    "one; try one sample at a time, or the .ec file that has a .tsv beside it";
+                return Err(input.refuse(found, hint));
+            }
+            if whole(second) != Some(counts.len() as u64) {
+                let found = format!("{} classes", shown(second));
+                return Err(input.refuse(found, format!("{} as in the .ec file", counts.len())));
+            }
+            let entries = whole(third);
+            claimed = Some(entries.ok_or_else(|| input.refuse(shown(third), "a whole number"))?);
+            continue;
+        }
+        if whole(first) != Some(1) {
+            return Err(input.refuse(format!("sample {}", shown(first)), "sample 1"));
+        }
+        set(input, counts, second, 1, third)?;
+        found += 1;
+    }
+    match claimed {
+        Some(claimed) if claimed == found => Ok(()),
+        Some(claimed) => {
+            let cause = format!("{found} entries where its size says {claimed}");
+            Err(Error::damaged(input.path(), "Matrix Market", cause))
+        }
+        None => Err(Error::damaged(
+            input.path(),
+            "Matrix Market",
+            "it has no size",
+        )),
+    }
+}
+
+/// Sets the count of a class; classes are numbered from `first` on.
+fn set(
+    input: &Lines,
+    counts: &mut [Option<f64>],
+    class: &[u8],
+    first: u64,
+    count: &[u8],
+) -> Result<()> {
+    let count = amount(input, "count", count)?;
+    let index = whole(class).and_then(|class| class.checked_sub(first));
+    let last = counts.len() as u64 + first - 1;
+    match index.and_then(|index| counts.get_mut(index as usize)) {
+        Some(place @ None) => {
+            *place = Some(count);
+            Ok(())
+        }
+        Some(Some(_)) => {
+            let found = format!("class {} a second time", shown(class));
+            Err(input.refuse(found, "each class once"))
+        }
+        None => {
+            let found = format!("class {}", shown(class));
+            let expected = format!("a whole number from {first} to {last} as in the .ec file");
+            Err(input.refuse(found, expected))
+        }
+    }
+}
+
+/// The first of these files that is there, plain or zipped.
+fn beside(path: &Path, names: &[String]) -> Option<PathBuf> {
+    let all = names
+        .iter()
+        .flat_map(|name| [name.clone(), format!("{name}.gz")]);
+    all.map(|name| path.with_file_name(name))
+        .find(|candidate| candidate.is_file())
+}
