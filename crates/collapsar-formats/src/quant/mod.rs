@@ -9,12 +9,16 @@
 //! | `classes` | equivalence classes: salmon's or kallisto's |
 //! | `counts` | which file beside kallisto's classes counts their reads |
 //! | `fasta` | which sequences are transcripts |
+//! | `genes` | which gene a transcript belongs to |
+//! | `annotation` | how a line of GTF or GFF3 names transcripts and genes |
 //! | `names` | what is left of a transcript's name without its version or its GENCODE fields |
 
+mod annotation;
 mod classes;
 mod counts;
 mod fasta;
 mod float;
+mod genes;
 mod lengths;
 mod lines;
 mod names;
@@ -22,6 +26,7 @@ mod prob;
 
 pub use classes::{Class, Classes, read_classes};
 pub use fasta::{Transcripts, read_transcripts};
+pub use genes::{GeneMap, read_genes};
 pub use lengths::{TranscriptLength, read_lengths};
 pub use names::{strip_gencode, strip_version};
 pub use prob::{ProbHeader, ProbReader};
