@@ -12,12 +12,16 @@
 //! | `genes` | which gene a transcript belongs to |
 //! | `annotation` | how a line of GTF or GFF3 names transcripts and genes |
 //! | `names` | what is left of a transcript's name without its version or its GENCODE fields |
+//! | `folder` | result folders in salmon's layout, in |
+//! | `draws` | result folders in salmon's layout, out |
 
 mod annotation;
 mod classes;
 mod counts;
+mod draws;
 mod fasta;
 mod float;
+mod folder;
 mod genes;
 mod lengths;
 mod lines;
@@ -25,7 +29,9 @@ mod names;
 mod prob;
 
 pub use classes::{Class, Classes, read_classes};
+pub use draws::{QuantRow, write_draws, write_quant_sf};
 pub use fasta::{Transcripts, read_transcripts};
+pub use folder::{Quantification, read_quantification};
 pub use genes::{GeneMap, read_genes};
 pub use lengths::{TranscriptLength, read_lengths};
 pub use names::{strip_gencode, strip_version};
