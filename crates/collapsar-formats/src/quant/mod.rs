@@ -38,4 +38,6 @@ pub use names::{strip_gencode, strip_version};
 pub use prob::{ProbHeader, ProbReader};
 
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod testing;
