@@ -1,0 +1,1 @@
+//! Weights of the places on a transcript.

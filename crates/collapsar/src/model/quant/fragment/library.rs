@@ -1,0 +1,477 @@
+//! Library types in salmon's words, and how one is told from the fragments.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Layout;
+use crate::error::{Error, Result};
+
+/// How the reads of a fragment lie to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// There is only one read.
+    Single,
+    /// The reads face each other: I.
+    Inward,
+    /// The reads face away from each other: O.
+    Outward,
+    /// The reads have the same strand: M.
+    Matching,
+}
+
+/// Which strand the first read comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strand {
+    /// Both, equally often: U.
+    Either,
+    /// The transcript's: SF.
+    Forward,
+    /// The opposite one: SR.
+    Reverse,
+}
+
+impl Strand {
+    fn of(forward: bool) -> Self {
+        if forward {
+            Self::Forward
+        } else {
+            Self::Reverse
+        }
+    }
+}
+
+/// A library type, one of salmon's twelve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct LibraryType {
+    /// How the reads of a fragment lie to each other.
+    pub ends: Ends,
+    /// Which strand the first read comes from.
+    pub strand: Strand,
+}
+
+/// A library type, or the wish to have it told from the fragments (`A`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Library {
+    /// Told from the fragments.
+    #[default]
+    Auto,
+    /// This one.
+    Given(LibraryType),
+}
+
+impl LibraryType {
+    /// Every library type, in the order of the documentation.
+    pub const ALL: [Self; 12] = {
+        use Ends::{Inward, Matching, Outward, Single};
+        use Strand::{Either, Forward, Reverse};
+        const fn of(ends: Ends, strand: Strand) -> LibraryType {
+            LibraryType { ends, strand }
+        }
+        [
+            of(Inward, Either),
+            of(Inward, Forward),
+            of(Inward, Reverse),
+            of(Outward, Either),
+            of(Outward, Forward),
+            of(Outward, Reverse),
+            of(Matching, Either),
+            of(Matching, Forward),
+            of(Matching, Reverse),
+            of(Single, Either),
+            of(Single, Forward),
+            of(Single, Reverse),
+        ]
+    };
+
+    /// The name, as salmon has it.
+    pub fn name(self) -> &'static str {
+        use Ends::{Inward, Matching, Outward, Single};
+        use Strand::{Either, Forward, Reverse};
+        match (self.ends, self.strand) {
+            (Inward, Either) => "IU",
+            (Inward, Forward) => "ISF",
+            (Inward, Reverse) => "ISR",
+            (Outward, Either) => "OU",
+            (Outward, Forward) => "OSF",
+            (Outward, Reverse) => "OSR",
+            (Matching, Either) => "MU",
+            (Matching, Forward) => "MSF",
+            (Matching, Reverse) => "MSR",
+            (Single, Either) => "U",
+            (Single, Forward) => "SF",
+            (Single, Reverse) => "SR",
+        }
+    }
+
+    /// Whether there are two reads a fragment.
+    pub fn paired(self) -> bool {
+        self.ends != Ends::Single
+    }
+
+    /// Whether fragments of the library can lie like this.
+    ///
+    /// A read alone is judged by the strand that it implies for the first read. A single read
+    /// among pairs counts as a first one, which it is where the reads of short fragments were
+    /// merged before they were aligned.
+    pub fn allows(self, layout: Layout) -> bool {
+        let strand = match layout {
+            Layout::Pair { .. } => {
+                let (ends, strand) = pair(layout);
+                if ends != self.ends {
+                    return false;
+                }
+                strand
+            }
+            Layout::Single { forward } => Strand::of(forward),
+            Layout::Orphan { first, forward } => self.first_strand(first, forward),
+        };
+        self.strand == Strand::Either || self.strand == strand
+    }
+
+    fn first_strand(self, first: bool, forward: bool) -> Strand {
+        Strand::of((first || self.ends == Ends::Matching) == forward)
+    }
+
+    /// ln p(layout), $-\infty$ for what is dropped: the layouts of as many reads that the type
+    /// allows share $1 - \varepsilon$ evenly, and the others share $\varepsilon$.
+    pub(super) fn ln_chance(self, layout: Layout, incompatible: f64) -> f64 {
+        // The three flags of a pair make eight layouts: one for each of the four stranded types
+        // whose reads have opposite strands, two for MSF and MSR, where either read may be left.
+        let (all, allowed) = match (layout, self.ends, self.strand) {
+            (Layout::Pair { .. }, Ends::Matching, Strand::Either) => (8.0, 4.0),
+            (Layout::Pair { .. }, Ends::Matching, _) | (Layout::Pair { .. }, _, Strand::Either) => {
+                (8.0, 2.0)
+            }
+            (Layout::Pair { .. }, _, _) => (8.0, 1.0),
+            (_, _, Strand::Either) => return -std::f64::consts::LN_2,
+            (_, _, _) => (2.0, 1.0),
+        };
+        if self.allows(layout) {
+            ((1.0 - incompatible) / allowed).ln()
+        } else {
+            (incompatible / (all - allowed)).ln()
+        }
+    }
+}
+
+/// The stranded type that a pair is an example of.
+fn pair(layout: Layout) -> (Ends, Strand) {
+    let Layout::Pair {
+        first_forward,
+        second_forward,
+        first_left,
+    } = layout
+    else {
+        return (Ends::Single, Strand::Either);
+    };
+    let ends = if first_forward == second_forward {
+        Ends::Matching
+    } else if first_forward == first_left {
+        Ends::Inward
+    } else {
+        Ends::Outward
+    };
+    (ends, Strand::of(first_forward))
+}
+
+/// How the fragments lie that the likelihood was learned from: those whose placements agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Orientations {
+    counts: [u64; CLASSES],
+}
+
+/// How many orientations are told apart.
+pub(super) const CLASSES: usize = 12;
+
+/// What is counted: pairs, single reads, and reads of a pair alone.
+const NAMES: [&str; CLASSES] = [
+    "ISF",
+    "ISR",
+    "OSF",
+    "OSR",
+    "MSF",
+    "MSR",
+    "SF",
+    "SR",
+    "first SF",
+    "first SR",
+    "second SF",
+    "second SR",
+];
+
+/// The share of fragments that must agree on a strand. With less a library counts as unstranded,
+/// which costs some information; a stranded type chosen wrongly costs fragments.
+const AGREE: f64 = 0.85;
+/// Pretended fragments that do not agree, so that a handful does not decide: 23 can.
+const DOUBT: f64 = 4.0;
+
+impl Orientations {
+    /// Counts a fragment if all of its placements lie alike.
+    pub(super) fn add(&mut self, mut layouts: impl Iterator<Item = Layout>) {
+        let Some(first) = layouts.next().map(class) else {
+            return;
+        };
+        if layouts.all(|layout| class(layout) == first) {
+            self.counts[first] += 1;
+        }
+    }
+
+    /// The fragments counted.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The fragments counted whose reads are in pairs.
+    pub(super) fn paired(&self) -> u64 {
+        self.total() - self.counts[6] - self.counts[7]
+    }
+
+    /// How often each orientation was seen: pairs and single reads by library type, reads of a
+    /// pair alone as `first` or `second` with their strand.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        NAMES.into_iter().zip(self.counts)
+    }
+
+    /// The share of fragments that `library` allows, 1 where none was counted.
+    pub fn share(&self, library: LibraryType) -> f64 {
+        if self.total() == 0 {
+            return 1.0;
+        }
+        let allowed = (0..CLASSES).filter(|&class| library.allows(example(class)));
+        let allowed: u64 = allowed.map(|class| self.counts[class]).sum();
+        allowed as f64 / self.total() as f64
+    }
+
+    /// The library type that the fragments show.
+    ///
+    /// The ends are those of most pairs, inward if there are none. The strand is that of at
+    /// least 85% of the fragments with such ends, four pretended ones that do not agree included.
+    pub(super) fn library(&self) -> LibraryType {
+        let ends = if self.paired() == 0 && self.total() > 0 {
+            Ends::Single
+        } else {
+            let pairs = |class: usize| self.counts[class] + self.counts[class + 1];
+            let mut best = (Ends::Inward, pairs(0));
+            for (ends, count) in [(Ends::Outward, pairs(2)), (Ends::Matching, pairs(4))] {
+                if count > best.1 {
+                    best = (ends, count);
+                }
+            }
+            best.0
+        };
+        let of = |strand| LibraryType { ends, strand };
+        let agree = |strand| {
+            let library = of(strand);
+            let fits = (0..CLASSES).filter(|&class| library.allows(example(class)));
+            fits.map(|class| self.counts[class]).sum::<u64>() as f64
+        };
+        let (forward, reverse) = (agree(Strand::Forward), agree(Strand::Reverse));
+        let needed = AGREE * (forward + reverse + DOUBT);
+        if forward >= needed {
+            of(Strand::Forward)
+        } else if reverse >= needed {
+            of(Strand::Reverse)
+        } else {
+            of(Strand::Either)
+        }
+    }
+}
+
+/// Where a layout is counted.
+pub(super) fn class(layout: Layout) -> usize {
+    match layout {
+        Layout::Pair { .. } => {
+            let (ends, strand) = pair(layout);
+            let base = match ends {
+                Ends::Inward | Ends::Single => 0,
+                Ends::Outward => 2,
+                Ends::Matching => 4,
+            };
+            base + usize::from(strand == Strand::Reverse)
+        }
+        Layout::Single { forward } => 6 + usize::from(!forward),
+        Layout::Orphan { first, forward } => 8 + 2 * usize::from(!first) + usize::from(!forward),
+    }
+}
+
+/// A layout that is counted there.
+pub(super) fn example(class: usize) -> Layout {
+    let forward = class.is_multiple_of(2);
+    match class {
+        0..6 => Layout::Pair {
+            first_forward: forward,
+            second_forward: (class >= 4) == forward,
+            first_left: (class < 2) == forward,
+        },
+        6..8 => Layout::Single { forward },
+        _ => Layout::Orphan {
+            first: class < 10,
+            forward,
+        },
+    }
+}
+
+impl fmt::Display for LibraryType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("A"),
+            Self::Given(library) => library.fmt(f),
+        }
+    }
+}
+
+impl FromStr for LibraryType {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|library| library.name() == name);
+        known.ok_or_else(|| unknown(name, ""))
+    }
+}
+
+impl FromStr for Library {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        if name == "A" {
+            return Ok(Self::Auto);
+        }
+        let library = name.parse().map_err(|_| unknown(name, "A, "))?;
+        Ok(Self::Given(library))
+    }
+}
+
+fn unknown(name: &str, auto: &str) -> Error {
+    Error::Setting {
+        name: "library-type",
+        found: format!("{name:?}"),
+        expected: format!(
+            "{auto}{}",
+            LibraryType::ALL.map(LibraryType::name).join(", ")
+        ),
+    }
+}
+
+impl TryFrom<String> for LibraryType {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self> {
+        name.parse()
+    }
+}
+
+impl From<LibraryType> for String {
+    fn from(library: LibraryType) -> Self {
+        library.name().to_owned()
+    }
+}
+
+impl TryFrom<String> for Library {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self> {
+        name.parse()
+    }
+}
+
+impl From<Library> for String {
+    fn from(library: Library) -> Self {
+        library.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs() -> impl Iterator<Item = Layout> {
+        (0..8).map(|bits| Layout::Pair {
+            first_forward: bits & 1 > 0,
+            second_forward: bits & 2 > 0,
+            first_left: bits & 4 > 0,
+        })
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for library in LibraryType::ALL {
+            let name = library.to_string();
+            assert_eq!(name.parse::<LibraryType>().unwrap(), library);
+            assert_eq!(name.parse::<Library>().unwrap(), Library::Given(library));
+        }
+        assert_eq!("A".parse::<Library>().unwrap(), Library::Auto);
+        assert_eq!(
+            "FR".parse::<Library>().unwrap_err().to_string(),
+            "library-type is \"FR\", expected A, IU, ISF, ISR, OU, OSF, OSR, MU, MSF, MSR, U, SF, SR"
+        );
+    }
+
+    #[test]
+    fn classes_and_examples_agree() {
+        for index in 0..CLASSES {
+            assert_eq!(class(example(index)), index);
+            // The stranded type of that name allows it, and no other stranded one does.
+            let name = NAMES[index];
+            if let Ok(library) = name.parse::<LibraryType>() {
+                assert!(library.allows(example(index)), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn orphans_imply_the_strand_of_the_first_read() {
+        let allows = |name: &str, first, forward| {
+            let library: LibraryType = name.parse().unwrap();
+            library.allows(Layout::Orphan { first, forward })
+        };
+        assert!(allows("ISF", true, true) && allows("ISF", false, false));
+        assert!(!allows("ISF", false, true) && !allows("ISF", true, false));
+        assert!(allows("OSR", false, true) && allows("MSR", false, false));
+        assert!(allows("IU", false, true) && allows("IU", true, true));
+    }
+
+    #[test]
+    fn chances_sum_to_one() {
+        for library in LibraryType::ALL {
+            for incompatible in [0.0, 0.01] {
+                let sum = |layouts: &mut dyn Iterator<Item = Layout>| -> f64 {
+                    layouts
+                        .map(|layout| library.ln_chance(layout, incompatible).exp())
+                        .sum()
+                };
+                if library.paired() {
+                    assert!((sum(&mut pairs()) - 1.0).abs() < 1e-14, "{library}");
+                }
+                for first in [false, true] {
+                    let orphan = |forward| Layout::Orphan { first, forward };
+                    let total = sum(&mut [false, true].map(orphan).into_iter());
+                    assert!((total - 1.0).abs() < 1e-14, "{library}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_fragments_do_not_decide() {
+        let mut seen = Orientations::default();
+        assert_eq!(seen.library().name(), "IU");
+        for count in 1..40 {
+            seen.add([example(1)].into_iter());
+            let expected = if count < 23 { "IU" } else { "ISR" };
+            assert_eq!(seen.library().name(), expected, "{count}");
+        }
+        // Placements that disagree say nothing.
+        seen.add([example(0), example(1)].into_iter());
+        assert_eq!(seen.total(), 39);
+    }
+}

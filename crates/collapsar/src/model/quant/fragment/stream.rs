@@ -1,0 +1,226 @@
+//! Fragments in, likelihoods out: the first are kept to learn from, the rest stream through.
+
+use super::effective::effective_length;
+use super::length::LengthDistribution;
+use super::library::{Library, LibraryType, Orientations};
+use super::likelihood::{Fate, Likelihood, see};
+use super::settings::Settings;
+use super::{Placement, Sequences};
+use crate::error::{Error, Result};
+
+/// Placements that are kept to learn from, at most: 20 bytes each.
+const KEPT: usize = 4_000_000;
+const _: () = assert!(size_of::<Placement>() <= 20);
+
+/// What is told of each fragment: (transcript, ln p(fragment | transcript)).
+type Out<'o> = dyn FnMut(&[(u32, f64)]) + 'o;
+
+/// A stream of fragments.
+///
+/// The first [`Settings::learn`] of them (or four million placements) are kept until the
+/// likelihood is learned from them; then they are told of, and each later one at once. Fragments
+/// come out in the order they came in, without those that are dropped.
+pub struct Fragments<'a> {
+    transcripts: &'a [u32],
+    sequences: Option<&'a dyn Sequences>,
+    settings: Settings,
+    kept: Kept,
+    learned: Option<(Likelihood<'a>, Orientations)>,
+    entries: Vec<(u32, f64)>,
+    counts: Counts,
+}
+
+/// Fragments, one after another.
+#[derive(Default)]
+struct Kept {
+    placements: Vec<Placement>,
+    ends: Vec<usize>,
+}
+
+impl Kept {
+    fn iter(&self) -> impl Iterator<Item = &[Placement]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let ranges = starts.zip(&self.ends);
+        ranges.map(|(&start, &end)| &self.placements[start..end])
+    }
+}
+
+/// What became of the fragments; all but the first add up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// All fragments.
+    pub fragments: u64,
+    /// Those told of.
+    pub used: u64,
+    /// Those without a placement.
+    pub unplaced: u64,
+    /// Those dropped as the library type allows none of their placements.
+    pub incompatible: u64,
+    /// Those dropped as longer than the longest length in each placement that is allowed.
+    pub too_long: u64,
+}
+
+/// What was learned, and what became of the fragments.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The library type, given or told from the fragments.
+    pub library: LibraryType,
+    /// How the fragments lie that were learned from.
+    pub orientations: Orientations,
+    /// The distribution of fragment lengths.
+    pub fragment_length: LengthDistribution,
+    /// The effective length of each transcript, at least 1 unless biases are corrected for.
+    pub effective_lengths: Vec<f64>,
+    /// What became of the fragments.
+    pub counts: Counts,
+}
+
+impl<'a> Fragments<'a> {
+    /// A stream of fragments of transcripts with these lengths. Sequences are only needed for
+    /// [`Settings::sequence_bias`].
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where a setting is out of range or needs sequences that are not there.
+    pub fn new(
+        lengths: &'a [u32],
+        sequences: Option<&'a dyn Sequences>,
+        settings: Settings,
+    ) -> Result<Self> {
+        settings.check()?;
+        if settings.sequence_bias && sequences.is_none() {
+            return Err(Error::Setting {
+                name: "sequence-bias",
+                found: "on without the sequences of the transcripts".into(),
+                expected: "them to be given too".into(),
+            });
+        }
+        Ok(Self {
+            transcripts: lengths,
+            sequences,
+            settings,
+            kept: Kept::default(),
+            learned: None,
+            entries: vec![],
+            counts: Counts::default(),
+        })
+    }
+
+    /// Takes a fragment with all of its placements. `out` is told of every fragment that can be
+    /// told of by now; places on the same transcript are told of one by one, for the caller to
+    /// add up.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where a placement is not on its transcript or its odds are not a number
+    /// up to 0; [`Error::Setting`] where the library type given is one of single reads and the
+    /// fragments are pairs.
+    pub fn push(&mut self, placements: &[Placement], out: &mut Out<'_>) -> Result<()> {
+        self.counts.fragments += 1;
+        for placement in placements {
+            self.check(placement)?;
+        }
+        if self.learned.is_some() {
+            self.tell(placements, out);
+            return Ok(());
+        }
+        self.kept.placements.extend_from_slice(placements);
+        self.kept.ends.push(self.kept.placements.len());
+        if self.kept.ends.len() >= self.settings.learn || self.kept.placements.len() >= KEPT {
+            self.learn(out)?;
+        }
+        Ok(())
+    }
+
+    /// Learns from what is kept if nothing was learned yet, tells of it, and reports.
+    ///
+    /// # Errors
+    /// As [`Fragments::push`].
+    pub fn finish(mut self, out: &mut Out<'_>) -> Result<Report> {
+        if self.learned.is_none() {
+            self.learn(out)?;
+        }
+        let (likelihood, orientations) = self.learned.expect("`learn` sets it");
+        let lengths = self.transcripts.iter();
+        Ok(Report {
+            library: likelihood.library,
+            orientations,
+            effective_lengths: lengths
+                .map(|&length| effective_length(length, &likelihood.lengths))
+                .collect(),
+            fragment_length: likelihood.lengths,
+            counts: self.counts,
+        })
+    }
+
+    fn check(&self, placement: &Placement) -> Result<()> {
+        let refuse = |found: String, expected: String| {
+            Err(Error::Data {
+                place: format!("fragment {}", self.counts.fragments),
+                found,
+                expected,
+            })
+        };
+        let number = placement.transcript;
+        let Some(&length) = self.transcripts.get(number as usize) else {
+            let found = format!("transcript number {number}");
+            return refuse(found, format!("less than {}", self.transcripts.len()));
+        };
+        let (start, end) = (placement.start, placement.end);
+        if start >= end || end > length {
+            let found = format!("bases {start} to {end} of transcript number {number}");
+            return refuse(found, format!("a range within its {length}"));
+        }
+        let odds = placement.log_odds;
+        if !(odds <= 0.0 && odds.is_finite()) {
+            let expected = "finite numbers up to 0".to_owned();
+            return refuse(format!("log odds of {odds}"), expected);
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, out: &mut Out<'_>) -> Result<()> {
+        let kept = std::mem::take(&mut self.kept);
+        let mut orientations = Orientations::default();
+        for placements in kept.iter() {
+            orientations.add(placements.iter().map(|placement| placement.layout));
+        }
+        let library = match self.settings.library {
+            Library::Auto => orientations.library(),
+            Library::Given(library) => library,
+        };
+        if !library.paired() && orientations.paired() > 0 {
+            return Err(Error::Setting {
+                name: "library-type",
+                found: format!("{library} with reads in pairs"),
+                expected: format!("A, or {} if that is known", orientations.library()),
+            });
+        }
+        let longest = self.settings.longest();
+        let lengths = match self.settings.fragment_length {
+            Some((mean, sd)) => LengthDistribution::given(mean, sd, longest),
+            None => see(kept.iter(), self.transcripts, library, longest).learn(),
+        };
+        let incompatible = self.settings.incompatible;
+        let likelihood = Likelihood::new(self.transcripts, library, incompatible, lengths);
+        self.learned = Some((likelihood, orientations));
+        for placements in kept.iter() {
+            self.tell(placements, out);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, placements: &[Placement], out: &mut Out<'_>) {
+        let Some((likelihood, _)) = &mut self.learned else {
+            return;
+        };
+        let count = match likelihood.entries(placements, &mut self.entries) {
+            Fate::Used => &mut self.counts.used,
+            Fate::Unplaced => &mut self.counts.unplaced,
+            Fate::Incompatible => &mut self.counts.incompatible,
+            Fate::TooLong => &mut self.counts.too_long,
+        };
+        *count += 1;
+        if !self.entries.is_empty() {
+            out(&self.entries);
+        }
+    }
+}
