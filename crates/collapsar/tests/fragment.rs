@@ -361,3 +361,77 @@ fn bad_placements_are_refused() {
     };
     assert!(Fragments::new(&[100], None, settings).is_err());
 }
+
+#[test]
+fn biases_are_learned_in_the_stream() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let lengths = [3000_u32, 800, 5000];
+    let sequences: Vec<Vec<u8>> = lengths
+        .iter()
+        .map(|&length| {
+            (0..length)
+                .map(|_| b"ACGT"[rng.random_range(0..4)])
+                .collect()
+        })
+        .collect();
+    let settings = Settings {
+        sequence_bias: true,
+        position_bias: true,
+        fragment_length: Some((200.0, 30.0)),
+        learn: 20_000,
+        ..Settings::default()
+    };
+    for name in ["ISR", "U", "MU"] {
+        // Fragments that begin with G twice as often as others do.
+        let mut fragments = simulated(&lengths, library(name), 40_000, (200.0, 30.0));
+        fragments.retain(|fragment| {
+            let place = fragment[0];
+            let base = sequences[place.transcript as usize][place.start as usize];
+            base == b'G' || rng.random()
+        });
+        let run = || {
+            let mut stream = Fragments::new(&lengths, Some(&sequences), settings.clone())?;
+            let mut told = vec![];
+            let mut out = |entries: &[(u32, f64)]| told.push(entries[0].1);
+            for placements in &fragments {
+                stream.push(placements, &mut out)?;
+            }
+            let report = stream.finish(&mut out)?;
+            Ok::<_, Error>((told, report))
+        };
+        let (told, report) = run().expect("a run");
+        assert_eq!(told.len(), fragments.len());
+        assert!(told.iter().all(|ln_p| ln_p.is_finite()));
+        assert_eq!(told, run().expect("a run").0);
+        for (&length, effective) in lengths.iter().zip(&report.effective_lengths) {
+            let even = effective_length(length, &report.fragment_length);
+            assert!(
+                (effective / even).ln().abs() < 0.2,
+                "{name} {length}: {effective} {even}"
+            );
+        }
+        // The data are likelier than without the correction.
+        let mut plain = vec![];
+        let plain_settings = Settings {
+            fragment_length: settings.fragment_length,
+            ..Settings::default()
+        };
+        let mut stream = Fragments::new(&lengths, None, plain_settings).expect("settings");
+        let mut out = |entries: &[(u32, f64)]| plain.push(entries[0].1);
+        for placements in &fragments {
+            stream.push(placements, &mut out).expect("a fragment");
+        }
+        stream.finish(&mut out).expect("an end");
+        let gain = told.iter().sum::<f64>() - plain.iter().sum::<f64>();
+        assert!(gain > 0.01 * told.len() as f64, "{name}: {gain}");
+    }
+    let short = vec![vec![b'A'; 100]; 3];
+    let stream = Fragments::new(&lengths, Some(&short), settings).expect("settings");
+    let error = stream
+        .finish(&mut |_| ())
+        .expect_err("sequences of other lengths");
+    assert_eq!(
+        error.to_string(),
+        "transcript number 0: a sequence of 100 bases, expected its length, 3000"
+    );
+}

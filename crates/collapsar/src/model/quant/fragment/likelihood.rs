@@ -1,5 +1,7 @@
 //! The factors of p(fragment | transcript) put together.
 
+use super::bias::{Bias, End};
+use super::effective::effective_length;
 use super::length::{LengthDistribution, Seen};
 use super::library::{CLASSES, Ends, LibraryType, class, example};
 use super::unpaired::Unpaired;
@@ -22,6 +24,7 @@ pub(super) struct Likelihood<'a> {
     chances: [f64; CLASSES],
     pub(super) lengths: LengthDistribution,
     unpaired: Unpaired,
+    bias: Option<Bias<'a>>,
 }
 
 impl<'a> Likelihood<'a> {
@@ -37,7 +40,48 @@ impl<'a> Likelihood<'a> {
             chances: std::array::from_fn(|class| library.ln_chance(example(class), incompatible)),
             unpaired: Unpaired::new(&lengths),
             lengths,
+            bias: None,
         }
+    }
+
+    /// Learns the weights of the places from the ends of fragments, each placement of a fragment
+    /// counting in part.
+    pub(super) fn correct<'p>(
+        &mut self,
+        mut bias: Bias<'a>,
+        fragments: impl Iterator<Item = &'p [Placement]>,
+    ) {
+        for placements in fragments {
+            let fits = |placement: &&Placement| {
+                self.library.allows(placement.layout)
+                    && placement.end - placement.start <= self.lengths.longest()
+            };
+            let count = placements.iter().filter(fits).count() as f64;
+            for placement in placements.iter().filter(fits) {
+                let (left, right) = self.sides(placement.layout);
+                for (end, place, share) in [
+                    (End::Left, placement.start, left),
+                    (End::Right, placement.end, right),
+                ] {
+                    // Half an end is none: which one it is was not seen.
+                    if share == 1.0 {
+                        bias.see(placement.transcript, end, place, 1.0 / count);
+                    }
+                }
+            }
+        }
+        bias.learn(&self.lengths, &mut self.unpaired);
+        self.bias = Some(bias);
+    }
+
+    /// The effective lengths of all transcripts.
+    pub(super) fn effective_lengths(&mut self) -> Vec<f64> {
+        let numbered = (0..).zip(self.transcripts);
+        let effective = numbered.map(|(number, &length)| match &mut self.bias {
+            Some(bias) => bias.effective_length(&self.lengths, number),
+            None => effective_length(length, &self.lengths),
+        });
+        effective.collect()
     }
 
     /// Writes (transcript, ln p(fragment | transcript)) for the placements that are possible.
@@ -83,35 +127,55 @@ impl<'a> Likelihood<'a> {
     /// p(length and place | transcript), 0 where the fragment is too long.
     fn place(&mut self, placement: &Placement, alone: bool) -> f64 {
         let length = self.transcripts[placement.transcript as usize];
-        let (start, end) = (placement.start, placement.end);
         if alone {
-            return self.alone(placement.layout, length, start, end);
+            return self.alone(placement, length);
         }
+        let (start, end) = (placement.start, placement.end);
         let fragment = end - start;
         // Glaus12: p(l) / P(L), one of the L − l + 1 places.
         let places = f64::from(length - fragment) + 1.0;
-        self.lengths.probability(fragment) / (self.lengths.below(length) * places)
+        let place = self.lengths.probability(fragment) / (self.lengths.below(length) * places);
+        match &mut self.bias {
+            Some(bias) if place > 0.0 => {
+                place * bias.pair(&self.lengths, placement.transcript, start, end)
+            }
+            _ => place,
+        }
     }
 
-    /// The same for a read alone: its fragment goes on to the right, to the left, or to either
-    /// side equally often where mates have the same strand.
-    fn alone(&mut self, layout: Layout, length: u32, start: u32, end: u32) -> f64 {
-        let (Layout::Single { forward } | Layout::Orphan { forward, .. }) = layout else {
-            return 0.0;
-        };
-        let right = match self.library.ends {
-            Ends::Single | Ends::Inward => f64::from(u8::from(forward)),
-            Ends::Outward => f64::from(u8::from(!forward)),
-            Ends::Matching => 0.5,
-        };
-        let mut place = 0.0;
-        for (share, room) in [(right, length - start), (1.0 - right, end)] {
+    /// The same for a read alone, whose fragment has one of its ends.
+    fn alone(&mut self, placement: &Placement, length: u32) -> f64 {
+        let (start, end) = (placement.start, placement.end);
+        let (left, right) = self.sides(placement.layout);
+        let mut sum = 0.0;
+        for (share, side, at, room) in [
+            (left, End::Left, start, length - start),
+            (right, End::Right, end, end),
+        ] {
             if share > 0.0 {
-                let lengths = &self.lengths;
-                place += share * self.unpaired.place(lengths, length, end - start, room);
+                let (lengths, unpaired) = (&self.lengths, &mut self.unpaired);
+                let place = unpaired.place(lengths, length, end - start, room);
+                let weight = self.bias.as_mut().map_or(1.0, |bias| {
+                    bias.alone(lengths, unpaired, placement.transcript, side, at)
+                });
+                sum += share * place * weight;
             }
         }
-        place
+        sum
+    }
+
+    /// How likely what was placed shows the left and the right end of the fragment: a pair both,
+    /// a read alone one of them, each equally often where mates have the same strand.
+    fn sides(&self, layout: Layout) -> (f64, f64) {
+        let (Layout::Single { forward } | Layout::Orphan { forward, .. }) = layout else {
+            return (1.0, 1.0);
+        };
+        let left = match self.library.ends {
+            Ends::Single | Ends::Inward => forward,
+            Ends::Outward => !forward,
+            Ends::Matching => return (0.5, 0.5),
+        };
+        (f64::from(u8::from(left)), f64::from(u8::from(!left)))
     }
 }
 

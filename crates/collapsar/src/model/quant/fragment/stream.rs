@@ -1,6 +1,6 @@
 //! Fragments in, likelihoods out: the first are kept to learn from, the rest stream through.
 
-use super::effective::effective_length;
+use super::bias::Bias;
 use super::length::LengthDistribution;
 use super::library::{Library, LibraryType, Orientations};
 use super::likelihood::{Fate, Likelihood, see};
@@ -138,14 +138,11 @@ impl<'a> Fragments<'a> {
         if self.learned.is_none() {
             self.learn(out)?;
         }
-        let (likelihood, orientations) = self.learned.expect("`learn` sets it");
-        let lengths = self.transcripts.iter();
+        let (mut likelihood, orientations) = self.learned.expect("`learn` sets it");
         Ok(Report {
             library: likelihood.library,
             orientations,
-            effective_lengths: lengths
-                .map(|&length| effective_length(length, &likelihood.lengths))
-                .collect(),
+            effective_lengths: likelihood.effective_lengths(),
             fragment_length: likelihood.lengths,
             counts: self.counts,
         })
@@ -200,7 +197,10 @@ impl<'a> Fragments<'a> {
             None => see(kept.iter(), self.transcripts, library, longest).learn(),
         };
         let incompatible = self.settings.incompatible;
-        let likelihood = Likelihood::new(self.transcripts, library, incompatible, lengths);
+        let mut likelihood = Likelihood::new(self.transcripts, library, incompatible, lengths);
+        if let Some(bias) = Bias::new(self.transcripts, self.sequences, &self.settings)? {
+            likelihood.correct(bias, kept.iter());
+        }
         self.learned = Some((likelihood, orientations));
         for placements in kept.iter() {
             self.tell(placements, out);
