@@ -50,7 +50,7 @@ pub use driver::{
     Watcher,
 };
 pub use error::{Error, Result};
-pub use model::{mixture, topics};
+pub use model::{mixture, quant, topics};
 
 /// The examples of the README, compiled and run with the tests.
 #[cfg(doctest)]

@@ -81,7 +81,12 @@ fn check_length(block: &str, natural: &[f64], length: usize) -> Result<()> {
 }
 
 /// Refuses values that are not positive and finite.
-fn check_positive(block: &str, what: &str, values: &[f64], expected: &'static str) -> Result<()> {
+pub(crate) fn check_positive(
+    block: &str,
+    what: &str,
+    values: &[f64],
+    expected: &'static str,
+) -> Result<()> {
     match values.iter().position(|v| !is_positive(*v)) {
         None => Ok(()),
         Some(k) => {

@@ -1,7 +1,7 @@
 //! Hand-written fast models.
 //!
 //! - `mixture`: mixtures of Gaussians
-//! - `quant`: transcript expression from reads
+//! - `quant`: transcript quantification
 //! - `topics`: latent Dirichlet allocation
 
 pub mod mixture;

@@ -1,5 +1,132 @@
-//! Transcript expression from reads: fractions collapsed, assignments explicit.
+//! Transcript quantification: fractions collapsed, the origin of each read explicit.
 //!
-//! - `fragment`: the likelihood of a fragment, given the transcript it comes from
+//! - `settings`: what a user may set, and the defaults
+//! - `fragment`: p(read | transcript) from alignments
+//! - `reads`: what of a read matters
+//! - `components`: transcripts that share reads
+//! - `local`: the sum over reads
+//! - `posterior`: the fractions
+//! - `dense`: Newton's method for small components
+//! - `search`: absent transcripts
+//! - `prior`: the prior, learned
+//! - `solve`: all components, each by its own means
+//! - `sample`: draws from the exact posterior
+//! - `answer`: estimates and intervals of transcripts and genes
 
+mod answer;
+mod components;
+mod dense;
 pub mod fragment;
+mod local;
+mod posterior;
+mod prior;
+mod reads;
+mod sample;
+mod search;
+mod settings;
+mod solve;
+
+use crate::collapsed::Collapsed;
+use crate::special::ln_gamma;
+
+pub use answer::{Answer, Estimates, Origins, Summary};
+pub use components::Component;
+pub use local::Local;
+pub use posterior::Posterior;
+pub use reads::{Reads, ReadsBuilder, Thrift};
+pub use sample::{Chains, Draws};
+pub use settings::{Prior, Settings};
+pub use solve::{Quantified, Solver};
+
+/// Steps that are VBEM's own where the prior is below one, which makes optima many.
+const FIRST: u64 = 0;
+
+/// The model of one component, or of all transcripts at once.
+///
+/// Messages and statistics have a number for each transcript, in the order of [`Reads::order`].
+#[derive(Debug)]
+pub struct Quant<'a> {
+    local: Local<'a>,
+    posterior: Posterior,
+    constant: f64,
+    name: &'static str,
+}
+
+impl<'a> Quant<'a> {
+    /// All transcripts of `reads` at once, each with the prior `alpha`.
+    pub fn whole(reads: &'a Reads, alpha: f64) -> Self {
+        let all = Component {
+            places: 0..reads.transcripts(),
+            rows: 0..reads.rows(),
+        };
+        let constant = constant(reads, alpha) + reads.constants.iter().sum::<f64>();
+        Self::new(reads, alpha, &all, constant, "all transcripts")
+    }
+
+    /// The component `index` alone; its bound leaves out what is the same for all of them.
+    pub fn component(reads: &'a Reads, alpha: f64, index: usize) -> Self {
+        let component = &reads.components[index];
+        Self::new(
+            reads,
+            alpha,
+            component,
+            reads.constants[index],
+            "one component",
+        )
+    }
+
+    fn new(
+        reads: &'a Reads,
+        alpha: f64,
+        component: &Component,
+        constant: f64,
+        name: &'static str,
+    ) -> Self {
+        Self {
+            local: Local::new(reads, component),
+            posterior: Posterior {
+                alpha,
+                transcripts: component.places.len(),
+            },
+            constant,
+            name,
+        }
+    }
+}
+
+/// What the bound has beside its components: the Dirichlet's normaliser and unique reads.
+fn constant(reads: &Reads, alpha: f64) -> f64 {
+    let total = alpha * reads.transcripts() as f64;
+    reads.unique_constant + ln_gamma(total) - ln_gamma(total + reads.reads())
+}
+
+impl<'a> Collapsed for Quant<'a> {
+    type Local = Local<'a>;
+    type Posterior = Posterior;
+
+    fn local(&self) -> &Local<'a> {
+        &self.local
+    }
+
+    fn posterior(&self) -> &Posterior {
+        &self.posterior
+    }
+
+    fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    fn fingerprint(&self) -> String {
+        format!(
+            "quantification of {} (data {:016x}, prior {})",
+            self.name,
+            self.local.digest(),
+            self.posterior.alpha
+        )
+    }
+
+    fn many_slow(&self) -> Option<u64> {
+        // Every component has its own slow direction.
+        Some(FIRST)
+    }
+}

@@ -1,0 +1,398 @@
+//! Decides what of a read matters: which transcripts it may come from, and in which proportions.
+
+use std::ops::Range;
+
+use hashbrown::HashTable;
+
+use super::components::{self, Component};
+use crate::digest::digest;
+use crate::error::{Error, Result};
+
+/// How reads are made smaller before they are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thrift {
+    /// Alignments below this share of the read's best are dropped (maths §8.4); never fewer than
+    /// those below 1e-300, which no number could hold.
+    pub cut: f64,
+    /// Reads whose log ratios between transcripts agree to about so many nats are one row, at
+    /// their mean (maths §8.3); zero merges rows that agree bit for bit.
+    pub grain: f64,
+}
+
+impl Default for Thrift {
+    fn default() -> Self {
+        Self {
+            cut: 1e-12,
+            grain: 1e-3,
+        }
+    }
+}
+
+/// The least weight that can be told from zero with room for messages.
+const SMALLEST: f64 = 1e-300;
+
+/// Takes reads one by one, keeps rows.
+#[derive(Debug)]
+pub struct ReadsBuilder {
+    thrift: Thrift,
+    unique: Vec<f64>,
+    unique_constant: f64,
+    starts: Vec<usize>,
+    ids: Vec<u32>,
+    /// Log ratios to the row's first transcript in grains, by which rows are known again.
+    keys: Vec<i64>,
+    /// Sums over the row's reads of the log ratios to its first transcript.
+    ratios: Vec<f64>,
+    counts: Vec<f64>,
+    /// Sums over the row's reads of the first transcript's log-probability.
+    constants: Vec<f64>,
+    /// Sums over the row's reads of all that was cut, relative to the best.
+    cut: Vec<f64>,
+    unique_cut: Vec<f64>,
+    rows: HashTable<u32>,
+    alignments: u64,
+    entries: Vec<(u32, f64)>,
+    key: Vec<i64>,
+}
+
+impl ReadsBuilder {
+    /// No reads yet, `transcripts` to come from.
+    pub fn new(transcripts: usize, thrift: Thrift) -> Result<Self> {
+        if !(0.0..1.0).contains(&thrift.cut) {
+            return Err(Error::Setting {
+                name: "cut",
+                found: thrift.cut.to_string(),
+                expected: "a share from 0 to below 1".into(),
+            });
+        }
+        if !(0.0..=1.0).contains(&thrift.grain) {
+            return Err(Error::Setting {
+                name: "grain",
+                found: thrift.grain.to_string(),
+                expected: "nats from 0 to 1".into(),
+            });
+        }
+        Ok(Self {
+            thrift,
+            unique: vec![0.0; transcripts],
+            unique_constant: 0.0,
+            starts: vec![0],
+            ids: vec![],
+            keys: vec![],
+            ratios: vec![],
+            counts: vec![],
+            constants: vec![],
+            cut: vec![],
+            unique_cut: vec![0.0; transcripts],
+            rows: HashTable::new(),
+            alignments: 0,
+            entries: vec![],
+            key: vec![],
+        })
+    }
+
+    /// Adds `count` reads with the same alignments: transcripts and ln p(read | transcript).
+    ///
+    /// # Errors
+    /// [`Error::Data`] where there is no alignment, a transcript does not exist, or a
+    /// log-probability is not a number; the builder is then as before.
+    pub fn push(&mut self, alignments: &[(u32, f64)], count: f64) -> Result<()> {
+        self.gather(alignments, count)?;
+        self.alignments += alignments.len() as u64;
+        let best = self.entries.iter().map(|e| e.1).fold(f64::MIN, f64::max);
+        let floor = best + self.thrift.cut.max(SMALLEST).ln();
+        let mut dropped = 0.0;
+        self.entries.retain(|&(_, lp)| {
+            let keep = lp >= floor;
+            if !keep {
+                dropped += (lp - best).exp();
+            }
+            keep
+        });
+        let (first, base) = self.entries[0];
+        if self.entries.len() == 1 {
+            self.unique[first as usize] += count;
+            self.unique_cut[first as usize] += count * dropped;
+            self.unique_constant += count * base;
+            return Ok(());
+        }
+        let row = self.row(base);
+        let start = self.starts[row];
+        for (ratio, &(_, lp)) in self.ratios[start..].iter_mut().zip(&self.entries) {
+            *ratio += count * (lp - base);
+        }
+        self.counts[row] += count;
+        self.constants[row] += count * base;
+        self.cut[row] += count * dropped;
+        Ok(())
+    }
+
+    /// Checks a read's alignments and sorts them by transcript into `entries`, repeats summed.
+    fn gather(&mut self, alignments: &[(u32, f64)], count: f64) -> Result<()> {
+        let refuse = |found: String, expected: &str| Error::Data {
+            place: "read".into(),
+            found,
+            expected: expected.into(),
+        };
+        if alignments.is_empty() {
+            return Err(refuse("no alignment".into(), "at least one"));
+        }
+        if !(count > 0.0 && count.is_finite() && count.fract() == 0.0) {
+            return Err(refuse(
+                format!("a count of {count}"),
+                "a positive whole number",
+            ));
+        }
+        for &(id, lp) in alignments {
+            if id as usize >= self.unique.len() {
+                let expected = format!("one of {}", self.unique.len());
+                return Err(refuse(format!("transcript {id}"), &expected));
+            }
+            if !lp.is_finite() {
+                return Err(refuse(
+                    format!("a log-probability of {lp}"),
+                    "a finite number",
+                ));
+            }
+        }
+        self.entries.clear();
+        self.entries.extend_from_slice(alignments);
+        self.entries
+            .sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        self.entries.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                // The larger comes first.
+                kept.1 += (next.1 - kept.1).exp().ln_1p();
+            }
+            same
+        });
+        Ok(())
+    }
+
+    /// The row that `entries` belong to, made where there is none.
+    fn row(&mut self, base: f64) -> usize {
+        let grain = self.thrift.grain;
+        self.key.clear();
+        self.key.extend(self.entries.iter().map(|&(_, lp)| {
+            let ratio = lp - base;
+            if grain > 0.0 {
+                (ratio / grain).round() as i64
+            } else {
+                ratio.to_bits().cast_signed()
+            }
+        }));
+        let hash = hash(&self.entries, &self.key);
+        let (starts, ids, keys) = (&self.starts, &self.ids, &self.keys);
+        let found = self.rows.find(hash, |&row| {
+            let range = starts[row as usize]..starts[row as usize + 1];
+            keys[range.clone()] == self.key[..]
+                && ids[range].iter().eq(self.entries.iter().map(|(id, _)| id))
+        });
+        if let Some(&row) = found {
+            return row as usize;
+        }
+        let row = self.counts.len();
+        self.ids.extend(self.entries.iter().map(|(id, _)| id));
+        self.keys.extend_from_slice(&self.key);
+        self.ratios.resize(self.ids.len(), 0.0);
+        self.starts.push(self.ids.len());
+        self.counts.push(0.0);
+        self.constants.push(0.0);
+        self.cut.push(0.0);
+        let (starts, ids, keys) = (&self.starts, &self.ids, &self.keys);
+        self.rows.insert_unique(hash, row as u32, |&row| {
+            let range = starts[row as usize]..starts[row as usize + 1];
+            let pairs = ids[range.clone()].iter().zip(&keys[range]);
+            mix(pairs.map(|(&id, &key)| (id, key)))
+        });
+        row
+    }
+
+    /// The rows, by connected component.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where there are no reads.
+    pub fn finish(self) -> Result<Reads> {
+        let total = self.unique.iter().sum::<f64>() + self.counts.iter().sum::<f64>();
+        if total == 0.0 {
+            return Err(Error::Data {
+                place: "reads".into(),
+                found: "none with an alignment".into(),
+                expected: "at least one".into(),
+            });
+        }
+        drop((self.rows, self.keys));
+        let split = components::split(self.unique.len(), &self.starts, &self.ids);
+        let mut starts = Vec::with_capacity(self.starts.len());
+        let mut ids = Vec::with_capacity(self.ids.len());
+        let mut weights = Vec::with_capacity(self.ids.len());
+        let mut counts = Vec::with_capacity(self.counts.len());
+        let mut cut = Vec::with_capacity(self.counts.len());
+        let mut constants = Vec::with_capacity(split.components.len());
+        starts.push(0);
+        for component in &split.components {
+            let mut constant = 0.0;
+            for &row in &split.rows[component.rows.clone()] {
+                let row = row as usize;
+                let range = self.starts[row]..self.starts[row + 1];
+                let count = self.counts[row];
+                let ratios = &self.ratios[range.clone()];
+                let best = ratios.iter().copied().fold(f64::MIN, f64::max) / count;
+                ids.extend(self.ids[range].iter().map(|&id| split.places[id as usize]));
+                weights.extend(ratios.iter().map(|ratio| (ratio / count - best).exp()));
+                starts.push(ids.len());
+                counts.push(count);
+                cut.push(self.cut[row] / count);
+                constant += self.constants[row] + count * best;
+            }
+            constants.push(constant);
+        }
+        let placed = |values: &[f64]| split.order.iter().map(|&m| values[m as usize]).collect();
+        Ok(Reads {
+            unique: placed(&self.unique),
+            unique_cut: placed(&self.unique_cut),
+            unique_constant: self.unique_constant,
+            order: split.order,
+            longest: starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0),
+            components: split.components,
+            starts,
+            ids,
+            weights,
+            counts,
+            cut,
+            constants,
+            total,
+            alignments: self.alignments,
+        })
+    }
+}
+
+fn hash(entries: &[(u32, f64)], key: &[i64]) -> u64 {
+    mix(entries.iter().zip(key).map(|(&(id, _), &key)| (id, key)))
+}
+
+/// A hash of a row: rotations and odd multiplications, finished so that all bits count.
+fn mix(row: impl Iterator<Item = (u32, i64)>) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let hash = row.fold(0_u64, |hash, (id, key)| {
+        let hash = (hash.rotate_left(23) ^ u64::from(id)).wrapping_mul(ODD);
+        (hash.rotate_left(23) ^ key.cast_unsigned()).wrapping_mul(ODD)
+    });
+    (hash ^ (hash >> 32)).wrapping_mul(ODD)
+}
+
+/// Reads as the model sees them: counts of unique ones, and rows of weights with a count each.
+///
+/// Transcripts stand in an order of their own, components one after another; [`Reads::order`]
+/// tells which is which.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reads {
+    pub(crate) unique: Vec<f64>,
+    pub(crate) unique_cut: Vec<f64>,
+    pub(crate) unique_constant: f64,
+    pub(crate) order: Vec<u32>,
+    pub(crate) components: Vec<Component>,
+    pub(crate) starts: Vec<usize>,
+    pub(crate) ids: Vec<u32>,
+    pub(crate) weights: Vec<f64>,
+    pub(crate) counts: Vec<f64>,
+    pub(crate) cut: Vec<f64>,
+    pub(crate) constants: Vec<f64>,
+    /// Most weights in a row.
+    pub(crate) longest: usize,
+    total: f64,
+    alignments: u64,
+}
+
+impl Reads {
+    /// How many transcripts, those without reads included.
+    pub fn transcripts(&self) -> usize {
+        self.unique.len()
+    }
+
+    /// How many reads.
+    pub fn reads(&self) -> f64 {
+        self.total
+    }
+
+    /// How many alignments were given, before anything was cut or merged.
+    pub fn alignments(&self) -> u64 {
+        self.alignments
+    }
+
+    /// How many reads may come from one transcript only.
+    pub fn unique_reads(&self) -> f64 {
+        self.unique.iter().sum()
+    }
+
+    /// How many different rows the other reads make.
+    pub fn rows(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// How many weights these rows hold.
+    pub fn entries(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// How many transcripts share reads; they stand first.
+    pub(super) fn shared(&self) -> usize {
+        self.components.last().map_or(0, |last| last.places.end)
+    }
+
+    /// The components that share reads, largest first.
+    pub fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// The transcript at each place.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Values by place, sorted by transcript.
+    pub fn by_transcript(&self, values: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; values.len()];
+        for (&transcript, &value) in self.order.iter().zip(values) {
+            out[transcript as usize] = value;
+        }
+        out
+    }
+
+    /// The same reads in fewer rows: those whose log ratios agree to about `grain` nats are one.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where the grain is out of range.
+    pub fn coarser(&self, grain: f64) -> Result<Self> {
+        let thrift = Thrift { cut: 0.0, grain };
+        let mut builder = ReadsBuilder::new(self.transcripts(), thrift)?;
+        let mut row = vec![];
+        for (range, &count) in self.starts.windows(2).zip(&self.counts) {
+            let range = range[0]..range[1];
+            let places = self.ids[range.clone()].iter();
+            row.clear();
+            row.extend((places.zip(&self.weights[range])).map(|(&p, w)| (p, w.ln())));
+            builder.push(&row, count)?;
+        }
+        builder.unique.clone_from(&self.unique);
+        builder.finish()
+    }
+
+    /// Where the transcripts of a component of coarser reads stand in those they were made from.
+    pub(super) fn before(&self, component: &Component) -> Range<usize> {
+        let first = self.order[component.places.start] as usize;
+        first..first + component.places.len()
+    }
+
+    /// Tells data sets apart.
+    pub(crate) fn digest(&self) -> u64 {
+        let ids = self.ids.iter().flat_map(|x| x.to_le_bytes());
+        let floats = self.weights.iter().chain(&self.counts).chain(&self.unique);
+        let starts = self.starts.iter().flat_map(|x| x.to_le_bytes());
+        digest(
+            ids.chain(starts)
+                .chain(floats.flat_map(|x| x.to_bits().to_le_bytes())),
+        )
+    }
+}

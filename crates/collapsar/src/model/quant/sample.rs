@@ -1,0 +1,321 @@
+//! Draws from the exact posterior: Gibbs sampling from where the climb ended (maths §8.7).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_distr::{Binomial, Distribution, Exp1, Gamma};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+
+use super::components::Component;
+use super::local::{Exponentials, Local};
+use super::reads::Reads;
+use super::solve::Quantified;
+use crate::error::{Error, Result};
+
+/// Up to here reads are sent one by one, and expected ones are counted by inversion.
+const FEW: f64 = 8.0;
+
+/// Chains see rows merged to this many nats: three times fewer, and no interval that differs by
+/// more than its own noise.
+const GRAIN: f64 = 0.3;
+
+/// How long the chains are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chains {
+    /// Draws that are kept.
+    pub draws: usize,
+    /// Sweeps from one draw to the next.
+    pub thin: usize,
+    /// Decides all of them.
+    pub seed: u64,
+}
+
+impl Default for Chains {
+    fn default() -> Self {
+        Self {
+            draws: 100,
+            thin: 5,
+            seed: 0,
+        }
+    }
+}
+
+/// Where the reads came from, drawn many times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draws {
+    /// How many.
+    pub(super) len: usize,
+    pub(super) seed: u64,
+    pub(super) alpha: f64,
+    /// Counts of the transcripts that share reads, by place, all draws of one together.
+    pub(super) shared: Vec<f32>,
+    /// Mean counts over every sweep, by place.
+    pub(super) means: Vec<f64>,
+    /// The share of sweeps in which the transcript has a read, by place.
+    pub(super) present: Vec<f64>,
+}
+
+impl Draws {
+    /// Draws from the exact posterior of `reads` at the prior of `quantified`.
+    ///
+    /// Each component has a chain of its own, from the optimum, a quarter of its length thrown
+    /// away first. `None` where `interrupt` was set before the end.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where no draws are asked for.
+    pub fn new(
+        reads: &Reads,
+        quantified: &Quantified,
+        chains: Chains,
+        interrupt: Option<&AtomicBool>,
+    ) -> Result<Option<Self>> {
+        let Chains { draws, thin, seed } = chains;
+        if draws == 0 || thin == 0 {
+            return Err(Error::Setting {
+                name: if draws == 0 { "draws" } else { "thin" },
+                found: "0".into(),
+                expected: "at least 1".into(),
+            });
+        }
+        let alpha = quantified.alpha;
+        let coarse = reads.coarser(GRAIN)?;
+        let chain = |component: &Component| {
+            if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return None;
+            }
+            let places = coarse.before(component);
+            // Its first transcript names the component, whatever the order of the others.
+            let rng = stream(seed, reads.order[places.start]);
+            let local = Local::new(&coarse, component);
+            let mut chain = Chain::new(&local, alpha, &quantified.counts[places], rng);
+            let burn_in = draws * thin / 5;
+            (0..burn_in).for_each(|_| chain.sweep());
+            Some(chain.record(draws, thin))
+        };
+        let records: Option<Vec<Record>> = (coarse.components.par_iter())
+            .with_max_len(1)
+            .map(chain)
+            .collect();
+        let Some(records) = records else {
+            return Ok(None);
+        };
+        let mut means = reads.unique.clone();
+        let mut present: Vec<f64> = (means.iter())
+            .map(|&count| if count > 0.0 { 1.0 } else { 0.0 })
+            .collect();
+        let mut shared = vec![0.0; reads.shared() * draws];
+        for (component, record) in coarse.components.iter().zip(records) {
+            let places = coarse.before(component);
+            means[places.clone()].copy_from_slice(&record.means);
+            present[places.clone()].copy_from_slice(&record.present);
+            shared[places.start * draws..places.end * draws].copy_from_slice(&record.counts);
+        }
+        Ok(Some(Self {
+            len: draws,
+            seed,
+            alpha,
+            shared,
+            means,
+            present,
+        }))
+    }
+
+    /// How many draws there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none, which cannot be.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Every draw of the counts of the transcript at `place`.
+    pub(super) fn at(&self, reads: &Reads, place: usize, out: &mut [f64]) {
+        let range = place * self.len..(place + 1) * self.len;
+        match self.shared.get(range) {
+            Some(drawn) => {
+                for (out, &count) in out.iter_mut().zip(drawn) {
+                    *out = f64::from(count);
+                }
+            }
+            None => out.fill(reads.unique[place]),
+        }
+    }
+
+    /// The counts of draw `index`, in the order of the input.
+    pub fn counts(&self, reads: &Reads, index: usize) -> Vec<f64> {
+        let mut counts = reads.unique.clone();
+        let drawn = self.shared.chunks_exact(self.len);
+        for (count, draws) in counts.iter_mut().zip(drawn) {
+            *count = f64::from(draws[index]);
+        }
+        reads.by_transcript(&counts)
+    }
+}
+
+/// What a chain leaves behind.
+struct Record {
+    counts: Vec<f32>,
+    means: Vec<f64>,
+    present: Vec<f64>,
+}
+
+/// The reads of one component on their way between transcripts.
+struct Chain<'a> {
+    local: &'a Local<'a>,
+    alpha: f64,
+    rng: Xoshiro256PlusPlus,
+    counts: Vec<f64>,
+    logs: Vec<f64>,
+}
+
+impl<'a> Chain<'a> {
+    /// A chain that begins with expected `counts`.
+    fn new(local: &'a Local<'a>, alpha: f64, counts: &[f64], rng: Xoshiro256PlusPlus) -> Self {
+        Self {
+            local,
+            alpha,
+            rng,
+            counts: counts.to_vec(),
+            logs: vec![0.0; counts.len()],
+        }
+    }
+
+    /// Draws fractions given the origins of all reads, then origins given fractions.
+    fn sweep(&mut self) {
+        let Self {
+            local,
+            alpha,
+            rng,
+            counts,
+            logs,
+        } = self;
+        for (log, count) in logs.iter_mut().zip(counts.iter()) {
+            *log = ln_gamma_variate(count + *alpha, rng);
+        }
+        counts.copy_from_slice(local.unique());
+        let at = Exponentials::new(logs);
+        let first = local.first();
+        let rows = local.component.rows.clone();
+        local.visit(rows, &at, |ids, offers, (sum, _), reads| {
+            divide(reads, offers, sum, rng, |index, reads| {
+                counts[(ids[index] - first) as usize] += reads;
+            });
+        });
+    }
+
+    fn record(mut self, draws: usize, thin: usize) -> Record {
+        let transcripts = self.counts.len();
+        let mut record = Record {
+            counts: vec![0.0; transcripts * draws],
+            means: vec![0.0; transcripts],
+            present: vec![0.0; transcripts],
+        };
+        let share = ((draws * thin) as f64).recip();
+        for draw in 0..draws {
+            for _ in 0..thin {
+                self.sweep();
+                for (m, &count) in self.counts.iter().enumerate() {
+                    record.means[m] += share * count;
+                    record.present[m] += if count > 0.0 { share } else { 0.0 };
+                }
+            }
+            for (m, &count) in self.counts.iter().enumerate() {
+                record.counts[m * draws + draw] = count as f32;
+            }
+        }
+        record
+    }
+}
+
+/// Random numbers of a transcript, or of the component that it is the first of.
+pub(super) fn stream(seed: u64, transcript: u32) -> Xoshiro256PlusPlus {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    Xoshiro256PlusPlus::seed_from_u64(
+        seed.wrapping_add(ODD.wrapping_mul(u64::from(transcript) + 1)),
+    )
+}
+
+/// ln of a gamma variate of this shape, which may be too small for the variate itself.
+pub(super) fn ln_gamma_variate(shape: f64, rng: &mut impl Rng) -> f64 {
+    // Γ(a) = Γ(a + 1) U^(1/a), and −ln U is exponential.
+    let (shape, boost) = if shape < 1.0 {
+        let exponential: f64 = Exp1.sample(rng);
+        (shape + 1.0, -exponential / shape)
+    } else {
+        (shape, 0.0)
+    };
+    Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng).ln()) + boost
+}
+
+/// Sends each of `reads` to one of `offers`, whose sum is `sum`.
+///
+/// Most rows have one transcript that takes nearly all; how many reads go past it is one
+/// binomial variate, and only those are sent one by one.
+fn divide(
+    reads: f64,
+    offers: &[f64],
+    sum: f64,
+    rng: &mut impl Rng,
+    mut to: impl FnMut(usize, f64),
+) {
+    let largest = (1..offers.len()).fold(0, |a, b| if offers[b] > offers[a] { b } else { a });
+    let rest = offers
+        .iter()
+        .enumerate()
+        .map(|(index, offer)| if index == largest { 0.0 } else { *offer })
+        .sum::<f64>();
+    let past = binomial(reads, rest / sum, rng);
+    to(largest, reads - past);
+    if past <= FEW {
+        for _ in 0..past as u64 {
+            let mut left = rest * rng.random::<f64>();
+            let mut last = largest;
+            for (index, offer) in offers.iter().enumerate() {
+                if index != largest && left >= 0.0 {
+                    left -= offer;
+                    last = index;
+                }
+            }
+            to(last, 1.0);
+        }
+        return;
+    }
+    let (mut past, mut rest) = (past, rest);
+    for (index, offer) in offers.iter().enumerate() {
+        if index == largest {
+            continue;
+        }
+        let taken = binomial(past, (offer / rest).min(1.0), rng);
+        to(index, taken);
+        past -= taken;
+        rest -= offer;
+        if past == 0.0 {
+            return;
+        }
+    }
+    to(largest, past); // rounding left these over
+}
+
+/// A binomial variate: by inversion where few are expected, which takes one uniform number.
+fn binomial(trials: f64, chance: f64, rng: &mut impl Rng) -> f64 {
+    if trials * chance > FEW {
+        let trials = trials as u64;
+        return Binomial::new(trials, chance.min(1.0)).map_or(0, |b| b.sample(rng)) as f64;
+    }
+    let mut left = rng.random::<f64>();
+    if trials == 1.0 {
+        return if left < chance { 1.0 } else { 0.0 };
+    }
+    let odds = chance / (1.0 - chance);
+    let mut probability = (1.0 - chance).powi(trials as i32);
+    let mut successes = 0.0;
+    while left >= probability && successes < trials {
+        left -= probability;
+        probability *= odds * (trials - successes) / (successes + 1.0);
+        successes += 1.0;
+    }
+    successes
+}

@@ -1,0 +1,50 @@
+//! Looks for a higher optimum: is a transcript without reads of its own there at all? (maths §8.6)
+
+use super::Quant;
+use super::dense::{Climbed, climb};
+use crate::error::Result;
+use crate::special::digamma;
+
+/// Fewer expected reads are as good as none.
+const ABSENT: f64 = 0.01;
+/// A trial climbs until steps gain less than this.
+const COARSE: f64 = 1e-4;
+/// A rise below this is the same optimum.
+const HIGHER: f64 = 1e-3;
+
+/// Takes away one transcript after another, those with the fewest reads first, and keeps what
+/// ends higher.
+pub(super) fn absences(model: &Quant<'_>, mut best: Climbed, tolerance: f64) -> Result<Climbed> {
+    let unique = model.local.unique();
+    let mut doubtful: Vec<usize> = (0..unique.len())
+        .filter(|&m| unique[m] == 0.0 && best.point.statistics[m] > ABSENT)
+        .collect();
+    let counts = &best.point.statistics;
+    doubtful.sort_by(|&a, &b| counts[a].total_cmp(&counts[b]));
+    let absent = digamma(model.posterior.alpha);
+    let mut changed = false;
+    for m in doubtful {
+        if best.point.statistics[m] < ABSENT {
+            continue; // another's absence took this one's reads as well
+        }
+        let mut start = best.point.messages.clone();
+        start[m] = absent;
+        let trial = climb(model, start, COARSE, 0)?;
+        let passes = best.passes + trial.passes;
+        let iterations = best.iterations + trial.iterations;
+        if trial.point.bound > best.point.bound + HIGHER {
+            best = trial;
+            changed = true;
+        }
+        (best.passes, best.iterations) = (passes, iterations);
+    }
+    if changed {
+        let last = climb(model, best.point.messages.clone(), tolerance, 0)?;
+        best = Climbed {
+            passes: best.passes + last.passes,
+            iterations: best.iterations + last.iterations,
+            ..last
+        };
+    }
+    Ok(best)
+}

@@ -1,0 +1,69 @@
+//! What a user may set, and the defaults.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The prior of the fractions, the same number for every transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Prior {
+    /// This number.
+    Given(f64),
+    /// Learned by raising the bound.
+    #[default]
+    Learned,
+}
+
+/// How a quantification is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The prior of the fractions.
+    pub prior: Prior,
+    /// A component is at rest when a step raises its bound by less than this many nats.
+    pub tolerance: f64,
+    /// Whether transcripts without reads of their own are tried for being absent (maths §8.6).
+    pub search: bool,
+    /// Components of more transcripts are climbed by `auto`, others by dense Newton steps.
+    pub dense: usize,
+}
+
+/// Priors outside of this range are refused: beyond it the functions of the bound lose digits.
+pub(super) const RANGE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            prior: Prior::default(),
+            tolerance: 1e-8,
+            search: true,
+            dense: 400,
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn check(&self) -> Result<()> {
+        if let Prior::Given(alpha) = self.prior
+            && !RANGE.contains(&alpha)
+        {
+            return Err(Error::Setting {
+                name: "prior",
+                found: alpha.to_string(),
+                expected: format!(
+                    "auto or a positive number, {:e} to {:e}",
+                    RANGE.start(),
+                    RANGE.end()
+                ),
+            });
+        }
+        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
+            return Err(Error::Setting {
+                name: "tolerance",
+                found: self.tolerance.to_string(),
+                expected: "a positive number of nats".into(),
+            });
+        }
+        Ok(())
+    }
+}
