@@ -11,6 +11,7 @@
 //! | `labels` | which column holds the components a fit starts from |
 //! | `corpus` | which words each document of a corpus has and how often |
 //! | `quant` | reads, transcripts and genes of a quantification, and its result folders |
+//! | `alignments` | which places on transcripts each read of a SAM, BAM or CRAM file may come from |
 //! | `guard` | what happens when a format crate panics on damaged input |
 //! | `write` | how a result appears whole or not at all |
 //! | `run` | what `run.json` says of every run |
@@ -27,6 +28,7 @@
 //! # Ok(()) }
 //! ```
 
+mod alignments;
 mod corpus;
 mod csv;
 mod error;
@@ -41,6 +43,7 @@ mod table;
 mod trace;
 mod write;
 
+pub use alignments::{Alignments, Bases, Fragment, Layout, Placement, Tally, Target};
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, Outside, StopWords,
     TokenOptions, read_corpus, read_corpus_with, read_stop_words,

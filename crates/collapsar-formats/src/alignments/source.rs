@@ -1,0 +1,215 @@
+//! Hands out the records of a SAM, BAM or CRAM file one by one, in the same plain fields.
+
+use std::io::{self, BufRead, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use noodles_bam as bam;
+use noodles_sam as sam;
+
+use super::Bases;
+use super::bytes::{Bytes, Kind};
+use super::cram::Cram;
+use super::header::Header;
+use super::record::{Record, place};
+use super::trouble::Trouble;
+
+type Input = Box<dyn BufRead + Send>;
+
+/// The sequences that reads are compared with, once they are known.
+pub(super) type SharedBases = Arc<OnceLock<Arc<dyn Bases>>>;
+
+pub(super) enum Source {
+    Sam {
+        reader: sam::io::Reader<Input>,
+        buffer: sam::Record,
+        dictionary: Box<sam::Header>,
+    },
+    Bam {
+        reader: bam::io::Reader<Input>,
+        buffer: bam::Record,
+        whole: Arc<AtomicBool>,
+    },
+    Cram(Box<Cram>),
+}
+
+impl Source {
+    pub(super) fn new(bytes: Bytes, bases: &SharedBases) -> Result<(Self, Header), Trouble> {
+        let (source, header) = match bytes.kind {
+            Kind::Sam => {
+                let mut reader = sam::io::Reader::new(bytes.reader);
+                let mut text = Vec::new();
+                reader.header_reader().read_to_end(&mut text)?;
+                let header = Header::parse(&text)?;
+                let source = Source::Sam {
+                    reader,
+                    buffer: sam::Record::default(),
+                    dictionary: Box::new(header.dictionary()),
+                };
+                (source, header)
+            }
+            Kind::Bam => {
+                let mut reader = bam::io::Reader::from(bytes.reader);
+                let header = bam_header(&mut reader)?;
+                let source = Source::Bam {
+                    reader,
+                    buffer: bam::Record::default(),
+                    whole: bytes.whole,
+                };
+                (source, header)
+            }
+            Kind::Cram => {
+                let (cram, header) = Cram::new(bytes.reader, Arc::clone(bases))?;
+                (Source::Cram(Box::new(cram)), header)
+            }
+        };
+        header.check()?;
+        Ok((source, header))
+    }
+
+    pub(super) fn format(&self) -> &'static str {
+        match self {
+            Source::Sam { .. } => "SAM",
+            Source::Bam { .. } => "BAM",
+            Source::Cram(_) => "CRAM",
+        }
+    }
+
+    /// Fills `record` with the next one; false at the end.
+    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, Trouble> {
+        match self {
+            Source::Sam {
+                reader,
+                buffer,
+                dictionary,
+            } => {
+                if reader.read_record(buffer)? == 0 {
+                    return Ok(false);
+                }
+                record.clear();
+                from_sam(buffer, dictionary, record)?;
+            }
+            Source::Bam {
+                reader,
+                buffer,
+                whole,
+            } => {
+                if reader.read_record(buffer)? == 0 {
+                    if !whole.load(Ordering::Acquire) {
+                        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                    }
+                    return Ok(false);
+                }
+                record.clear();
+                from_bam(buffer, record)?;
+            }
+            Source::Cram(cram) => return cram.read(record),
+        }
+        Ok(true)
+    }
+}
+
+/// The binary list of targets counts; the text may lack it.
+fn bam_header(reader: &mut bam::io::Reader<Input>) -> Result<Header, Trouble> {
+    let mut parts = reader.header_reader();
+    parts.read_magic_number()?;
+    let mut lines = parts.raw_sam_header_reader()?;
+    let mut text = Vec::new();
+    lines.read_to_end(&mut text)?;
+    lines.discard_to_end()?;
+    let mut header = Header::parse(&text)?;
+    let targets = parts.read_reference_sequences()?;
+    if header.targets.is_empty() {
+        for (name, target) in &targets {
+            header.targets.push(super::Target {
+                name: name.to_string(),
+                length: u32::try_from(target.length().get()).map_err(io::Error::other)?,
+            });
+        }
+    } else if header.targets.len() != targets.len() {
+        header.check()?;
+        return Err(Trouble::new(
+            format!(
+                "a header with {} targets as text and {} as numbers",
+                header.targets.len(),
+                targets.len()
+            ),
+            "the same",
+        ));
+    }
+    Ok(header)
+}
+
+fn from_sam(from: &sam::Record, dictionary: &sam::Header, to: &mut Record) -> Result<(), Trouble> {
+    if let Some(name) = from.name() {
+        to.name.extend_from_slice(name);
+    }
+    to.flags = from.flags()?;
+    to.place = place(
+        from.reference_sequence_id(dictionary),
+        from.alignment_start(),
+    )?;
+    to.mate = place(
+        from.mate_reference_sequence_id(dictionary),
+        from.mate_alignment_start(),
+    )?;
+    for op in from.cigar().iter() {
+        to.cigar.push(op.map_err(io::Error::other)?);
+    }
+    to.bases.extend_from_slice(from.sequence().as_ref());
+    to.bases.make_ascii_uppercase();
+    let qualities = from.quality_scores();
+    to.qualities
+        .extend(qualities.as_ref().iter().map(|q| q.saturating_sub(b'!')));
+    for field in from.data().iter() {
+        let (tag, value) = field?;
+        if !to.take(tag, &value) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn from_bam(from: &bam::Record, to: &mut Record) -> Result<(), Trouble> {
+    if let Some(name) = from.name() {
+        to.name.extend_from_slice(name);
+    }
+    to.flags = from.flags();
+    to.place = place(from.reference_sequence_id(), from.alignment_start())?;
+    to.mate = place(
+        from.mate_reference_sequence_id(),
+        from.mate_alignment_start(),
+    )?;
+    for op in from.cigar().iter() {
+        to.cigar.push(op?);
+    }
+    let sequence = from.sequence();
+    let packed = sequence.as_bytes();
+    to.bases.resize(2 * packed.len(), 0);
+    let (pairs, _) = to.bases.as_chunks_mut();
+    for (pair, &two) in pairs.iter_mut().zip(packed) {
+        *pair = TWO_BASES[usize::from(two)];
+    }
+    to.bases.truncate(sequence.len());
+    to.qualities
+        .extend_from_slice(from.quality_scores().as_bytes());
+    for field in from.data().iter() {
+        let (tag, value) = field?;
+        if !to.take(tag, &value) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// BAM packs two bases into a byte.
+static TWO_BASES: [[u8; 2]; 256] = {
+    let letters = *b"=ACMGRSVTWYHKDBN";
+    let mut table = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = [letters[byte >> 4], letters[byte & 15]];
+        byte += 1;
+    }
+    table
+};
