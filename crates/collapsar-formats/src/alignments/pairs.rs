@@ -109,6 +109,12 @@ impl Pairs {
             let rest = best(hits, group, placements, |one, other, distance| {
                 one.names(other).then_some((false, distance as u32))
             });
+            // Not in the order of the file, on which the result would depend.
+            rest.sort_by(|&a, &b| {
+                let (a, b) = (&hits[a], &hits[b]);
+                let places = (a.start, a.end).cmp(&(b.start, b.end));
+                places.then(b.log_odds.total_cmp(&a.log_odds))
+            });
             best(hits, rest, placements, |one, other, _| {
                 let span = one.end.max(other.end) - one.start.min(other.start);
                 Some((one.forward == other.forward, span))
