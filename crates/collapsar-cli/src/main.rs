@@ -8,6 +8,7 @@
 //! - `text`: numbers and tables as people read them
 //! - `mixture`: fits and uses Bayesian mixtures of Gaussians
 //! - `topics`: fits and uses topic models
+//! - `quant`: quantifies transcripts and genes
 //! - `tour`: a first look that needs no data
 //! - `reproduce`: reruns the experiments of HRL12
 //! - `shell`: completions and manual pages
@@ -17,6 +18,7 @@ mod common;
 mod files;
 mod mixture;
 mod progress;
+mod quant;
 mod reproduce;
 mod shell;
 mod text;
@@ -39,6 +41,7 @@ Begin with:
   collapsar mixture predict fit new.csv        label new rows with that fit
   collapsar topics texts/ --topics 20          find the topics of a folder of texts
   collapsar topics infer fit new.txt           find those of new documents with a saved fit
+  collapsar quant -a a.bam -t cdna.fa -o fit   how abundant are transcripts, and how sure is it?
 
 Results go to standard output or files, talk to standard error. Exit codes: 0 done, 1 error,
 2 wrong usage, 3 not converged under --require-convergence.";
@@ -59,6 +62,7 @@ enum Command {
     Tour(tour::TourArgs),
     Mixture(Box<mixture::MixtureArgs>),
     Topics(Box<topics::TopicsArgs>),
+    Quant(Box<quant::QuantArgs>),
     /// Rerun the experiments of the paper that the method comes from.
     Reproduce(reproduce::ReproduceArgs),
     Completions(shell::CompletionsArgs),
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
         Command::Tour(args) => tour::run(args, common),
         Command::Mixture(args) => mixture::run(args, common),
         Command::Topics(args) => topics::run(args, common),
+        Command::Quant(args) => quant::run(args, common),
         Command::Reproduce(args) => reproduce::run(args, common),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),

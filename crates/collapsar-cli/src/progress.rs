@@ -42,7 +42,12 @@ impl Progress {
 
     /// One part is done.
     pub(crate) fn advance(&self) {
-        self.bar.inc(1);
+        self.advance_by(1);
+    }
+
+    /// So many parts are done.
+    pub(crate) fn advance_by(&self, parts: u64) {
+        self.bar.inc(parts);
         self.reveal();
     }
 

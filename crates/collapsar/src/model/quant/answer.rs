@@ -187,6 +187,24 @@ impl<'a> Answer<'a> {
             .collect()
     }
 
+    /// The numbers of reads in these of the draws, each in the order of the input.
+    pub fn count_draws(&self, chosen: impl IntoIterator<Item = usize>) -> Vec<Vec<f64>> {
+        let chosen: Vec<usize> = chosen.into_iter().collect();
+        let mut draws = vec![vec![0.0; self.lengths.len()]; chosen.len()];
+        let mut drawn = vec![0.0; self.draws];
+        // By transcript, each of which has a stream of random numbers of its own.
+        for (place, &transcript) in self.reads.order.iter().enumerate() {
+            if chosen.is_empty() {
+                break;
+            }
+            self.counts(place, &mut drawn);
+            for (draw, &index) in draws.iter_mut().zip(&chosen) {
+                draw[transcript as usize] = drawn[index];
+            }
+        }
+        draws
+    }
+
     fn summarise(&self, transcripts: &[u32]) -> (Summary, Summary) {
         let mut counts = vec![0.0; self.draws];
         let mut tpm = vec![0.0; self.draws];

@@ -1,0 +1,279 @@
+//! The flags of a quantification, as typed.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{ArgGroup, Args};
+use collapsar::Direction;
+use collapsar::quant::fragment::Library;
+use collapsar::quant::{Prior, Settings, Thrift};
+use serde_json::{Value, json};
+
+use crate::common::Usage;
+use crate::files::name_of;
+use crate::values::{named, not_negative};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("reads").required(true).args(["alignments", "prob", "classes"]))]
+pub(crate) struct FitArgs {
+    /// Alignments of reads to transcripts: SAM, BAM or CRAM, all those of a read together, as aligners
+    /// write them; - reads standard input
+    #[arg(long, short, value_name = "FILE", requires = "transcripts")]
+    alignments: Option<PathBuf>,
+    /// Probabilities of reads, as BitSeq's parseAlignment writes them; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    prob: Option<PathBuf>,
+    /// Equivalence classes: salmon's eq_classes.txt, or kallisto's .ec with its counts beside it
+    #[arg(long, value_name = "FILE")]
+    classes: Option<PathBuf>,
+    /// Write all results into DIR, made if need be
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the N most abundant transcripts, or genes where they are known
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) top: usize,
+
+    /// Sequences of the transcripts that the reads were aligned to, in FASTA
+    #[arg(long, short, value_name = "FASTA", help_heading = "Transcripts")]
+    #[arg(conflicts_with = "prob")]
+    pub(crate) transcripts: Option<PathBuf>,
+    /// Names and lengths of the transcripts, as BitSeq's .tr files have them
+    #[arg(long, value_name = "FILE", help_heading = "Transcripts")]
+    #[arg(conflicts_with_all = ["alignments", "transcripts"])]
+    pub(crate) lengths: Option<PathBuf>,
+    /// Genes of the transcripts: a table of two columns, GTF or GFF3
+    #[arg(long, short, value_name = "FILE", help_heading = "Transcripts")]
+    pub(crate) gene_map: Option<PathBuf>,
+    /// Compare names without their versions: ENST00000456328 for ENST00000456328.2
+    #[arg(long, help_heading = "Transcripts")]
+    pub(crate) ignore_versions: bool,
+    /// Take names up to the first |, for FASTA of GENCODE
+    #[arg(long, help_heading = "Transcripts")]
+    pub(crate) gencode: bool,
+
+    /// How reads lie on transcripts, in salmon's words, such as IU, ISR or SF; A tells it from the reads
+    #[arg(long, short, value_name = "TYPE", default_value = "A", help_heading = FRAGMENTS)]
+    pub(crate) library_type: Library,
+    /// Mean and standard deviation of the lengths of fragments (learned from pairs unless given)
+    ///
+    /// Single reads do not show them: they are then taken to be about 250,60.
+    #[arg(long, value_name = "MEAN,SD", help_heading = FRAGMENTS)]
+    pub(crate) fragment_length: Option<MeanSd>,
+    /// Correct for bases that fragments like to begin and end with
+    #[arg(long, help_heading = FRAGMENTS)]
+    pub(crate) sequence_bias: bool,
+    /// Correct for parts of transcripts that have more fragments than others
+    #[arg(long, help_heading = FRAGMENTS)]
+    pub(crate) position_bias: bool,
+    /// Leave out fragments longer than this
+    #[arg(long, value_name = "BASES", default_value = "1000", help_heading = FRAGMENTS)]
+    #[arg(hide_short_help = true)]
+    pub(crate) longest_fragment: u32,
+    /// Probability of a strand or orientation that the library type does not allow; 0 leaves such
+    /// alignments out
+    #[arg(long, value_name = "P", default_value = "0", help_heading = FRAGMENTS)]
+    #[arg(value_parser = not_negative, hide_short_help = true)]
+    pub(crate) incompatible: f64,
+    /// Let reads of .prob files come from noise too, as BitSeq does
+    #[arg(long, help_heading = FRAGMENTS, conflicts_with_all = ["alignments", "classes"])]
+    pub(crate) noise: bool,
+
+    /// Prior of the fractions: auto learns it by raising the bound, A is the same for every transcript
+    ///
+    /// BitSeq has 1, which takes most transcripts to be there; 0.01 takes most to be absent.
+    #[arg(long, value_name = "A", default_value = "auto", help_heading = "Model")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) prior: PriorArg,
+    /// What deviations and intervals are of
+    ///
+    /// exact: draws from the posterior itself. collapsed: the fit's own Dirichlet distribution, which
+    /// takes no time and is too narrow for transcripts that share reads.
+    #[arg(long, value_name = "WHICH", default_value = "exact", help_heading = "Model")]
+    #[arg(value_parser = named([("exact", Posterior::Exact), ("collapsed", Posterior::Collapsed)]))]
+    pub(crate) posterior: Posterior,
+    /// Also write S draws of the reads of each transcript, which tximport and swish take for inferential
+    /// replicates
+    #[arg(long, value_name = "S", default_value = "0", help_heading = "Model")]
+    pub(crate) draws: usize,
+
+    /// How to climb the bound
+    ///
+    /// auto: each set of transcripts that share reads by itself, by Newton steps where it is small. The
+    /// others climb all at once: vbem is the classic update, fr, pr and hs the paper's conjugate
+    /// gradients, lbfgs and newton use curvature.
+    #[arg(long, default_value = "auto", help_heading = "Fit")]
+    #[arg(value_parser = named(Direction::ALL.map(|d| (d.name(), d))))]
+    pub(crate) method: Direction,
+    /// Converged when a step raises the bound by less than T nats
+    #[arg(long, value_name = "T", default_value_t = Settings::default().tolerance, help_heading = "Fit")]
+    pub(crate) tolerance: f64,
+    /// Do not try whether transcripts without reads of their own are absent
+    #[arg(long, help_heading = "Fit")]
+    pub(crate) no_search: bool,
+    /// Stop after I steps, with a method other than auto
+    #[arg(long, value_name = "I", default_value = "10000", help_heading = "Fit")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_iterations: u64,
+    /// Drop alignments below this share of the read's best
+    #[arg(long, value_name = "SHARE", default_value_t = Thrift::default().cut, help_heading = "Fit")]
+    #[arg(hide_short_help = true)]
+    pub(crate) cut: f64,
+    /// Take reads for one whose log ratios between transcripts agree to about so many nats; 0 only where
+    /// they agree in every bit
+    #[arg(long, value_name = "NATS", default_value_t = Thrift::default().grain, help_heading = "Fit")]
+    #[arg(hide_short_help = true)]
+    pub(crate) grain: f64,
+    /// Seed of every random number
+    #[arg(long, value_name = "S", default_value = "0", help_heading = "Fit")]
+    pub(crate) seed: u64,
+    /// Exit with code 3 where the fit has not converged
+    #[arg(long, help_heading = "Fit")]
+    pub(crate) require_convergence: bool,
+}
+
+const FRAGMENTS: &str = "Fragments";
+
+/// What the reads are given by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    Alignments(&'a Path),
+    Prob(&'a Path),
+    Classes(&'a Path),
+}
+
+impl FitArgs {
+    pub(crate) fn source(&self) -> Source<'_> {
+        match (&self.alignments, &self.prob, &self.classes) {
+            (Some(file), ..) => Source::Alignments(file),
+            (_, Some(file), _) => Source::Prob(file),
+            (.., Some(file)) => Source::Classes(file),
+            _ => unreachable!("one is required unless a subcommand is given"),
+        }
+    }
+
+    /// The reads' file.
+    pub(crate) fn file(&self) -> &Path {
+        match self.source() {
+            Source::Alignments(file) | Source::Prob(file) | Source::Classes(file) => file,
+        }
+    }
+
+    /// Its name, as in refusals.
+    pub(crate) fn name(&self) -> String {
+        name_of(self.file())
+    }
+
+    /// All files to read.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let others = [&self.transcripts, &self.lengths, &self.gene_map];
+        let others = others.into_iter().flatten().cloned();
+        std::iter::once(self.file().to_owned())
+            .chain(others)
+            .collect()
+    }
+
+    /// Refuses flags that do not go together and that clap cannot know of.
+    pub(crate) fn check(&self) -> Result<(), Usage> {
+        let from_stdin = self.files().iter().filter(|f| *f == Path::new("-")).count();
+        if from_stdin > 1 {
+            return Err(Usage(
+                "standard input is asked for twice, expected - for one file only".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn thrift(&self) -> Thrift {
+        Thrift {
+            cut: self.cut,
+            grain: self.grain,
+        }
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            prior: self.prior.0,
+            tolerance: self.tolerance,
+            search: !self.no_search,
+            ..Settings::default()
+        }
+    }
+
+    /// The settings as `run.json` has them.
+    pub(crate) fn record(&self) -> Value {
+        json!({
+            "library_type": self.library_type.to_string(),
+            "fragment_length": self.fragment_length.map(|given| [given.0, given.1]),
+            "sequence_bias": self.sequence_bias,
+            "position_bias": self.position_bias,
+            "longest_fragment": self.longest_fragment,
+            "incompatible": self.incompatible,
+            "ignore_versions": self.ignore_versions,
+            "gencode": self.gencode,
+            "noise": self.noise,
+            "prior": match self.prior.0 {
+                Prior::Learned => json!("auto"),
+                Prior::Given(alpha) => json!(alpha),
+            },
+            "posterior": self.posterior.name(),
+            "draws": self.draws,
+            "method": self.method,
+            "tolerance": self.tolerance,
+            "search": !self.no_search,
+            "max_iterations": self.max_iterations,
+            "cut": self.cut,
+            "grain": self.grain,
+            "threads": rayon::current_num_threads(),
+        })
+    }
+}
+
+/// What deviations and intervals are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Posterior {
+    Exact,
+    Collapsed,
+}
+
+impl Posterior {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Collapsed => "collapsed",
+        }
+    }
+}
+
+/// The library's prior, as flags spell it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PriorArg(pub(crate) Prior);
+
+impl FromStr for PriorArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self(Prior::Learned)),
+            _ => match text.parse() {
+                Ok(alpha) => Ok(Self(Prior::Given(alpha))),
+                Err(_) => Err("expected auto or a number"),
+            },
+        }
+    }
+}
+
+/// Two numbers, as in `250,60`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct MeanSd(pub(crate) f64, pub(crate) f64);
+
+impl FromStr for MeanSd {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse()).collect();
+        match numbers.as_deref() {
+            Ok(&[mean, sd]) => Ok(Self(mean, sd)),
+            _ => Err("expected two numbers with a comma between them, as in 250,60"),
+        }
+    }
+}
