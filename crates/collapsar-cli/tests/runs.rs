@@ -352,6 +352,7 @@ fn manual_pages_and_completions() {
         "collapsar-mixture-predict.1",
         "collapsar-topics.1",
         "collapsar-topics-infer.1",
+        "collapsar-quant.1",
         "collapsar-tour.1",
     ] {
         assert!(pages.iter().any(|name| name == page), "{page} in {pages:?}");

@@ -61,3 +61,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/topics.md")]
 struct TopicsPage;
+
+/// The example of the page on transcripts.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/quant.md")]
+struct QuantPage;

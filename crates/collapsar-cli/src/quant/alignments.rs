@@ -23,7 +23,7 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
     let name = name_of(file);
     let mut alignments = Alignments::open(file, workers(common))?;
     let targets = alignments.targets().to_vec();
-    let fasta = args.transcripts.as_deref().unwrap_or(Path::new("-"));
+    let fasta = args.about.transcripts.as_deref().unwrap_or(Path::new("-"));
     let sequences = Arc::new(sequences(&name, &targets, fasta, args, common)?);
     alignments.compare_with(Arc::clone(&sequences) as Arc<dyn Bases>)?;
 
@@ -87,7 +87,7 @@ fn nothing(tally: &Tally) -> String {
     match tally.split {
         0 => format!("none of {reads} is aligned"),
         split => format!(
-            "none of {reads} is aligned, {split} of them with mates on different transcripts"
+            "none of {reads} is aligned to one transcript ({split} with mates on different ones)"
         ),
     }
 }
@@ -95,16 +95,19 @@ fn nothing(tally: &Tally) -> String {
 /// Why no aligned read can be used.
 fn unusable(report: &Report) -> String {
     let counts = &report.counts;
-    let (number, cause, next) = if counts.incompatible >= counts.too_long {
-        let cause = format!("by library type {}", report.library);
-        (counts.incompatible, cause, "--library-type A")
-    } else {
-        let cause = format!("with fragments up to {} bases", report.fragment_length.longest());
-        (counts.too_long, cause, "a higher --longest-fragment")
-    };
+    let all = count(counts.fragments as usize, "aligned read");
+    if counts.incompatible >= counts.too_long {
+        return format!(
+            "library type {} forbids {} of {all}, expected at least one that it allows; try \
+             --library-type A",
+            report.library, counts.incompatible
+        );
+    }
     format!(
-        "{number} of {} cannot be {cause}, expected at least one that can; try {next}",
-        count(counts.fragments as usize, "aligned read")
+        "{} of {all} are from fragments of more than {} bases, expected at least one shorter; try a \
+         higher --longest-fragment",
+        counts.too_long,
+        report.fragment_length.longest()
     )
 }
 

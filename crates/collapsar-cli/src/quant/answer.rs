@@ -59,9 +59,7 @@ pub(crate) fn of(args: &FitArgs, data: &Data, solved: &Solved) -> anyhow::Result
     };
     Ok(Said {
         genes,
-        noise: data
-            .noise
-            .then(|| estimates.counts[0] / data.reads.reads()),
+        noise: data.noise.then(|| estimates.counts[0] / data.reads.reads()),
         draws: (draws.into_iter())
             .map(|mut draw| draw.split_off(first))
             .collect(),
@@ -85,11 +83,13 @@ fn together(transcripts: &Rows, members: &[Vec<u32>]) -> Rows {
             let weighted = members
                 .iter()
                 .map(|&m| values[m as usize] * transcripts.tpm[m as usize]);
-            if tpm > 0.0 {
+            let mean = if tpm > 0.0 {
                 weighted.sum::<f64>() / tpm
             } else {
                 sum(values) / members.len() as f64
-            }
+            };
+            // As many digits as salmon writes.
+            (1e3 * mean).round() / 1e3
         };
         rows.lengths.push(mean(&transcripts.lengths));
         rows.effective.push(mean(&transcripts.effective));

@@ -33,6 +33,82 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) top: usize,
 
+    #[command(flatten)]
+    pub(crate) about: AboutArgs,
+    #[command(flatten)]
+    pub(crate) fragments: FragmentArgs,
+
+    /// Prior of the fractions: auto learns it by raising the bound, A is the same for every transcript
+    ///
+    /// BitSeq has 1, which takes most transcripts to be there; 0.01 takes most to be absent.
+    #[arg(long, value_name = "A", default_value = "auto", help_heading = "Model")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) prior: PriorArg,
+    /// What deviations and intervals are of
+    ///
+    /// exact: draws from the posterior itself. collapsed: the fit's own Dirichlet distribution, which
+    /// takes no time and is too narrow for transcripts that share reads.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "exact",
+        help_heading = "Model"
+    )]
+    #[arg(value_parser = named([("exact", Posterior::Exact), ("collapsed", Posterior::Collapsed)]))]
+    pub(crate) posterior: Posterior,
+    /// Also write S draws of the reads of each transcript, which tximport and swish take for inferential
+    /// replicates
+    #[arg(long, value_name = "S", default_value = "0", help_heading = "Model")]
+    pub(crate) draws: usize,
+
+    /// How to climb the bound
+    ///
+    /// auto: each set of transcripts that share reads by itself, by Newton steps where it is small. The
+    /// others climb all at once: vbem is the classic update, fr, pr and hs the paper's conjugate
+    /// gradients, lbfgs and newton use curvature.
+    #[arg(long, default_value = "auto", help_heading = "Fit")]
+    #[arg(value_parser = named(Direction::ALL.map(|d| (d.name(), d))))]
+    pub(crate) method: Direction,
+    /// Converged when a step raises the bound by less than T nats
+    #[arg(long, value_name = "T", default_value = "1e-8", help_heading = "Fit")]
+    pub(crate) tolerance: f64,
+    /// Do not try whether transcripts without reads of their own are absent
+    #[arg(long, help_heading = "Fit")]
+    pub(crate) no_search: bool,
+    /// Stop after I steps, with a method other than auto
+    #[arg(long, value_name = "I", default_value = "10000", help_heading = "Fit")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_iterations: u64,
+    /// Drop alignments below this share of the read's best
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "1e-12",
+        help_heading = "Fit"
+    )]
+    #[arg(hide_short_help = true)]
+    pub(crate) cut: f64,
+    /// Take reads for one whose log ratios between transcripts agree to about so many nats; 0 only where
+    /// they agree in every bit
+    #[arg(
+        long,
+        value_name = "NATS",
+        default_value = "1e-3",
+        help_heading = "Fit"
+    )]
+    #[arg(hide_short_help = true)]
+    pub(crate) grain: f64,
+    /// Seed of every random number
+    #[arg(long, value_name = "S", default_value = "0", help_heading = "Fit")]
+    pub(crate) seed: u64,
+    /// Exit with code 3 where the fit has not converged
+    #[arg(long, help_heading = "Fit")]
+    pub(crate) require_convergence: bool,
+}
+
+/// What is known of the transcripts.
+#[derive(Debug, Args)]
+pub(crate) struct AboutArgs {
     /// Sequences of the transcripts that the reads were aligned to, in FASTA
     #[arg(long, short, value_name = "FASTA", help_heading = "Transcripts")]
     #[arg(conflicts_with = "prob")]
@@ -50,7 +126,11 @@ pub(crate) struct FitArgs {
     /// Take names up to the first |, for FASTA of GENCODE
     #[arg(long, help_heading = "Transcripts")]
     pub(crate) gencode: bool,
+}
 
+/// How fragments come about.
+#[derive(Debug, Args)]
+pub(crate) struct FragmentArgs {
     /// How reads lie on transcripts, in salmon's words, such as IU, ISR or SF; A tells it from the reads
     #[arg(long, short, value_name = "TYPE", default_value = "A", help_heading = FRAGMENTS)]
     pub(crate) library_type: Library,
@@ -77,58 +157,6 @@ pub(crate) struct FitArgs {
     /// Let reads of .prob files come from noise too, as BitSeq does
     #[arg(long, help_heading = FRAGMENTS, conflicts_with_all = ["alignments", "classes"])]
     pub(crate) noise: bool,
-
-    /// Prior of the fractions: auto learns it by raising the bound, A is the same for every transcript
-    ///
-    /// BitSeq has 1, which takes most transcripts to be there; 0.01 takes most to be absent.
-    #[arg(long, value_name = "A", default_value = "auto", help_heading = "Model")]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) prior: PriorArg,
-    /// What deviations and intervals are of
-    ///
-    /// exact: draws from the posterior itself. collapsed: the fit's own Dirichlet distribution, which
-    /// takes no time and is too narrow for transcripts that share reads.
-    #[arg(long, value_name = "WHICH", default_value = "exact", help_heading = "Model")]
-    #[arg(value_parser = named([("exact", Posterior::Exact), ("collapsed", Posterior::Collapsed)]))]
-    pub(crate) posterior: Posterior,
-    /// Also write S draws of the reads of each transcript, which tximport and swish take for inferential
-    /// replicates
-    #[arg(long, value_name = "S", default_value = "0", help_heading = "Model")]
-    pub(crate) draws: usize,
-
-    /// How to climb the bound
-    ///
-    /// auto: each set of transcripts that share reads by itself, by Newton steps where it is small. The
-    /// others climb all at once: vbem is the classic update, fr, pr and hs the paper's conjugate
-    /// gradients, lbfgs and newton use curvature.
-    #[arg(long, default_value = "auto", help_heading = "Fit")]
-    #[arg(value_parser = named(Direction::ALL.map(|d| (d.name(), d))))]
-    pub(crate) method: Direction,
-    /// Converged when a step raises the bound by less than T nats
-    #[arg(long, value_name = "T", default_value_t = Settings::default().tolerance, help_heading = "Fit")]
-    pub(crate) tolerance: f64,
-    /// Do not try whether transcripts without reads of their own are absent
-    #[arg(long, help_heading = "Fit")]
-    pub(crate) no_search: bool,
-    /// Stop after I steps, with a method other than auto
-    #[arg(long, value_name = "I", default_value = "10000", help_heading = "Fit")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_iterations: u64,
-    /// Drop alignments below this share of the read's best
-    #[arg(long, value_name = "SHARE", default_value_t = Thrift::default().cut, help_heading = "Fit")]
-    #[arg(hide_short_help = true)]
-    pub(crate) cut: f64,
-    /// Take reads for one whose log ratios between transcripts agree to about so many nats; 0 only where
-    /// they agree in every bit
-    #[arg(long, value_name = "NATS", default_value_t = Thrift::default().grain, help_heading = "Fit")]
-    #[arg(hide_short_help = true)]
-    pub(crate) grain: f64,
-    /// Seed of every random number
-    #[arg(long, value_name = "S", default_value = "0", help_heading = "Fit")]
-    pub(crate) seed: u64,
-    /// Exit with code 3 where the fit has not converged
-    #[arg(long, help_heading = "Fit")]
-    pub(crate) require_convergence: bool,
 }
 
 const FRAGMENTS: &str = "Fragments";
@@ -165,7 +193,11 @@ impl FitArgs {
 
     /// All files to read.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let others = [&self.transcripts, &self.lengths, &self.gene_map];
+        let others = [
+            &self.about.transcripts,
+            &self.about.lengths,
+            &self.about.gene_map,
+        ];
         let others = others.into_iter().flatten().cloned();
         std::iter::once(self.file().to_owned())
             .chain(others)
@@ -202,15 +234,15 @@ impl FitArgs {
     /// The settings as `run.json` has them.
     pub(crate) fn record(&self) -> Value {
         json!({
-            "library_type": self.library_type.to_string(),
-            "fragment_length": self.fragment_length.map(|given| [given.0, given.1]),
-            "sequence_bias": self.sequence_bias,
-            "position_bias": self.position_bias,
-            "longest_fragment": self.longest_fragment,
-            "incompatible": self.incompatible,
-            "ignore_versions": self.ignore_versions,
-            "gencode": self.gencode,
-            "noise": self.noise,
+            "library_type": self.fragments.library_type.to_string(),
+            "fragment_length": self.fragments.fragment_length.map(|given| [given.0, given.1]),
+            "sequence_bias": self.fragments.sequence_bias,
+            "position_bias": self.fragments.position_bias,
+            "longest_fragment": self.fragments.longest_fragment,
+            "incompatible": self.fragments.incompatible,
+            "ignore_versions": self.about.ignore_versions,
+            "gencode": self.about.gencode,
+            "noise": self.fragments.noise,
             "prior": match self.prior.0 {
                 Prior::Learned => json!("auto"),
                 Prior::Given(alpha) => json!(alpha),
@@ -275,5 +307,26 @@ impl FromStr for MeanSd {
             Ok(&[mean, sd]) => Ok(Self(mean, sd)),
             _ => Err("expected two numbers with a comma between them, as in 250,60"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        fit: FitArgs,
+    }
+
+    #[test]
+    fn defaults_are_the_library_s() {
+        let args = Cli::parse_from(["quant", "--prob", "x"]).fit;
+        assert_eq!(args.settings(), Settings::default());
+        assert_eq!(args.thrift(), Thrift::default());
+        let fragments = super::super::data::settings(&args);
+        assert_eq!(fragments, collapsar::quant::fragment::Settings::default());
     }
 }

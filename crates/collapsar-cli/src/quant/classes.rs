@@ -85,8 +85,8 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
 
 pub(crate) fn naming(args: &FitArgs) -> Naming {
     Naming {
-        gencode: args.gencode,
-        ignore_versions: args.ignore_versions,
+        gencode: args.about.gencode,
+        ignore_versions: args.about.ignore_versions,
     }
 }
 
@@ -108,17 +108,17 @@ type Measured = (Transcripts, String, Option<Vec<Option<String>>>);
 
 /// Transcripts with lengths, and the file that they are from.
 fn measured(args: &FitArgs, common: &Common) -> anyhow::Result<Option<Measured>> {
-    if let Some(file) = &args.lengths {
+    if let Some(file) = &args.about.lengths {
         let (transcripts, genes) = lengths(file, common)?;
         return Ok(Some((transcripts, name_of(file), genes)));
     }
-    let Some(file) = &args.transcripts else {
+    let Some(file) = &args.about.transcripts else {
         return Ok(None);
     };
     let fasta = read_transcripts(file)?;
     let bases: Vec<u32> = (0..fasta.len()).map(|i| fasta.length(i) as u32).collect();
     let report = effective(&bases, args)?;
-    if args.fragment_length.is_none() {
+    if args.fragments.fragment_length.is_none() {
         let lengths = &report.fragment_length;
         common.say(&format!(
             "effective lengths are for fragments of {} ± {} bases; --fragment-length gives others",

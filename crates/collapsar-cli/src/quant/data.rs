@@ -71,15 +71,20 @@ impl Data {
             Source::Classes(file) => classes::read(file, args, common)?,
         };
         let names = &taken.transcripts.names;
-        let genes = match &args.gene_map {
-            Some(file) => Some(Genes::read(file, names, args.ignore_versions, common)?),
+        let genes = match &args.about.gene_map {
+            Some(file) => Some(Genes::read(
+                file,
+                names,
+                args.about.ignore_versions,
+                common,
+            )?),
             None => taken.genes.map(|genes| Genes::new(names, &genes)),
         };
         Ok(Self {
             reads: taken.builder.finish()?,
             transcripts: taken.transcripts,
             genes,
-            noise: args.noise,
+            noise: args.fragments.noise,
             processed: taken.processed,
             learned: taken.learned,
         })
@@ -173,12 +178,15 @@ pub(crate) fn without_lengths(args: &FitArgs, common: &Common) {
 /// Settings of the likelihood, as flags give them.
 pub(crate) fn settings(args: &FitArgs) -> Settings {
     Settings {
-        library: args.library_type,
-        fragment_length: args.fragment_length.map(|given| (given.0, given.1)),
-        longest: args.longest_fragment,
-        incompatible: args.incompatible,
-        sequence_bias: args.sequence_bias,
-        position_bias: args.position_bias,
+        library: args.fragments.library_type,
+        fragment_length: args
+            .fragments
+            .fragment_length
+            .map(|given| (given.0, given.1)),
+        longest: args.fragments.longest_fragment,
+        incompatible: args.fragments.incompatible,
+        sequence_bias: args.fragments.sequence_bias,
+        position_bias: args.fragments.position_bias,
         ..Settings::default()
     }
 }

@@ -52,8 +52,8 @@ impl Genes {
         let missing = genes.iter().filter(|gene| gene.is_none()).count();
         let file = name_of(file);
         if missing == genes.len() {
-            let helps = !ignore_versions
-                && unversioned(&map, transcripts).iter().any(Option::is_some);
+            let helps =
+                !ignore_versions && unversioned(&map, transcripts).iter().any(Option::is_some);
             bail!(
                 "{file}: no gene for any of {}, the first is {:?}, expected a gene for some{}",
                 count(missing, "transcript"),

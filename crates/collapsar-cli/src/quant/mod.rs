@@ -38,7 +38,7 @@ use stage::Stage;
 const EXAMPLES: &str = "\
 Examples:
   collapsar quant -a aligned.bam -t transcripts.fa -o sample1
-  bowtie2 -k 100 -x transcripts -1 r1.fq -2 r2.fq | collapsar quant -a - -t transcripts.fa -o sample1
+  bowtie2 -k 100 -x cdna -1 r1.fq -2 r2.fq | collapsar quant -a - -t cdna.fa -o sample1
                                                  straight from the aligner
   collapsar quant -a aligned.bam -t gencode.fa --gencode -g gencode.gtf -o sample1 --draws 100
                                                  genes too, and draws for tximport and swish

@@ -131,7 +131,10 @@ mod tests {
 
     #[test]
     fn by_name() {
-        assert_eq!(of(&["b", "a"], &["a", "c", "b"], (false, false)), Ok(vec![2, 0]));
+        assert_eq!(
+            of(&["b", "a"], &["a", "c", "b"], (false, false)),
+            Ok(vec![2, 0])
+        );
         assert_eq!(of(&["b.2"], &["a", "b.1"], (false, true)), Ok(vec![1]));
         assert_eq!(of(&["b.2"], &["b.2|g|x"], (true, false)), Ok(vec![0]));
     }
@@ -139,10 +142,22 @@ mod tests {
     #[test]
     fn refusals_name_the_way_out() {
         let cases = [
-            (of(&["a.1", "b.1"], &["a.1", "b.2"], (false, false)), "1 of 2 transcripts is not in t.fa, the first is \"b.1\", expected all of them; try --ignore-versions"),
-            (of(&["a|x"], &["a"], (false, false)), "1 of 1 transcript is not in t.fa, the first is \"a|x\", expected all of them; try --gencode"),
-            (of(&["a.2|x"], &["a.1"], (false, false)), "1 of 1 transcript is not in t.fa, the first is \"a.2|x\", expected all of them; try --gencode --ignore-versions"),
-            (of(&["a", "b"], &["c"], (false, false)), "2 of 2 transcripts are not in t.fa, the first is \"a\", expected all of them"),
+            (
+                of(&["a.1", "b.1"], &["a.1", "b.2"], (false, false)),
+                "1 of 2 transcripts is not in t.fa, the first is \"b.1\", expected all of them; try --ignore-versions",
+            ),
+            (
+                of(&["a|x"], &["a"], (false, false)),
+                "1 of 1 transcript is not in t.fa, the first is \"a|x\", expected all of them; try --gencode",
+            ),
+            (
+                of(&["a.2|x"], &["a.1"], (false, false)),
+                "1 of 1 transcript is not in t.fa, the first is \"a.2|x\", expected all of them; try --gencode --ignore-versions",
+            ),
+            (
+                of(&["a", "b"], &["c"], (false, false)),
+                "2 of 2 transcripts are not in t.fa, the first is \"a\", expected all of them",
+            ),
         ];
         for (found, expected) in cases {
             assert_eq!(found, Err(format!("a.bam: {expected}")));

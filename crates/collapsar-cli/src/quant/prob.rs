@@ -16,7 +16,7 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
     let mut reader = ProbReader::open(file)?;
     let header = *reader.header();
     let name = name_of(file);
-    let (transcripts, genes) = match &args.lengths {
+    let (transcripts, genes) = match &args.about.lengths {
         Some(lengths_file) => {
             let (transcripts, genes) = lengths(lengths_file, common)?;
             if transcripts.len() != header.transcripts {
@@ -29,21 +29,18 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
             }
             (transcripts, genes)
         }
-        None => {
-            without_lengths(args, common);
-            (Transcripts::unknown(header.transcripts), None)
-        }
+        None => (Transcripts::unknown(header.transcripts), None),
     };
     if header.mapped == 0 {
         bail!("{name}: no reads with alignments, expected at least one");
     }
-    let noise = usize::from(args.noise);
+    let noise = usize::from(args.fragments.noise);
     let mut builder = ReadsBuilder::new(header.transcripts + noise, args.thrift())?;
     let mut counter = Counter::new(common, Some(header.mapped));
     let mut entries = Vec::new();
     let mut only_noise = 0;
     while reader.next(&mut entries)? {
-        if !args.noise {
+        if !args.fragments.noise {
             // BitSeq counts transcripts from 1 on, noise being 0.
             entries.retain(|entry| entry.0 > 0);
             for entry in &mut entries {
@@ -65,6 +62,9 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
             "{name}: left out {} that fit no transcript, only noise",
             count(only_noise as usize, "read")
         ));
+    }
+    if args.about.lengths.is_none() {
+        without_lengths(args, common);
     }
     Ok(Taken {
         builder,

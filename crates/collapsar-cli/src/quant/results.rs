@@ -96,11 +96,7 @@ fn rows(folder: &Path, kind: &str, names: &[String], rows: &Rows) -> anyhow::Res
     Ok(())
 }
 
-fn posterior(
-    out: &mut dyn Write,
-    names: &[String],
-    rows: &[(Summary, Summary)],
-) -> io::Result<()> {
+fn posterior(out: &mut dyn Write, names: &[String], rows: &[(Summary, Summary)]) -> io::Result<()> {
     writeln!(
         out,
         "Name\tTPM.mean\tTPM.sd\tTPM.lower\tTPM.upper\t\
@@ -153,7 +149,10 @@ fn extra(data: &Data, solved: &Solved, said: &Said) -> Map<String, Value> {
     add("unique", json!(data.reads.unique_reads() as u64));
     add("rows", json!(data.reads.rows()));
     add("components", json!(components.len()));
-    add("largest", json!(components.first().map_or(1, |c| c.places.len())));
+    add(
+        "largest",
+        json!(components.first().map_or(1, |c| c.places.len())),
+    );
     add("drawing_seconds", json!(solved.drawing));
     add("noise", json!(said.noise));
     if let Some(learned) = &data.learned {

@@ -1,5 +1,6 @@
 //! What salmon writes beside its results, for programs that read it.
 
+use collapsar::quant::fragment::LengthDistribution;
 use serde_json::{Value, json};
 
 use super::args::{FitArgs, Source};
@@ -23,11 +24,11 @@ pub(crate) fn meta(args: &FitArgs, data: &Data) -> Value {
         "opt_type": "vb",
         "quant_errors": [],
         "num_libraries": 1,
-        "library_types": [library.unwrap_or_else(|| args.library_type.to_string())],
+        "library_types": [library.unwrap_or_else(|| args.fragments.library_type.to_string())],
         "frag_dist_length": lengths.map(|lengths| lengths.longest() + 1),
-        "frag_length_mean": lengths.map(|lengths| lengths.mean()),
-        "frag_length_sd": lengths.map(|lengths| lengths.sd()),
-        "seq_bias_correct": args.sequence_bias,
+        "frag_length_mean": lengths.map(LengthDistribution::mean),
+        "frag_length_sd": lengths.map(LengthDistribution::sd),
+        "seq_bias_correct": args.fragments.sequence_bias,
         "gc_bias_correct": false,
         "mapping_type": "alignment",
         "num_targets": targets,
@@ -53,15 +54,15 @@ pub(crate) fn command(args: &FitArgs) -> Value {
     let mut command = json!({
         "salmon_version": LIKE,
         "collapsar_version": env!("CARGO_PKG_VERSION"),
-        "libType": args.library_type.to_string(),
+        "libType": args.fragments.library_type.to_string(),
         "auxDir": "aux_info",
         "threads": rayon::current_num_threads().to_string(),
     });
     command[input] = json!(name_of(file));
     let files = [
-        ("targets", &args.transcripts),
-        ("lengths", &args.lengths),
-        ("geneMap", &args.gene_map),
+        ("targets", &args.about.transcripts),
+        ("lengths", &args.about.lengths),
+        ("geneMap", &args.about.gene_map),
         ("output", &args.out),
     ];
     for (key, file) in files {

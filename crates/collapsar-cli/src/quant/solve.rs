@@ -55,8 +55,7 @@ pub(crate) fn solve(args: &FitArgs, data: &Data, common: &Common) -> anyhow::Res
         Posterior::Collapsed => None,
         Posterior::Exact => {
             let chains = chains(args);
-            let Some(draws) =
-                Draws::new(&data.reads, &quantified, chains, Some(common.interrupt))?
+            let Some(draws) = Draws::new(&data.reads, &quantified, chains, Some(common.interrupt))?
             else {
                 bail!(Interrupted);
             };

@@ -51,7 +51,7 @@ pub(crate) fn of(args: &FitArgs, data: &Data, solved: &Solved, said: &Said) -> S
         count(unique as usize, "read"),
         match components.first() {
             Some(largest) => format!(
-                ", in {}; the largest of {} that share reads has {}",
+                ", in {}, by {} of up to {}",
                 count(reads.rows(), "row"),
                 count(components.len(), "set"),
                 count(largest.places.len(), "transcript")
@@ -222,7 +222,7 @@ pub(crate) fn warn(args: &FitArgs, data: &Data, solved: &Solved, common: &Common
         return;
     }
     let (library, share) = (report.library, seen.share(report.library));
-    if args.library_type != Library::Auto {
+    if args.fragments.library_type != Library::Auto {
         if share < FEW {
             common.warn(&format!(
                 "only {:.1}% of the reads fit library type {library}; --library-type A tells it from the reads",
@@ -231,9 +231,8 @@ pub(crate) fn warn(args: &FitArgs, data: &Data, solved: &Solved, common: &Common
         }
         return;
     }
-    let strands = [Strand::Forward, Strand::Reverse].map(|strand| {
-        seen.share(collapsar::quant::fragment::LibraryType { strand, ..library })
-    });
+    let strands = [Strand::Forward, Strand::Reverse]
+        .map(|strand| seen.share(collapsar::quant::fragment::LibraryType { strand, ..library }));
     let larger = strands[0].max(strands[1]) / share.max(f64::MIN_POSITIVE);
     if share < FIT {
         common.warn(&format!(

@@ -18,7 +18,7 @@ pub struct TranscriptLength {
     pub name: String,
     /// Its length.
     pub length: f64,
-    /// The length that reads can begin in.
+    /// The length that reads can begin in; BitSeq's may be 0 or less for short transcripts.
     pub effective: Option<f64>,
 }
 
@@ -76,19 +76,19 @@ fn row(input: &Lines) -> Result<TranscriptLength> {
         return Err(input.refuse(shown(input.bytes()), expected));
     };
     let name = input.decode(name)?;
-    let number = |noun: &str, field: &[u8]| {
-        let accepted = float(field).filter(|number| number.is_finite() && *number > 0.0);
+    let number = |noun: &str, field: &[u8], least: f64, expected: &'static str| {
+        let accepted = float(field).filter(|number| number.is_finite() && *number > least);
         accepted.ok_or_else(|| {
             let found = format!("{noun} {} of {name:?}", shown(field));
-            input.refuse(found, "a number above 0")
+            input.refuse(found, expected)
         })
     };
     Ok(TranscriptLength {
         gene: input.decode(gene)?.to_owned(),
         name: name.to_owned(),
-        length: number("length", length)?,
+        length: number("length", length, 0.0, "a number above 0")?,
         effective: effective
-            .map(|field| number("effective length", field))
+            .map(|field| number("effective length", field, f64::MIN, "a finite number"))
             .transpose()?,
     })
 }
@@ -100,7 +100,11 @@ mod tests {
 
     #[test]
     fn three_or_four_columns() {
-        let rows = one("# M 2\r\ng a 10 7.5\r\nnone b 20", read_lengths).unwrap();
+        let rows = one(
+            "# M 3\r\ng a 10 7.5\r\nnone b 20\r\nnone c 3 -2",
+            read_lengths,
+        )
+        .unwrap();
         let expected = |gene: &str, name: &str, length, effective| TranscriptLength {
             gene: gene.to_owned(),
             name: name.to_owned(),
@@ -111,7 +115,8 @@ mod tests {
             rows,
             [
                 expected("g", "a", 10.0, Some(7.5)),
-                expected("none", "b", 20.0, None)
+                expected("none", "b", 20.0, None),
+                expected("none", "c", 3.0, Some(-2.0))
             ]
         );
         assert_eq!(one(gzip("g\ta\t1\n"), read_lengths).unwrap().len(), 1);

@@ -1,5 +1,7 @@
 //! Estimates, deviations and credible intervals of counts and TPM, by transcript or by gene.
 
+use rand::Rng;
+use rand_distr::{Distribution, Gamma};
 use rayon::prelude::*;
 
 use super::Quantified;
@@ -197,7 +199,10 @@ impl<'a> Answer<'a> {
             if chosen.is_empty() {
                 break;
             }
-            self.counts(place, &mut drawn);
+            if matches!(self.origins, Origins::Collapsed(_)) {
+                self.fractions(place, &mut drawn);
+            }
+            self.turn_into_counts(place, &mut drawn);
             for (draw, &index) in draws.iter_mut().zip(&chosen) {
                 draw[transcript as usize] = drawn[index];
             }
@@ -216,7 +221,7 @@ impl<'a> Answer<'a> {
             for ((tpm, fraction), total) in tpm.iter_mut().zip(&drawn).zip(&self.rates) {
                 *tpm += scale * fraction / total;
             }
-            self.counts(place, &mut drawn);
+            self.turn_into_counts(place, &mut drawn);
             for (sum, count) in counts.iter_mut().zip(&drawn) {
                 *sum += count;
             }
@@ -224,12 +229,11 @@ impl<'a> Answer<'a> {
         (Summary::of(&mut counts), Summary::of(&mut tpm))
     }
 
-    /// Every draw of the number of reads of the transcript at `place`.
-    fn counts(&self, place: usize, out: &mut [f64]) {
+    /// Turns every draw of the fraction of the transcript at `place` into that of its reads.
+    fn turn_into_counts(&self, place: usize, out: &mut [f64]) {
         match self.origins {
             Origins::Exact(draws) => draws.at(self.reads, place, out),
             Origins::Collapsed(_) => {
-                self.fractions(place, out);
                 for (count, sum) in out.iter_mut().zip(&self.sums) {
                     *count *= self.reads.reads() / sum;
                 }
@@ -252,7 +256,7 @@ impl<'a> Answer<'a> {
             }
         };
         for fraction in out {
-            *fraction = ln_gamma_variate(*fraction + alpha, &mut rng).exp();
+            *fraction = gamma_variate(*fraction + alpha, &mut rng);
         }
     }
 
@@ -280,6 +284,14 @@ impl<'a> Answer<'a> {
             (sums, rates)
         })
     }
+}
+
+/// A gamma variate of this shape, without a detour by its logarithm where it is not too small.
+fn gamma_variate(shape: f64, rng: &mut impl Rng) -> f64 {
+    if shape < 1.0 {
+        return ln_gamma_variate(shape, rng).exp();
+    }
+    Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng))
 }
 
 /// Mean counts, by place, of the transcripts that are more likely there than not, or of the
