@@ -335,6 +335,9 @@ fn binomial(trials: f64, chance: f64, rng: &mut impl Rng) -> f64 {
     if trials == 1.0 {
         return if left < chance { 1.0 } else { 0.0 };
     }
+    if chance >= 1.0 {
+        return trials; // whose odds are no number
+    }
     let odds = chance / (1.0 - chance);
     let mut probability = (1.0 - chance).powi(trials as i32);
     let mut successes = 0.0;
