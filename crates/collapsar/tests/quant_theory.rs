@@ -301,6 +301,29 @@ fn cuts_cost_no_more_than_they_say() {
     assert!(nearest > 0.02, "{nearest}");
 }
 
+/// A read that a cut keeps away from where nearly all reads are: it takes its message with it.
+#[test]
+fn cuts_say_enough_where_messages_move() {
+    let reads: Vec<Read> = vec![
+        (vec![(1, 0.0)], 1e4),
+        (vec![(0, 0.0), (2, 0.0), (1, 5e-4_f64.ln())], 1.0),
+    ];
+    let problem = (3, reads);
+    let cut = Thrift { cut: 1e-3, ..ALL };
+    let less = build(3, &problem.1, cut);
+    for alpha in [1.0, 0.1, 0.01] {
+        let end = solve(&less, alpha, true);
+        let twin = plain(&problem, alpha);
+        let (rest, _) = twin.climb(twin.messages(&end.counts(&less)));
+        let lost = rest - end.bound;
+        assert!(
+            lost > 1.0 && lost <= end.cut_error,
+            "{lost}, {}",
+            end.cut_error
+        );
+    }
+}
+
 /// Noise that every read may come from, barely: it glues all components, and the cut parts them.
 #[test]
 fn noise_glues_nothing() {

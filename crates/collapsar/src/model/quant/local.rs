@@ -119,8 +119,11 @@ impl<'a> Local<'a> {
         );
     }
 
-    /// The sum over reads of the share that all that was cut would have at these messages, had it
-    /// the largest message of all, `largest` (maths §8.4).
+    /// The sum over reads of what all that was cut would have beside the rest at these messages,
+    /// had it the largest message of all, `largest` (maths §8.4).
+    ///
+    /// Not the logarithm of one more than it, which is less than the bound can rise where messages
+    /// go on moving.
     pub(super) fn cut(&self, messages: &[f64], largest: f64) -> f64 {
         let at = Exponentials::new(messages);
         let mut total = 0.0;
@@ -132,7 +135,7 @@ impl<'a> Local<'a> {
                 let share = cut
                     .next()
                     .map_or(0.0, |cut| cut * (largest - shift).exp() / sum);
-                total += count * share.ln_1p();
+                total += count * share;
             },
         );
         total
