@@ -9,7 +9,6 @@ use rayon::prelude::*;
 
 use super::components::Component;
 use super::local::{Exponentials, Local};
-use super::prior;
 use super::reads::Reads;
 use super::solve::Quantified;
 use crate::error::{Error, Result};
@@ -21,10 +20,6 @@ const FEW: f64 = 8.0;
 /// more than its own noise.
 const GRAIN: f64 = 0.3;
 
-/// Rounds of a fifth of the chain's length together, thrown away, after each of which the prior is
-/// learned anew.
-const ROUNDS: usize = 10;
-
 /// How long the chains are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chains {
@@ -34,8 +29,6 @@ pub struct Chains {
     pub thin: usize,
     /// Decides all of them.
     pub seed: u64,
-    /// Whether the prior is learned from the draws as well, instead of taken as it is.
-    pub learn: bool,
 }
 
 impl Default for Chains {
@@ -44,7 +37,6 @@ impl Default for Chains {
             draws: 100,
             thin: 5,
             seed: 0,
-            learn: true,
         }
     }
 }
@@ -67,7 +59,8 @@ pub struct Draws {
 impl Draws {
     /// Draws from the exact posterior of `reads` at the prior of `quantified`.
     ///
-    /// Each component has a chain of its own, from the optimum, the first part of it thrown away. `None` where `interrupt` was set before the end.
+    /// Each component has a chain of its own, from the optimum, a quarter of its length thrown
+    /// away first. `None` where `interrupt` was set before the end.
     ///
     /// # Errors
     /// [`Error::Setting`] where no draws are asked for.
@@ -77,9 +70,7 @@ impl Draws {
         chains: Chains,
         interrupt: Option<&AtomicBool>,
     ) -> Result<Option<Self>> {
-        let Chains {
-            draws, thin, seed, ..
-        } = chains;
+        let Chains { draws, thin, seed } = chains;
         if draws == 0 || thin == 0 {
             return Err(Error::Setting {
                 name: if draws == 0 { "draws" } else { "thin" },
@@ -87,39 +78,24 @@ impl Draws {
                 expected: "at least 1".into(),
             });
         }
-        let stopped = || interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let alpha = quantified.alpha;
         let coarse = reads.coarser(GRAIN)?;
-        let begin = |component: &Component| {
+        let chain = |component: &Component| {
+            if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return None;
+            }
             let places = coarse.before(component);
             // Its first transcript names the component, whatever the order of the others.
             let rng = stream(seed, reads.order[places.start]);
-            Chain::new(
-                Local::new(&coarse, component),
-                &quantified.counts[places],
-                rng,
-            )
+            let local = Local::new(&coarse, component);
+            let mut chain = Chain::new(&local, alpha, &quantified.counts[places], rng);
+            let burn_in = draws * thin / 5;
+            (0..burn_in).for_each(|_| chain.sweep());
+            Some(chain.record(draws, thin))
         };
-        let mut running: Vec<Chain<'_>> = coarse.components.iter().map(begin).collect();
-        let mut alpha = quantified.alpha;
-        for _ in 0..ROUNDS {
-            (running.par_iter_mut().with_max_len(1)).for_each(|chain| {
-                for _ in 0..(draws * thin).div_ceil(5 * ROUNDS) {
-                    if !stopped() {
-                        chain.sweep(alpha);
-                    }
-                }
-            });
-            if chains.learn {
-                let mut counts = reads.unique.clone();
-                for (component, chain) in coarse.components.iter().zip(&running) {
-                    counts[coarse.before(component)].copy_from_slice(&chain.counts);
-                }
-                alpha = prior::better(alpha, reads.transcripts(), &counts);
-            }
-        }
-        let records: Option<Vec<Record>> = (running.into_par_iter())
+        let records: Option<Vec<Record>> = (coarse.components.par_iter())
             .with_max_len(1)
-            .map(|chain| (!stopped()).then(|| chain.record(alpha, draws, thin)))
+            .map(chain)
             .collect();
         let Some(records) = records else {
             return Ok(None);
@@ -143,11 +119,6 @@ impl Draws {
             means,
             present,
         }))
-    }
-
-    /// The prior of each transcript, learned from the draws or taken as it was.
-    pub fn alpha(&self) -> f64 {
-        self.alpha
     }
 
     /// How many draws there are.
@@ -193,7 +164,8 @@ struct Record {
 
 /// The reads of one component on their way between transcripts.
 struct Chain<'a> {
-    local: Local<'a>,
+    local: &'a Local<'a>,
+    alpha: f64,
     rng: Xoshiro256PlusPlus,
     counts: Vec<f64>,
     logs: Vec<f64>,
@@ -201,9 +173,10 @@ struct Chain<'a> {
 
 impl<'a> Chain<'a> {
     /// A chain that begins with expected `counts`.
-    fn new(local: Local<'a>, counts: &[f64], rng: Xoshiro256PlusPlus) -> Self {
+    fn new(local: &'a Local<'a>, alpha: f64, counts: &[f64], rng: Xoshiro256PlusPlus) -> Self {
         Self {
             local,
+            alpha,
             rng,
             counts: counts.to_vec(),
             logs: vec![0.0; counts.len()],
@@ -211,15 +184,16 @@ impl<'a> Chain<'a> {
     }
 
     /// Draws fractions given the origins of all reads, then origins given fractions.
-    fn sweep(&mut self, alpha: f64) {
+    fn sweep(&mut self) {
         let Self {
             local,
+            alpha,
             rng,
             counts,
             logs,
         } = self;
         for (log, count) in logs.iter_mut().zip(counts.iter()) {
-            *log = ln_gamma_variate(count + alpha, rng);
+            *log = ln_gamma_variate(count + *alpha, rng);
         }
         counts.copy_from_slice(local.unique());
         let at = Exponentials::new(logs);
@@ -232,7 +206,7 @@ impl<'a> Chain<'a> {
         });
     }
 
-    fn record(mut self, alpha: f64, draws: usize, thin: usize) -> Record {
+    fn record(mut self, draws: usize, thin: usize) -> Record {
         let transcripts = self.counts.len();
         let mut record = Record {
             counts: vec![0.0; transcripts * draws],
@@ -242,7 +216,7 @@ impl<'a> Chain<'a> {
         let share = ((draws * thin) as f64).recip();
         for draw in 0..draws {
             for _ in 0..thin {
-                self.sweep(alpha);
+                self.sweep();
                 for (m, &count) in self.counts.iter().enumerate() {
                     record.means[m] += share * count;
                     record.present[m] += if count > 0.0 { share } else { 0.0 };
