@@ -41,7 +41,7 @@ pub(crate) struct FitArgs {
     /// Prior of the fractions: auto learns it by raising the bound, A is the same for every transcript
     ///
     /// BitSeq has 1, which takes most transcripts to be there; 0.01 takes most to be absent.
-    #[arg(long, value_name = "A", default_value = "auto", help_heading = "Model")]
+    #[arg(long, value_name = "A", default_value = "0.1", help_heading = "Model")]
     #[arg(allow_hyphen_values = true)]
     pub(crate) prior: PriorArg,
     /// What deviations and intervals are of

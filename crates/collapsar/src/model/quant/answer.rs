@@ -30,8 +30,9 @@ impl Summary {
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         values.sort_unstable_by(f64::total_cmp);
+        // S draws leave S + 1 gaps, into each of which one more would fall as often.
         let quantile = |share: f64| {
-            let place = share * (count - 1.0);
+            let place = (share * (count + 1.0) - 1.0).clamp(0.0, count - 1.0);
             let (low, high) = (
                 values[place.floor() as usize],
                 values[place.ceil() as usize],
@@ -73,12 +74,14 @@ pub struct Answer<'a> {
     origins: Origins<'a>,
     /// Effective lengths in the order of the input.
     lengths: &'a [f64],
+    /// The same and what the prior adds, which draws of TPM divide by (maths §8.9).
+    exposures: Vec<f64>,
     places: Vec<u32>,
     draws: usize,
     seed: u64,
     /// The sum over transcripts of what [`Self::fractions`] draws.
     sums: Vec<f64>,
-    /// The same sum with each by its effective length.
+    /// The same sum with each by its exposure.
     rates: Vec<f64>,
 }
 
@@ -125,10 +128,12 @@ impl<'a> Answer<'a> {
                 expected: "at least 1".into(),
             });
         }
-        let (draws, seed) = match origins {
-            Origins::Collapsed(_) => (draws, seed),
-            Origins::Exact(exact) => (exact.len, exact.seed),
+        let (alpha, draws, seed) = match origins {
+            Origins::Collapsed(quantified) => (quantified.alpha, draws, seed),
+            Origins::Exact(exact) => (exact.alpha, exact.len, exact.seed),
         };
+        let all: f64 = lengths.iter().filter(|length| length.is_finite()).sum();
+        let added = alpha * all / reads.reads();
         let mut places = vec![0; lengths.len()];
         for (place, &transcript) in reads.order.iter().enumerate() {
             places[transcript as usize] = place as u32;
@@ -137,6 +142,7 @@ impl<'a> Answer<'a> {
             reads,
             origins,
             lengths,
+            exposures: lengths.iter().map(|length| length + added).collect(),
             places,
             draws,
             seed,
@@ -217,7 +223,7 @@ impl<'a> Answer<'a> {
         for &transcript in transcripts {
             let place = self.places[transcript as usize] as usize;
             self.fractions(place, &mut drawn);
-            let scale = 1e6 / self.lengths[transcript as usize];
+            let scale = 1e6 / self.exposures[transcript as usize];
             for ((tpm, fraction), total) in tpm.iter_mut().zip(&drawn).zip(&self.rates) {
                 *tpm += scale * fraction / total;
             }
@@ -271,8 +277,8 @@ impl<'a> Answer<'a> {
                 for place in chunk * CHUNK..((chunk + 1) * CHUNK).min(self.lengths.len()) {
                     self.fractions(place, &mut drawn);
                     add(&mut sums, 1.0, &drawn);
-                    let length = self.lengths[self.reads.order[place] as usize];
-                    add(&mut rates, length.recip(), &drawn);
+                    let exposure = self.exposures[self.reads.order[place] as usize];
+                    add(&mut rates, exposure.recip(), &drawn);
                 }
                 (sums, rates)
             })

@@ -35,7 +35,7 @@ impl Default for Chains {
     fn default() -> Self {
         Self {
             draws: 100,
-            thin: 5,
+            thin: 10,
             seed: 0,
         }
     }
