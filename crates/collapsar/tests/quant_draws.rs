@@ -139,6 +139,15 @@ fn draws_keep_all_reads() {
     }
     let other = draw(&built, &solution, 50, 3, 3);
     assert_ne!(draws, other, "another seed");
+    // Seeds decide draws from the collapsed posterior as well.
+    let lengths = vec![1.0; transcripts];
+    let answer = |seed| {
+        let origins = Origins::Collapsed(&solution);
+        let answer = Answer::new(&built, origins, &lengths, (50, seed));
+        answer.expect("lengths in range").transcripts()
+    };
+    assert_eq!(answer(1), answer(1));
+    assert_ne!(answer(1), answer(2), "another seed");
 }
 
 /// Chains see rows whose log ratios differ by a third of a nat as one, at their mean.
@@ -156,6 +165,11 @@ fn chains_merge_near_rows() {
     // From starts that differ by rounding, chains send reads by the same numbers.
     let differ = distance(&drawn[0][0], &drawn[1][0]);
     assert!(differ <= 1.0, "{differ}");
+    // Rows farther apart stay apart, whatever their mean.
+    let far: Vec<Read> = [-0.35, 0.05, 0.45].map(|ratio| (row(ratio), 3.0)).to_vec();
+    let far = build(2, &far, ALL);
+    let apart = counts(&far, &draw(&far, &solve(&far, 1.0, false), 20_000, 1, 5));
+    assert!(distance(&apart[0], &drawn[1][0]) > 1.0);
     let truth = exact(2, &same, 1.0);
     for (m, drawn) in drawn[0].iter().enumerate() {
         agrees("merged", drawn, truth.mean(m, |n| n));

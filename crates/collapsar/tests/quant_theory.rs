@@ -199,6 +199,8 @@ fn components_are_the_whole() {
         for alpha in [1.0, 2.0] {
             let whole = Quant::whole(&reads, alpha);
             let parts = solve(&reads, alpha, true);
+            // Newton's steps are few: a wrong metric takes twice as many.
+            assert!(parts.iterations < 16, "{}", parts.iterations);
             for direction in [Direction::Auto, Direction::Fr, Direction::Vbem] {
                 let fit = run(&whole, direction, vec![0.0; problem.0]);
                 let found = Quantified::of_fit(&reads, alpha, &fit);
