@@ -59,8 +59,8 @@ pub struct Draws {
 impl Draws {
     /// Draws from the exact posterior of `reads` at the prior of `quantified`.
     ///
-    /// Each component has a chain of its own, from the optimum, a quarter of its length thrown
-    /// away first. `None` where `interrupt` was set before the end.
+    /// Each component has a chain of its own, from the optimum, and a fifth of its length is
+    /// thrown away first. `None` where `interrupt` was set before the end.
     ///
     /// # Errors
     /// [`Error::Setting`] where no draws are asked for.
