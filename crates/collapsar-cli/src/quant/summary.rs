@@ -97,10 +97,12 @@ pub(crate) fn of(args: &FitArgs, data: &Data, solved: &Solved, said: &Said) -> S
         None => String::new(),
     };
     line(format_args!(
-        "expressed: {}{genes}\n",
+        "expressed: {}{genes}",
         count(there(&said.transcripts), "transcript")
     ));
-    line(format_args!("{}", most(args, data, said)));
+    if args.top > 0 {
+        line(format_args!("\n{}", most(args, data, said)));
+    }
     match &args.out {
         Some(folder) => line(format_args!("all results are in {}", folder.display())),
         None => line(format_args!("--out DIR keeps all results")),
