@@ -222,50 +222,88 @@ impl ReadsBuilder {
                 expected: "at least one".into(),
             });
         }
-        drop((self.rows, self.keys));
-        let split = components::split(self.unique.len(), &self.starts, &self.ids);
-        let mut starts = Vec::with_capacity(self.starts.len());
-        let mut ids = Vec::with_capacity(self.ids.len());
-        let mut weights = Vec::with_capacity(self.ids.len());
-        let mut counts = Vec::with_capacity(self.counts.len());
-        let mut cut = Vec::with_capacity(self.counts.len());
-        let mut constants = Vec::with_capacity(split.components.len());
-        starts.push(0);
-        for component in &split.components {
-            let mut constant = 0.0;
-            for &row in &split.rows[component.rows.clone()] {
-                let row = row as usize;
-                let range = self.starts[row]..self.starts[row + 1];
-                let count = self.counts[row];
-                let ratios = &self.ratios[range.clone()];
-                let best = ratios.iter().copied().fold(f64::MIN, f64::max) / count;
-                ids.extend(self.ids[range].iter().map(|&id| split.places[id as usize]));
-                weights.extend(ratios.iter().map(|ratio| (ratio / count - best).exp()));
-                starts.push(ids.len());
-                counts.push(count);
-                cut.push(self.cut[row] / count);
-                constant += self.constants[row] + count * best;
+        let Self {
+            unique,
+            unique_constant,
+            unique_cut,
+            mut starts,
+            mut ids,
+            ratios: mut weights,
+            mut counts,
+            mut constants,
+            mut cut,
+            alignments,
+            rows,
+            keys,
+            ..
+        } = self;
+        drop((rows, keys));
+        for (row, &count) in counts.iter().enumerate() {
+            let weights = &mut weights[starts[row]..starts[row + 1]];
+            let best = weights.iter().copied().fold(f64::MIN, f64::max) / count;
+            for weight in weights {
+                *weight = (*weight / count - best).exp();
             }
-            constants.push(constant);
+            constants[row] += count * best;
+            cut[row] /= count;
         }
+        let split = components::split(unique.len(), &starts, &ids);
+        for id in &mut ids {
+            *id = split.places[*id as usize];
+        }
+        // One list after another, so that no more than one of them is there twice.
+        sort_entries(&split.rows, &starts, &mut ids);
+        sort_entries(&split.rows, &starts, &mut weights);
+        sort_rows(&split.rows, &mut counts);
+        sort_rows(&split.rows, &mut constants);
+        sort_rows(&split.rows, &mut cut);
+        sort_starts(&split.rows, &mut starts);
         let placed = |values: &[f64]| split.order.iter().map(|&m| values[m as usize]).collect();
         Ok(Reads {
-            unique: placed(&self.unique),
-            unique_cut: placed(&self.unique_cut),
-            unique_constant: self.unique_constant,
-            order: split.order,
+            unique: placed(&unique),
+            unique_cut: placed(&unique_cut),
+            unique_constant,
             longest: starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0),
-            components: split.components,
             starts,
             ids,
             weights,
             counts,
             cut,
-            constants,
+            constants: (split.components.iter())
+                .map(|component| constants[component.rows.clone()].iter().sum())
+                .collect(),
+            order: split.order,
+            components: split.components,
             total,
-            alignments: self.alignments,
+            alignments,
         })
     }
+}
+
+/// Puts the numbers of rows into the order of `rows`.
+fn sort_rows(rows: &[u32], values: &mut Vec<f64>) {
+    *values = rows.iter().map(|&row| values[row as usize]).collect();
+}
+
+/// Puts the entries of rows into the order of `rows`.
+fn sort_entries<T: Copy>(rows: &[u32], starts: &[usize], values: &mut Vec<T>) {
+    let mut sorted = Vec::with_capacity(values.len());
+    for &row in rows {
+        let row = row as usize;
+        sorted.extend_from_slice(&values[starts[row]..starts[row + 1]]);
+    }
+    *values = sorted;
+}
+
+/// Puts the places where rows begin into the order of `rows`.
+fn sort_starts(rows: &[u32], starts: &mut Vec<usize>) {
+    let mut sorted = Vec::with_capacity(starts.len());
+    sorted.push(0);
+    for &row in rows {
+        let row = row as usize;
+        sorted.push(sorted[sorted.len() - 1] + starts[row + 1] - starts[row]);
+    }
+    *starts = sorted;
 }
 
 fn hash(entries: &[(u32, f64)], key: &[i64]) -> u64 {
