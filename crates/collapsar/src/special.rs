@@ -5,7 +5,8 @@
 //!
 //! Log-gamma is that of `libm`. Digamma and trigamma are two short functions of our own: on the
 //! same tables `statrs` 0.19 has errors of 3e-15 (digamma) and no trigamma, and `special` 0.14 has
-//! 7e-16 and 3e-15 but brings a crate of elliptic integrals.
+//! 7e-16 and 3e-15 but brings a crate of elliptic integrals. The incomplete beta function, and with
+//! it Student's t distribution, is a continued fraction of thirty lines.
 
 /// Where the recurrence hands over to the asymptotic series: there the first term left out is
 /// below half a unit in the last place.
@@ -179,6 +180,68 @@ fn half_steps(d: usize, x: f64) -> impl Iterator<Item = f64> {
     (0..d).map(move |i| x - 0.5 * i as f64)
 }
 
+/// The regularised incomplete beta function $I_x(a, b)$: the share of a beta distribution below
+/// `x`, to a relative error of 1e-12 for `a` and `b` from 0.05 to 1e4.
+pub fn beta_share(a: f64, b: f64, x: f64) -> f64 {
+    beta_share_of(a, b, x, 1.0 - x)
+}
+
+/// The share of Student's t distribution with `degrees` of freedom below `t`, to a relative error
+/// of 1e-12 for degrees from 0.1 to 2e4, far out in the lower tail too.
+pub fn student_share(degrees: f64, t: f64) -> f64 {
+    // Far out the squares of t would be infinite, and the share is zero in all digits.
+    let square = if t.abs() > 1e150 { 1e300 } else { t * t };
+    let sum = degrees + square;
+    let tail = 0.5 * beta_share_of(0.5 * degrees, 0.5, degrees / sum, square / sum);
+    if t > 0.0 { 1.0 - tail } else { tail }
+}
+
+/// $I_x(a, b)$ where `y` is $1 - x$ in all its digits.
+fn beta_share_of(a: f64, b: f64, x: f64, y: f64) -> f64 {
+    if x.is_nan() || a.is_nan() || b.is_nan() {
+        return f64::NAN;
+    }
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if y <= 0.0 {
+        return 1.0;
+    }
+    let density = (a * x.ln() + b * y.ln() - ln_beta(a, b)).exp();
+    // On this side of the mean the fraction converges fast, on the other its mirror image does.
+    if x < (a + 1.0) / (a + b + 2.0) {
+        density / (a * beta_fraction(a, b, x))
+    } else {
+        1.0 - density / (b * beta_fraction(b, a, y))
+    }
+}
+
+/// The continued fraction 1 + d₁/(1 + d₂/(1 + …)) of the incomplete beta function, from its front
+/// by the method of Lentz.
+fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
+    const MOST: usize = 10_000;
+    const TINY: f64 = 1e-300;
+    let away = |v: f64| if v.abs() < TINY { TINY } else { v };
+    let (mut value, mut above, mut below) = (1.0, 1.0, 0.0);
+    for k in 1..MOST {
+        let m = (k / 2) as f64;
+        let at = a + 2.0 * m;
+        let term = if k % 2 == 0 {
+            m * (b - m) * x / ((at - 1.0) * at)
+        } else {
+            -(a + m) * (a + b + m) * x / (at * (at + 1.0))
+        };
+        below = 1.0 / away(1.0 + term * below);
+        above = away(1.0 + term / above);
+        let change = above * below;
+        value *= change;
+        if (change - 1.0).abs() < f64::EPSILON {
+            break;
+        }
+    }
+    value
+}
+
 /// $\ln \sum_k e^{x_k}$, which neither overflows nor underflows; $-\infty$ for no terms.
 pub fn log_sum_exp(x: &[f64]) -> f64 {
     let mut largest = f64::NEG_INFINITY;
@@ -300,6 +363,55 @@ mod tests {
             errors(4, multivariate_trigamma),
             5e-16,
         );
+    }
+
+    // pbeta and pt of R 4.
+    #[test]
+    fn shares_match_r() {
+        let beta = [
+            (0.5, 0.5, 0.3, 3.690_101_195_655_452_5e-1),
+            (2.0, 3.0, 0.9, 9.963e-1),
+            (1.0, 7.0, 0.01, 6.793_465_209_301_005_6e-2),
+            (50.0, 0.5, 0.99, 3.173_043_978_741_976_2e-1),
+            (5000.0, 2.0, 0.9995, 2.871_179_305_116_348_1e-1),
+            (0.1, 0.2, 0.5, 6.705_707_961_028_992_7e-1),
+        ];
+        let errors = beta
+            .iter()
+            .map(|&(a, b, x, share)| (x, relative(beta_share(a, b, x), share)));
+        assert_worst("beta_share", errors, 1e-12);
+        let student = [
+            (1.0, -1.0, 0.25),
+            (1.3, -2.5, 9.664_038_357_807_669_4e-2),
+            (4.0, -0.001, 4.996_250_000_781_249_9e-1),
+            (4.5, -3.0, 1.719_043_394_437_980_5e-2),
+            (7.0, -12.0, 3.179_155_189_092_547_2e-6),
+            (3.0, -40.0, 1.719_034_039_457_927e-5),
+            (100.0, -1.96, 2.638_945_068_311_482_3e-2),
+            (5000.0, -6.0, 1.056_048_141_652_688_3e-9),
+            (1e4, -1.959_964, 2.501_386_438_354_138_6e-2),
+            (0.2, -0.3, 4.451_817_199_970_973_2e-1),
+        ];
+        let errors = student
+            .iter()
+            .map(|&(degrees, t, share)| (t, relative(student_share(degrees, t), share)));
+        assert_worst("student_share", errors, 1e-12);
+        for &(degrees, t, share) in &student {
+            assert_eq!(student_share(degrees, -t), 1.0 - student_share(degrees, t));
+            assert!(share < 0.5);
+        }
+    }
+
+    #[test]
+    fn shares_at_the_ends() {
+        assert_eq!(
+            (beta_share(2.0, 3.0, 0.0), beta_share(2.0, 3.0, 1.0)),
+            (0.0, 1.0)
+        );
+        assert_eq!(student_share(3.0, 0.0), 0.5);
+        assert_eq!(student_share(3.0, f64::INFINITY), 1.0);
+        assert!(student_share(3.0, -1e200) < 1e-200);
+        assert!(student_share(3.0, f64::NAN).is_nan());
     }
 
     #[test]

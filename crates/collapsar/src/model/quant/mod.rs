@@ -12,8 +12,10 @@
 //! - `solve`: all components, each by its own means
 //! - `sample`: draws from the exact posterior
 //! - `answer`: estimates and intervals of transcripts and genes
+//! - `compare`: changes of expression between conditions
 
 mod answer;
+pub mod compare;
 mod components;
 mod dense;
 pub mod fragment;
