@@ -10,11 +10,13 @@
 //! - `results`, `salmon`: the files, ours and those that salmon has too
 //! - `stage`: how they appear as a whole
 //! - `summary`: what is printed
+//! - `compare`: conditions compared, from result folders
 
 mod alignments;
 mod answer;
 mod args;
 mod classes;
+mod compare;
 mod data;
 mod genes;
 mod names;
@@ -28,7 +30,7 @@ mod summary;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::common::Common;
 use args::FitArgs;
@@ -46,6 +48,8 @@ Examples:
                                                  BitSeq's files, with its noise
   collapsar quant --classes eq_classes.txt --transcripts transcripts.fa -o sample1
                                                  salmon's equivalence classes
+  collapsar quant compare --groups groups.tsv -o changes
+                                                 what changed between conditions
 
 With --out DIR the folder gets, as salmon has them,
   quant.sf               for each transcript its length, effective length, TPM and reads
@@ -64,7 +68,7 @@ write them, or by samtools collate. Aligners should report many of a read's plac
 /// Quantify transcripts and genes from aligned reads, with uncertainty
 ///
 /// Reads alignments, BitSeq's probabilities or equivalence classes, finds how abundant each transcript
-/// is, and prints a summary. Lengths of fragments, library type and prior are learned unless given. The
+/// is, and prints a summary. Lengths of fragments and the library type are learned unless given. The
 /// bound it reports is a lower bound on ln p(reads), with all its constants.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -72,9 +76,19 @@ write them, or by samtools collate. Aligners should report many of a read's plac
 pub(crate) struct QuantArgs {
     #[command(flatten)]
     fit: FitArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Compare(compare::CompareArgs),
 }
 
 pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    if let Some(Command::Compare(args)) = &args.command {
+        return compare::run(args, common);
+    }
     match run_fit(&args.fit, common) {
         Err(error) if error.is::<Interrupted>() => {
             common.warn("interrupted; nothing was written");

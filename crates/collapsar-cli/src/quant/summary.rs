@@ -110,7 +110,7 @@ pub(crate) fn of(args: &FitArgs, data: &Data, solved: &Solved, said: &Said) -> S
     text
 }
 
-/// The most abundant, with 95% intervals.
+/// The most abundant: posterior means with 95% intervals.
 fn most(args: &FitArgs, data: &Data, said: &Said) -> String {
     let (what, names, rows) = match (&data.genes, &said.genes) {
         (Some(genes), Some(rows)) => ("gene", &genes.names, rows),
@@ -123,9 +123,9 @@ fn most(args: &FitArgs, data: &Data, said: &Said) -> String {
         let (reads, tpm) = &rows.posterior[m];
         vec![
             names[m].clone(),
-            short(rows.tpm[m]),
+            short(tpm.mean),
             format!("{} to {}", short(tpm.lower), short(tpm.upper)),
-            format!("{:.1}", rows.counts[m]),
+            format!("{:.1}", reads.mean),
             format!("{:.1} to {:.1}", reads.lower, reads.upper),
         ]
     });

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::reads::range;
+
 /// Transcripts that share reads, and the rows of these reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Component {
@@ -24,13 +26,13 @@ pub(super) struct Split {
 }
 
 /// Finds the connected components of rows `ids[starts[n]..starts[n + 1]]`.
-pub(super) fn split(transcripts: usize, starts: &[usize], ids: &[u32]) -> Split {
+pub(super) fn split(transcripts: usize, starts: &[u32], ids: &[u32]) -> Split {
     let roots = roots(transcripts, starts, ids);
     let rows = starts.len() - 1;
-    let root_of_row = |row: usize| roots[ids[starts[row]] as usize] as usize;
+    let root_of_row = |row: usize| roots[ids[starts[row] as usize] as usize] as usize;
     let mut entries = vec![0_usize; transcripts];
     for row in 0..rows {
-        entries[root_of_row(row)] += starts[row + 1] - starts[row];
+        entries[root_of_row(row)] += range(starts, row).len();
     }
     // Roots are the smallest transcripts of their components, which settles ties.
     let mut largest: Vec<usize> = (0..transcripts).filter(|&m| entries[m] > 0).collect();
@@ -63,10 +65,10 @@ pub(super) fn split(transcripts: usize, starts: &[usize], ids: &[u32]) -> Split 
 }
 
 /// The smallest transcript of each one's component.
-fn roots(transcripts: usize, starts: &[usize], ids: &[u32]) -> Vec<u32> {
+fn roots(transcripts: usize, starts: &[u32], ids: &[u32]) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..transcripts as u32).collect();
-    for row in starts.windows(2) {
-        let row = &ids[row[0]..row[1]];
+    for row in 0..starts.len() - 1 {
+        let row = &ids[range(starts, row)];
         for &other in &row[1..] {
             let (a, b) = (find(&mut roots, row[0]), find(&mut roots, other));
             roots[a.max(b) as usize] = a.min(b);

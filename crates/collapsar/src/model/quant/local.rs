@@ -134,7 +134,7 @@ impl<'a> Local<'a> {
             |_, _, (sum, shift), count| {
                 let share = cut
                     .next()
-                    .map_or(0.0, |cut| cut * (largest - shift).exp() / sum);
+                    .map_or(0.0, |&cut| f64::from(cut) * (largest - shift).exp() / sum);
                 total += count * share;
             },
         );

@@ -37,22 +37,22 @@ pub struct ReadsBuilder {
     thrift: Thrift,
     unique: Vec<f64>,
     unique_constant: f64,
-    starts: Vec<usize>,
+    starts: Vec<u32>,
     ids: Vec<u32>,
-    /// Log ratios to the row's first transcript in grains, by which rows are known again.
-    keys: Vec<i64>,
+    /// Digests of transcripts and log ratios in grains, by which rows are known again: of a
+    /// million rows with the same transcripts, two would be taken for one in a case of 10^8.
+    digests: Vec<u64>,
     /// Sums over the row's reads of the log ratios to its first transcript.
     ratios: Vec<f64>,
     counts: Vec<f64>,
-    /// Sums over the row's reads of the first transcript's log-probability.
+    /// Sums of log-probabilities, by the first transcript of the rows that they belong to.
     constants: Vec<f64>,
     /// Sums over the row's reads of all that was cut, relative to the best.
-    cut: Vec<f64>,
+    cut: Vec<f32>,
     unique_cut: Vec<f64>,
     rows: HashTable<u32>,
     alignments: u64,
     entries: Vec<(u32, f64)>,
-    key: Vec<i64>,
 }
 
 impl ReadsBuilder {
@@ -78,16 +78,15 @@ impl ReadsBuilder {
             unique_constant: 0.0,
             starts: vec![0],
             ids: vec![],
-            keys: vec![],
+            digests: vec![],
             ratios: vec![],
             counts: vec![],
-            constants: vec![],
+            constants: vec![0.0; transcripts],
             cut: vec![],
             unique_cut: vec![0.0; transcripts],
             rows: HashTable::new(),
             alignments: 0,
             entries: vec![],
-            key: vec![],
         })
     }
 
@@ -98,6 +97,13 @@ impl ReadsBuilder {
     /// log-probability is not a number; the builder is then as before.
     pub fn push(&mut self, alignments: &[(u32, f64)], count: f64) -> Result<()> {
         self.gather(alignments, count)?;
+        if self.ids.len() + self.entries.len() > u32::MAX as usize {
+            return Err(Error::Data {
+                place: "reads".into(),
+                found: "more than four billion different weights".into(),
+                expected: "fewer; a coarser grain merges more of them".into(),
+            });
+        }
         self.alignments += alignments.len() as u64;
         let best = self.entries.iter().map(|e| e.1).fold(f64::MIN, f64::max);
         let floor = best + self.thrift.cut.max(SMALLEST).ln();
@@ -117,13 +123,15 @@ impl ReadsBuilder {
             return Ok(());
         }
         let row = self.row(base);
-        let start = self.starts[row];
+        let start = self.starts[row] as usize;
         for (ratio, &(_, lp)) in self.ratios[start..].iter_mut().zip(&self.entries) {
             *ratio += count * (lp - base);
         }
         self.counts[row] += count;
-        self.constants[row] += count * base;
-        self.cut[row] += count * dropped;
+        self.constants[first as usize] += count * base;
+        if dropped > 0.0 {
+            self.cut[row] += (count * dropped) as f32 + f32::MIN_POSITIVE;
+        }
         Ok(())
     }
 
@@ -173,39 +181,33 @@ impl ReadsBuilder {
     /// The row that `entries` belong to, made where there is none.
     fn row(&mut self, base: f64) -> usize {
         let grain = self.thrift.grain;
-        self.key.clear();
-        self.key.extend(self.entries.iter().map(|&(_, lp)| {
+        let digest = mix(self.entries.iter().map(|&(id, lp)| {
             let ratio = lp - base;
-            if grain > 0.0 {
+            let key = if grain > 0.0 {
                 (ratio / grain).round() as i64
             } else {
                 ratio.to_bits().cast_signed()
-            }
+            };
+            (id, key)
         }));
-        let hash = hash(&self.entries, &self.key);
-        let (starts, ids, keys) = (&self.starts, &self.ids, &self.keys);
-        let found = self.rows.find(hash, |&row| {
-            let range = starts[row as usize]..starts[row as usize + 1];
-            keys[range.clone()] == self.key[..]
-                && ids[range].iter().eq(self.entries.iter().map(|(id, _)| id))
+        let found = self.rows.find(digest, |&row| {
+            let row = row as usize;
+            let ids = &self.ids[range(&self.starts, row)];
+            self.digests[row] == digest && ids.iter().eq(self.entries.iter().map(|(id, _)| id))
         });
         if let Some(&row) = found {
             return row as usize;
         }
         let row = self.counts.len();
         self.ids.extend(self.entries.iter().map(|(id, _)| id));
-        self.keys.extend_from_slice(&self.key);
         self.ratios.resize(self.ids.len(), 0.0);
-        self.starts.push(self.ids.len());
+        self.starts.push(self.ids.len() as u32);
+        self.digests.push(digest);
         self.counts.push(0.0);
-        self.constants.push(0.0);
         self.cut.push(0.0);
-        let (starts, ids, keys) = (&self.starts, &self.ids, &self.keys);
-        self.rows.insert_unique(hash, row as u32, |&row| {
-            let range = starts[row as usize]..starts[row as usize + 1];
-            let pairs = ids[range.clone()].iter().zip(&keys[range]);
-            mix(pairs.map(|(&id, &key)| (id, key)))
-        });
+        let digests = &self.digests;
+        self.rows
+            .insert_unique(digest, row as u32, |&row| digests[row as usize]);
         row
     }
 
@@ -226,7 +228,7 @@ impl ReadsBuilder {
             unique,
             unique_constant,
             unique_cut,
-            mut starts,
+            starts,
             mut ids,
             ratios: mut weights,
             mut counts,
@@ -234,18 +236,18 @@ impl ReadsBuilder {
             mut cut,
             alignments,
             rows,
-            keys,
+            digests,
             ..
         } = self;
-        drop((rows, keys));
+        drop((rows, digests));
         for (row, &count) in counts.iter().enumerate() {
-            let weights = &mut weights[starts[row]..starts[row + 1]];
+            let weights = &mut weights[range(&starts, row)];
             let best = weights.iter().copied().fold(f64::MIN, f64::max) / count;
             for weight in weights {
                 *weight = (*weight / count - best).exp();
             }
-            constants[row] += count * best;
-            cut[row] /= count;
+            constants[ids[starts[row] as usize] as usize] += count * best;
+            cut[row] /= count as f32;
         }
         let split = components::split(unique.len(), &starts, &ids);
         for id in &mut ids {
@@ -255,9 +257,8 @@ impl ReadsBuilder {
         sort_entries(&split.rows, &starts, &mut ids);
         sort_entries(&split.rows, &starts, &mut weights);
         sort_rows(&split.rows, &mut counts);
-        sort_rows(&split.rows, &mut constants);
         sort_rows(&split.rows, &mut cut);
-        sort_starts(&split.rows, &mut starts);
+        let starts = sorted_starts(&split.rows, &starts);
         let placed = |values: &[f64]| split.order.iter().map(|&m| values[m as usize]).collect();
         Ok(Reads {
             unique: placed(&unique),
@@ -270,7 +271,10 @@ impl ReadsBuilder {
             counts,
             cut,
             constants: (split.components.iter())
-                .map(|component| constants[component.rows.clone()].iter().sum())
+                .map(|component| {
+                    let transcripts = split.order[component.places.clone()].iter();
+                    transcripts.map(|&m| constants[m as usize]).sum()
+                })
                 .collect(),
             order: split.order,
             components: split.components,
@@ -281,33 +285,32 @@ impl ReadsBuilder {
 }
 
 /// Puts the numbers of rows into the order of `rows`.
-fn sort_rows(rows: &[u32], values: &mut Vec<f64>) {
+fn sort_rows<T: Copy>(rows: &[u32], values: &mut Vec<T>) {
     *values = rows.iter().map(|&row| values[row as usize]).collect();
 }
 
 /// Puts the entries of rows into the order of `rows`.
-fn sort_entries<T: Copy>(rows: &[u32], starts: &[usize], values: &mut Vec<T>) {
+fn sort_entries<T: Copy>(rows: &[u32], starts: &[u32], values: &mut Vec<T>) {
     let mut sorted = Vec::with_capacity(values.len());
     for &row in rows {
-        let row = row as usize;
-        sorted.extend_from_slice(&values[starts[row]..starts[row + 1]]);
+        sorted.extend_from_slice(&values[range(starts, row as usize)]);
     }
     *values = sorted;
 }
 
-/// Puts the places where rows begin into the order of `rows`.
-fn sort_starts(rows: &[u32], starts: &mut Vec<usize>) {
+/// Where rows begin, in the order of `rows`.
+fn sorted_starts(rows: &[u32], starts: &[u32]) -> Vec<usize> {
     let mut sorted = Vec::with_capacity(starts.len());
     sorted.push(0);
     for &row in rows {
-        let row = row as usize;
-        sorted.push(sorted[sorted.len() - 1] + starts[row + 1] - starts[row]);
+        sorted.push(sorted[sorted.len() - 1] + range(starts, row as usize).len());
     }
-    *starts = sorted;
+    sorted
 }
 
-fn hash(entries: &[(u32, f64)], key: &[i64]) -> u64 {
-    mix(entries.iter().zip(key).map(|(&(id, _), &key)| (id, key)))
+/// Where the entries of `row` stand.
+pub(super) fn range(starts: &[u32], row: usize) -> Range<usize> {
+    starts[row] as usize..starts[row + 1] as usize
 }
 
 /// A hash of a row: rotations and odd multiplications, finished so that all bits count.
@@ -335,7 +338,7 @@ pub struct Reads {
     pub(crate) ids: Vec<u32>,
     pub(crate) weights: Vec<f64>,
     pub(crate) counts: Vec<f64>,
-    pub(crate) cut: Vec<f64>,
+    pub(crate) cut: Vec<f32>,
     pub(crate) constants: Vec<f64>,
     /// Most weights in a row.
     pub(crate) longest: usize,

@@ -8,7 +8,7 @@ const BIN: usize = 100;
 /// The most places at which the trend is learned.
 const BINS: usize = 40;
 /// Log2 counts from which residuals are close enough to normal to tell degrees of freedom.
-const CLEAR: f64 = 3.321_928_094_887_362;
+const CLEAR: f64 = std::f64::consts::LOG2_10;
 /// With fewer transcripts of that kind all are taken.
 const SOME: usize = 50;
 /// A biological variance below this, a coefficient of variation of 0.7%, is not believed.
