@@ -67,16 +67,18 @@ fn folder(path: &Path, sample: usize, draws: usize) {
 /// Six samples in two conditions.
 fn study(draws: usize) -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a folder");
-    let mut groups = String::from("folder,condition\n");
+    let mut groups = vec!["folder,condition".to_owned()];
     for sample in 0..6 {
         folder(&place.path().join(format!("in/s{sample}")), sample, draws);
         let condition = ["control", "treated"][sample / 3];
-        groups += &format!("s{sample},{condition}\n");
+        groups.push(format!("s{sample},{condition}"));
     }
-    fs::write(place.path().join("in/groups.csv"), groups).expect("groups");
-    let genes: String = (0..TRANSCRIPTS)
-        .map(|t| format!("t{t}\tg{}\n", t / 2))
-        .collect();
+    fs::write(place.path().join("in/groups.csv"), groups.join("\n")).expect("groups");
+    let genes = (0..TRANSCRIPTS).map(|t| format!("t{t}	g{}", t / 2));
+    let genes = genes.collect::<Vec<_>>().join(
+        "
+",
+    );
     fs::write(place.path().join("genes.tsv"), genes).expect("genes");
     place
 }
@@ -213,11 +215,10 @@ fn refusals_leave_nothing() {
         text.contains("in/s4: transcript 8 is \"other\", expected \"t7\" as in in/s0"),
         "{text}"
     );
-    let short: String = whole
-        .lines()
-        .take(50)
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let short = whole.lines().take(50).collect::<Vec<_>>().join(
+        "
+",
+    );
     fs::write(&sf, short).expect("quant.sf");
     let text = compare(&[]);
     assert!(

@@ -156,7 +156,7 @@ impl Calibration {
     /// Refuses shares above their levels by more than four standard deviations of chance and a
     /// quarter of the level, and distances above `distance`.
     fn check(&self, what: &str, distance: f64) {
-        println!(
+        eprintln!(
             "{what}: {} transcripts, distance {:.3}, below 0.001 {:.4}, 0.01 {:.4}, 0.05 {:.4}",
             self.count, self.distance, self.below[0], self.below[1], self.below[2]
         );
@@ -176,7 +176,7 @@ impl Calibration {
 /// ones apart.
 fn calibrate(what: &str, data: &Data, distances: [f64; 2]) -> Comparison {
     let comparison = data.compare();
-    println!(
+    eprintln!(
         "{what}: prior degrees of freedom {:.1}",
         comparison.prior_degrees
     );
@@ -258,7 +258,7 @@ fn lists_have_their_false_discovery_rates() {
             let found = list.len() as f64 - wrong;
             let all = tested.iter().filter(|(_, truth)| *truth != 0.0).count() as f64;
             let (rate, share) = (wrong / list.len() as f64, found / all);
-            println!(
+            eprintln!(
                 "{what}: q < {level}: false discoveries {rate:.3}, power {share:.2}, {signs} wrong signs"
             );
             let noise = 2.0 * (level / list.len() as f64).sqrt();
@@ -268,7 +268,7 @@ fn lists_have_their_false_discovery_rates() {
         }
         let covers = |(c, truth): &&(Change, f64)| c.lower <= *truth && *truth <= c.upper;
         let share = tested.iter().filter(covers).count() as f64 / tested.len() as f64;
-        println!("{what}: intervals cover {share:.3}");
+        eprintln!("{what}: intervals cover {share:.3}");
         assert!(
             (0.93..0.97).contains(&share),
             "{what}: intervals cover {share}"

@@ -11,12 +11,11 @@
 //! variance, with degrees of freedom $d_0$ that are learned too, and the samples' residuals update
 //! it. The posterior of a log ratio is then a Student t distribution with $d_0 + d$ degrees.
 //!
-//! BitSeq's second stage has a prior variance by expression as well, but carries each sample's
-//! inferential variance into it only through the spread of draws that it pairs up over replicates,
-//! learns the trend from draws, where biological and inferential variance are one, and has to
-//! sample for the answer. Here a transcript with shared reads has a large expected variance of its
-//! own: three replicates that agree by luck do not make it change. And as the posterior is known
-//! in closed form, small probabilities have all their digits.
+//! BitSeq's second stage (Glaus12) has a prior variance by expression alone, and sees inferential
+//! variance only by running through the draws, paired up over replicates. Here a transcript with
+//! shared reads has a large expected variance of its own: three replicates that agree by luck do
+//! not make it change. And as the posterior is known in closed form rather than sampled, small
+//! probabilities have all their digits.
 //!
 //! The prior of the log ratio is flat, so that the probability of a positive one is a one-sided
 //! p-value: over transcripts that do not change it is uniform, which is what the tests check.
