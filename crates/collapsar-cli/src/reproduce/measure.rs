@@ -52,7 +52,8 @@ impl Row {
 pub(super) struct Ended {
     pub(super) bound: f64,
     pub(super) iterations: u64,
-    pub(super) passes: u64,
+    /// A share of one where only some of the data were looked at.
+    pub(super) passes: f64,
     pub(super) seconds: f64,
     pub(super) outcome: Outcome,
 }
@@ -62,7 +63,7 @@ impl From<&Fit> for Ended {
         Self {
             bound: fit.point.bound,
             iterations: fit.iterations,
-            passes: fit.passes,
+            passes: fit.passes as f64,
             seconds: fit.seconds,
             outcome: fit.outcome.clone(),
         }
@@ -91,14 +92,14 @@ impl Column {
     }
 
     /// The cost of all runs over the number that found the best known bound.
-    pub(super) fn cost(&self, row: usize, of: impl Fn(&Ended) -> u64) -> f64 {
-        let total: u64 = self.runs[row].iter().map(of).sum();
-        total as f64 / self.successes(row) as f64
+    pub(super) fn cost(&self, row: usize, of: impl Fn(&Ended) -> f64) -> f64 {
+        let total: f64 = self.runs[row].iter().map(of).sum();
+        total / self.successes(row) as f64
     }
 
     pub(super) fn passes_per_run(&self, row: usize) -> f64 {
-        let total: u64 = self.runs[row].iter().map(|run| run.passes).sum();
-        total as f64 / self.runs[row].len() as f64
+        let total: f64 = self.runs[row].iter().map(|run| run.passes).sum();
+        total / self.runs[row].len() as f64
     }
 
     /// Passes of `base` over passes of `row`. A row that never succeeds would have cost more than
@@ -138,7 +139,7 @@ pub(super) mod tests {
         Ended {
             bound,
             iterations,
-            passes,
+            passes: passes as f64,
             seconds: passes as f64 / 100.0,
             outcome,
         }
@@ -164,7 +165,7 @@ pub(super) mod tests {
         let column = column();
         assert_eq!(column.best, -99.0);
         assert_eq!(column.successes(0), 2);
-        assert_eq!(column.cost(0, |run| run.iterations), 500.0);
+        assert_eq!(column.cost(0, |run| run.iterations as f64), 500.0);
         assert_eq!(column.cost(1, |run| run.passes), 120.0);
         assert_eq!(column.ratio(0, 1), "4.19"); // (1006 / 2) / 120
         assert_eq!(column.passes_per_run(1), 40.0);
@@ -181,7 +182,7 @@ pub(super) mod tests {
     #[test]
     fn a_better_bound_known_beforehand_fails_them_all() {
         let column = Column::new(column().runs, Some(-50.0));
-        assert_eq!(column.cost(0, |run| run.iterations), f64::INFINITY);
+        assert_eq!(column.cost(0, |run| run.iterations as f64), f64::INFINITY);
         assert_eq!(column.ratio(0, 1), "–");
         let column = Column::new(column.runs, Some(-90.5));
         assert_eq!(column.ratio(0, 1), "8.38"); // both found it once: 1006 / 120

@@ -282,7 +282,7 @@ fn record(args: &Args, models: &[Mixture], columns: &[Column], began: Instant) -
         },
         bound: best[best.len() - 1],
         iterations: runs().map(|run| run.iterations).sum(),
-        passes: runs().map(|run| run.passes).sum(),
+        passes: runs().map(|run| run.passes).sum::<f64>() as u64,
         seconds: began.elapsed().as_secs_f64(),
         seed: args.seed,
         extra,

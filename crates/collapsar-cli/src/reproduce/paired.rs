@@ -1,30 +1,13 @@
-//! What the runs of the second experiment add up to, start by start against vbem, and the paper's table beside it.
+//! What runs from the same starts add up to, start by start against vbem, and the paper's figures beside it.
 
 use std::fmt::Write as _;
 use std::io;
 
-use collapsar::Direction;
 use collapsar::topics::{Ranking, TopicsFit};
 
 use super::measure::{Column, Ended};
 use super::tables::{markdown, number};
 use crate::text::{measured, quoted};
-
-/// HRL12, table 2: minutes, iterations and bound, each with its standard deviation.
-const PAPER: [(Direction, [(f64, f64); 3]); 3] = [
-    (
-        Direction::Hs,
-        [(56.4, 18.5), (644.3, 214.5), (-1_998_780.0, 201.0)],
-    ),
-    (
-        Direction::Fr,
-        [(38.5, 8.7), (447.8, 100.5), (-1_998_743.0, 194.0)],
-    ),
-    (
-        Direction::Vbem,
-        [(370.0, 105.0), (4459.0, 1296.0), (-1_998_732.0, 241.0)],
-    ),
-];
 
 /// Bounds this near are of one optimum: a climb that stops early leaves less.
 const NAT: f64 = 1.0;
@@ -35,15 +18,53 @@ const WORDS: usize = 10;
 const RELEVANCE: f64 = 0.6;
 
 /// A number of a run.
-type Measure = fn(&Ended) -> f64;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    Seconds,
+    Iterations,
+    Passes,
+    Bound,
+}
 
-const SECONDS: Measure = |run| run.seconds;
-const ITERATIONS: Measure = |run| run.iterations as f64;
-const PASSES: Measure = |run| run.passes as f64;
-const BOUND: Measure = |run| run.bound;
+impl Measure {
+    fn of(self, run: &Ended) -> f64 {
+        match self {
+            Self::Seconds => run.seconds,
+            Self::Iterations => run.iterations as f64,
+            Self::Passes => run.passes,
+            Self::Bound => run.bound,
+        }
+    }
+}
 
-/// All tables, as Markdown that is also readable as it is. Rows of `runs` are those of `methods`.
-pub(super) fn tables(methods: &[Direction], runs: &Column) -> String {
+/// What the paper says of an experiment.
+#[derive(Debug)]
+pub(super) struct Paper {
+    pub(super) title: &'static str,
+    /// Which numbers, under which names, with how many decimals.
+    pub(super) figures: &'static [(Measure, &'static str, usize)],
+    /// These numbers of each method, with their standard deviations.
+    pub(super) rows: &'static [(&'static str, &'static [(f64, f64)])],
+}
+
+impl Paper {
+    fn mean(&self, name: &str, measure: Measure) -> Option<f64> {
+        let row = self.rows.iter().find(|(other, _)| *other == name)?;
+        let column = self.figures.iter().position(|(m, ..)| *m == measure)?;
+        row.1.get(column).map(|(mean, _)| *mean)
+    }
+
+    /// How many times less than vbem.
+    fn ratio(&self, name: &str, measure: Measure) -> Option<f64> {
+        Some(self.mean(VBEM, measure)? / self.mean(name, measure)?)
+    }
+}
+
+/// What all are compared with.
+const VBEM: &str = "vbem";
+
+/// All tables, as Markdown that is also readable as it is. Rows of `runs` are those of `names`.
+pub(super) fn tables(paper: &Paper, names: &[String], runs: &Column) -> String {
     let mut text = String::new();
     let mut add = |title: &str, head: &str, rows: Vec<Vec<String>>| {
         let head = head.split(", ").map(str::to_owned).collect();
@@ -51,15 +72,15 @@ pub(super) fn tables(methods: &[Direction], runs: &Column) -> String {
         writeln!(text, "{title}\n\n{}", markdown(&cells)).expect("a string takes all");
     };
     let starts = runs.runs[0].len();
-    let rows = methods.iter().zip(&runs.runs).map(|(method, runs)| {
+    let rows = names.iter().zip(&runs.runs).map(|(name, runs)| {
         let ended = runs.iter().filter(|run| run.outcome.converged()).count();
-        let (seconds, sd) = mean(runs, SECONDS);
+        let (seconds, sd) = mean(runs, Measure::Seconds);
         vec![
-            method.to_string(),
+            name.clone(),
             measured(seconds, sd),
-            spread(mean(runs, ITERATIONS), 1),
-            spread(mean(runs, PASSES), 1),
-            spread(mean(runs, BOUND), 1),
+            spread(mean(runs, Measure::Iterations), 1),
+            spread(mean(runs, Measure::Passes), 1),
+            spread(mean(runs, Measure::Bound), 1),
             format!("{ended} of {starts}"),
         ]
     });
@@ -68,31 +89,24 @@ pub(super) fn tables(methods: &[Direction], runs: &Column) -> String {
         "method, seconds, iterations, passes, bound, converged",
         rows.collect(),
     );
-    let rows = PAPER.map(|(method, [minutes, iterations, bound])| {
-        let one = |(mean, sd)| spread((mean, Some(sd)), 1);
-        let whole = |(mean, sd)| spread((mean, Some(sd)), 0);
-        vec![
-            method.to_string(),
-            one(minutes),
-            one(iterations),
-            whole(bound),
-        ]
+    let names_of_figures = paper.figures.iter().map(|(_, name, _)| *name);
+    let head: Vec<&str> = std::iter::once("method").chain(names_of_figures).collect();
+    let rows = paper.rows.iter().map(|(name, figures)| {
+        let cells = figures.iter().zip(paper.figures);
+        let cells = cells.map(|(&(mean, sd), &(.., decimals))| spread((mean, Some(sd)), decimals));
+        std::iter::once((*name).to_owned()).chain(cells).collect()
     });
-    add(
-        "The paper's (HRL12, table 2)",
-        "method, minutes, iterations, bound",
-        rows.to_vec(),
-    );
-    if let Some(vbem) = methods.iter().position(|&method| method == Direction::Vbem) {
-        let rows = (0..methods.len()).map(|row| ratios(methods, runs, vbem, row));
+    add(paper.title, &head.join(", "), rows.collect());
+    if let Some(vbem) = names.iter().position(|name| name == VBEM) {
+        let rows = (0..names.len()).map(|row| ratios(paper, &names[row], runs, vbem, row));
         add(
             "How many times less than vbem, by the means (in brackets the paper's)",
             "method, seconds, iterations, passes",
             rows.collect(),
         );
-        let others = (0..methods.len()).filter(|&row| row != vbem);
+        let others = (0..names.len()).filter(|&row| row != vbem);
         let rows: Vec<_> = others
-            .map(|row| against(methods[row], runs, row, vbem))
+            .map(|row| against(&names[row], runs, row, vbem))
             .collect();
         if !rows.is_empty() {
             add(
@@ -107,7 +121,8 @@ pub(super) fn tables(methods: &[Direction], runs: &Column) -> String {
 }
 
 /// Mean, and standard deviation where there is more than one.
-fn mean(runs: &[Ended], of: Measure) -> (f64, Option<f64>) {
+fn mean(runs: &[Ended], measure: Measure) -> (f64, Option<f64>) {
+    let of = |run: &Ended| measure.of(run);
     let n = runs.len() as f64;
     let mean = runs.iter().map(of).sum::<f64>() / n;
     let squares: f64 = runs.iter().map(|run| (of(run) - mean).powi(2)).sum();
@@ -122,7 +137,7 @@ fn spread((mean, sd): (f64, Option<f64>), decimals: usize) -> String {
 }
 
 /// Costs of vbem over those of one method.
-fn ratios(methods: &[Direction], runs: &Column, vbem: usize, row: usize) -> Vec<String> {
+fn ratios(paper: &Paper, name: &str, runs: &Column, vbem: usize, row: usize) -> Vec<String> {
     let unfinished = |row: usize| runs.runs[row].iter().any(|run| !run.outcome.converged());
     // A run that was cut short would have cost more.
     let sign = match (unfinished(vbem), unfinished(row)) {
@@ -132,28 +147,22 @@ fn ratios(methods: &[Direction], runs: &Column, vbem: usize, row: usize) -> Vec<
         (false, true) => "<",
         (false, false) => "",
     };
-    let paper = |method, measure: usize| {
-        let found = PAPER.iter().find(|(other, _)| *other == method);
-        found.map(|(_, figures)| figures[measure].0)
-    };
-    let cell = |of: Measure, measure: Option<usize>| {
-        let ratio = mean(&runs.runs[vbem], of).0 / mean(&runs.runs[row], of).0;
+    let cell = |measure: Measure| {
+        let ratio = mean(&runs.runs[vbem], measure).0 / mean(&runs.runs[row], measure).0;
         let ours = format!("{sign}{ratio:.2}");
-        let theirs = measure.and_then(|measure| {
-            Some(paper(Direction::Vbem, measure)? / paper(methods[row], measure)?)
-        });
+        let theirs = paper.ratio(name, measure);
         theirs.map_or(ours.clone(), |theirs| format!("{ours} ({theirs:.2})"))
     };
     vec![
-        methods[row].to_string(),
-        cell(SECONDS, Some(0)),
-        cell(ITERATIONS, Some(1)),
-        cell(PASSES, None),
+        name.to_owned(),
+        cell(Measure::Seconds),
+        cell(Measure::Iterations),
+        cell(Measure::Passes),
     ]
 }
 
 /// Where one method ended, and where vbem did from the same starts.
-fn against(method: Direction, runs: &Column, row: usize, vbem: usize) -> Vec<String> {
+fn against(name: &str, runs: &Column, row: usize, vbem: usize) -> Vec<String> {
     let pairs = || runs.runs[row].iter().zip(&runs.runs[vbem]);
     let above = pairs().filter(|(a, b)| a.bound > b.bound + NAT).count();
     let below = pairs().filter(|(a, b)| a.bound < b.bound - NAT).count();
@@ -166,7 +175,7 @@ fn against(method: Direction, runs: &Column, row: usize, vbem: usize) -> Vec<Str
         format!("{mean:+.2}")
     };
     vec![
-        method.to_string(),
+        name.to_owned(),
         above.to_string(),
         (pairs().count() - above - below).to_string(),
         below.to_string(),
@@ -203,16 +212,17 @@ pub(super) fn topics(fit: &TopicsFit, vocabulary: &[String]) -> String {
 /// Every run, one to a line.
 pub(super) fn raw(
     file: &mut dyn io::Write,
-    methods: &[Direction],
+    names: &[String],
     runs: &Column,
     seed: u64,
 ) -> io::Result<()> {
     writeln!(file, "method,seed,bound,iterations,passes,seconds,outcome")?;
-    for (method, runs) in methods.iter().zip(&runs.runs) {
+    for (name, runs) in names.iter().zip(&runs.runs) {
         for (start, run) in runs.iter().enumerate() {
             writeln!(
                 file,
-                "{method},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{}",
+                quoted(name),
                 seed.wrapping_add(start as u64),
                 run.bound,
                 run.iterations,
@@ -230,11 +240,29 @@ mod tests {
     use super::*;
     use crate::reproduce::measure::tests::column;
 
-    const METHODS: [Direction; 2] = [Direction::Vbem, Direction::Fr];
+    const PAPER: Paper = Paper {
+        title: "The paper's",
+        figures: &[
+            (Measure::Seconds, "minutes", 1),
+            (Measure::Iterations, "iterations", 1),
+            (Measure::Bound, "bound", 0),
+        ],
+        rows: &[
+            ("fr", &[(38.5, 8.7), (447.8, 100.5), (-1_998_743.0, 194.0)]),
+            (
+                "vbem",
+                &[(370.0, 105.0), (4459.0, 1296.0), (-1_998_732.0, 241.0)],
+            ),
+        ],
+    };
+
+    fn names() -> Vec<String> {
+        vec!["vbem".into(), "fr".into()]
+    }
 
     #[test]
     fn costs_stand_beside_the_papers() {
-        let text = tables(&METHODS, &column());
+        let text = tables(&PAPER, &names(), &column());
         for line in [
             // 900, 90 and 10 iterations, 902, 92 and 12 passes; bounds -100, -105 and -150.
             "| vbem   |   3.4 ± 4.9 | 333.3 ± 492.4 | 335.3 ± 492.4 | -118.3 ± 27.5 |    3 of 3 |",
@@ -253,7 +281,7 @@ mod tests {
         use collapsar::{Outcome, Stop};
         let mut column = column();
         column.runs[0][0].outcome = Outcome::Exhausted(Stop::Iterations(900));
-        let text = tables(&METHODS, &column);
+        let text = tables(&PAPER, &names(), &column);
         assert!(text.contains("|    2 of 3 |"), "{text}");
         assert!(
             text.contains("| >8.38 (9.61) | >16.67 (9.96) |  >8.38 |"),
@@ -264,7 +292,7 @@ mod tests {
     #[test]
     fn one_start_has_no_spread_and_no_vbem_no_ratios() {
         let column = Column::new(vec![vec![column().runs[1][0].clone()]], None);
-        let text = tables(&[Direction::Fr], &column);
+        let text = tables(&PAPER, &names()[1..], &column);
         assert!(
             text.contains("|   0.600 |       30.0 |   60.0 | -99.0 |"),
             "{text}"
@@ -291,7 +319,7 @@ mod tests {
     #[test]
     fn raw_runs_are_one_to_a_line() {
         let mut file = Vec::new();
-        raw(&mut file, &METHODS, &column(), 5).unwrap();
+        raw(&mut file, &names(), &column(), 5).unwrap();
         let text = String::from_utf8(file).unwrap();
         assert_eq!(text.lines().count(), 7);
         assert_eq!(

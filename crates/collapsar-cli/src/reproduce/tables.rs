@@ -37,7 +37,7 @@ pub(super) fn tables(rows: &[Row], columns: &[Column]) -> String {
         "Iterations to come within 10 nats of the best known bound: those of all runs, over the runs that did \
          (in brackets the paper's)",
         &|row, column| {
-            let ours = number(columns[column].cost(row, |run| run.iterations), 1);
+            let ours = number(columns[column].cost(row, |run| run.iterations as f64), 1);
             let paper = PAPER
                 .iter()
                 .find(|(direction, _)| *direction == rows[row].direction && !rows[row].jumps)

@@ -2,29 +2,42 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start, Topics, TopicsFit};
-use collapsar::{Direction, Driver, Fit, Point, Stop};
-use collapsar_formats::{
-    CorpusOptions, Outcome, Run, prepare_folder, read_corpus, write_atomically,
-};
-use serde_json::{Map, json};
+use anyhow::{Context, Result};
+use collapsar::Direction;
+use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start, Topics};
+use collapsar_formats::{CorpusOptions, prepare_folder, read_corpus};
+use serde_json::{Value, json};
 
 use super::corpus::{Size, draw, names};
-use super::measure::{Column, Ended};
-use super::paired::{raw, tables, topics};
+use super::paired::{Measure, Paper, tables, topics};
+use super::runs::{Done, Plan, Record, distinct};
 use super::tables::number;
-use super::{file_name, positive};
+use super::{at_least_one, file_name, positive};
 use crate::common::Common;
-use crate::files::inputs;
-use crate::progress::Progress;
-use crate::text::{count, duration};
+use crate::text::count;
 use crate::values::named;
+
+/// HRL12, table 2.
+const PAPER: Paper = Paper {
+    title: "The paper's (HRL12, table 2)",
+    figures: &[
+        (Measure::Seconds, "minutes", 1),
+        (Measure::Iterations, "iterations", 1),
+        (Measure::Bound, "bound", 0),
+    ],
+    rows: &[
+        ("hs", &[(56.4, 18.5), (644.3, 214.5), (-1_998_780.0, 201.0)]),
+        ("fr", &[(38.5, 8.7), (447.8, 100.5), (-1_998_743.0, 194.0)]),
+        (
+            "vbem",
+            &[(370.0, 105.0), (4459.0, 1296.0), (-1_998_732.0, 241.0)],
+        ),
+    ],
+};
 
 const LIMITS: &str = "\
 The paper states neither the number of topics nor the values of its priors, \"fixed, uninformative\": \
@@ -87,41 +100,25 @@ pub(super) struct Args {
     out: Option<PathBuf>,
 }
 
-fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
-}
-
 /// What the flags mean, defaults filled in.
-struct Plan {
-    starts: usize,
-    tolerance: f64,
-    methods: Vec<Direction>,
-    size: Size,
-}
-
-impl Plan {
-    fn of(args: &Args) -> Self {
-        let or = |given: Option<u32>, full: u32, quick: u32| {
-            given.unwrap_or(if args.quick { quick } else { full }) as usize
-        };
-        let mut methods: Vec<Direction> = Vec::new();
-        for &method in &args.methods {
-            if !methods.contains(&method) {
-                methods.push(method);
-            }
-        }
-        let usual = if args.quick { 1e-3 } else { 1e-6 };
-        Self {
-            starts: or(args.starts, 12, 3),
-            tolerance: args.tolerance.unwrap_or(usual),
-            methods,
-            size: Size {
-                documents: or(args.documents, 200, 100),
-                words: or(args.words, 2000, 1000),
-                length: or(args.length, 1700, 500),
-            },
-        }
-    }
+fn resolved(args: &Args) -> (Plan, Size) {
+    let or = |given: Option<u32>, full: u32, quick: u32| {
+        given.unwrap_or(if args.quick { quick } else { full }) as usize
+    };
+    let usual = if args.quick { 1e-3 } else { 1e-6 };
+    let plan = Plan {
+        methods: distinct(&args.methods),
+        starts: or(args.starts, 12, 3),
+        seed: args.seed,
+        tolerance: args.tolerance.unwrap_or(usual),
+        max_iterations: args.max_iterations,
+    };
+    let size = Size {
+        documents: or(args.documents, 200, 100),
+        words: or(args.words, 2000, 1000),
+        length: or(args.length, 1700, 500),
+    };
+    (plan, size)
 }
 
 /// A corpus with its words' names and the files it came from.
@@ -132,12 +129,12 @@ struct Data {
 }
 
 impl Data {
-    fn of(args: &Args, plan: &Plan) -> Result<Self> {
+    fn of(args: &Args, size: Size) -> Result<Self> {
         let Some(path) = &args.corpus else {
-            let corpus = draw(plan.size, args.topics as usize, args.seed)?;
+            let corpus = draw(size, args.topics as usize, args.seed)?;
             return Ok(Self {
                 corpus: Arc::new(corpus),
-                vocabulary: names(plan.size.words),
+                vocabulary: names(size.words),
                 files: Vec::new(),
             });
         };
@@ -154,17 +151,10 @@ impl Data {
     }
 }
 
-/// The runs, and what the best of them found.
-struct Done {
-    runs: Column,
-    best: TopicsFit,
-    best_is: String,
-}
-
 pub(super) fn run(args: &Args, common: &Common) -> Result<()> {
     let began = Instant::now();
-    let plan = Plan::of(args);
-    let data = Data::of(args, &plan)?;
+    let (plan, size) = resolved(args);
+    let data = Data::of(args, size)?;
     let settings = Settings {
         topics: args.topics as usize,
         alpha: Alpha::Symmetric(args.alpha),
@@ -176,91 +166,28 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<()> {
     if let Some(folder) = &args.out {
         prepare_folder(folder)?;
     }
-    let done = climb(args, &plan, &model, common)?;
+    let start = |seed| Ok(model.start(args.start, seed)?);
+    let done = plan.climb(&model, start, None, common)?;
     let text = format!(
-        "{}\n{}{}\n\n{}",
+        "{}\n{}Largest topics of the best fit ({}), by words of highest relevance\n\n{}",
         preamble(args, &plan, &data, &done),
-        tables(&plan.methods, &done.runs),
-        format_args!(
-            "Largest topics of the best fit ({}), by words of highest relevance",
-            done.best_is
-        ),
-        topics(&done.best, &data.vocabulary)
+        tables(&PAPER, &done.names, &done.runs),
+        done.best_is,
+        topics(&model.fit(&done.best), &data.vocabulary)
     );
     if let Some(folder) = &args.out {
-        write(folder, args, &plan, &data, &done, &text, began)?;
+        let record = Record {
+            stem: "topics",
+            text: &text,
+            config: config(args, &plan, &data, &done),
+            files: &data.files,
+            seed: args.seed,
+            began,
+        };
+        done.write(folder, record)?;
     }
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
-}
-
-/// Every method from every start. Methods take turns, so that whatever else the machine does slows all of
-/// them alike, and a start counts once all have ended.
-fn climb(args: &Args, plan: &Plan, model: &Topics, common: &Common) -> Result<Done> {
-    let length = plan.starts * plan.methods.len();
-    let progress = Progress::new(common, Some(length as u64), "runs");
-    let stop = Stop::Gain(plan.tolerance)
-        | Stop::Norm(plan.tolerance)
-        | Stop::Iterations(args.max_iterations);
-    let mut runs: Vec<Vec<Ended>> = vec![Vec::new(); plan.methods.len()];
-    let mut best: Option<(Point, String)> = None;
-    'starts: for index in 0..plan.starts {
-        let seed = args.seed.wrapping_add(index as u64);
-        let began = Instant::now();
-        let (start, passes) = model.start(args.start, seed)?;
-        let starting = began.elapsed().as_secs_f64();
-        let mut fits = Vec::new();
-        for method in &plan.methods {
-            let name = format!("{method}, seed {seed}");
-            let mut fit = Driver::new(model, *method)
-                .spent(passes)
-                .interrupt(common.interrupt)
-                .stop(stop.clone())
-                .observe(|step| {
-                    progress.tell(|| {
-                        let (iteration, bound) = (step.iteration, step.bound);
-                        format!("{name}: iteration {iteration}, bound {bound:.1}")
-                    });
-                    ControlFlow::Continue(())
-                })
-                .run(start.clone())?;
-            if common.interrupted() {
-                break 'starts;
-            }
-            fit.seconds += starting;
-            progress.advance();
-            if common.verbose {
-                progress.line(&told(&name, &fit));
-            }
-            fits.push((fit, name));
-        }
-        for ((fit, name), runs) in fits.into_iter().zip(&mut runs) {
-            runs.push(Ended::from(&fit));
-            let bound = fit.point.bound;
-            if best.as_ref().is_none_or(|(best, _)| bound > best.bound) {
-                best = Some((fit.point, name));
-            }
-        }
-    }
-    let Some((point, best_is)) = best else {
-        bail!("interrupted before every method had ended from one start; nothing was written");
-    };
-    Ok(Done {
-        runs: Column::new(runs, None),
-        best: model.fit(&point),
-        best_is,
-    })
-}
-
-fn told(name: &str, fit: &Fit) -> String {
-    format!(
-        "{name}: bound {:.3}, {} ({} iterations, {} passes, {})",
-        fit.point.bound,
-        fit.outcome,
-        fit.iterations,
-        fit.passes,
-        duration(fit.seconds)
-    )
 }
 
 /// What was run, so that the figures can be had again.
@@ -290,25 +217,7 @@ fn preamble(args: &Args, plan: &Plan, data: &Data, done: &Done) -> String {
         args.alpha,
         args.beta
     ));
-    let starts = done.runs.runs[0].len();
-    let cut = if starts < plan.starts {
-        format!(
-            " of the {} asked for, before runs were interrupted",
-            plan.starts
-        )
-    } else {
-        String::new()
-    };
-    line(format!(
-        "Runs: {}{cut} ({}), seeds {} and up, the same for every method; a run ends when a step gains less than \
-         {:e} nats or the squared norm of the gradient is below {:e}, or after {} iterations",
-        count(starts, "start"),
-        args.start,
-        args.seed,
-        plan.tolerance,
-        plan.tolerance,
-        number(args.max_iterations as f64, 0)
-    ));
+    line(plan.told(args.start.name(), done));
     line(format!(
         "Costs: a pass is {} over each document's words, where a textbook update has one; passes of the start \
          and products with the metric count, and a product takes longer than a pass. Runs go one after another, \
@@ -324,61 +233,23 @@ fn preamble(args: &Args, plan: &Plan, data: &Data, done: &Done) -> String {
     text
 }
 
-/// The files, each of which appears whole or not at all; `run.json` last.
-fn write(
-    folder: &Path,
-    args: &Args,
-    plan: &Plan,
-    data: &Data,
-    done: &Done,
-    text: &str,
-    began: Instant,
-) -> Result<()> {
-    write_atomically(&folder.join("topics.csv"), |file| {
-        raw(file, &plan.methods, &done.runs, args.seed)
-    })?;
-    write_atomically(&folder.join("topics.md"), |file| {
-        file.write_all(text.as_bytes())
-    })?;
-    let all = || done.runs.runs.iter().flatten();
-    let unfinished = all().filter(|run| !run.outcome.converged()).count();
-    let mut extra = Map::new();
-    extra.insert("bound_is".into(), json!(format!("of {}", done.best_is)));
+/// The settings as used.
+fn config(args: &Args, plan: &Plan, data: &Data, done: &Done) -> Value {
     let corpus = &data.corpus;
-    Run {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
-        config: json!({
-            "documents": corpus.documents(),
-            "words": corpus.vocabulary(),
-            "tokens": corpus.tokens(),
-            "drawn": args.corpus.is_none(),
-            "topics": args.topics,
-            "alpha": args.alpha,
-            "beta": args.beta,
-            "sweeps": args.sweeps,
-            "start": args.start,
-            "starts": done.runs.runs[0].len(),
-            "methods": plan.methods,
-            "tolerance": plan.tolerance,
-            "max_iterations": args.max_iterations,
-            "threads": rayon::current_num_threads(),
-        }),
-        inputs: inputs(&data.files)?,
-        outcome: Outcome {
-            converged: unfinished == 0,
-            reason: format!(
-                "{unfinished} of {} runs reached the limit of iterations",
-                all().count()
-            ),
-        },
-        bound: done.runs.best,
-        iterations: all().map(|run| run.iterations).sum(),
-        passes: all().map(|run| run.passes).sum(),
-        seconds: began.elapsed().as_secs_f64(),
-        seed: args.seed,
-        extra,
-    }
-    .write(folder)?;
-    Ok(())
+    json!({
+        "documents": corpus.documents(),
+        "words": corpus.vocabulary(),
+        "tokens": corpus.tokens(),
+        "drawn": args.corpus.is_none(),
+        "topics": args.topics,
+        "alpha": args.alpha,
+        "beta": args.beta,
+        "sweeps": args.sweeps,
+        "start": args.start,
+        "starts": done.starts(),
+        "methods": plan.methods,
+        "tolerance": plan.tolerance,
+        "max_iterations": args.max_iterations,
+        "threads": rayon::current_num_threads(),
+    })
 }

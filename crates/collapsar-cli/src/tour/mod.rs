@@ -2,8 +2,10 @@
 //!
 //! - `plot`: a scatter plot made of characters
 //! - `topics`: the second part, topics of texts
+//! - `quant`: the third part, reads of transcripts
 
 mod plot;
+mod quant;
 mod topics;
 
 use std::fmt::Write as _;
@@ -29,8 +31,8 @@ const STARTS: usize = 10;
 /// See a real data set fitted and explained; needs no data
 ///
 /// Fits 272 eruptions of the geyser Old Faithful, which the program carries, draws what it found, and
-/// compares two ways of getting there. Then finds the topics of some made-up texts, and says what to try
-/// next.
+/// compares two ways of getting there. Then finds the topics of some made-up texts and the transcripts of
+/// some made-up reads, and says what to try next.
 #[derive(Debug, Args)]
 pub(crate) struct TourArgs {
     /// Also write the data to FILE, as CSV, to try other commands on
@@ -117,6 +119,7 @@ fn tour(colour: bool, saved: bool, common: &Common) -> anyhow::Result<String> {
     )?;
     text += &comparison(&ways);
     text += &topics::tour(common)?;
+    text += &quant::tour(common)?;
     text += &next(saved);
     Ok(text)
 }

@@ -9,6 +9,7 @@
 //! - `dense`: Newton's method for small components
 //! - `search`: absent transcripts
 //! - `prior`: the prior, learned
+//! - `start`: random starts, for comparisons
 //! - `solve`: all components, each by its own means
 //! - `sample`: draws from the exact posterior
 //! - `answer`: estimates and intervals of transcripts and genes
@@ -27,6 +28,7 @@ mod sample;
 mod search;
 mod settings;
 mod solve;
+mod start;
 
 use crate::collapsed::Collapsed;
 use crate::special::ln_gamma;

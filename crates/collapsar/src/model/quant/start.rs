@@ -1,0 +1,62 @@
+//! Where a run on all transcripts begins that is to be compared with others.
+
+use rand::SeedableRng;
+use rand_distr::{Distribution, Gamma};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::Quant;
+use super::local::Exponentials;
+use crate::kernel::gamma::digamma_in_place;
+
+impl Quant<'_> {
+    /// The messages of responsibilities drawn at random, as HRL12 begins; a `seed` is a start.
+    ///
+    /// A row of many reads is drawn as though each of them were: its shares are Gamma variates of
+    /// the shape of its count, over their sum. [`Solver`](super::Solver) needs no start, and this
+    /// one is for comparisons. Standard normal messages, which move all reads of a transcript
+    /// together, end 75 nats lower on average where the prior is 0.01 (chr19, 200,000 reads).
+    pub fn start(&self, seed: u64) -> Vec<f64> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let unique = self.local.unique().iter();
+        let mut messages: Vec<f64> = unique.map(|reads| reads + self.posterior.alpha).collect();
+        let (first, rows) = (self.local.first(), self.local.component.rows.clone());
+        let nowhere = vec![0.0; messages.len()];
+        let mut shares = vec![];
+        self.local
+            .visit(rows, &Exponentials::new(&nowhere), |ids, _, _, count| {
+                let gamma = Gamma::new(count, 1.0).expect("a positive count");
+                shares.clear();
+                shares.extend(ids.iter().map(|_| gamma.sample(&mut rng)));
+                let scale = count / shares.iter().sum::<f64>();
+                for (&m, share) in ids.iter().zip(&shares) {
+                    messages[(m - first) as usize] += scale * share;
+                }
+            });
+        digamma_in_place(&mut messages);
+        messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::quant::{Quant, ReadsBuilder, Thrift};
+    use crate::special::digamma;
+
+    #[test]
+    fn a_seed_is_a_start() {
+        let mut builder = ReadsBuilder::new(4, Thrift::default()).unwrap();
+        builder.push(&[(0, -1.0), (1, -2.0)], 10_000.0).unwrap();
+        builder.push(&[(2, -1.0)], 7.0).unwrap();
+        let reads = builder.finish().unwrap();
+        let model = Quant::whole(&reads, 0.5);
+        let start = reads.by_transcript(&model.start(3));
+        assert_eq!(start, reads.by_transcript(&model.start(3)));
+        assert_ne!(start, reads.by_transcript(&model.start(4)));
+        // Half of the shared reads, to within five standard deviations of that many coins, 2%.
+        for message in &start[..2] {
+            assert!((message - digamma(5000.5)).abs() < 0.025, "{start:?}");
+        }
+        assert!((start[2] - digamma(7.5)).abs() < 1e-12);
+        assert!((start[3] - digamma(0.5)).abs() < 1e-12);
+    }
+}
