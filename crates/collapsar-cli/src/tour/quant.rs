@@ -102,7 +102,7 @@ pub(super) fn tour(common: &Common) -> collapsar::Result<String> {
     Ok(format!(
         "\nTranscripts last: {} reads that the program simulates, of {} genes whose {} isoforms share exons.\n\
          {:.0} % of the reads fit several isoforms. These fall into {}, each solved for itself; the prior\n\
-         of the fractions is learned ({}). Of gene {} it found\n\n\
+         of the fractions is {} for each. Of gene {} it found\n\n\
          {}\n\
          and of all {present} isoforms that have reads, {:.0} % of the intervals hold the true number, in {}.\n",
         SIZE.reads,
