@@ -35,6 +35,8 @@ impl Common {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads.get())
+                // One of them is this one: the others' memory is not handed back to it.
+                .use_current_thread()
                 .build_global()
                 .with_context(|| format!("{threads} threads could not be started"))?;
         }
