@@ -18,6 +18,7 @@ use super::simulate::{Size, simulate};
 use super::tables::number;
 use super::{at_least_one, file_name, positive};
 use crate::common::Common;
+use crate::text::count;
 
 /// HRL12, section 5.3, in the text.
 const PAPER: Paper = Paper {
@@ -34,7 +35,7 @@ const PAPER: Paper = Paper {
 const COMPONENTS: &str = "by components";
 
 const LIMITS: &str = "\
-The paper's reads and its prior are not published: 1 for each transcript is BitSeq's. Below 1 there are several \
+The paper does not state its prior: 1 for each transcript is BitSeq's. Below 1 there are several \
 optima, and the last table tells whether a method ends lower than vbem does. Runs go one after another, each on all \
 threads, so that their times compare. Ctrl-C ends the present run and leaves tables of the starts that every method \
 has finished.";
@@ -52,7 +53,7 @@ pub(super) struct Args {
     /// Genes simulated, of about five isoforms each [default: 1000]
     #[arg(long, value_name = "G", conflicts_with = "prob", value_parser = at_least_one())]
     genes: Option<u32>,
-    /// Reads simulated [default: 200000]
+    /// Reads simulated [default: 100000]
     #[arg(long, value_name = "N", conflicts_with = "prob", value_parser = at_least_one())]
     reads: Option<u32>,
     /// Prior of the fractions, for each transcript
@@ -134,7 +135,7 @@ fn read(args: &Args) -> Result<(Reads, String)> {
         return Ok((reads, words));
     }
     let genes = args.genes.unwrap_or(1000) as usize;
-    let reads = args.reads.unwrap_or(200_000) as usize;
+    let reads = args.reads.unwrap_or(100_000) as usize;
     let reads = simulate(Size { genes, reads }, args.seed)?.reads;
     let words = format!(
         "simulated with seed {}, {} genes whose isoforms share exons ({}); --prob takes real ones",
@@ -148,16 +149,16 @@ fn read(args: &Args) -> Result<(Reads, String)> {
 /// How much there is to do.
 fn size(reads: &Reads) -> String {
     let largest = reads.components().first();
+    let largest = largest.map_or(0, |component| component.places.len());
     let whole = |n: usize| number(n as f64, 0);
     format!(
-        "{} reads of {} transcripts, {} of them unique; the others are {} different rows in {} components, the largest \
-         of {} transcripts",
+        "{} reads of {} transcripts, {} of them unique; the others are {} different rows in {}, the largest of {}",
         number(reads.reads(), 0),
         whole(reads.transcripts()),
         number(reads.unique_reads(), 0),
         whole(reads.rows()),
-        whole(reads.components().len()),
-        whole(largest.map_or(0, |component| component.places.len())),
+        count(reads.components().len(), "component"),
+        count(largest, "transcript"),
     )
 }
 
@@ -220,18 +221,18 @@ fn preamble(args: &Args, plan: &Plan, data: &str, done: &Done) -> String {
             ""
         }
     ));
-    line(plan.told("standard normal messages", done));
+    line(plan.told("responsibilities at random", done));
     line(format!(
         "Costs: a pass is a look at every row; products with the metric count. Runs go one after another, threads: {}",
         rayon::current_num_threads()
     ));
     line(format!(
-        "\"{COMPONENTS}\" is what collapsar quant does, without a random start: each component alone, Newton's steps \
-         where it is small. Its iterations are the most of any component, its passes the components' by their share of \
+        "\"{COMPONENTS}\" is what collapsar quant does, but for its search, and without a random start: each \
+         component alone, Newton's steps where it is small. Its iterations are the most of any component, its passes the components' by their share of \
          the data"
     ));
     line(
-        "The paper's reads are not published and it does not state its prior: its figures are a guide"
+        "The paper's reads are others (Xu et al. 2010) and it does not state its prior: its figures are a guide"
             .to_owned(),
     );
     text

@@ -204,7 +204,7 @@ impl Done {
                     all().count()
                 ),
             },
-            bound: self.runs.best,
+            bound: self.best.bound,
             iterations: all().map(|run| run.iterations).sum(),
             passes: all().map(|run| run.passes).sum::<f64>().round() as u64,
             seconds: record.began.elapsed().as_secs_f64(),
