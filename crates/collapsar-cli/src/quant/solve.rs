@@ -29,22 +29,16 @@ pub(crate) struct Solved {
 pub(crate) fn solve(args: &FitArgs, data: &Data, common: &Common) -> anyhow::Result<Solved> {
     let progress = Progress::new(common, None, "");
     let began = Instant::now();
-    let mut settings = args.settings();
+    let settings = args.settings();
+    let solver = Solver::new(&data.reads, &settings)?.interrupt(common.interrupt);
     let (quantified, steps) = if args.method == Direction::Auto {
-        let solver = Solver::new(&data.reads, &settings)?;
-        (solver.interrupt(common.interrupt).run()?, vec![])
+        (solver.run()?, vec![])
     } else {
-        let learned = match settings.prior {
+        let alpha = match settings.prior {
             Prior::Given(alpha) => alpha,
-            Prior::Learned => {
-                let solver = Solver::new(&data.reads, &settings)?;
-                solver.interrupt(common.interrupt).run()?.alpha
-            }
+            Prior::Learned => solver.run()?.alpha,
         };
-        settings.prior = Prior::Given(learned);
-        // For what it refuses.
-        Solver::new(&data.reads, &settings)?;
-        climb(args, data, learned, &progress, common)?
+        climb(args, data, alpha, &progress, common)?
     };
     if quantified.interrupted || common.interrupted() {
         bail!(Interrupted);

@@ -31,7 +31,7 @@ pub struct TranscriptLength {
 /// than `# M` says.
 pub fn read_lengths(path: &Path) -> Result<Vec<TranscriptLength>> {
     let mut input = Lines::open(path, EXPECTED)?;
-    let (mut rows, mut lines) = (Vec::new(), Vec::new());
+    let (mut rows, mut lines): (Vec<TranscriptLength>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut claimed = None;
     while input.next_filled()? {
         let bytes = input.bytes();
@@ -63,8 +63,8 @@ pub fn read_lengths(path: &Path) -> Result<Vec<TranscriptLength>> {
             hint: None,
         });
     }
-    let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
-    unique(input.path(), "transcript", &names, &lines)?;
+    let names = rows.iter().map(|row| &row.name);
+    unique(input.path(), "transcript", names, &lines)?;
     Ok(rows)
 }
 

@@ -187,9 +187,14 @@ pub(super) fn refuse(
 }
 
 /// Refuses names that stand twice; `lines` has the line of each.
-pub(super) fn unique(path: &str, noun: &str, names: &[String], lines: &[u64]) -> Result<()> {
-    let mut seen: HashMap<&str, u64> = HashMap::with_capacity(names.len());
-    for (name, &line) in names.iter().zip(lines) {
+pub(super) fn unique<'a>(
+    path: &str,
+    noun: &str,
+    names: impl IntoIterator<Item = &'a String>,
+    lines: &[u64],
+) -> Result<()> {
+    let mut seen: HashMap<&str, u64> = HashMap::with_capacity(lines.len());
+    for (name, &line) in names.into_iter().zip(lines) {
         if let Some(before) = seen.insert(name, line) {
             let found = format!("{noun} {name:?} as in line {before}");
             return Err(refuse(path, line, found, format!("each {noun} once")));
