@@ -37,12 +37,13 @@ pub(crate) fn of(args: &FitArgs, data: &Data, solved: &Solved) -> anyhow::Result
     let answer = Answer::new(&data.reads, origins, &effective, (made.draws, made.seed))?;
     let first = data.offset();
     let estimates = answer.estimates();
+    let noise = data.noise.then(|| estimates.counts[0] / data.reads.reads());
     let transcripts = Rows {
         lengths: data.transcripts.lengths.clone(),
         effective: data.transcripts.effective.clone(),
-        tpm: estimates.tpm[first..].to_vec(),
-        counts: estimates.counts[first..].to_vec(),
-        posterior: answer.transcripts().split_off(first),
+        tpm: without(first, estimates.tpm),
+        counts: without(first, estimates.counts),
+        posterior: without(first, answer.transcripts()),
     };
     let genes = data.genes.as_ref().map(|genes| {
         let shifted: Vec<Vec<u32>> = (genes.members.iter())
@@ -59,12 +60,18 @@ pub(crate) fn of(args: &FitArgs, data: &Data, solved: &Solved) -> anyhow::Result
     };
     Ok(Said {
         genes,
-        noise: data.noise.then(|| estimates.counts[0] / data.reads.reads()),
+        noise,
         draws: (draws.into_iter())
-            .map(|mut draw| draw.split_off(first))
+            .map(|draw| without(first, draw))
             .collect(),
         transcripts,
     })
+}
+
+/// All but the first few, in the same memory.
+fn without<T>(first: usize, mut values: Vec<T>) -> Vec<T> {
+    values.drain(..first);
+    values
 }
 
 /// Which draws are written: evenly over all that were made, where fewer are asked for.

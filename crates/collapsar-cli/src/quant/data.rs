@@ -145,7 +145,7 @@ pub(crate) fn lengths(
         transcripts.names.push(row.name);
         transcripts.lengths.push(row.length);
         transcripts.effective.push(effective.max(1.0));
-        genes.push(Some(row.gene).filter(|gene| gene != "none"));
+        genes.push(row.gene);
     }
     let name = name_of(file);
     if short > 0 {

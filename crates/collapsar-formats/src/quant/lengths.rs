@@ -12,8 +12,8 @@ const EXPECTED: &str = "a .tr file as BitSeq's parseAlignment writes it";
 /// One transcript of a `.tr` file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptLength {
-    /// The gene; `none` where BitSeq knew of none.
-    pub gene: String,
+    /// The gene, unless BitSeq knew of `none`.
+    pub gene: Option<String>,
     /// The transcript.
     pub name: String,
     /// Its length.
@@ -84,7 +84,9 @@ fn row(input: &Lines) -> Result<TranscriptLength> {
         })
     };
     Ok(TranscriptLength {
-        gene: input.decode(gene)?.to_owned(),
+        gene: (gene != b"none")
+            .then(|| input.decode(gene).map(str::to_owned))
+            .transpose()?,
         name: name.to_owned(),
         length: number("length", length, 0.0, "a number above 0")?,
         effective: effective
@@ -106,7 +108,7 @@ mod tests {
         )
         .unwrap();
         let expected = |gene: &str, name: &str, length, effective| TranscriptLength {
-            gene: gene.to_owned(),
+            gene: (gene != "none").then(|| gene.to_owned()),
             name: name.to_owned(),
             length,
             effective,

@@ -253,9 +253,7 @@ impl ReadsBuilder {
         for id in &mut ids {
             *id = split.places[*id as usize];
         }
-        // One list after another, so that no more than one of them is there twice.
-        sort_entries(&split.rows, &starts, &mut ids);
-        sort_entries(&split.rows, &starts, &mut weights);
+        sort_entries(&split.rows, &starts, &mut ids, &mut weights);
         sort_rows(&split.rows, &mut counts);
         sort_rows(&split.rows, &mut cut);
         let starts = sorted_starts(&split.rows, &starts);
@@ -289,13 +287,25 @@ fn sort_rows<T: Copy>(rows: &[u32], values: &mut Vec<T>) {
     *values = rows.iter().map(|&row| values[row as usize]).collect();
 }
 
-/// Puts the entries of rows into the order of `rows`.
-fn sort_entries<T: Copy>(rows: &[u32], starts: &[u32], values: &mut Vec<T>) {
-    let mut sorted = Vec::with_capacity(values.len());
+/// Puts the entries of rows into the order of `rows`, where they are: a second copy of the weights
+/// would be the most memory that a run ever holds.
+fn sort_entries(rows: &[u32], starts: &[u32], ids: &mut [u32], weights: &mut [f64]) {
+    let mut places = vec![0; ids.len()];
+    let mut next = 0;
     for &row in rows {
-        sorted.extend_from_slice(&values[range(starts, row as usize)]);
+        for place in &mut places[range(starts, row as usize)] {
+            *place = next;
+            next += 1;
+        }
     }
-    *values = sorted;
+    for entry in 0..places.len() {
+        while places[entry] as usize != entry {
+            let place = places[entry] as usize;
+            ids.swap(entry, place);
+            weights.swap(entry, place);
+            places.swap(entry, place);
+        }
+    }
 }
 
 /// Where rows begin, in the order of `rows`.
