@@ -1,0 +1,6 @@
+//! The BUGS language: from the text of a model and its data to a graph that can be fitted.
+
+mod data;
+pub mod syntax;
+
+pub use data::{Array, Data, Sparse};

@@ -1,0 +1,191 @@
+//! The tree that a text is read into.
+
+/// Bytes of the source, from the first to one past the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+/// A whole file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Program {
+    /// Declarations of `var`.
+    pub vars: Vec<Variable>,
+    /// The relations of `data { }`, all of them deterministic.
+    pub data: Vec<Statement>,
+    /// The relations of `model { }`.
+    pub model: Vec<Statement>,
+}
+
+/// A name where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A declaration of `var`: a name with its lengths, none for a scalar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    /// The name.
+    pub name: Name,
+    /// The lengths.
+    pub dims: Vec<Expr>,
+}
+
+/// A loop or a relation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    /// `for (index in range) { body }`
+    For {
+        /// The counter.
+        index: Name,
+        /// What it runs over: a range, or a vector.
+        range: Expr,
+        /// What is repeated.
+        body: Vec<Statement>,
+    },
+    /// A line that defines something.
+    Relation(Relation),
+}
+
+/// A line that defines something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Relation {
+    /// What is defined.
+    pub target: Reference,
+    /// How.
+    pub kind: Kind,
+    /// The whole line.
+    pub span: Span,
+}
+
+/// How something is defined.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// `target ~ distribution`
+    Stochastic {
+        /// The distribution's name.
+        distribution: Name,
+        /// Its parameters.
+        arguments: Vec<Expr>,
+        /// `T(lower, upper)` or `I(lower, upper)`.
+        truncation: Option<Truncation>,
+    },
+    /// `target <- value` or `target = value`
+    Deterministic {
+        /// A function around the target: `log(mu) <- ...`.
+        link: Option<Name>,
+        /// The value.
+        value: Expr,
+    },
+}
+
+/// Bounds of a distribution; one that is left out is infinite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Truncation {
+    /// Lower bound.
+    pub lower: Option<Expr>,
+    /// Upper bound.
+    pub upper: Option<Expr>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A variable with indices: `x`, `x[]`, `x[i, 1:3, ]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// The variable.
+    pub name: Name,
+    /// `None` where there are no brackets; `x[]` has one index, [`Index::All`].
+    pub indices: Option<Vec<Index>>,
+    /// All of it, brackets included.
+    pub span: Span,
+}
+
+/// One index.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Index {
+    /// Nothing: all of them.
+    All,
+    /// A number, a range or a vector.
+    At(Expr),
+}
+
+/// An expression where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub node: Node,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Node {
+    /// A number.
+    Number(f64),
+    /// A variable or a part of it.
+    Reference(Reference),
+    /// A function of arguments.
+    Call {
+        /// The function.
+        function: Name,
+        /// Its arguments.
+        arguments: Vec<Expr>,
+    },
+    /// `-x`
+    Negative(Box<Expr>),
+    /// `!x`
+    Not(Box<Expr>),
+    /// Two operands.
+    Binary {
+        /// The operator.
+        operator: Operator,
+        /// On its left.
+        left: Box<Expr>,
+        /// On its right.
+        right: Box<Expr>,
+    },
+}
+
+/// An operator between two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// `^` or `**`
+    Power,
+    /// `:`
+    Range,
+    /// `%*%`
+    Product,
+    /// `*`
+    Times,
+    /// `/`
+    Over,
+    /// `+`
+    Plus,
+    /// `-`
+    Minus,
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+}
