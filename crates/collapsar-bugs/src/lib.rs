@@ -1,6 +1,8 @@
 //! The BUGS language: from the text of a model and its data to a graph that can be fitted.
 
 mod data;
+mod diagnostic;
 pub mod syntax;
 
 pub use data::{Array, Data, Sparse};
+pub use diagnostic::Diagnostic;
