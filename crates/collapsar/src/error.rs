@@ -50,6 +50,26 @@ pub enum Error {
         /// What would have been accepted.
         expected: String,
     },
+    /// A factor of a graph that no family can take in.
+    #[error("{factor}: {found}, expected {expected}")]
+    Graph {
+        /// The factor, as it was named.
+        factor: String,
+        /// What was found.
+        found: String,
+        /// What would have been accepted.
+        expected: String,
+    },
+    /// Blocks that cannot be collapsed together.
+    #[error(
+        "cannot collapse {found}: a term of {factor} holds both, expected blocks that meet in no term"
+    )]
+    Collapse {
+        /// The factor that forbids it.
+        factor: String,
+        /// What was asked for.
+        found: String,
+    },
     /// A checkpoint that does not belong to this run.
     #[error("checkpoint: {found}, expected {expected}")]
     Checkpoint {

@@ -34,6 +34,7 @@ mod direction;
 mod driver;
 mod error;
 pub mod family;
+pub mod graph;
 mod kernel;
 #[cfg(feature = "laws")]
 pub mod laws;

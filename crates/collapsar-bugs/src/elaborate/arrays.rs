@@ -1,0 +1,234 @@
+//! Decides how long arrays are, what of them is data and what defines the rest.
+
+use std::cell::RefCell;
+
+use super::evaluate::{Mode, Scope, Stop};
+use super::Elaborated;
+use crate::data::{Data, Sparse};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{Index, Name, Variable};
+
+/// The line, and the repetition of it, that defines an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Definer {
+    pub(crate) line: u32,
+    pub(crate) instance: u32,
+    /// Which of the elements that the repetition defines.
+    pub(crate) offset: u32,
+}
+
+const NOBODY: Definer = Definer {
+    line: u32::MAX,
+    instance: 0,
+    offset: 0,
+};
+
+/// What is known of an array from data.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Known {
+    Nothing,
+    /// NaN where nothing is known.
+    Values(Vec<f64>),
+    Sparse(Sparse),
+}
+
+/// An array of the model.
+#[derive(Debug)]
+pub(crate) struct Array {
+    pub(crate) name: String,
+    pub(crate) dims: Vec<usize>,
+    pub(crate) known: Known,
+    /// Empty where no line defines anything.
+    pub(crate) definers: Vec<Definer>,
+    /// Values that were computed and depend on data alone; NaN before.
+    pub(super) computed: RefCell<Vec<f64>>,
+    /// Whether lengths come from data or `var`.
+    fixed: bool,
+}
+
+impl Array {
+    fn new(name: String) -> Self {
+        Self {
+            name,
+            dims: vec![],
+            known: Known::Nothing,
+            definers: vec![],
+            computed: RefCell::new(vec![]),
+            fixed: false,
+        }
+    }
+
+    /// The datum of an element.
+    pub(crate) fn value(&self, element: usize) -> Option<f64> {
+        match &self.known {
+            Known::Nothing => None,
+            Known::Values(values) => Some(values[element]).filter(|value| !value.is_nan()),
+            Known::Sparse(sparse) => {
+                let (row, column) = (element / sparse.dims[1], element % sparse.dims[1]);
+                let range = sparse.starts[row]..sparse.starts[row + 1];
+                let columns = &sparse.columns[range.clone()];
+                Some(match columns.binary_search(&(column as u32)) {
+                    Ok(place) => sparse.values[range.start + place],
+                    Err(_) => 0.0,
+                })
+            }
+        }
+    }
+
+    pub(crate) fn definer(&self, element: usize) -> Option<Definer> {
+        self.definers.get(element).copied().filter(|definer| *definer != NOBODY)
+    }
+
+    pub(super) fn set_definer(&mut self, element: usize, definer: Definer) {
+        if self.definers.is_empty() {
+            self.definers = vec![NOBODY; self.dims.iter().product()];
+        }
+        self.definers[element] = definer;
+    }
+
+    pub(super) fn become_data(&mut self, values: Vec<f64>) {
+        self.known = Known::Values(values);
+        self.definers = vec![];
+        self.fixed = true;
+    }
+
+    /// `mu[2,1]`, or the name alone of a scalar.
+    pub(crate) fn element_name(&self, element: usize) -> String {
+        if self.dims.iter().product::<usize>() == 1 && self.dims.len() < 2 {
+            return self.name.clone();
+        }
+        let mut rest = element;
+        let mut indices: Vec<String> = (self.dims.iter().rev())
+            .map(|&length| {
+                let index = rest % length + 1;
+                rest /= length;
+                index.to_string()
+            })
+            .collect();
+        indices.reverse();
+        format!("{}[{}]", self.name, indices.join(","))
+    }
+}
+
+impl Elaborated {
+    pub(super) fn take_data(&mut self, data: Data) {
+        for (name, array) in data.arrays {
+            let mut taken = Array::new(name);
+            taken.dims = array.dims;
+            taken.known = Known::Values(array.values);
+            taken.fixed = true;
+            self.arrays.push(taken);
+        }
+        for (name, sparse) in data.sparse {
+            let mut taken = Array::new(name);
+            taken.dims = sparse.dims.to_vec();
+            taken.known = Known::Sparse(sparse);
+            taken.fixed = true;
+            self.arrays.push(taken);
+        }
+    }
+
+    /// Takes the lengths of `var` declarations.
+    pub(super) fn declare(&mut self, vars: &[Variable]) -> Result<(), Diagnostic> {
+        for variable in vars {
+            let mut dims = vec![];
+            for length in &variable.dims {
+                let scope = Scope::new(self, Mode::Shape);
+                let value = scope.index(length).map_err(Stop::diagnostic)?;
+                dims.push(value.max(0) as usize);
+            }
+            if dims.is_empty() {
+                dims.push(1);
+            }
+            let array = self.array_for(&variable.name);
+            let array = &mut self.arrays[array];
+            if array.fixed && array.dims != dims {
+                return Err(Diagnostic::new(
+                    variable.name.span,
+                    format!(
+                        "{} is declared with lengths {dims:?} and has data of lengths {:?}",
+                        variable.name.text, array.dims
+                    ),
+                    "declared here",
+                ));
+            }
+            array.dims = dims;
+            array.fixed = true;
+        }
+        Ok(())
+    }
+
+    /// The array of a name, made where there is none.
+    pub(super) fn array_for(&mut self, name: &Name) -> usize {
+        self.find(&name.text).unwrap_or_else(|| {
+            self.arrays.push(Array::new(name.text.clone()));
+            self.arrays.len() - 1
+        })
+    }
+
+    /// Makes an array long enough for what a line defines, where data or `var` do not say.
+    pub(super) fn stretch(&mut self, line: usize) -> Result<(), Diagnostic> {
+        let array = self.lines[line].array;
+        if self.arrays[array].fixed {
+            return Ok(());
+        }
+        let target = self.lines[line].relation.target.clone();
+        let Some(indices) = &target.indices else {
+            if self.arrays[array].dims.is_empty() {
+                self.arrays[array].dims = vec![1];
+            }
+            return Ok(());
+        };
+        if !self.arrays[array].dims.is_empty() && self.arrays[array].dims.len() != indices.len() {
+            return Err(Diagnostic::new(
+                target.span,
+                format!(
+                    "{} has {} here and {} elsewhere",
+                    target.name.text,
+                    many(indices.len(), "index"),
+                    self.arrays[array].dims.len()
+                ),
+                "other indices",
+            ));
+        }
+        let mut most = self.arrays[array].dims.clone();
+        most.resize(indices.len(), 0);
+        for instance in 0..self.lines[line].instances {
+            let scope = Scope::within(self, Mode::Shape, line, instance);
+            for (most, index) in most.iter_mut().zip(indices) {
+                let Index::At(index) = index else {
+                    return Err(Diagnostic::new(
+                        target.span,
+                        format!("the length of {} is not known", target.name.text),
+                        "an empty index of something that is neither data nor declared",
+                    )
+                    .help(format!(
+                        "write the range, as in {}[1:K], or declare it: var {}[K]",
+                        target.name.text, target.name.text
+                    )));
+                };
+                for value in scope.fixed(index).map_err(Stop::diagnostic)? {
+                    if value < 1 {
+                        return Err(Diagnostic::new(
+                            index.span,
+                            format!("an index of {value}, expected 1 or more"),
+                            "this index",
+                        ));
+                    }
+                    *most = (*most).max(value as usize);
+                }
+            }
+        }
+        self.arrays[array].dims = most;
+        Ok(())
+    }
+}
+
+/// `3 indices`, `1 index`.
+fn many(count: usize, noun: &str) -> String {
+    match (count, noun) {
+        (1, _) => format!("1 {noun}"),
+        (_, "index") => format!("{count} indices"),
+        _ => format!("{count} {noun}s"),
+    }
+}

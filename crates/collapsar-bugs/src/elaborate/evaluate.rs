@@ -1,0 +1,434 @@
+//! Decides what an expression is worth in one repetition of a line.
+
+use std::cell::{Cell, RefCell};
+
+use super::functions;
+use super::{Definer, Elaborated};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{Expr, Index, Kind, Node, Operator, Reference, Span};
+use crate::value::{Item, Value};
+
+/// What stochastic elements that are not data are worth.
+pub(crate) trait Latent {
+    /// The item of the element that this repetition of a line defines.
+    fn latent(&self, definer: Definer) -> Result<Item, Stop>;
+}
+
+/// How unknown elements are treated.
+#[derive(Clone, Copy)]
+pub(crate) enum Mode<'a> {
+    /// Only shapes count: they are opaque, and 1 where they are an index.
+    Shape,
+    /// As someone says.
+    Latent(&'a dyn Latent),
+}
+
+/// Why there is no value.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// It depends on the state of this label.
+    Need(u32),
+    /// It cannot have one.
+    Complaint(Box<Diagnostic>),
+}
+
+impl Stop {
+    pub(crate) fn diagnostic(self) -> Diagnostic {
+        match self {
+            Self::Complaint(diagnostic) => *diagnostic,
+            Self::Need(_) => Diagnostic {
+                message: "a state that is not known is needed where only data may stand".into(),
+                labels: vec![],
+                help: None,
+            },
+        }
+    }
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Complaint(Box::new(diagnostic))
+    }
+}
+
+/// Where expressions are evaluated.
+pub(crate) struct Scope<'a> {
+    pub(crate) model: &'a Elaborated,
+    mode: Mode<'a>,
+    /// The line and its repetition.
+    place: Cell<Option<(usize, usize)>>,
+    /// How often something unknown was looked at: what looked at nothing unknown is kept.
+    looked: Cell<u64>,
+    depth: Cell<u32>,
+    /// The last line of several elements that was evaluated.
+    last: RefCell<Option<(Definer, u64, Value)>>,
+    /// Changes when labels do.
+    round: Cell<u64>,
+    /// Whether numbers that are not known must not stand for 1.
+    strict: Cell<bool>,
+}
+
+/// Lines that are computed from one another, one inside the other.
+const DEEPEST: u32 = 400;
+
+type Evaluated<T> = Result<T, Stop>;
+
+impl<'a> Scope<'a> {
+    pub(crate) fn new(model: &'a Elaborated, mode: Mode<'a>) -> Self {
+        Self {
+            model,
+            mode,
+            place: Cell::new(None),
+            looked: Cell::new(0),
+            depth: Cell::new(0),
+            last: RefCell::new(None),
+            round: Cell::new(0),
+            strict: Cell::new(false),
+        }
+    }
+
+    pub(crate) fn within(
+        model: &'a Elaborated,
+        mode: Mode<'a>,
+        line: usize,
+        instance: usize,
+    ) -> Self {
+        let scope = Self::new(model, mode);
+        scope.enter(line, instance);
+        scope
+    }
+
+    /// Goes to a repetition of a line.
+    pub(crate) fn enter(&self, line: usize, instance: usize) {
+        self.place.set(Some((line, instance)));
+        self.round.set(self.round.get() + 1);
+    }
+
+    fn counter(&self, name: &str) -> Option<i32> {
+        let (line, instance) = self.place.get()?;
+        self.model.lines[line].counter(instance, name)
+    }
+
+    /// The value of an expression.
+    pub(crate) fn evaluate(&self, expr: &Expr) -> Evaluated<Value> {
+        match &expr.node {
+            Node::Number(value) => Ok(Value::number(*value)),
+            Node::Reference(reference) => self.reference(reference),
+            Node::Call { function, arguments } => {
+                if matches!(function.text.as_str(), "length" | "dim" | "nrow" | "ncol") {
+                    return self.lengths(&function.text, arguments, expr.span);
+                }
+                let values = arguments.iter().map(|argument| self.evaluate(argument));
+                let values = values.collect::<Evaluated<Vec<Value>>>()?;
+                Ok(functions::call(function, &values, expr.span)?)
+            }
+            Node::Negative(operand) => {
+                let value = self.evaluate(operand)?;
+                Ok(value.map(|item| item.times(&Item::Known(-1.0))))
+            }
+            Node::Not(operand) => {
+                let value = self.evaluate(operand)?;
+                Ok(value.map(|item| item.map(|value| f64::from(u8::from(value == 0.0)))))
+            }
+            Node::Binary {
+                operator: Operator::Range,
+                ..
+            } => {
+                let counters = self.counters(expr)?.into_iter();
+                Ok(Value::vector(
+                    counters.map(|value| Item::Known(f64::from(value))).collect(),
+                ))
+            }
+            Node::Binary {
+                operator,
+                left,
+                right,
+            } => {
+                let (a, b) = (self.evaluate(left)?, self.evaluate(right)?);
+                Ok(functions::binary(*operator, &a, &b, expr.span)?)
+            }
+        }
+    }
+
+    /// Lengths, without looking at the elements.
+    fn lengths(&self, function: &str, arguments: &[Expr], span: Span) -> Evaluated<Value> {
+        let [argument] = arguments else {
+            return Err(functions::arity(function, 1, arguments.len(), span).into());
+        };
+        let dims = match &argument.node {
+            Node::Reference(reference) if self.counter(&reference.name.text).is_none() => {
+                self.places(reference)?.0
+            }
+            _ => self.evaluate(argument)?.dims,
+        };
+        let number = |value: usize| Item::Known(value as f64);
+        Ok(match function {
+            "length" => Value::one(number(dims.iter().product())),
+            "dim" => Value::vector(dims.iter().map(|&length| number(length)).collect()),
+            "nrow" => Value::one(number(dims.first().copied().unwrap_or(1))),
+            _ => Value::one(number(dims.get(1).copied().unwrap_or(1))),
+        })
+    }
+
+    /// Whole numbers: what a counter runs over, or an index.
+    pub(crate) fn counters(&self, expr: &Expr) -> Evaluated<Vec<i32>> {
+        if let Node::Binary {
+            operator: Operator::Range,
+            left,
+            right,
+        } = &expr.node
+        {
+            let (first, last) = (self.index(left)?, self.index(right)?);
+            // An empty range is no loop.
+            return Ok((first..=last).collect());
+        }
+        let value = self.evaluate(expr)?;
+        value.items.iter().map(|item| self.whole(item, expr.span)).collect()
+    }
+
+    /// The same of what must be data: ranges of loops and indices of what is defined.
+    pub(crate) fn fixed(&self, expr: &Expr) -> Evaluated<Vec<i32>> {
+        self.strict.set(true);
+        let result = self.counters(expr);
+        self.strict.set(false);
+        result
+    }
+
+    /// One whole number.
+    pub(crate) fn index(&self, expr: &Expr) -> Evaluated<i32> {
+        let value = self.evaluate(expr)?;
+        match value.single() {
+            Some(item) => self.whole(item, expr.span),
+            None => Err(Diagnostic::new(
+                expr.span,
+                format!("{} numbers where one is expected", value.items.len()),
+                "not a single number",
+            )
+            .into()),
+        }
+    }
+
+    fn whole(&self, item: &Item, span: Span) -> Evaluated<i32> {
+        match item {
+            Item::Known(value)
+                if value.fract() == 0.0 && value.abs() < f64::from(i32::MAX) =>
+            {
+                Ok(*value as i32)
+            }
+            Item::Known(value) => Err(Diagnostic::new(
+                span,
+                format!("{value} where a whole number is expected"),
+                "an index or the end of a range",
+            )
+            .into()),
+            _ if self.strict.get() => Err(Diagnostic::new(
+                span,
+                "a range or an index of a target that is not data",
+                "not known before the fit",
+            )
+            .help("compute it in a data block, or give it with --data")
+            .into()),
+            _ if matches!(self.mode, Mode::Shape) => Ok(1),
+            _ => Err(Diagnostic::new(
+                span,
+                "an index that is neither data nor a discrete variable",
+                "not a whole number",
+            )
+            .into()),
+        }
+    }
+
+    /// The elements that a reference means, and their lengths: single indices have none.
+    pub(crate) fn places(&self, reference: &Reference) -> Evaluated<(Vec<usize>, Vec<usize>)> {
+        let name = &reference.name;
+        let Some(array) = self.model.find(&name.text) else {
+            return Err(Diagnostic::new(
+                name.span,
+                format!("{} is neither data nor defined by the model", name.text),
+                "not known",
+            )
+            .help("define it in the model, or give it with --data")
+            .into());
+        };
+        let lengths = &self.model.arrays[array].dims;
+        if lengths.is_empty() {
+            return Err(Diagnostic::new(
+                name.span,
+                format!("the lengths of {} are not known yet", name.text),
+                "used here",
+            )
+            .help("only data and what is computed from data may stand in ranges and lengths")
+            .into());
+        }
+        let Some(indices) = &reference.indices else {
+            let count = lengths.iter().product();
+            let dims = if count == 1 && lengths.len() == 1 { vec![] } else { lengths.clone() };
+            return Ok((dims, (0..count).collect()));
+        };
+        if indices.len() == 1 && indices[0] == Index::All && lengths.len() > 1 {
+            return Ok((lengths.clone(), (0..lengths.iter().product()).collect()));
+        }
+        if indices.len() != lengths.len() {
+            return Err(Diagnostic::new(
+                reference.span,
+                format!(
+                    "{} has {} dimensions, and {} are given",
+                    name.text,
+                    lengths.len(),
+                    indices.len()
+                ),
+                "dimension mismatch",
+            )
+            .into());
+        }
+        let mut dims = vec![];
+        let mut elements = vec![0];
+        for (index, &length) in indices.iter().zip(lengths) {
+            let chosen: Vec<usize> = match index {
+                Index::All => {
+                    dims.push(length);
+                    (0..length).collect()
+                }
+                Index::At(expr) => {
+                    let values = self.counters(expr)?;
+                    let range = matches!(expr.node, Node::Binary { operator: Operator::Range, .. });
+                    if range || values.len() != 1 {
+                        dims.push(values.len());
+                    }
+                    for &value in &values {
+                        if value < 1 || value as usize > length {
+                            return Err(Diagnostic::new(
+                                expr.span,
+                                format!(
+                                    "index {value} of {} is out of range, expected 1 to {length}",
+                                    name.text
+                                ),
+                                format!("is {value} here"),
+                            )
+                            .into());
+                        }
+                    }
+                    values.into_iter().map(|value| value as usize - 1).collect()
+                }
+            };
+            elements = (elements.iter())
+                .flat_map(|before| chosen.iter().map(move |index| before * length + index))
+                .collect();
+        }
+        Ok((dims, elements))
+    }
+
+    fn reference(&self, reference: &Reference) -> Evaluated<Value> {
+        if reference.indices.is_none()
+            && let Some(value) = self.counter(&reference.name.text)
+        {
+            return Ok(Value::number(f64::from(value)));
+        }
+        let (dims, elements) = self.places(reference)?;
+        let array = self.model.find(&reference.name.text).unwrap_or_default();
+        let items = elements.into_iter().map(|element| self.element(array, element, reference.span));
+        Ok(Value {
+            dims,
+            items: items.collect::<Evaluated<_>>()?,
+        })
+    }
+
+    /// One element of an array.
+    pub(crate) fn element(&self, array: usize, element: usize, span: Span) -> Evaluated<Item> {
+        let found = &self.model.arrays[array];
+        if let Some(value) = found.value(element) {
+            return Ok(Item::Known(value));
+        }
+        let Some(definer) = found.definer(element) else {
+            if matches!(self.mode, Mode::Shape) && self.model.arrays[array].definers.is_empty() {
+                // Lines are not placed yet.
+                return Ok(Item::Opaque);
+            }
+            let name = found.element_name(element);
+            return Err(Diagnostic::new(
+                span,
+                format!("{name} is neither data nor defined by the model"),
+                "needed here",
+            )
+            .help("give it in the data, or define it")
+            .into());
+        };
+        if let Some(&value) = found.computed.borrow().get(element)
+            && !value.is_nan()
+        {
+            return Ok(Item::Known(value));
+        }
+        let line = &self.model.lines[definer.line as usize];
+        if line.stochastic() {
+            self.looked.set(self.looked.get() + 1);
+            return match self.mode {
+                Mode::Shape => Ok(Item::Opaque),
+                Mode::Latent(latent) => latent.latent(definer),
+            };
+        }
+        let looked = self.looked.get();
+        let value = self.computed(definer)?;
+        let item = value.items.get(definer.offset as usize).cloned();
+        let Some(item) = item.filter(|_| value.items.len() == line.size) else {
+            return Err(Diagnostic::new(
+                line.relation.span,
+                format!(
+                    "{} elements are defined by a value of {}",
+                    line.size,
+                    value.items.len()
+                ),
+                "dimension mismatch",
+            )
+            .into());
+        };
+        if looked == self.looked.get()
+            && let Item::Known(value) = item
+        {
+            let mut computed = found.computed.borrow_mut();
+            if computed.is_empty() {
+                computed.resize(found.dims.iter().product(), f64::NAN);
+            }
+            computed[element] = value;
+        }
+        Ok(item)
+    }
+
+    /// The value of a deterministic line in one of its repetitions.
+    fn computed(&self, definer: Definer) -> Evaluated<Value> {
+        let line = &self.model.lines[definer.line as usize];
+        let Kind::Deterministic { link, value } = &line.relation.kind else {
+            return Ok(Value::one(Item::Opaque));
+        };
+        let same = Definer {
+            offset: 0,
+            ..definer
+        };
+        if let Some((last, round, value)) = &*self.last.borrow()
+            && (*last, *round) == (same, self.round.get())
+        {
+            return Ok(value.clone());
+        }
+        if self.depth.get() > DEEPEST {
+            return Err(Diagnostic::new(
+                line.relation.span,
+                format!("more than {DEEPEST} computed lines depend on one another in a row"),
+                "the last of them",
+            )
+            .into());
+        }
+        let before = self.place.get();
+        self.place.set(Some((definer.line as usize, definer.instance as usize)));
+        self.depth.set(self.depth.get() + 1);
+        let result = self.evaluate(value);
+        self.depth.set(self.depth.get() - 1);
+        self.place.set(before);
+        let result = match link {
+            None => result?,
+            Some(link) => functions::unlink(link, &result?)?,
+        };
+        if line.size > 1 {
+            *self.last.borrow_mut() = Some((same, self.round.get(), result.clone()));
+        }
+        Ok(result)
+    }
+}

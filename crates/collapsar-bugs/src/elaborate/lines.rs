@@ -1,0 +1,221 @@
+//! Decides how often each line is repeated, and with which counters.
+
+use super::evaluate::{Mode, Scope, Stop};
+use super::{Definer, Elaborated};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{Expr, Kind, Name, Relation, Statement};
+
+/// A relation with its repetitions.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) relation: Relation,
+    /// The names of the counters, outermost first.
+    pub(crate) counters: Vec<String>,
+    /// Their values in each repetition.
+    values: Vec<i32>,
+    /// How many repetitions there are.
+    pub(crate) instances: usize,
+    /// The array that is defined.
+    pub(crate) array: usize,
+    /// How many elements one repetition defines, and their lengths.
+    pub(crate) size: usize,
+    pub(crate) dims: Vec<usize>,
+}
+
+impl Line {
+    /// The counters' values in a repetition.
+    pub(crate) fn values(&self, instance: usize) -> &[i32] {
+        let depth = self.counters.len();
+        &self.values[instance * depth..(instance + 1) * depth]
+    }
+
+    /// A counter's value.
+    pub(crate) fn counter(&self, instance: usize, name: &str) -> Option<i32> {
+        let place = self.counters.iter().rposition(|counter| counter == name)?;
+        Some(self.values(instance)[place])
+    }
+
+    /// Whether the line is a distribution.
+    pub(crate) fn stochastic(&self) -> bool {
+        matches!(self.relation.kind, Kind::Stochastic { .. })
+    }
+}
+
+/// Loops around a line.
+struct Nest<'a> {
+    counters: Vec<String>,
+    ranges: Vec<&'a Expr>,
+}
+
+/// Most repetitions of a line.
+const MOST: usize = 1 << 31;
+
+impl Elaborated {
+    /// Collects the lines of a block.
+    pub(super) fn unroll(&mut self, statements: &[Statement]) -> Result<(), Diagnostic> {
+        let mut nest = Nest {
+            counters: vec![],
+            ranges: vec![],
+        };
+        self.unroll_within(statements, &mut nest)
+    }
+
+    fn unroll_within<'a>(
+        &mut self,
+        statements: &'a [Statement],
+        nest: &mut Nest<'a>,
+    ) -> Result<(), Diagnostic> {
+        for statement in statements {
+            match statement {
+                Statement::For { index, range, body } => {
+                    self.check_counter(index, nest)?;
+                    nest.counters.push(index.text.clone());
+                    nest.ranges.push(range);
+                    self.unroll_within(body, nest)?;
+                    nest.counters.pop();
+                    nest.ranges.pop();
+                }
+                Statement::Relation(relation) => {
+                    let array = self.array_for(&relation.target.name);
+                    self.lines.push(Line {
+                        relation: relation.clone(),
+                        counters: nest.counters.clone(),
+                        values: vec![],
+                        instances: 0,
+                        array,
+                        size: 1,
+                        dims: vec![],
+                    });
+                    let line = self.lines.len() - 1;
+                    self.repeat(line, &nest.ranges)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_counter(&self, index: &Name, nest: &Nest) -> Result<(), Diagnostic> {
+        if nest.counters.contains(&index.text) {
+            return Err(Diagnostic::new(
+                index.span,
+                format!("the counter {} is that of an outer loop as well", index.text),
+                "used twice",
+            )
+            .help("give the inner loop another counter"));
+        }
+        if self.find(&index.text).is_some() {
+            return Err(Diagnostic::new(
+                index.span,
+                format!("{} is both data and a counter", index.text),
+                "a counter here",
+            )
+            .help("give the loop another counter"));
+        }
+        Ok(())
+    }
+
+    /// Finds the counters' values of all repetitions, the innermost running fastest.
+    fn repeat(&mut self, line: usize, ranges: &[&Expr]) -> Result<(), Diagnostic> {
+        let mut values: Vec<i32> = vec![];
+        let mut instances = 1;
+        let counters = self.lines[line].counters.clone();
+        for (depth, range) in ranges.iter().enumerate() {
+            let mut next: Vec<i32> = vec![];
+            let mut count = 0;
+            self.lines[line].counters = counters[..depth].to_vec();
+            for instance in 0..instances {
+                let before = &values[instance * depth..(instance + 1) * depth];
+                self.lines[line].values = before.to_vec();
+                self.lines[line].instances = 1;
+                let scope = Scope::within(self, Mode::Shape, line, 0);
+                for value in scope.fixed(range).map_err(Stop::diagnostic)? {
+                    next.extend_from_slice(before);
+                    next.push(value);
+                    count += 1;
+                    if count > MOST {
+                        return Err(Diagnostic::new(
+                            range.span,
+                            "a line is repeated more than two billion times",
+                            "this loop",
+                        ));
+                    }
+                }
+            }
+            values = next;
+            instances = count;
+        }
+        let line = &mut self.lines[line];
+        line.counters = counters;
+        line.values = values;
+        line.instances = instances;
+        Ok(())
+    }
+
+    /// Finds which elements each line defines.
+    pub(super) fn define(&mut self) -> Result<(), Diagnostic> {
+        for line in 0..self.lines.len() {
+            self.stretch(line)?;
+        }
+        for line in 0..self.lines.len() {
+            self.define_line(line)?;
+        }
+        Ok(())
+    }
+
+    fn define_line(&mut self, index: usize) -> Result<(), Diagnostic> {
+        let instances = self.lines[index].instances;
+        for instance in 0..instances {
+            let scope = Scope::within(self, Mode::Shape, index, instance);
+            let target = &self.lines[index].relation.target;
+            let (dims, elements) = scope.places(target).map_err(Stop::diagnostic)?;
+            if instance == 0 {
+                self.lines[index].size = elements.len();
+                self.lines[index].dims = dims;
+            } else if self.lines[index].size != elements.len() {
+                return Err(Diagnostic::new(
+                    target.span,
+                    format!(
+                        "the line defines {} elements at once, and {} at another time",
+                        self.lines[index].size,
+                        elements.len()
+                    ),
+                    "of varying length",
+                ));
+            }
+            let array = self.lines[index].array;
+            for (offset, &element) in elements.iter().enumerate() {
+                let definer = Definer {
+                    line: index as u32,
+                    instance: instance as u32,
+                    offset: offset as u32,
+                };
+                if let Some(before) = self.arrays[array].definer(element) {
+                    let name = self.arrays[array].element_name(element);
+                    return Err(Diagnostic::new(
+                        self.lines[index].relation.span,
+                        format!("{name} is defined twice"),
+                        "defined here again",
+                    )
+                    .and(self.lines[before.line as usize].relation.span, "defined here"));
+                }
+                self.check_data(index, array, element)?;
+                self.arrays[array].set_definer(element, definer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses data for what a line computes.
+    fn check_data(&self, line: usize, array: usize, element: usize) -> Result<(), Diagnostic> {
+        if self.lines[line].stochastic() || self.arrays[array].value(element).is_none() {
+            return Ok(());
+        }
+        let name = self.arrays[array].element_name(element);
+        Err(Diagnostic::new(
+            self.lines[line].relation.span,
+            format!("there are data for {name}, which is computed"),
+            "computed here",
+        )
+        .help("leave it out of the data, or make it stochastic"))
+    }
+}

@@ -1,0 +1,110 @@
+//! Decides what a model's lines mean for its data: which elements of which arrays each defines.
+//!
+//! - `lines`: how often each line is repeated, and with which counters
+//! - `arrays`: how long arrays are, what of them is data and what defines the rest
+//! - `evaluate`: what an expression is worth in one repetition of a line
+//! - `functions`: the functions of the language
+//! - `order`: that nothing depends on itself
+
+mod arrays;
+mod evaluate;
+mod functions;
+mod lines;
+mod order;
+
+use crate::data::Data;
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{Kind, Program, Statement};
+
+pub(crate) use arrays::{Definer, Known};
+pub(crate) use evaluate::{Latent, Mode, Scope, Stop};
+pub(crate) use lines::Line;
+
+/// A model's lines with their repetitions, and all arrays.
+#[derive(Debug)]
+pub(crate) struct Elaborated {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) arrays: Vec<arrays::Array>,
+}
+
+impl Elaborated {
+    pub(crate) fn new(program: &Program, data: Data) -> Result<Self, Diagnostic> {
+        let mut model = Self {
+            lines: vec![],
+            arrays: vec![],
+        };
+        model.take_data(data);
+        model.declare(&program.vars)?;
+        model.prepare(&program.data)?;
+        model.unroll(&program.model)?;
+        model.define()?;
+        model.order()?;
+        Ok(model)
+    }
+
+    /// Computes the arrays of the `data` block.
+    fn prepare(&mut self, statements: &[Statement]) -> Result<(), Diagnostic> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.unroll(statements)?;
+        for line in &self.lines {
+            if let Kind::Stochastic { distribution, .. } = &line.relation.kind {
+                return Err(Diagnostic::new(
+                    distribution.span,
+                    "a data block cannot draw random numbers",
+                    "a stochastic relation",
+                )
+                .help("compute data with `<-`, or move the line into the model block"));
+            }
+        }
+        self.define()?;
+        self.order()?;
+        let mut computed = vec![];
+        for (index, array) in self.arrays.iter().enumerate() {
+            if !array.definers.is_empty() {
+                computed.push((index, self.compute(index)?));
+            }
+        }
+        for (index, values) in computed {
+            self.arrays[index].become_data(values);
+        }
+        self.lines.clear();
+        Ok(())
+    }
+
+    /// All elements of an array of which only data are known to be needed.
+    fn compute(&self, array: usize) -> Result<Vec<f64>, Diagnostic> {
+        let dims = &self.arrays[array].dims;
+        let count = dims.iter().product();
+        (0..count)
+            .map(|element| {
+                let definer = self.arrays[array].definer(element);
+                if let Some(value) = self.arrays[array].value(element) {
+                    return Ok(value);
+                }
+                let Some(definer) = definer else {
+                    return Ok(f64::NAN);
+                };
+                let line = &self.lines[definer.line as usize];
+                let scope = Scope::new(self, Mode::Shape);
+                match scope.element(array, element, line.relation.span) {
+                    Ok(item) => item.known().ok_or_else(|| {
+                        let name = &self.arrays[array].name;
+                        Diagnostic::new(
+                            line.relation.span,
+                            format!("{name} is computed from something that is not data"),
+                            "in a data block",
+                        )
+                    }),
+                    Err(stop) => Err(stop.diagnostic()),
+                }
+            })
+            .collect()
+    }
+
+    /// The array of a name.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.arrays.iter().position(|array| array.name == name)
+    }
+}

@@ -1,0 +1,162 @@
+//! Decides that nothing depends on itself.
+
+use super::{Elaborated, Definer};
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{Expr, Index, Kind, Node, Reference};
+
+impl Elaborated {
+    /// Refuses cycles.
+    ///
+    /// Lines whose names do not depend on themselves need no further look; in others, such as
+    /// chains, repetitions are followed one by one.
+    pub(super) fn order(&self) -> Result<(), Diagnostic> {
+        let parents: Vec<Vec<usize>> =
+            self.lines.iter().map(|line| self.parents(&line.relation.kind)).collect();
+        let defining: Vec<Vec<usize>> = (0..self.arrays.len())
+            .map(|array| {
+                (0..self.lines.len()).filter(|&line| self.lines[line].array == array).collect()
+            })
+            .collect();
+        let suspects: Vec<usize> = (0..self.lines.len())
+            .filter(|&line| {
+                let array = self.lines[line].array;
+                let mut seen = vec![false; self.arrays.len()];
+                let mut stack = parents[line].clone();
+                while let Some(next) = stack.pop() {
+                    if next == array {
+                        return true;
+                    }
+                    if !seen[next] {
+                        seen[next] = true;
+                        for &other in &defining[next] {
+                            stack.extend(&parents[other]);
+                        }
+                    }
+                }
+                false
+            })
+            .collect();
+        self.follow(&suspects)
+    }
+
+    fn parents(&self, kind: &Kind) -> Vec<usize> {
+        let mut names = vec![];
+        match kind {
+            Kind::Stochastic {
+                arguments,
+                truncation,
+                ..
+            } => {
+                arguments.iter().for_each(|argument| references(argument, &mut names));
+                if let Some(truncation) = truncation {
+                    let bounds = truncation.lower.iter().chain(&truncation.upper);
+                    bounds.for_each(|bound| references(bound, &mut names));
+                }
+            }
+            Kind::Deterministic { value, .. } => references(value, &mut names),
+        }
+        names.iter().filter_map(|reference| self.find(&reference.name.text)).collect()
+    }
+
+    /// Walks from each repetition of the suspects to what it depends on.
+    fn follow(&self, suspects: &[usize]) -> Result<(), Diagnostic> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks: Vec<Vec<Mark>> = (self.lines.iter().enumerate())
+            .map(|(index, line)| {
+                let count = if suspects.contains(&index) { line.instances } else { 0 };
+                vec![Mark::New; count]
+            })
+            .collect();
+        for &line in suspects {
+            for instance in 0..self.lines[line].instances {
+                if marks[line][instance] != Mark::New {
+                    continue;
+                }
+                let mut stack = vec![(line, instance, None::<Vec<Definer>>)];
+                while let Some((line, instance, next)) = stack.pop() {
+                    let mut next = match next {
+                        Some(next) => next,
+                        None => {
+                            marks[line][instance] = Mark::Open;
+                            self.needs(line, instance)
+                        }
+                    };
+                    let Some(parent) = next.pop() else {
+                        marks[line][instance] = Mark::Done;
+                        continue;
+                    };
+                    stack.push((line, instance, Some(next)));
+                    let (above, other) = (parent.line as usize, parent.instance as usize);
+                    match marks[above].get(other) {
+                        Some(Mark::New) => stack.push((above, other, None)),
+                        Some(Mark::Open) => {
+                            let name = &self.arrays[self.lines[above].array].name;
+                            return Err(Diagnostic::new(
+                                self.lines[above].relation.span,
+                                format!("{name} depends on itself"),
+                                "a cycle begins here",
+                            )
+                            .and(self.lines[line].relation.span, "and comes back from here"));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What defines the elements that a repetition refers to; indices that are not known are
+    /// taken to be any, which is decided by the lines that they refer to.
+    fn needs(&self, line: usize, instance: usize) -> Vec<Definer> {
+        let mut names = vec![];
+        match &self.lines[line].relation.kind {
+            Kind::Stochastic { arguments, .. } => {
+                arguments.iter().for_each(|argument| references(argument, &mut names));
+            }
+            Kind::Deterministic { value, .. } => references(value, &mut names),
+        }
+        let scope = super::Scope::within(self, super::Mode::Shape, line, instance);
+        let mut needs = vec![];
+        for reference in names {
+            let Some(array) = self.find(&reference.name.text) else {
+                continue;
+            };
+            if self.arrays[array].definers.is_empty() {
+                continue;
+            }
+            if let Ok((_, elements)) = scope.places(reference) {
+                needs.extend(elements.iter().filter_map(|&e| self.arrays[array].definer(e)));
+            }
+        }
+        needs
+    }
+}
+
+/// All references in an expression, those in indices as well.
+pub(super) fn references<'a>(expr: &'a Expr, out: &mut Vec<&'a Reference>) {
+    match &expr.node {
+        Node::Number(_) => {}
+        Node::Reference(reference) => {
+            out.push(reference);
+            for index in reference.indices.iter().flatten() {
+                if let Index::At(index) = index {
+                    references(index, out);
+                }
+            }
+        }
+        Node::Call { arguments, .. } => {
+            arguments.iter().for_each(|argument| references(argument, out));
+        }
+        Node::Negative(operand) | Node::Not(operand) => references(operand, out),
+        Node::Binary { left, right, .. } => {
+            references(left, out);
+            references(right, out);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Decides how products of unknowns become terms.
+
+use collapsar::graph::{Atom, Graph, Kind};
+
+use super::{Halt, Variables};
+use crate::diagnostic::Diagnostic;
+use crate::elaborate::Elaborated;
+use crate::syntax::ast::{Expr, Name, Node, Span};
+use crate::value::{Item, Product, Unknown};
+
+/// Adds the terms of one repetition of a stochastic line, given the states of labels.
+pub(super) struct Emit<'a> {
+    pub(super) graph: &'a mut Graph,
+    pub(super) variables: &'a Variables,
+    pub(super) model: &'a Elaborated,
+    /// The states that the terms hold for.
+    pub(super) states: Vec<Atom>,
+    pub(super) factor: u32,
+    pub(super) line: usize,
+    pub(super) instance: usize,
+    pub(super) distribution: &'a Name,
+    pub(super) arguments: &'a [Expr],
+    pub(super) target: Span,
+    pub(super) source: &'a str,
+}
+
+/// A positive number that is a product of gamma variables with a coefficient.
+pub(super) struct Rate {
+    pub(super) coefficient: f64,
+    pub(super) gammas: Vec<u32>,
+}
+
+/// A symmetric matrix that is known, or a known multiple of one that is not.
+pub(super) enum Precision {
+    Known(Vec<f64>),
+    Multiple(f64, u32),
+}
+
+impl Emit<'_> {
+    /// Adds a term.
+    pub(super) fn add(&mut self, coefficient: f64, atoms: &[Atom]) -> Result<(), Halt> {
+        if coefficient.is_nan() || coefficient == f64::INFINITY {
+            return Err(Diagnostic::new(
+                self.target,
+                format!("the log density is {coefficient}"),
+                self.instance_name(),
+            )
+            .into());
+        }
+        if coefficient == f64::NEG_INFINITY && self.states.is_empty() {
+            return Err(self.outside().into());
+        }
+        if self.states.is_empty() {
+            self.graph.add(coefficient, atoms, self.factor);
+        } else if coefficient == f64::NEG_INFINITY {
+            self.graph.add(coefficient, &self.states, self.factor);
+        } else {
+            let mut all = self.states.clone();
+            all.extend_from_slice(atoms);
+            self.graph.add(coefficient, &all, self.factor);
+        }
+        Ok(())
+    }
+
+    /// A complaint about data that the distribution cannot give.
+    pub(super) fn outside(&self) -> Diagnostic {
+        Diagnostic::new(
+            self.target,
+            format!(
+                "the data of {} are outside the support of {}",
+                self.instance_name(),
+                self.distribution.text
+            ),
+            "impossible under this line",
+        )
+    }
+
+    /// The first element of this repetition, as in `y[3]`.
+    pub(super) fn instance_name(&self) -> String {
+        let line = &self.model.lines[self.line];
+        let array = &self.model.arrays[line.array];
+        let defined = array.definers.iter().position(|definer| {
+            (definer.line, definer.instance) == (self.line as u32, self.instance as u32)
+        });
+        defined.map_or_else(|| array.name.clone(), |element| array.element_name(element))
+    }
+
+    /// A complaint about an edge that is not conjugate.
+    pub(super) fn edge(&self, argument: usize, reason: &str) -> Diagnostic {
+        let span = self.arguments.get(argument).map_or(self.target, |argument| argument.span);
+        let child = &self.source[self.target.start as usize..self.target.end as usize];
+        let parent = (self.arguments.get(argument))
+            .and_then(|argument| self.parent(argument))
+            .unwrap_or_else(|| "its parent".into());
+        Diagnostic::new(
+            span,
+            format!("edge {parent} -> {child} is not conjugate-exponential: {reason}"),
+            "this parent",
+        )
+    }
+
+    /// The first variable in an expression that is not data.
+    fn parent(&self, expr: &Expr) -> Option<String> {
+        match &expr.node {
+            Node::Number(_) => None,
+            Node::Reference(reference) => {
+                let array = self.model.find(&reference.name.text)?;
+                let unknown = !self.model.arrays[array].definers.is_empty();
+                unknown.then(|| {
+                    self.source[reference.span.start as usize..reference.span.end as usize].into()
+                })
+            }
+            Node::Call { arguments, .. } => {
+                arguments.iter().find_map(|argument| self.parent(argument))
+            }
+            Node::Negative(operand) | Node::Not(operand) => self.parent(operand),
+            Node::Binary { left, right, .. } => self.parent(left).or_else(|| self.parent(right)),
+        }
+    }
+
+    /// A complaint about a parameter's value.
+    pub(super) fn parameter(&self, argument: usize, found: f64, expected: &str) -> Diagnostic {
+        let span = self.arguments.get(argument).map_or(self.target, |argument| argument.span);
+        Diagnostic::new(
+            span,
+            format!(
+                "{} of {} is {found}, expected {expected}",
+                ordinal(argument),
+                self.distribution.text
+            ),
+            format!("for {}", self.instance_name()),
+        )
+    }
+
+    /// A parameter that must be a number.
+    pub(super) fn constant(&self, argument: usize, item: &Item, what: &str) -> Result<f64, Halt> {
+        item.known().ok_or_else(|| {
+            let reason = format!("{}'s {what} must be constant", self.distribution.text);
+            self.edge(argument, &reason).into()
+        })
+    }
+
+    /// A rate or precision: a number, or a product of gamma variables.
+    pub(super) fn rate(&self, argument: usize, item: &Item, what: &str) -> Result<Rate, Halt> {
+        let refuse = || {
+            let reason = format!(
+                "{}'s {what} must be a constant or a product of gamma variables",
+                self.distribution.text
+            );
+            self.edge(argument, &reason)
+        };
+        let products = item.products().ok_or_else(refuse)?;
+        let [product] = products.as_slice() else {
+            return Err(refuse().into());
+        };
+        if product.coefficient.is_nan() || product.coefficient <= 0.0 {
+            return Err(self.parameter(argument, product.coefficient, "a positive number").into());
+        }
+        let mut gammas: Vec<u32> = vec![];
+        for unknown in &product.unknowns {
+            if self.variables.kind(unknown.variable) != Kind::Gamma
+                || gammas.contains(&unknown.variable)
+            {
+                return Err(refuse().into());
+            }
+            gammas.push(unknown.variable);
+        }
+        Ok(Rate {
+            coefficient: product.coefficient,
+            gammas,
+        })
+    }
+
+    /// Adds `power` times the logarithm of a rate.
+    pub(super) fn add_ln(&mut self, power: f64, rate: &Rate) -> Result<(), Halt> {
+        self.add(power * rate.coefficient.ln(), &[])?;
+        for &variable in &rate.gammas {
+            self.add(power, &[Atom { variable, part: 0 }])?;
+        }
+        Ok(())
+    }
+
+    /// Adds `factor` times a rate times a sum of products of Gaussians.
+    pub(super) fn add_times(
+        &mut self,
+        factor: f64,
+        rate: &Rate,
+        products: &[Product],
+    ) -> Result<(), Halt> {
+        for product in products {
+            let mut atoms: Vec<Atom> = (rate.gammas.iter())
+                .map(|&variable| Atom { variable, part: 1 })
+                .collect();
+            for unknown in &product.unknowns {
+                atoms.push(self.factor_atom(*unknown)?);
+            }
+            self.add(factor * rate.coefficient * product.coefficient, &atoms)?;
+        }
+        Ok(())
+    }
+
+    /// The atom of an unknown that stands as a factor of a polynomial.
+    pub(super) fn factor_atom(&self, unknown: Unknown) -> Result<Atom, Halt> {
+        let Unknown { variable, element } = unknown;
+        let part = match self.variables.kind(variable) {
+            Kind::Gaussian => 0,
+            Kind::Gamma => 1,
+            Kind::Wishart(_) => 1 + element,
+            Kind::NormalWishart(dim) if element as usize >= dim => 2 + element,
+            Kind::NormalWishart(_) => return Err(self.apart(variable)),
+            _ => return Err(self.edge(0, "the mean must be linear in Gaussian variables").into()),
+        };
+        Ok(Atom { variable, part })
+    }
+
+    /// Gives up the joint variable of a mean and its precision matrix.
+    pub(super) fn apart(&self, variable: u32) -> Halt {
+        let matrix = self.variables.line(variable);
+        let first = self.variables.lines[matrix].as_ref().map(|of| of.first);
+        let mean = self.variables.lines.iter().position(|of| {
+            of.as_ref().is_some_and(|of| {
+                Some(of.first) == first && of.joint == Some(super::variables::Joint::Mean)
+            })
+        });
+        Halt::Apart(mean.unwrap_or(matrix) as u32)
+    }
+
+    /// A sum of products of Gaussians, for the mean of a normal distribution.
+    pub(super) fn gaussian_sum(&self, argument: usize, item: &Item) -> Result<Vec<Product>, Halt> {
+        let reason = "the mean must be linear in Gaussian variables";
+        let products = item.products().ok_or_else(|| self.edge(argument, reason))?;
+        for unknown in products.iter().flat_map(|product| &product.unknowns) {
+            match self.variables.kind(unknown.variable) {
+                Kind::Gaussian | Kind::NormalWishart(_) => {}
+                _ => return Err(self.edge(argument, reason).into()),
+            }
+        }
+        Ok(products)
+    }
+
+    /// Logarithms of probabilities: numbers, or shares of one Dirichlet variable.
+    pub(super) fn ln_share(&self, argument: usize, item: &Item) -> Result<(f64, Option<Atom>), Halt> {
+        let reason = format!(
+            "{}'s probabilities must be constant or come from ddirch or dbeta",
+            self.distribution.text
+        );
+        match item {
+            Item::Known(value) if (0.0..=1.0 + 1e-9).contains(value) => {
+                Ok((value.min(1.0).ln(), None))
+            }
+            Item::Known(value) => {
+                Err(self.parameter(argument, *value, "probabilities from 0 to 1").into())
+            }
+            Item::Opaque => Err(self.edge(argument, &reason).into()),
+            Item::Sum(products) => {
+                let atom = self.share(products).ok_or_else(|| self.edge(argument, &reason))?;
+                Ok((0.0, Some(atom)))
+            }
+        }
+    }
+
+    /// The atom of `p`, or of `1 - p` where p is a beta variable.
+    fn share(&self, products: &[Product]) -> Option<Atom> {
+        let of = |product: &Product| {
+            let [unknown] = product.unknowns.as_slice() else { return None };
+            match self.variables.kind(unknown.variable) {
+                Kind::Dirichlet(parts) => Some((*unknown, product.coefficient, parts)),
+                _ => None,
+            }
+        };
+        match products {
+            [one] => {
+                let (unknown, coefficient, _) = of(one)?;
+                (coefficient == 1.0).then_some(Atom {
+                    variable: unknown.variable,
+                    part: unknown.element,
+                })
+            }
+            [one, less] if one.unknowns.is_empty() && one.coefficient == 1.0 => {
+                let (unknown, coefficient, parts) = of(less)?;
+                (coefficient == -1.0 && parts == 2).then_some(Atom {
+                    variable: unknown.variable,
+                    part: 1 - unknown.element,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds `times` the logarithm of a probability.
+    pub(super) fn add_ln_share(
+        &mut self,
+        times: f64,
+        argument: usize,
+        item: &Item,
+    ) -> Result<(), Halt> {
+        if times == 0.0 {
+            return Ok(());
+        }
+        let (ln, atom) = self.ln_share(argument, item)?;
+        match atom {
+            None => self.add(times * ln, &[]),
+            Some(atom) => self.add(times, &[atom]),
+        }
+    }
+}
+
+fn ordinal(argument: usize) -> &'static str {
+    ["the first parameter", "the second parameter", "the third parameter"]
+        .get(argument)
+        .unwrap_or(&"a parameter")
+}

@@ -1,0 +1,213 @@
+//! Decides which variables and terms of a graph a model is.
+//!
+//! - `variables`: what each line that is not observed becomes
+//! - `emit`: how products of unknowns become terms
+//! - `distributions`: the terms of each distribution
+
+mod distributions;
+mod emit;
+mod variables;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use collapsar::graph::{Atom, Graph};
+
+use crate::diagnostic::Diagnostic;
+use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
+use crate::syntax::ast::{Expr, Kind, Name, Span};
+use crate::value::{Item, Value};
+use emit::Emit;
+
+pub(crate) use variables::{Form, Variables};
+
+/// A model as a graph, and what its variables are to the lines.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub(crate) model: Elaborated,
+    pub(crate) graph: Graph,
+    pub(crate) variables: Variables,
+}
+
+/// Why lowering stopped.
+pub(super) enum Halt {
+    /// The state of a label is needed.
+    Need(u32),
+    /// A mean that was taken to be joint with its precision matrix is used in another way.
+    Apart(u32),
+    Complaint(Box<Diagnostic>),
+}
+
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Need(label) => Self::Need(label),
+            Stop::Complaint(diagnostic) => Self::Complaint(diagnostic),
+        }
+    }
+}
+
+impl From<Diagnostic> for Halt {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Complaint(Box::new(diagnostic))
+    }
+}
+
+impl Lowered {
+    pub(crate) fn new(model: Elaborated, source: &str) -> Result<Self, Diagnostic> {
+        let mut apart = BTreeSet::new();
+        loop {
+            let mut graph = Graph::default();
+            let variables = Variables::new(&model, &mut graph, &apart)?;
+            match lower(&model, &variables, &mut graph, source) {
+                Ok(()) => {
+                    return Ok(Self {
+                        model,
+                        graph,
+                        variables,
+                    });
+                }
+                Err(Halt::Complaint(diagnostic)) => return Err(*diagnostic),
+                Err(Halt::Apart(line)) if apart.insert(line) => {}
+                Err(_) => {
+                    return Err(Diagnostic {
+                        message: "a state is needed where none is given".into(),
+                        labels: vec![],
+                        help: None,
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn lower(
+    model: &Elaborated,
+    variables: &Variables,
+    graph: &mut Graph,
+    source: &str,
+) -> Result<(), Halt> {
+    let states = RefCell::new(vec![]);
+    let unknowns = Unknowns {
+        variables,
+        states: &states,
+    };
+    let scope = Scope::new(model, Mode::Latent(&unknowns));
+    for (index, line) in model.lines.iter().enumerate() {
+        let Kind::Stochastic {
+            distribution,
+            arguments,
+            truncation,
+        } = &line.relation.kind
+        else {
+            continue;
+        };
+        if let Some(truncation) = truncation {
+            return Err(Diagnostic::new(
+                truncation.span,
+                "truncated distributions are not supported yet",
+                "a truncation",
+            )
+            .into());
+        }
+        let text = &source[line.relation.span.start as usize..line.relation.span.end as usize];
+        let factor = graph.factor(text);
+        let stochastic = Stochastic {
+            scope: &scope,
+            variables,
+            states: &states,
+            line: index,
+            distribution,
+            arguments,
+            target: line.relation.target.span,
+            source,
+            factor,
+        };
+        for instance in 0..line.instances {
+            stochastic.each_state(instance, graph)?;
+        }
+    }
+    Ok(())
+}
+
+/// One stochastic line.
+struct Stochastic<'a> {
+    scope: &'a Scope<'a>,
+    variables: &'a Variables,
+    states: &'a RefCell<Vec<(u32, u32)>>,
+    line: usize,
+    distribution: &'a Name,
+    arguments: &'a [Expr],
+    target: Span,
+    source: &'a str,
+    factor: u32,
+}
+
+impl Stochastic<'_> {
+    /// Adds the terms of one repetition, for each state of the labels that it depends on.
+    fn each_state(&self, instance: usize, graph: &mut Graph) -> Result<(), Halt> {
+        self.scope.enter(self.line, instance);
+        match self.terms(instance, graph) {
+            Err(Halt::Need(label)) => {
+                for state in 0..self.variables.states(label) {
+                    self.states.borrow_mut().push((label, state));
+                    let done = self.each_state(instance, graph);
+                    self.states.borrow_mut().pop();
+                    done?;
+                }
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn terms(&self, instance: usize, graph: &mut Graph) -> Result<(), Halt> {
+        let line = &self.scope.model.lines[self.line];
+        let (_, elements) = self.scope.places(&line.relation.target)?;
+        let target = elements.iter().map(|&element| {
+            self.scope.element(line.array, element, self.target)
+        });
+        let target = target.collect::<Result<Vec<Item>, Stop>>()?;
+        let arguments = self.arguments.iter().map(|argument| self.scope.evaluate(argument));
+        let arguments = arguments.collect::<Result<Vec<Value>, Stop>>()?;
+        let states: Vec<Atom> = (self.states.borrow().iter())
+            .map(|&(variable, part)| Atom { variable, part })
+            .collect();
+        let mut emit = Emit {
+            graph,
+            variables: self.variables,
+            model: self.scope.model,
+            states,
+            factor: self.factor,
+            line: self.line,
+            instance,
+            distribution: self.distribution,
+            arguments: self.arguments,
+            target: self.target,
+            source: self.source,
+        };
+        emit.distribution(&target, &arguments)
+    }
+}
+
+/// Unknown elements as unknowns, labels as the states that they are given.
+struct Unknowns<'a> {
+    variables: &'a Variables,
+    states: &'a RefCell<Vec<(u32, u32)>>,
+}
+
+impl Latent for Unknowns<'_> {
+    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
+        match self.variables.form(definer) {
+            Form::Unknown(variable, element) => Ok(Item::unknown(variable, element)),
+            Form::Zero => Ok(Item::Known(0.0)),
+            Form::Label(variable, lowest) => {
+                let states = self.states.borrow();
+                match states.iter().find(|(label, _)| *label == variable) {
+                    Some((_, state)) => Ok(Item::Known(f64::from(state + lowest))),
+                    None => Err(Stop::Need(variable)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Decides what each line that is not observed becomes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collapsar::graph::{Graph, Kind};
+
+use crate::diagnostic::Diagnostic;
+use crate::elaborate::{Definer, Elaborated, Latent, Line, Mode, Scope, Stop};
+use crate::syntax::ast;
+use crate::value::{Item, Value};
+
+/// What an unknown element is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// An element of a variable of the graph.
+    Unknown(u32, u32),
+    /// A share that is zero by its prior.
+    Zero,
+    /// A label, and the value of its first state.
+    Label(u32, u32),
+}
+
+/// The variables of a line.
+#[derive(Debug, Clone)]
+pub(crate) struct OfLine {
+    pub(crate) kind: Kind,
+    pub(crate) first: u32,
+    /// The variable of each repetition, or of each element of Gaussians, counted from `first`;
+    /// empty where it is its own number.
+    ranks: Vec<u32>,
+    /// The value of a label's first state.
+    lowest: u32,
+    /// The share of each element of a Dirichlet variable, [`OBSERVED`] where it is zero.
+    shares: Vec<u32>,
+    /// Whether it is the mean or the matrix of normal-Wishart variables.
+    pub(crate) joint: Option<Joint>,
+    /// Elements of one repetition.
+    size: usize,
+}
+
+/// The part that a line has of a joint variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joint {
+    Mean,
+    Matrix,
+}
+
+/// Marks what has no variable.
+const OBSERVED: u32 = u32::MAX;
+
+/// The variables of a model.
+#[derive(Debug, Default)]
+pub(crate) struct Variables {
+    pub(crate) lines: Vec<Option<OfLine>>,
+    /// The first variable, kind and line of each declaration.
+    declared: Vec<(u32, Kind, u32)>,
+}
+
+impl Variables {
+    /// Declares the variables; lines in `apart` are not joint with a matrix.
+    pub(super) fn new(
+        model: &Elaborated,
+        graph: &mut Graph,
+        apart: &BTreeSet<u32>,
+    ) -> Result<Self, Diagnostic> {
+        let joint = joint_lines(model, apart);
+        let mut variables = Self {
+            lines: vec![None; model.lines.len()],
+            declared: vec![],
+        };
+        for (index, line) in model.lines.iter().enumerate() {
+            if line.stochastic() && !joint.contains_key(&index) {
+                variables.lines[index] = variables.declare(model, graph, index, &joint)?;
+            }
+            let _ = line;
+        }
+        for (&mean, pairs) in &joint {
+            let (matrix, instances) = pairs;
+            if let Some(of) = variables.lines[*matrix].clone() {
+                variables.lines[mean] = Some(OfLine {
+                    ranks: instances.clone(),
+                    joint: Some(Joint::Mean),
+                    size: model.lines[mean].size,
+                    ..of
+                });
+            }
+        }
+        Ok(variables)
+    }
+
+    fn declare(
+        &mut self,
+        model: &Elaborated,
+        graph: &mut Graph,
+        index: usize,
+        joint: &BTreeMap<usize, (usize, Vec<u32>)>,
+    ) -> Result<Option<OfLine>, Diagnostic> {
+        let line = &model.lines[index];
+        let (kind, lowest) = kind(model, index)?;
+        let observed = |element: usize| model.arrays[line.array].value(element).is_some();
+        let each_element = kind == Kind::Gaussian;
+        let per = if each_element { line.size } else { 1 };
+        let mut ranks = vec![];
+        let mut count = 0;
+        let scope = Scope::new(model, Mode::Shape);
+        for instance in 0..line.instances {
+            scope.enter(index, instance);
+            let (_, elements) =
+                scope.places(&line.relation.target).map_err(Stop::diagnostic)?;
+            let seen = elements.iter().filter(|&&element| observed(element)).count();
+            if !each_element && seen != 0 && seen != elements.len() {
+                let name = model.arrays[line.array].element_name(elements[0]);
+                return Err(Diagnostic::new(
+                    line.relation.span,
+                    format!("some of the elements that begin with {name} are missing"),
+                    "partly observed",
+                )
+                .help("give all of them or none"));
+            }
+            for place in 0..per {
+                if observed(elements[place]) {
+                    ranks.push(OBSERVED);
+                } else {
+                    ranks.push(count);
+                    count += 1;
+                }
+            }
+        }
+        if count == 0 {
+            return Ok(None);
+        }
+        if ranks.iter().enumerate().all(|(place, &rank)| rank == place as u32) {
+            ranks = vec![];
+        }
+        let shares = if let Kind::Dirichlet(_) = kind { shares(model, index)? } else { vec![] };
+        let kind = match kind {
+            Kind::Dirichlet(_) if shares.len() > 1 => {
+                Kind::Dirichlet(shares.iter().filter(|&&share| share != OBSERVED).count())
+            }
+            kind => kind,
+        };
+        let partner = joint.iter().find(|(_, (matrix, _))| *matrix == index);
+        let name = &model.arrays[line.array].name;
+        let (kind, name) = match (partner, kind) {
+            (Some((&mean, _)), Kind::Wishart(dim)) => {
+                let mean = &model.arrays[model.lines[mean].array].name;
+                (Kind::NormalWishart(dim), format!("{mean}, {name}"))
+            }
+            (_, kind) => (kind, name.clone()),
+        };
+        let first = graph.declare(name, kind, count as usize).map_err(|error| {
+            Diagnostic::new(line.relation.span, error.to_string(), "declared here")
+        })?;
+        self.declared.push((first, kind, index as u32));
+        Ok(Some(OfLine {
+            kind,
+            first,
+            ranks,
+            lowest,
+            shares,
+            joint: partner.map(|_| Joint::Matrix),
+            size: line.size,
+        }))
+    }
+
+    /// What the element that this repetition of a line defines is.
+    pub(crate) fn form(&self, definer: Definer) -> Form {
+        let Some(of) = &self.lines[definer.line as usize] else {
+            return Form::Zero;
+        };
+        let offset = definer.offset as usize;
+        let place = match of.kind {
+            Kind::Gaussian => definer.instance as usize * of.size + offset,
+            _ => definer.instance as usize,
+        };
+        let rank = of.ranks.get(place).copied().unwrap_or(place as u32);
+        let variable = of.first + rank;
+        match (of.kind, of.joint) {
+            (Kind::Label(_), _) => Form::Label(variable, of.lowest),
+            (Kind::Dirichlet(_), _) => match of.shares.get(offset) {
+                Some(&OBSERVED) => Form::Zero,
+                Some(&share) => Form::Unknown(variable, share),
+                None => Form::Unknown(variable, 0),
+            },
+            (Kind::Wishart(dim), _) => Form::Unknown(variable, triangle(offset, dim)),
+            (Kind::NormalWishart(dim), Some(Joint::Matrix)) => {
+                Form::Unknown(variable, dim as u32 + triangle(offset, dim))
+            }
+            (Kind::NormalWishart(_), _) => Form::Unknown(variable, definer.offset),
+            _ => Form::Unknown(variable, 0),
+        }
+    }
+
+    /// How many states a label has.
+    pub(crate) fn states(&self, label: u32) -> u32 {
+        match self.kind(label) {
+            Kind::Label(states) => states as u32,
+            _ => 0,
+        }
+    }
+
+    /// The kind of a variable.
+    pub(crate) fn kind(&self, variable: u32) -> Kind {
+        self.declared[self.declaration(variable)].1
+    }
+
+    /// The line that a variable comes from.
+    pub(crate) fn line(&self, variable: u32) -> usize {
+        self.declared[self.declaration(variable)].2 as usize
+    }
+
+    fn declaration(&self, variable: u32) -> usize {
+        self.declared.partition_point(|declared| declared.0 <= variable) - 1
+    }
+}
+
+/// The upper triangle's entry, row by row, of an entry of a symmetric matrix.
+fn triangle(offset: usize, dim: usize) -> u32 {
+    let (row, column) = (offset / dim, offset % dim);
+    let (row, column) = (row.min(column), row.max(column));
+    (row * dim - row * (row + 1) / 2 + column) as u32
+}
+
+/// The kind of a line's variables, and the value of a label's first state.
+fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diagnostic> {
+    let line = &model.lines[index];
+    let ast::Kind::Stochastic {
+        distribution,
+        arguments,
+        ..
+    } = &line.relation.kind
+    else {
+        return Ok((Kind::Gaussian, 0));
+    };
+    let scope = Scope::new(model, Mode::Shape);
+    let argument = |place: usize| -> Result<Option<Value>, Diagnostic> {
+        if line.instances == 0 {
+            return Ok(None);
+        }
+        scope.enter(index, 0);
+        (arguments.get(place).map(|argument| scope.evaluate(argument)))
+            .transpose()
+            .map_err(Stop::diagnostic)
+    };
+    let square = || match line.dims.as_slice() {
+        [] => Ok(1),
+        [rows, columns] if rows == columns => Ok(*rows),
+        dims => Err(Diagnostic::new(
+            line.relation.target.span,
+            format!("a Wishart variable of lengths {dims:?}"),
+            "expected a square matrix",
+        )),
+    };
+    Ok(match distribution.text.as_str() {
+        "dgamma" | "dexp" | "dchisqr" | "dchisq" => (Kind::Gamma, 0),
+        "dwish" => (Kind::Wishart(square()?), 0),
+        "dbeta" | "dunif" => (Kind::Dirichlet(2), 0),
+        "ddirch" | "ddirich" => (Kind::Dirichlet(line.size), 0),
+        "dcat" => {
+            let states = argument(0)?.map_or(1, |value| value.items.len());
+            (Kind::Label(states), 1)
+        }
+        "dbern" => (Kind::Label(2), 0),
+        "dbin" | "dbinom" => {
+            let trials = argument(1)?.and_then(|value| value.single().and_then(Item::known));
+            let states = trials.filter(|n| *n >= 0.0 && *n < 1e6).map_or(2, |n| n as usize + 1);
+            (Kind::Label(states), 0)
+        }
+        _ => (Kind::Gaussian, 0),
+    })
+}
+
+/// The share of each element of a Dirichlet line: those whose prior is zero have none.
+fn shares(model: &Elaborated, index: usize) -> Result<Vec<u32>, Diagnostic> {
+    let line = &model.lines[index];
+    let ast::Kind::Stochastic {
+        distribution,
+        arguments,
+        ..
+    } = &line.relation.kind
+    else {
+        return Ok(vec![]);
+    };
+    if !distribution.text.starts_with("ddir") {
+        return Ok(vec![]);
+    }
+    let scope = Scope::new(model, Mode::Shape);
+    let mut zeros: Option<Vec<bool>> = None;
+    for instance in 0..line.instances {
+        scope.enter(index, instance);
+        let Some(argument) = arguments.first() else { break };
+        let value = scope.evaluate(argument).map_err(Stop::diagnostic)?;
+        let here: Vec<bool> =
+            value.items.iter().map(|item| *item == Item::Known(0.0)).collect();
+        if *zeros.get_or_insert_with(|| here.clone()) != here {
+            return Err(Diagnostic::new(
+                argument.span,
+                "zeros of a Dirichlet prior that differ between repetitions",
+                "must be in the same places",
+            ));
+        }
+    }
+    let mut next = 0;
+    Ok((zeros.unwrap_or_default().iter())
+        .map(|&zero| {
+            if zero {
+                OBSERVED
+            } else {
+                next += 1;
+                next - 1
+            }
+        })
+        .collect())
+}
+
+/// Lines of means that may be joint with their precision matrix: `dmnorm(known, c * Lambda)` with
+/// one mean for each matrix. Gives the line of the matrix and the matrix of each repetition.
+fn joint_lines(
+    model: &Elaborated,
+    apart: &BTreeSet<u32>,
+) -> BTreeMap<usize, (usize, Vec<u32>)> {
+    let mut found: BTreeMap<usize, (usize, Vec<u32>)> = BTreeMap::new();
+    let definers = Definers;
+    let scope = Scope::new(model, Mode::Latent(&definers));
+    for (index, line) in model.lines.iter().enumerate() {
+        let ast::Kind::Stochastic {
+            distribution,
+            arguments,
+            ..
+        } = &line.relation.kind
+        else {
+            continue;
+        };
+        let latent = (0..model.arrays[line.array].definers.len())
+            .filter(|&element| {
+                let definer = model.arrays[line.array].definer(element);
+                definer.is_some_and(|definer| definer.line == index as u32)
+            })
+            .all(|element| model.arrays[line.array].value(element).is_none());
+        if distribution.text != "dmnorm"
+            || arguments.len() != 2
+            || apart.contains(&(index as u32))
+            || !latent
+        {
+            continue;
+        }
+        let pairs = (0..line.instances).map(|instance| {
+            scope.enter(index, instance);
+            pair(&scope, model, &arguments[0], &arguments[1])
+        });
+        let Some(pairs) = pairs.collect::<Option<Vec<(usize, u32)>>>() else {
+            continue;
+        };
+        let Some(&(matrix, _)) = pairs.first() else {
+            continue;
+        };
+        let instances: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
+        let distinct: BTreeSet<u32> = instances.iter().copied().collect();
+        if pairs.iter().all(|pair| pair.0 == matrix)
+            && distinct.len() == instances.len()
+            && instances.len() == model.lines[matrix].instances
+            && found.values().all(|(other, _)| *other != matrix)
+        {
+            found.insert(index, (matrix, instances));
+        }
+    }
+    found
+}
+
+/// The Wishart line, and its repetition, that a precision is a multiple of, if the mean is known.
+fn pair(
+    scope: &Scope,
+    model: &Elaborated,
+    mean: &ast::Expr,
+    precision: &ast::Expr,
+) -> Option<(usize, u32)> {
+    scope.evaluate(mean).ok()?.numbers()?;
+    let value = scope.evaluate(precision).ok()?;
+    let mut found = None;
+    for item in &value.items {
+        let products = item.products()?;
+        let [product] = products.as_slice() else { return None };
+        let [unknown] = product.unknowns.as_slice() else { return None };
+        // Lines stand in the place of variables here.
+        if found.is_some_and(|found| found != (unknown.variable, unknown.element)) {
+            return None;
+        }
+        found = Some((unknown.variable, unknown.element));
+    }
+    let (line, instance) = found?;
+    let line = line as usize;
+    let ast::Kind::Stochastic { distribution, .. } = &model.lines[line].relation.kind else {
+        return None;
+    };
+    let array: &Line = &model.lines[line];
+    let latent = model.arrays[array.array].value(0).is_none();
+    (distribution.text == "dwish" && latent).then_some((line, instance))
+}
+
+/// Unknown elements as the lines and repetitions that define them.
+struct Definers;
+
+impl Latent for Definers {
+    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
+        Ok(Item::unknown(definer.line, definer.instance))
+    }
+}

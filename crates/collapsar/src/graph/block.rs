@@ -1,0 +1,241 @@
+//! Decides what a block is: a family, and where products of atoms stand among its statistics.
+
+use super::{Atom, Graph, Kind};
+use crate::collapsed::Potential;
+use crate::error::Result;
+use crate::family::{
+    Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Network, NormalWishart, Wishart,
+};
+
+/// Variables with one joint factor of q.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) family: BlockFamily,
+    /// Sorted, but for the precision of a Gaussian-gamma block, which is last.
+    pub(super) variables: Vec<u32>,
+    /// Declarations that the variables belong to, sorted: what makes blocks alike.
+    pub(super) declarations: Vec<u32>,
+}
+
+/// The family of a block.
+#[derive(Debug)]
+pub(super) enum BlockFamily {
+    Gaussian(Gaussian),
+    GaussianGamma(GaussianGamma),
+    Gamma(Gamma),
+    Wishart(Wishart),
+    NormalWishart(NormalWishart),
+    Dirichlet(Dirichlet),
+    Label(Categorical),
+    Network(Network, Tables),
+}
+
+/// Where the tables of a network begin.
+#[derive(Debug)]
+pub(super) struct Tables {
+    /// Sorted scopes, with their states and the place of the first entry.
+    scopes: Vec<(Vec<u32>, Vec<usize>, usize)>,
+}
+
+impl Block {
+    pub(super) fn gaussian(family: Gaussian, variables: Vec<u32>) -> Self {
+        Self::new(BlockFamily::Gaussian(family), variables)
+    }
+
+    pub(super) fn gaussian_gamma(
+        family: GaussianGamma,
+        mut variables: Vec<u32>,
+        precision: u32,
+    ) -> Self {
+        variables.push(precision);
+        Self::new(BlockFamily::GaussianGamma(family), variables)
+    }
+
+    pub(super) fn network(
+        family: Network,
+        variables: Vec<u32>,
+        scopes: &[Vec<u32>],
+        graph: &Graph,
+    ) -> Self {
+        let mut start = 0;
+        let mut tables: Vec<_> = (scopes.iter())
+            .map(|scope| {
+                let states: Vec<usize> =
+                    scope.iter().map(|&variable| graph.kind(variable).atoms()).collect();
+                let first = start;
+                start += states.iter().product::<usize>();
+                (scope.clone(), states, first)
+            })
+            .collect();
+        tables.sort_unstable();
+        Self::new(
+            BlockFamily::Network(family, Tables { scopes: tables }),
+            variables,
+        )
+    }
+
+    /// A variable by itself; not a Gaussian, which always comes by [`Block::gaussian`].
+    pub(super) fn single(kind: Kind, variable: u32) -> Self {
+        let family = match kind {
+            Kind::Gaussian => BlockFamily::Gaussian(Gaussian::new(1, &[])),
+            Kind::Gamma => BlockFamily::Gamma(Gamma),
+            Kind::Wishart(dim) => BlockFamily::Wishart(Wishart::new(dim)),
+            Kind::NormalWishart(dim) => BlockFamily::NormalWishart(NormalWishart::new(dim)),
+            Kind::Dirichlet(parts) => BlockFamily::Dirichlet(Dirichlet::new(parts)),
+            Kind::Label(states) => BlockFamily::Label(Categorical::new(states)),
+        };
+        Self::new(family, vec![variable])
+    }
+
+    fn new(family: BlockFamily, variables: Vec<u32>) -> Self {
+        Self {
+            family,
+            variables,
+            declarations: vec![],
+        }
+    }
+
+    pub(super) fn potential(&self) -> &dyn Potential {
+        match &self.family {
+            BlockFamily::Gaussian(family) => family,
+            BlockFamily::GaussianGamma(family) => family,
+            BlockFamily::Gamma(family) => family,
+            BlockFamily::Wishart(family) => family,
+            BlockFamily::NormalWishart(family) => family,
+            BlockFamily::Dirichlet(family) => family,
+            BlockFamily::Label(family) => family,
+            BlockFamily::Network(family, _) => family,
+        }
+    }
+
+    /// Number of statistics.
+    pub(super) fn len(&self) -> usize {
+        self.potential().dim()
+    }
+
+    /// What the family is called.
+    pub(super) fn family_name(&self) -> String {
+        match &self.family {
+            BlockFamily::Gaussian(_) if self.variables.len() == 1 => "normal".into(),
+            BlockFamily::Gaussian(_) => {
+                format!("normal, {} together", self.variables.len())
+            }
+            BlockFamily::GaussianGamma(_) => "normal-gamma".into(),
+            BlockFamily::Gamma(_) => "gamma".into(),
+            BlockFamily::Wishart(_) => "Wishart".into(),
+            BlockFamily::NormalWishart(_) => "normal-Wishart".into(),
+            BlockFamily::Dirichlet(family) if family.dim == 2 => "beta".into(),
+            BlockFamily::Dirichlet(_) => "Dirichlet".into(),
+            BlockFamily::Label(_) => "categorical".into(),
+            BlockFamily::Network(..) => {
+                format!("discrete, {} together", self.variables.len())
+            }
+        }
+    }
+
+    /// Natural parameters of no terms at all: what makes a density without a prior of 1.
+    pub(super) fn base(&self, natural: &mut [f64]) {
+        natural.fill(0.0);
+        match &self.family {
+            BlockFamily::Gamma(_) | BlockFamily::GaussianGamma(_) => natural[0] = 1.0,
+            BlockFamily::Dirichlet(_) => natural.fill(1.0),
+            // |Λ|^{(ν - D - 1) / 2}
+            BlockFamily::Wishart(family) => natural[0] = family.dimensions() as f64 + 1.0,
+            // |Λ|^{1/2} of the mean beside it.
+            BlockFamily::NormalWishart(family) => natural[1] = family.dimensions() as f64,
+            BlockFamily::Gaussian(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => {}
+        }
+    }
+
+    /// The statistic that a product of the block's atoms, sorted, is a multiple of, and the factor.
+    pub(super) fn statistic(&self, atoms: &[Atom]) -> Option<(usize, f64)> {
+        match &self.family {
+            BlockFamily::Gaussian(family) => self.gaussian_statistic(family, family.len(), atoms),
+            BlockFamily::GaussianGamma(family) => {
+                let precision = *self.variables.last()?;
+                let place = atoms.iter().position(|atom| atom.variable == precision)?;
+                let mut rest = atoms.to_vec();
+                let atom = rest.remove(place);
+                match (atom.part, rest.is_empty()) {
+                    (0, true) => Some((0, 1.0)),
+                    (1, true) => Some((1, -1.0)),
+                    (1, false) => {
+                        let family = family.gaussian();
+                        self.gaussian_statistic(family, family.len(), &rest)
+                            .map(|(statistic, factor)| (statistic + 2, factor))
+                    }
+                    _ => None,
+                }
+            }
+            BlockFamily::Network(_, tables) => tables.place(atoms).map(|place| (place, 1.0)),
+            family => {
+                let [atom] = atoms else { return None };
+                let part = atom.part as usize;
+                let factor = match family {
+                    BlockFamily::Gamma(_) => [1.0, -1.0][part],
+                    BlockFamily::Wishart(family) => match part {
+                        0 => 2.0,
+                        _ => entry_factor(part - 1, family.dimensions()),
+                    },
+                    BlockFamily::NormalWishart(family) => {
+                        let dim = family.dimensions();
+                        match part {
+                            0 => -2.0,
+                            1 => 2.0,
+                            _ if part < 2 + dim => 1.0,
+                            _ => entry_factor(part - 2 - dim, dim),
+                        }
+                    }
+                    _ => 1.0,
+                };
+                Some((part, factor))
+            }
+        }
+    }
+
+    fn gaussian_statistic(
+        &self,
+        family: &Gaussian,
+        n: usize,
+        atoms: &[Atom],
+    ) -> Option<(usize, f64)> {
+        let place = |atom: &Atom| self.variables[..n].binary_search(&atom.variable).ok();
+        match atoms {
+            [one] => Some((place(one)?, 1.0)),
+            [a, b] if a == b => Some((n + place(a)?, -2.0)),
+            [a, b] => {
+                let pair = (place(a)? as u32, place(b)? as u32);
+                let pair = family.pairs().binary_search(&pair).ok()?;
+                Some((2 * n + pair, -1.0))
+            }
+            _ => None,
+        }
+    }
+
+    /// Value, and the mean of the statistics.
+    pub(super) fn evaluate(&self, natural: &[f64], mean: &mut [f64]) -> Result<f64> {
+        self.potential().value_and_gradient(natural, mean)
+    }
+}
+
+/// −2 on the diagonal of a packed upper triangle and −1 off it.
+fn entry_factor(mut place: usize, dim: usize) -> f64 {
+    let mut row = dim;
+    while place >= row {
+        place -= row;
+        row -= 1;
+    }
+    if place == 0 { -2.0 } else { -1.0 }
+}
+
+impl Tables {
+    fn place(&self, atoms: &[Atom]) -> Option<usize> {
+        let scope = self.scopes.binary_search_by(|(scope, ..)| {
+            scope.iter().copied().cmp(atoms.iter().map(|atom| atom.variable))
+        });
+        let (_, states, first) = &self.scopes[scope.ok()?];
+        let entry = (atoms.iter().zip(states))
+            .fold(0, |entry, (atom, states)| entry * states + atom.part as usize);
+        Some(first + entry)
+    }
+}

@@ -1,0 +1,346 @@
+//! Decides which variables have one joint factor of q.
+//!
+//! Gaussians whose terms are quadratic in them together are one block, so are labels that share a
+//! term, and a Gaussian block all of whose terms hold the same precision is one block with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::block::Block;
+use super::{Graph, Kind};
+use crate::error::{Error, Result};
+use crate::family::{Gaussian, GaussianGamma, Network, Table};
+
+/// The factors of q.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    pub(super) blocks: Vec<Block>,
+    /// The block of each variable, [`ALONE`] for labels that are in none.
+    pub(super) of: Vec<u32>,
+}
+
+/// The block of a label that knows of no other label: one of many rows.
+pub(super) const ALONE: u32 = u32::MAX;
+
+/// Sets that grow together.
+struct Union {
+    parents: Vec<u32>,
+}
+
+impl Union {
+    fn new(len: usize) -> Self {
+        Self {
+            parents: (0..len as u32).collect(),
+        }
+    }
+
+    fn find(&mut self, mut item: u32) -> u32 {
+        while self.parents[item as usize] != item {
+            let next = self.parents[self.parents[item as usize] as usize];
+            self.parents[item as usize] = next;
+            item = next;
+        }
+        item
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        // The smaller number stays, so that blocks do not depend on the order of the terms.
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+}
+
+impl Blocks {
+    pub(super) fn new(graph: &Graph) -> Result<Self> {
+        let mut blocks = Self {
+            blocks: vec![],
+            of: vec![ALONE; graph.variables() as usize],
+        };
+        let gaussians = gaussian_components(graph)?;
+        blocks.add_gaussians(graph, gaussians);
+        blocks.add_labels(graph)?;
+        for declared in &graph.declared {
+            for variable in declared.first..declared.first + declared.count {
+                if blocks.of[variable as usize] == ALONE {
+                    blocks.push(graph, Block::single(declared.kind, variable));
+                }
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn push(&mut self, graph: &Graph, mut block: Block) {
+        for &variable in &block.variables {
+            self.of[variable as usize] = self.blocks.len() as u32;
+            block.declarations.push(graph.declaration(variable) as u32);
+        }
+        block.declarations.sort_unstable();
+        block.declarations.dedup();
+        self.blocks.push(block);
+    }
+
+    /// Blocks of Gaussians, with the precision that all of a block's terms hold, if there is one.
+    fn add_gaussians(&mut self, graph: &Graph, mut components: Union) {
+        let mut members: BTreeMap<u32, Members> = BTreeMap::new();
+        for declared in graph.declared.iter().filter(|d| d.kind == Kind::Gaussian) {
+            for variable in declared.first..declared.first + declared.count {
+                let root = components.find(variable);
+                members.entry(root).or_default().variables.push(variable);
+            }
+        }
+        let (mut here, mut precisions) = (vec![], vec![]);
+        for term in 0..graph.terms.len() {
+            let atoms = graph.terms.atoms(term);
+            here.clear();
+            precisions.clear();
+            for atom in atoms {
+                match graph.kind(atom.variable) {
+                    Kind::Gaussian => here.push((components.find(atom.variable), atom.variable)),
+                    Kind::Gamma if atom.part == 1 => precisions.push(atom.variable),
+                    _ => {}
+                }
+            }
+            here.sort_unstable();
+            for (place, &(root, variable)) in here.iter().enumerate() {
+                let Some(block) = members.get_mut(&root) else {
+                    continue;
+                };
+                block.hold(&precisions);
+                if let Some(&(next, other)) = here.get(place + 1)
+                    && next == root
+                    && other != variable
+                {
+                    block.pairs.insert((variable, other));
+                }
+            }
+        }
+        // Blocks that share a precision in this way are one, unlinked but for it.
+        let mut shared: BTreeMap<u32, Members> = BTreeMap::new();
+        for block in members.into_values() {
+            match block.precisions.as_ref().and_then(BTreeSet::first) {
+                Some(&precision) => {
+                    let together = shared.entry(precision).or_default();
+                    together.variables.extend(block.variables);
+                    together.pairs.extend(block.pairs);
+                }
+                None => {
+                    let (n, pairs) = block.numbered();
+                    let family = Gaussian::new(n, &pairs);
+                    self.push(graph, Block::gaussian(family, block.variables));
+                }
+            }
+        }
+        for (precision, mut block) in shared {
+            block.variables.sort_unstable();
+            let (n, pairs) = block.numbered();
+            let family = GaussianGamma::new(n, &pairs);
+            self.push(graph, Block::gaussian_gamma(family, block.variables, precision));
+        }
+    }
+
+    /// Blocks of labels that share terms; declarations none of whose labels do are left alone.
+    fn add_labels(&mut self, graph: &Graph) -> Result<()> {
+        let mut union = Union::new(graph.variables() as usize);
+        let mut tied = BTreeSet::new();
+        let mut scopes: BTreeSet<Vec<u32>> = BTreeSet::new();
+        let mut impossible: BTreeMap<Vec<u32>, Vec<Vec<u32>>> = BTreeMap::new();
+        let mut scope = vec![];
+        for term in 0..graph.terms.len() {
+            scope.clear();
+            let labels = graph.terms.atoms(term).iter();
+            scope.extend(
+                labels
+                    .map(|atom| atom.variable)
+                    .filter(|&variable| matches!(graph.kind(variable), Kind::Label(_))),
+            );
+            for pair in scope.windows(2) {
+                union.join(pair[0], pair[1]);
+            }
+            if graph.terms.coefficient(term) == f64::NEG_INFINITY {
+                let states = graph.terms.atoms(term).iter().map(|atom| atom.part);
+                let zeros = impossible.entry(scope.clone()).or_default();
+                zeros.push(states.collect());
+            }
+            if scope.len() > 1 {
+                tied.extend(scope.iter().map(|&variable| graph.declaration(variable)));
+                if !scopes.contains(&scope) {
+                    scopes.insert(scope.clone());
+                }
+            }
+        }
+        let mut components: BTreeMap<u32, (Vec<u32>, Vec<Vec<u32>>)> = BTreeMap::new();
+        for declaration in tied {
+            let declared = &graph.declared[declaration];
+            for variable in declared.first..declared.first + declared.count {
+                let (variables, tables) = components.entry(union.find(variable)).or_default();
+                variables.push(variable);
+                tables.push(vec![variable]);
+            }
+        }
+        for scope in scopes {
+            let component = components.entry(union.find(scope[0])).or_default();
+            component.1.push(scope);
+        }
+        for (mut variables, scopes) in components.into_values() {
+            variables.sort_unstable();
+            let states = variables.iter().map(|&variable| graph.kind(variable).atoms());
+            let place = |variable: &u32| {
+                variables.binary_search(variable).unwrap_or_default() as u32
+            };
+            let tables = scopes.iter().map(|scope| Table {
+                scope: scope.iter().map(place).collect(),
+                support: impossible.get(scope).map(|zeros| support(graph, scope, zeros)),
+            });
+            let tables = tables.collect();
+            let family = Network::new(states.collect(), tables)?;
+            self.push(graph, Block::network(family, variables, &scopes, graph));
+        }
+        Ok(())
+    }
+}
+
+/// Which entries of a table are possible.
+fn support(graph: &Graph, scope: &[u32], zeros: &[Vec<u32>]) -> Vec<bool> {
+    let states: Vec<usize> = (scope.iter())
+        .map(|&variable| graph.kind(variable).atoms())
+        .collect();
+    let mut support = vec![true; states.iter().product()];
+    for zero in zeros {
+        let entry = (zero.iter().zip(&states))
+            .fold(0, |entry, (state, states)| entry * states + *state as usize);
+        support[entry] = false;
+    }
+    support
+}
+
+/// A block of Gaussians on the way.
+#[derive(Default)]
+struct Members {
+    variables: Vec<u32>,
+    pairs: BTreeSet<(u32, u32)>,
+    /// Precisions that all terms so far hold; `None` before the first term.
+    precisions: Option<BTreeSet<u32>>,
+}
+
+impl Members {
+    fn hold(&mut self, precisions: &[u32]) {
+        match &mut self.precisions {
+            None => self.precisions = Some(precisions.iter().copied().collect()),
+            Some(held) => held.retain(|precision| precisions.contains(precision)),
+        }
+    }
+
+    /// How many they are, and their pairs by place in the block.
+    fn numbered(&self) -> (usize, Vec<(u32, u32)>) {
+        let place =
+            |variable: &u32| self.variables.binary_search(variable).unwrap_or_default() as u32;
+        let pairs = self.pairs.iter().map(|(a, b)| (place(a), place(b)));
+        (self.variables.len(), pairs.collect())
+    }
+}
+
+/// Which Gaussians belong together, by variable.
+///
+/// Declarations whose elements are added to one another in a mean are joined while no term is more than
+/// quadratic in what is joined; of the joins that exclude one another, that with the smaller
+/// blocks comes first.
+fn gaussian_components(graph: &Graph) -> Result<Union> {
+    let mut patterns: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+    let mut pattern = vec![];
+    for term in 0..graph.terms.len() {
+        pattern.clear();
+        for atom in graph.terms.atoms(term) {
+            let declaration = graph.declaration(atom.variable);
+            if graph.declared[declaration].kind == Kind::Gaussian {
+                pattern.push(declaration);
+            }
+        }
+        if pattern.len() > 1 && !patterns.contains_key(&pattern) {
+            patterns.insert(pattern.clone(), graph.terms.source(term));
+        }
+    }
+    let mut classes: Vec<usize> = (0..graph.declared.len()).collect();
+    let quadratic = |classes: &[usize]| {
+        patterns.keys().find(|pattern| {
+            let crowded = |class: &usize| {
+                pattern.iter().filter(|d| classes[**d] == classes[*class]).count() > 2
+            };
+            pattern.iter().any(crowded)
+        })
+    };
+    if let Some(pattern) = quadratic(&classes) {
+        let name = &graph.declared[pattern[0]].name;
+        return Err(Error::Graph {
+            factor: graph.factors[patterns[pattern] as usize].clone(),
+            found: format!("a term of more than the second degree in {name}"),
+            expected: "terms that are linear or quadratic in Gaussians".into(),
+        });
+    }
+    let mut candidates = BTreeSet::new();
+    for pattern in patterns.keys() {
+        for (place, &a) in pattern.iter().enumerate() {
+            candidates.extend(pattern[place + 1..].iter().filter(|&&b| b != a).map(|&b| (a, b)));
+        }
+    }
+    let mut candidates: Vec<(usize, usize)> = candidates.into_iter().collect();
+    while !candidates.is_empty() {
+        let mut best: Option<(usize, Vec<usize>)> = None;
+        candidates.retain(|&(a, b)| {
+            if classes[a] == classes[b] {
+                return false;
+            }
+            let joined: Vec<usize> = (classes.iter())
+                .map(|&class| if class == classes[b] { classes[a] } else { class })
+                .collect();
+            if quadratic(&joined).is_some() {
+                return false;
+            }
+            true
+        });
+        let several = candidates.len() > 1;
+        for &(a, b) in &candidates {
+            let joined: Vec<usize> = (classes.iter())
+                .map(|&class| if class == classes[b] { classes[a] } else { class })
+                .collect();
+            let size = if several { largest(graph, &joined) } else { 0 };
+            if best.as_ref().is_none_or(|(least, _)| size < *least) {
+                best = Some((size, joined));
+            }
+        }
+        if let Some((_, joined)) = best {
+            classes = joined;
+        }
+    }
+    Ok(components(graph, &classes))
+}
+
+/// Variables joined by terms that hold several of one class.
+fn components(graph: &Graph, classes: &[usize]) -> Union {
+    let mut union = Union::new(graph.variables() as usize);
+    let mut here = vec![];
+    for term in 0..graph.terms.len() {
+        here.clear();
+        for atom in graph.terms.atoms(term) {
+            let declaration = graph.declaration(atom.variable);
+            if graph.declared[declaration].kind == Kind::Gaussian {
+                here.push((classes[declaration], atom.variable));
+            }
+        }
+        here.sort_unstable();
+        for pair in here.windows(2) {
+            if pair[0].0 == pair[1].0 {
+                union.join(pair[0].1, pair[1].1);
+            }
+        }
+    }
+    union
+}
+
+/// The size of the largest block.
+fn largest(graph: &Graph, classes: &[usize]) -> usize {
+    let mut union = components(graph, classes);
+    let mut sizes = vec![0_usize; graph.variables() as usize];
+    for variable in 0..graph.variables() {
+        sizes[union.find(variable) as usize] += 1;
+    }
+    sizes.into_iter().max().unwrap_or(0)
+}

@@ -1,0 +1,239 @@
+//! Decides which messages there are, and where each term of the log joint goes.
+//!
+//! A term of one block alone is part of its natural parameters. A term that a shared block is in
+//! is its statistic times a slot, the product of all other atoms, and slots are messages. All
+//! other terms are monomials in the means of own blocks and at most one statistic that is collapsed
+//! (maths §9.4).
+
+use hashbrown::HashMap;
+
+use super::blocks::Blocks;
+use super::choice::{Choice, Role};
+use super::{Atom, Graph};
+use crate::error::{Error, Result};
+
+/// No collapsed statistic.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Rows of a sparse matrix.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pub(super) starts: Vec<u32>,
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<f64>,
+}
+
+/// Products of coordinates, each with a coefficient and perhaps a collapsed statistic.
+#[derive(Debug, Default)]
+pub(super) struct Monomials {
+    pub(super) starts: Vec<u32>,
+    pub(super) factors: Vec<u32>,
+    pub(super) coefficients: Vec<f64>,
+    pub(super) targets: Vec<u32>,
+}
+
+impl Monomials {
+    pub(super) fn len(&self) -> usize {
+        self.coefficients.len()
+    }
+
+    pub(super) fn factors(&self, monomial: usize) -> &[u32] {
+        &self.factors[self.starts[monomial] as usize..self.starts[monomial + 1] as usize]
+    }
+
+    fn push(&mut self, coefficient: f64, factors: &[u32], target: u32) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        self.factors.extend_from_slice(factors);
+        self.starts.push(self.factors.len() as u32);
+        self.coefficients.push(coefficient);
+        self.targets.push(target);
+    }
+}
+
+/// Where everything stands.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// Messages: slots, then the natural parameters of own blocks.
+    pub(super) messages: usize,
+    pub(super) slots: Vec<Vec<Atom>>,
+    /// Where each block's natural parameters begin: among those of shared blocks, among
+    /// messages for own ones, among those of collapsed blocks.
+    pub(super) firsts: Vec<u32>,
+    /// Natural parameters without messages: of shared, own and collapsed blocks.
+    pub(super) shared_base: Vec<f64>,
+    pub(super) own_base: Vec<f64>,
+    pub(super) collapsed_base: Vec<f64>,
+    /// From slots to the natural parameters of shared blocks.
+    pub(super) sharing: Entries,
+    pub(super) monomials: Monomials,
+}
+
+struct Builder<'a> {
+    graph: &'a Graph,
+    blocks: &'a Blocks,
+    choice: &'a Choice,
+    layout: Layout,
+    found: HashMap<Vec<Atom>, u32>,
+    /// Natural parameter, slot, coefficient.
+    sharing: Vec<(u32, u32, f64)>,
+    /// Monomials without a slot, by term.
+    free: Vec<usize>,
+}
+
+impl Layout {
+    pub(super) fn new(graph: &Graph, blocks: &Blocks, choice: &Choice) -> Result<Self> {
+        let mut builder = Builder {
+            graph,
+            blocks,
+            choice,
+            layout: Self {
+                messages: 0,
+                slots: vec![],
+                firsts: vec![],
+                shared_base: vec![],
+                own_base: vec![],
+                collapsed_base: vec![],
+                sharing: Entries::default(),
+                monomials: Monomials::default(),
+            },
+            found: HashMap::new(),
+            sharing: vec![],
+            free: vec![],
+        };
+        builder.place_blocks();
+        for term in 0..graph.terms.len() {
+            builder.route(term)?;
+        }
+        builder.finish()
+    }
+}
+
+impl Builder<'_> {
+    fn role(&self, block: u32) -> Role {
+        self.choice.classes[self.choice.of[block as usize] as usize].role
+    }
+
+    fn place_blocks(&mut self) {
+        for (index, block) in self.blocks.blocks.iter().enumerate() {
+            let base = match self.role(index as u32) {
+                Role::Shared => &mut self.layout.shared_base,
+                Role::Own => &mut self.layout.own_base,
+                Role::Collapsed => &mut self.layout.collapsed_base,
+            };
+            let first = base.len();
+            self.layout.firsts.push(first as u32);
+            base.resize(first + block.len(), 0.0);
+            block.base(&mut base[first..]);
+        }
+    }
+
+    /// The product of a block's atoms as a place among its statistics and a factor.
+    fn statistic(&self, block: u32, atoms: &[Atom], term: usize) -> Result<(u32, f64)> {
+        let found = self.blocks.blocks[block as usize].statistic(atoms);
+        let (place, factor) = found.ok_or_else(|| {
+            let name = self.graph.name(atoms[0].variable);
+            let factor = &self.graph.factors[self.graph.terms.source(term) as usize];
+            Error::Graph {
+                factor: factor.clone(),
+                found: format!("a product of statistics of {name} that its family does not have"),
+                expected: "a conjugate-exponential model".into(),
+            }
+        })?;
+        Ok((self.layout.firsts[block as usize] + place as u32, factor))
+    }
+
+    fn route(&mut self, term: usize) -> Result<()> {
+        let atoms = self.graph.terms.atoms(term);
+        let coefficient = self.graph.terms.coefficient(term);
+        let of = |atom: &Atom| self.blocks.of[atom.variable as usize];
+        let first = of(&atoms[0]);
+        if atoms.iter().all(|atom| of(atom) == first) {
+            let (place, factor) = self.statistic(first, atoms, term)?;
+            let base = match self.role(first) {
+                Role::Shared => &mut self.layout.shared_base,
+                Role::Own => &mut self.layout.own_base,
+                Role::Collapsed => &mut self.layout.collapsed_base,
+            };
+            base[place as usize] += coefficient * factor;
+            return Ok(());
+        }
+        let shared = (atoms.iter().map(of)).find(|&block| self.role(block) == Role::Shared);
+        let Some(shared) = shared else {
+            self.free.push(term);
+            return Ok(());
+        };
+        let (own, rest): (Vec<Atom>, Vec<Atom>) =
+            atoms.iter().partition(|atom| of(atom) == shared);
+        let (place, factor) = self.statistic(shared, &own, term)?;
+        let slot = match self.found.get(&rest) {
+            Some(&slot) => slot,
+            None => {
+                let slot = self.layout.slots.len() as u32;
+                self.found.insert(rest.clone(), slot);
+                self.layout.slots.push(rest);
+                slot
+            }
+        };
+        self.sharing.push((place, slot, coefficient * factor));
+        Ok(())
+    }
+
+    /// Adds a product of statistics of own blocks and at most one that is collapsed.
+    fn monomial(
+        &mut self,
+        coefficient: f64,
+        slot: Option<u32>,
+        atoms: &[Atom],
+        term: usize,
+    ) -> Result<()> {
+        let mut coefficient = coefficient;
+        let mut factors: Vec<u32> = slot.into_iter().collect();
+        let mut target = NONE;
+        let mut sorted = atoms.to_vec();
+        sorted.sort_by_key(|atom| (self.blocks.of[atom.variable as usize], *atom));
+        for together in sorted.chunk_by(|a, b| {
+            self.blocks.of[a.variable as usize] == self.blocks.of[b.variable as usize]
+        }) {
+            let block = self.blocks.of[together[0].variable as usize];
+            let (place, factor) = self.statistic(block, together, term)?;
+            coefficient *= factor;
+            if self.role(block) == Role::Collapsed {
+                target = place;
+            } else {
+                factors.push(self.layout.slots.len() as u32 + place);
+            }
+        }
+        self.layout.monomials.push(coefficient, &factors, target);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Layout> {
+        self.layout.messages = self.layout.slots.len() + self.layout.own_base.len();
+        for slot in 0..self.layout.slots.len() {
+            let atoms = std::mem::take(&mut self.layout.slots[slot]);
+            self.monomial(1.0, Some(slot as u32), &atoms, 0)?;
+            self.layout.slots[slot] = atoms;
+        }
+        for term in std::mem::take(&mut self.free) {
+            let coefficient = self.graph.terms.coefficient(term);
+            self.monomial(coefficient, None, self.graph.terms.atoms(term), term)?;
+        }
+        self.sharing.sort_by_key(|entry| (entry.0, entry.1));
+        let entries = &mut self.layout.sharing;
+        entries.starts = vec![0; self.layout.shared_base.len() + 1];
+        for &(row, slot, value) in &self.sharing {
+            entries.starts[row as usize + 1] += 1;
+            entries.columns.push(slot);
+            entries.values.push(value);
+        }
+        for row in 0..self.layout.shared_base.len() {
+            entries.starts[row + 1] += entries.starts[row];
+        }
+        if self.layout.monomials.starts.is_empty() {
+            self.layout.monomials.starts.push(0);
+        }
+        Ok(self.layout)
+    }
+}

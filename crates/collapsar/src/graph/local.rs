@@ -1,0 +1,144 @@
+//! The sum over explicit blocks: from messages to natural parameters to means.
+
+use super::block::Block;
+use super::layout::{Entries, Layout};
+use crate::collapsed::Potential;
+use crate::error::Result;
+
+/// $A(m)$: log-partition functions of the explicit blocks (maths §9.4).
+#[derive(Debug)]
+pub struct Local {
+    /// Blocks with the place of their natural parameters.
+    shared: Vec<(Block, usize)>,
+    own: Vec<(Block, usize)>,
+    shared_base: Vec<f64>,
+    own_base: Vec<f64>,
+    sharing: Entries,
+    slots: usize,
+}
+
+impl Entries {
+    /// Adds this matrix times `x` to `out`.
+    fn multiply(&self, x: &[f64], out: &mut [f64]) {
+        for (row, out) in out.iter_mut().enumerate() {
+            let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+            let entries = self.columns[range.clone()].iter().zip(&self.values[range]);
+            *out += entries.map(|(&column, value)| value * x[column as usize]).sum::<f64>();
+        }
+    }
+
+    /// Adds its transpose times `x` to `out`.
+    fn multiply_transposed(&self, x: &[f64], out: &mut [f64]) {
+        for (row, &x) in x.iter().enumerate() {
+            let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+            for (&column, value) in self.columns[range.clone()].iter().zip(&self.values[range]) {
+                out[column as usize] += value * x;
+            }
+        }
+    }
+}
+
+impl Local {
+    pub(super) fn new(
+        shared: Vec<(Block, usize)>,
+        own: Vec<(Block, usize)>,
+        layout: &mut Layout,
+    ) -> Self {
+        Self {
+            shared,
+            own,
+            shared_base: std::mem::take(&mut layout.shared_base),
+            own_base: std::mem::take(&mut layout.own_base),
+            sharing: std::mem::take(&mut layout.sharing),
+            slots: layout.slots.len(),
+        }
+    }
+
+    /// Natural parameters of all shared blocks, then of all own ones.
+    pub(super) fn naturals(&self, messages: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let mut shared = self.shared_base.clone();
+        self.sharing.multiply(&messages[..self.slots], &mut shared);
+        let own = self.own_base.iter().zip(&messages[self.slots..]);
+        (shared, own.map(|(base, message)| base + message).collect())
+    }
+
+    /// The statistics of explicit blocks whose means `fill` writes, block by block.
+    pub(super) fn statistics_of(&self, mut fill: impl FnMut(&Block, &mut [f64])) -> Vec<f64> {
+        let mut means = vec![0.0; self.shared_base.len()];
+        let mut out = vec![0.0; self.dim()];
+        for (block, first) in &self.shared {
+            fill(block, &mut means[*first..first + block.len()]);
+        }
+        let (slots, rest) = out.split_at_mut(self.slots);
+        self.sharing.multiply_transposed(&means, slots);
+        for (block, first) in &self.own {
+            fill(block, &mut rest[*first..first + block.len()]);
+        }
+        out
+    }
+
+    /// The explicit blocks with their natural parameters.
+    pub(super) fn each<'a>(
+        &'a self,
+        shared: &'a [f64],
+        own: &'a [f64],
+    ) -> impl Iterator<Item = (&'a Block, &'a [f64])> {
+        let of = |blocks: &'a [(Block, usize)], natural: &'a [f64]| {
+            blocks
+                .iter()
+                .map(move |(block, first)| (block, &natural[*first..first + block.len()]))
+        };
+        of(&self.shared, shared).chain(of(&self.own, own))
+    }
+}
+
+impl Potential for Local {
+    fn dim(&self) -> usize {
+        self.slots + self.own_base.len()
+    }
+
+    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let (shared, own) = self.naturals(at);
+        let mut means = vec![0.0; shared.len()];
+        let mut value = 0.0;
+        for (block, first) in &self.shared {
+            let range = *first..first + block.len();
+            value += block.evaluate(&shared[range.clone()], &mut means[range])?;
+        }
+        let (slots, rest) = gradient.split_at_mut(self.slots);
+        slots.fill(0.0);
+        self.sharing.multiply_transposed(&means, slots);
+        for (block, first) in &self.own {
+            let range = *first..first + block.len();
+            value += block.evaluate(&own[range.clone()], &mut rest[range])?;
+        }
+        Ok(value)
+    }
+
+    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        let (shared, own) = self.naturals(at);
+        let mut changes = vec![0.0; shared.len()];
+        self.sharing.multiply(&along[..self.slots], &mut changes);
+        let mut means = vec![0.0; shared.len()];
+        for (block, first) in &self.shared {
+            let range = *first..first + block.len();
+            block.potential().hessian_product(
+                &shared[range.clone()],
+                &changes[range.clone()],
+                &mut means[range],
+            )?;
+        }
+        let (slots, rest) = out.split_at_mut(self.slots);
+        slots.fill(0.0);
+        self.sharing.multiply_transposed(&means, slots);
+        for (block, first) in &self.own {
+            let range = *first..first + block.len();
+            block.potential().hessian_product(
+                &own[range.clone()],
+                &along[self.slots..][range.clone()],
+                &mut rest[range],
+            )?;
+        }
+        Ok(())
+    }
+}

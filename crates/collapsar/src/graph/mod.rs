@@ -1,0 +1,202 @@
+//! Decides what any conjugate-exponential model is to the engine: variables and additive terms.
+//!
+//! A model is the sum of its log joint's terms, each a coefficient times statistics of variables
+//! (maths §9.1). From the terms alone follow the blocks that are kept joint, which of them meet,
+//! what may be collapsed, and the two log-partition functions of a [`crate::Collapsed`] model.
+//!
+//! - `terms`: how a log joint is kept: as a sum of products of statistics, like terms together
+//! - `blocks`: which variables have one joint factor of q
+//! - `block`: what a block is: a family, and where products of atoms stand among its statistics
+//! - `choice`: which classes of blocks are collapsed, and why
+//! - `compiled`: a graph made ready to climb
+//! - `layout`: which messages there are, and where each term of the log joint goes
+//! - `local`: the sum over explicit blocks
+//! - `posterior`: the collapsed blocks and the terms between explicit ones
+//! - `rows`: labels that know of no other label, all at once
+//! - `start`: where a climb begins
+//! - `answer`: what a fit says about each variable
+
+mod block;
+mod blocks;
+mod choice;
+mod compiled;
+mod layout;
+mod local;
+mod posterior;
+mod terms;
+
+use crate::error::{Error, Result};
+use terms::Terms;
+
+pub use choice::{Choice, Class, Conflict, Demands, Role};
+pub use compiled::Compiled;
+pub use local::Local;
+pub use posterior::Posterior;
+
+/// What a variable is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A real number whose terms are linear or quadratic in it; its one atom is its value.
+    Gaussian,
+    /// A positive number; its atoms are its logarithm and itself.
+    Gamma,
+    /// A positive definite matrix of this size; its atoms are the logarithm of its determinant
+    /// and the entries of the upper triangle, row by row.
+    Wishart(usize),
+    /// A vector and the matrix that its precision is proportional to. With vector m and matrix L
+    /// its atoms are m'Lm, ln|L|, the elements of Lm and the entries of L's upper triangle.
+    NormalWishart(usize),
+    /// Shares of a whole; its atoms are their logarithms.
+    Dirichlet(usize),
+    /// One of so many states, whose atoms are one where it is the state and zero elsewhere.
+    Label(usize),
+}
+
+impl Kind {
+    /// How many atoms it has.
+    pub fn atoms(self) -> usize {
+        match self {
+            Self::Gaussian => 1,
+            Self::Gamma => 2,
+            Self::Wishart(dim) => 1 + dim * (dim + 1) / 2,
+            Self::NormalWishart(dim) => 2 + dim + dim * (dim + 1) / 2,
+            Self::Dirichlet(parts) => parts,
+            Self::Label(states) => states,
+        }
+    }
+}
+
+/// A statistic of one variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Atom {
+    /// The variable.
+    pub variable: u32,
+    /// Which of its atoms, as [`Kind`] lists them.
+    pub part: u32,
+}
+
+/// Variables of one kind that were declared together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declared {
+    /// What they are called together.
+    pub name: String,
+    /// What each of them is.
+    pub kind: Kind,
+    /// The first of them.
+    pub first: u32,
+    /// How many they are.
+    pub count: u32,
+}
+
+/// A model as variables and terms; also the builder for programs that make models.
+///
+/// # Examples
+/// Numbers with an unknown mean and an unknown precision:
+/// ```
+/// use collapsar::graph::{Atom, Graph, Kind};
+///
+/// let mut graph = Graph::default();
+/// let mean = graph.declare("mean", Kind::Gaussian, 1)?;
+/// let precision = graph.declare("precision", Kind::Gamma, 1)?;
+/// let [mu, ln_tau, tau] = [(mean, 0), (precision, 0), (precision, 1)]
+///     .map(|(variable, part)| Atom { variable, part });
+/// let prior = graph.factor("mean ~ dnorm(0, 0.01)");
+/// graph.add(-0.005, &[mu, mu], prior);
+/// let prior = graph.factor("precision ~ dgamma(1, 1)");
+/// graph.add(-1.0, &[tau], prior);
+/// let data = graph.factor("y[i] ~ dnorm(mean, precision)");
+/// for y in [1.0, 2.0, 4.0] {
+///     graph.add(0.5, &[ln_tau], data);
+///     graph.add(-0.5 * y * y, &[tau], data);
+///     graph.add(y, &[tau, mu], data);
+///     graph.add(-0.5, &[tau, mu, mu], data);
+/// }
+/// # Ok::<(), collapsar::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    declared: Vec<Declared>,
+    factors: Vec<String>,
+    terms: Terms,
+    constant: f64,
+    scratch: Vec<Atom>,
+}
+
+impl Graph {
+    /// Adds `count` variables of one kind and returns the first; the others follow it.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where there would be more than four billion.
+    pub fn declare(&mut self, name: impl Into<String>, kind: Kind, count: usize) -> Result<u32> {
+        let first = self.variables();
+        let count = u32::try_from(count)
+            .ok()
+            .filter(|count| first.checked_add(*count).is_some());
+        let name = name.into();
+        let Some(count) = count else {
+            return Err(Error::Data {
+                place: name,
+                found: "more than four billion variables".into(),
+                expected: "fewer".into(),
+            });
+        };
+        self.declared.push(Declared {
+            name,
+            kind,
+            first,
+            count,
+        });
+        Ok(first)
+    }
+
+    /// Names a factor of the joint, whose terms [`Graph::add`] adds.
+    pub fn factor(&mut self, text: impl Into<String>) -> u32 {
+        self.factors.push(text.into());
+        self.factors.len() as u32 - 1
+    }
+
+    /// Adds `coefficient` times the product of `atoms` to the log joint.
+    pub fn add(&mut self, coefficient: f64, atoms: &[Atom], factor: u32) {
+        if coefficient == 0.0 {
+            return;
+        }
+        if atoms.is_empty() {
+            self.constant += coefficient;
+            return;
+        }
+        self.scratch.clear();
+        self.scratch.extend_from_slice(atoms);
+        self.scratch.sort_unstable();
+        self.terms.add(&self.scratch, coefficient, factor);
+    }
+
+    /// All that was declared.
+    pub fn declared(&self) -> &[Declared] {
+        &self.declared
+    }
+
+    /// How many variables there are.
+    pub fn variables(&self) -> u32 {
+        self.declared.last().map_or(0, |last| last.first + last.count)
+    }
+
+    /// The place in [`Graph::declared`] of a variable.
+    pub fn declaration(&self, variable: u32) -> usize {
+        self.declared
+            .partition_point(|declared| declared.first + declared.count <= variable)
+    }
+
+    /// What a variable is called, counted from 1 where there are several.
+    pub fn name(&self, variable: u32) -> String {
+        let declared = &self.declared[self.declaration(variable)];
+        if declared.count == 1 {
+            declared.name.clone()
+        } else {
+            format!("{}[{}]", declared.name, variable - declared.first + 1)
+        }
+    }
+
+    fn kind(&self, variable: u32) -> Kind {
+        self.declared[self.declaration(variable)].kind
+    }
+}

@@ -1,0 +1,149 @@
+//! The collapsed blocks and the terms between explicit ones, as a function of the statistics.
+
+use super::block::Block;
+use super::layout::{Layout, Monomials, NONE};
+use crate::collapsed::Potential;
+use crate::error::Result;
+
+/// $C(\tau)$: log-partition functions of the collapsed blocks, whose natural parameters are
+/// multilinear in the statistics, and the terms that hold none of them (maths §9.4).
+#[derive(Debug)]
+pub struct Posterior {
+    blocks: Vec<(Block, usize)>,
+    base: Vec<f64>,
+    monomials: Monomials,
+    messages: usize,
+}
+
+impl Posterior {
+    pub(super) fn new(blocks: Vec<(Block, usize)>, layout: &mut Layout) -> Self {
+        Self {
+            blocks,
+            base: std::mem::take(&mut layout.collapsed_base),
+            monomials: std::mem::take(&mut layout.monomials),
+            messages: layout.messages,
+        }
+    }
+
+    /// Natural parameters of the collapsed blocks, and the sum of the other terms.
+    pub(super) fn naturals(&self, statistics: &[f64]) -> (Vec<f64>, f64) {
+        let mut naturals = self.base.clone();
+        let mut value = 0.0;
+        for monomial in 0..self.monomials.len() {
+            let factors = self.monomials.factors(monomial).iter();
+            let product = factors.fold(self.monomials.coefficients[monomial], |product, &factor| {
+                product * statistics[factor as usize]
+            });
+            match self.monomials.targets[monomial] {
+                NONE => value += product,
+                target => naturals[target as usize] += product,
+            }
+        }
+        (naturals, value)
+    }
+
+    /// The collapsed blocks with their natural parameters.
+    pub(super) fn each<'a>(
+        &'a self,
+        naturals: &'a [f64],
+    ) -> impl Iterator<Item = (&'a Block, &'a [f64])> {
+        (self.blocks.iter())
+            .map(|(block, first)| (block, &naturals[*first..first + block.len()]))
+    }
+
+    /// The gradient where the collapsed statistics have these means.
+    pub(super) fn backward(&self, statistics: &[f64], means: &[f64], gradient: &mut [f64]) {
+        gradient.fill(0.0);
+        for monomial in 0..self.monomials.len() {
+            let seed = self.seed(monomial, means, 1.0) * self.monomials.coefficients[monomial];
+            let factors = self.monomials.factors(monomial);
+            for (place, &factor) in factors.iter().enumerate() {
+                gradient[factor as usize] += seed * others(factors, place, statistics);
+            }
+        }
+    }
+
+    /// The mean of the collapsed statistic of a monomial, `alone` where it has none.
+    fn seed(&self, monomial: usize, means: &[f64], alone: f64) -> f64 {
+        match self.monomials.targets[monomial] {
+            NONE => alone,
+            target => means[target as usize],
+        }
+    }
+}
+
+/// The product of all factors but one.
+fn others(factors: &[u32], place: usize, at: &[f64]) -> f64 {
+    let before = factors[..place].iter();
+    before.chain(&factors[place + 1..]).map(|&factor| at[factor as usize]).product()
+}
+
+/// How the product of all factors but those at two places changes.
+fn others_change(factors: &[u32], place: usize, at: &[f64], along: &[f64]) -> f64 {
+    let mut change = 0.0;
+    for (other, &factor) in factors.iter().enumerate() {
+        if other != place {
+            let rest = (factors.iter().enumerate())
+                .filter(|(index, _)| *index != place && *index != other)
+                .map(|(_, &factor)| at[factor as usize]);
+            change += along[factor as usize] * rest.product::<f64>();
+        }
+    }
+    change
+}
+
+impl Potential for Posterior {
+    fn dim(&self) -> usize {
+        self.messages
+    }
+
+    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let (naturals, mut value) = self.naturals(at);
+        let mut means = vec![0.0; naturals.len()];
+        for (block, first) in &self.blocks {
+            let range = *first..first + block.len();
+            value += block.evaluate(&naturals[range.clone()], &mut means[range])?;
+        }
+        self.backward(at, &means, gradient);
+        Ok(value)
+    }
+
+    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        let (naturals, _) = self.naturals(at);
+        let mut means = vec![0.0; naturals.len()];
+        let mut changes = vec![0.0; naturals.len()];
+        for monomial in 0..self.monomials.len() {
+            let target = self.monomials.targets[monomial];
+            if target != NONE {
+                let factors = self.monomials.factors(monomial);
+                let change: f64 = (factors.iter().enumerate())
+                    .map(|(place, &factor)| along[factor as usize] * others(factors, place, at))
+                    .sum();
+                changes[target as usize] += self.monomials.coefficients[monomial] * change;
+            }
+        }
+        let mut mean_changes = vec![0.0; naturals.len()];
+        for (block, first) in &self.blocks {
+            let range = *first..first + block.len();
+            block.evaluate(&naturals[range.clone()], &mut means[range.clone()])?;
+            block.potential().hessian_product(
+                &naturals[range.clone()],
+                &changes[range.clone()],
+                &mut mean_changes[range],
+            )?;
+        }
+        out.fill(0.0);
+        for monomial in 0..self.monomials.len() {
+            let coefficient = self.monomials.coefficients[monomial];
+            let seed = self.seed(monomial, &means, 1.0);
+            let seed_change = self.seed(monomial, &mean_changes, 0.0);
+            let factors = self.monomials.factors(monomial);
+            for (place, &factor) in factors.iter().enumerate() {
+                out[factor as usize] += coefficient
+                    * (seed_change * others(factors, place, at)
+                        + seed * others_change(factors, place, at, along));
+            }
+        }
+        Ok(())
+    }
+}
