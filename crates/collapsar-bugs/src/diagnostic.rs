@@ -1,4 +1,8 @@
-//! Decides how a complaint about a model's text is kept: where, what, and what would do.
+//! Decides how a complaint about a model's text is kept and shown: where, what, and what would do.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::syntax::ast::Span;
 
@@ -35,5 +39,102 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// The complaint with the lines it is about, underlined, in plain text without a newline at its end.
+    pub fn render(&self, file: &str, source: &str) -> String {
+        let kinds = std::iter::once(AnnotationKind::Primary)
+            .chain(std::iter::repeat(AnnotationKind::Context));
+        let annotations =
+            self.labels.iter().zip(kinds).map(|((span, label), kind)| {
+                kind.span(inside(*span, source)).label(label.as_str())
+            });
+        let snippet = Snippet::source(source).path(file).annotations(annotations);
+        let mut group = Level::ERROR
+            .primary_title(self.message.as_str())
+            .element(snippet);
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        Renderer::plain().render(&[group])
+    }
+
+    /// The complaint in one line: `message (file:line:column)`, with characters counted from 1.
+    pub fn brief(&self, file: &str, source: &str) -> String {
+        let Some((span, _)) = self.labels.first() else {
+            return format!("{} ({file})", self.message);
+        };
+        let before = &source[..inside(*span, source).start];
+        let line = before.matches('\n').count() + 1;
+        let column = before
+            .rsplit('\n')
+            .next()
+            .map_or(0, |text| text.chars().count())
+            + 1;
+        format!("{} ({file}:{line}:{column})", self.message)
+    }
+}
+
+/// The bytes of a span, moved to where characters of this source begin and end, so that no span can panic.
+fn inside(span: Span, source: &str) -> Range<usize> {
+    let start = source.floor_char_boundary(span.start as usize);
+    let end = source.ceil_char_boundary(span.end as usize);
+    start..end.max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(start: u32, end: u32) -> Span {
+        Span { start, end }
+    }
+
+    #[test]
+    fn places_are_shown_with_their_lines() {
+        let source = "model {\r\n\tx <- é + y\n}\n";
+        let start = source.find('y').unwrap() as u32;
+        let complaint = Diagnostic::new(span(start, start + 1), "no `y`", "used here")
+            .and(span(0, 5), "in this model")
+            .help("give `y` in the data");
+        insta::assert_snapshot!(complaint.render("dir/m.bug", source), @r"
+        error: no `y`
+         --> dir/m.bug:2:11
+          |
+        1 | model {
+          | ----- in this model
+        2 |     x <- é + y
+          |              ^ used here
+          |
+          = help: give `y` in the data
+        ");
+        assert_eq!(
+            complaint.brief("dir/m.bug", source),
+            "no `y` (dir/m.bug:2:11)"
+        );
+    }
+
+    #[test]
+    fn places_outside_the_text_are_moved_inside() {
+        for source in ["", "é", "a\n", "a\r\n\r\n"] {
+            for start in 0..6 {
+                for end in 0..8 {
+                    let complaint = Diagnostic::new(span(start, end), "wrong", "here");
+                    assert!(complaint.render("m.bug", source).contains("wrong"));
+                    assert!(
+                        complaint
+                            .brief("m.bug", source)
+                            .starts_with("wrong (m.bug:")
+                    );
+                }
+            }
+        }
+        let nowhere = Diagnostic {
+            message: "wrong".into(),
+            labels: Vec::new(),
+            help: None,
+        };
+        assert_eq!(nowhere.brief("m.bug", "x"), "wrong (m.bug)");
+        assert!(nowhere.render("m.bug", "x").contains("wrong"));
     }
 }
