@@ -6,3 +6,4 @@ pub mod syntax;
 
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;
+pub use syntax::parse;

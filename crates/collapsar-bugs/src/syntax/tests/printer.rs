@@ -1,0 +1,289 @@
+//! Decides how trees are printed in tests, and compared without their places.
+
+use super::super::ast::{
+    Expr, Index, Kind, Name, Node, Operator, Program, Reference, Relation, Span, Statement,
+    Truncation, Variable,
+};
+
+/// How an operator is written, and its line in the table of precedence, tightest last.
+pub(super) fn sign(operator: Operator) -> (&'static str, u32) {
+    match operator {
+        Operator::Or => ("||", 10),
+        Operator::And => ("&&", 20),
+        // 30 is `!`.
+        Operator::Equal => ("==", 40),
+        Operator::Unequal => ("!=", 40),
+        Operator::Less => ("<", 40),
+        Operator::AtMost => ("<=", 40),
+        Operator::Greater => (">", 40),
+        Operator::AtLeast => (">=", 40),
+        Operator::Plus => ("+", 50),
+        Operator::Minus => ("-", 50),
+        Operator::Times => ("*", 60),
+        Operator::Over => ("/", 60),
+        Operator::Product => ("%*%", 70),
+        Operator::Range => (":", 80),
+        // 90 is unary `-`.
+        Operator::Power => ("^", 100),
+    }
+}
+
+/// An expression with parentheses around every operator.
+pub(super) fn bracketed(expr: &Expr) -> String {
+    match &expr.node {
+        Node::Number(value) => value.to_string(),
+        Node::Reference(reference) => variable(reference, &bracketed),
+        Node::Call {
+            function,
+            arguments,
+        } => format!("{}({})", function.text, list(arguments, &bracketed)),
+        Node::Negative(inner) => format!("(-{})", bracketed(inner)),
+        Node::Not(inner) => format!("(!{})", bracketed(inner)),
+        Node::Binary {
+            operator,
+            left,
+            right,
+        } => format!(
+            "({} {} {})",
+            bracketed(left),
+            sign(*operator).0,
+            bracketed(right)
+        ),
+    }
+}
+
+/// An expression with as few parentheses as the table of precedence allows.
+pub(super) fn sparse(expr: &Expr) -> String {
+    let within = |inner: &Expr, least: u32| {
+        let text = sparse(inner);
+        let strength = match &inner.node {
+            Node::Binary { operator, .. } => sign(*operator).1,
+            Node::Negative(_) => 90,
+            Node::Not(_) => 30,
+            _ => u32::MAX,
+        };
+        if strength < least {
+            format!("({text})")
+        } else {
+            text
+        }
+    };
+    match &expr.node {
+        Node::Number(value) => value.to_string(),
+        Node::Reference(reference) => variable(reference, &sparse),
+        Node::Call {
+            function,
+            arguments,
+        } => format!("{}({})", function.text, list(arguments, &sparse)),
+        Node::Negative(inner) => format!("-{}", within(inner, 90)),
+        Node::Not(inner) => format!("!{}", within(inner, 30)),
+        Node::Binary {
+            operator,
+            left,
+            right,
+        } => {
+            let (text, strength) = sign(*operator);
+            // The side on which an operator of the same strength needs parentheses asks for more.
+            let (on_left, on_right) = match strength {
+                100 => (1, 0),
+                40 | 80 => (1, 1),
+                _ => (0, 1),
+            };
+            format!(
+                "{} {text} {}",
+                within(left, strength + on_left),
+                within(right, strength + on_right)
+            )
+        }
+    }
+}
+
+fn list(items: &[Expr], print: &dyn Fn(&Expr) -> String) -> String {
+    let texts: Vec<String> = items.iter().map(print).collect();
+    texts.join(", ")
+}
+
+fn variable(reference: &Reference, print: &dyn Fn(&Expr) -> String) -> String {
+    let Some(indices) = &reference.indices else {
+        return reference.name.text.clone();
+    };
+    let texts: Vec<String> = indices
+        .iter()
+        .map(|index| match index {
+            Index::All => String::new(),
+            Index::At(expr) => print(expr),
+        })
+        .collect();
+    format!("{}[{}]", reference.name.text, texts.join(", "))
+}
+
+pub(super) fn relation(relation: &Relation) -> String {
+    let target = variable(&relation.target, &sparse);
+    match &relation.kind {
+        Kind::Stochastic {
+            distribution,
+            arguments,
+            truncation,
+        } => {
+            let bound = |bound: &Option<Expr>| bound.as_ref().map_or(String::new(), sparse);
+            let bounds = truncation.as_ref().map_or(String::new(), |truncation| {
+                format!(
+                    " T({}, {})",
+                    bound(&truncation.lower),
+                    bound(&truncation.upper)
+                )
+            });
+            let arguments = list(arguments, &sparse);
+            format!("{target} ~ {}({arguments}){bounds}", distribution.text)
+        }
+        Kind::Deterministic { link: None, value } => format!("{target} <- {}", sparse(value)),
+        Kind::Deterministic {
+            link: Some(link),
+            value,
+        } => format!("{}({target}) = {}", link.text, sparse(value)),
+    }
+}
+
+fn block(statements: &[Statement]) -> String {
+    let texts: Vec<String> = statements
+        .iter()
+        .map(|statement| match statement {
+            Statement::For { index, range, body } => {
+                format!("for ({} in {}) {}", index.text, sparse(range), block(body))
+            }
+            Statement::Relation(inner) => relation(inner),
+        })
+        .collect();
+    format!("{{ {} }}", texts.join("\n"))
+}
+
+pub(super) fn program(program: &Program) -> String {
+    let declare = |Variable { name, dims }: &Variable| {
+        let dims = match dims.as_slice() {
+            [] => String::new(),
+            dims => format!("[{}]", list(dims, &sparse)),
+        };
+        format!("var {}{dims};\n", name.text)
+    };
+    let vars: String = program.vars.iter().map(declare).collect();
+    format!(
+        "{vars}data {}\nmodel {}\n",
+        block(&program.data),
+        block(&program.model)
+    )
+}
+
+/// Forgets where things stand.
+pub(super) trait Strip {
+    fn strip(&mut self);
+}
+
+impl Strip for Name {
+    fn strip(&mut self) {
+        self.span = Span::default();
+    }
+}
+
+impl<T: Strip> Strip for Vec<T> {
+    fn strip(&mut self) {
+        self.iter_mut().for_each(Strip::strip);
+    }
+}
+
+impl<T: Strip> Strip for Option<T> {
+    fn strip(&mut self) {
+        self.iter_mut().for_each(Strip::strip);
+    }
+}
+
+impl Strip for Index {
+    fn strip(&mut self) {
+        if let Index::At(expr) = self {
+            expr.strip();
+        }
+    }
+}
+
+impl Strip for Reference {
+    fn strip(&mut self) {
+        self.span = Span::default();
+        self.name.strip();
+        self.indices.strip();
+    }
+}
+
+impl Strip for Expr {
+    fn strip(&mut self) {
+        self.span = Span::default();
+        match &mut self.node {
+            Node::Number(_) => {}
+            Node::Reference(reference) => reference.strip(),
+            Node::Call {
+                function,
+                arguments,
+            } => {
+                function.strip();
+                arguments.strip();
+            }
+            Node::Negative(inner) | Node::Not(inner) => inner.strip(),
+            Node::Binary { left, right, .. } => {
+                left.strip();
+                right.strip();
+            }
+        }
+    }
+}
+
+impl Strip for Truncation {
+    fn strip(&mut self) {
+        self.span = Span::default();
+        self.lower.strip();
+        self.upper.strip();
+    }
+}
+
+impl Strip for Relation {
+    fn strip(&mut self) {
+        self.span = Span::default();
+        self.target.strip();
+        match &mut self.kind {
+            Kind::Stochastic {
+                distribution,
+                arguments,
+                truncation,
+            } => {
+                distribution.strip();
+                arguments.strip();
+                truncation.strip();
+            }
+            Kind::Deterministic { link, value } => {
+                link.strip();
+                value.strip();
+            }
+        }
+    }
+}
+
+impl Strip for Statement {
+    fn strip(&mut self) {
+        match self {
+            Statement::For { index, range, body } => {
+                index.strip();
+                range.strip();
+                body.strip();
+            }
+            Statement::Relation(relation) => relation.strip(),
+        }
+    }
+}
+
+impl Strip for Program {
+    fn strip(&mut self) {
+        for variable in &mut self.vars {
+            variable.name.strip();
+            variable.dims.strip();
+        }
+        self.data.strip();
+        self.model.strip();
+    }
+}
