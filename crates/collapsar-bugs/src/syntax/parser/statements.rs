@@ -175,6 +175,9 @@ impl Parser<'_> {
                 complaint.help("`<-` is written without a space")
             }
             TokenKind::Equal => complaint.help("`==` compares; `<-` defines a variable"),
+            TokenKind::OpenBracket => {
+                complaint.help("all indices stand in one pair of brackets: `x[i, j]`")
+            }
             _ if follows => complaint.help(format!(
                 "an operator or a `;` may be missing before `{text}`"
             )),

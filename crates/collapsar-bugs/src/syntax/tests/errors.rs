@@ -3,7 +3,7 @@
 use super::super::parse;
 
 /// Bad texts, each with the mistake in it.
-const BAD: [(&str, &str); 68] = [
+const BAD: [(&str, &str); 69] = [
     ("nothing", ""),
     ("only a comment", "# a model\n"),
     ("no model block", "x ~ dnorm(0, 1)\ny <- x\n"),
@@ -115,6 +115,10 @@ const BAD: [(&str, &str); 68] = [
     ("while", "model {\n  while (x > 0) { y <- 1 }\n}\n"),
     ("function", "model {\n  f <- function(x) { x }\n}\n"),
     ("indices in two pairs", "model {\n  y <- x[1][2]\n}\n"),
+    (
+        "indices of a target in two pairs",
+        "model {\n  x[1][2] <- y\n}\n",
+    ),
     ("double brackets", "model {\n  y <- x[[1]]\n}\n"),
     ("index of a call", "model {\n  y <- f(x)[1]\n}\n"),
     ("chained comparison", "model {\n  y <- 1 < x < 2\n}\n"),

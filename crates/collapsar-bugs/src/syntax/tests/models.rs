@@ -156,8 +156,8 @@ const MODELS: [(&str, usize, usize, &str); 15] = [
     ),
     (
         "biops",
-        5,
-        7,
+        1,
+        14,
         "model {
            for (i in 1:ns) {
               nbiops[i] <- sum(biopsies[i, ])
@@ -166,8 +166,12 @@ const MODELS: [(&str, usize, usize, &str); 15] = [
            }
            error[2, 1:2] ~ ddirch(prior[1:2])
            error[3, 1:3] ~ ddirch(prior[1:3])
-           for (j in 4:4) { for (k in 1:1) { error[j, 1:4] ~ ddirch(prior[1:4]) } }
-           for (a in 1:1) { for (b in 1:1) { p[1:4] ~ ddirch(prior[]) } }
+           error[4, 1:4] ~ ddirch(prior[1:4])
+           p[1:4] ~ ddirch(prior[])
+           error[1, 1] <- 1
+           error[1, 2] <- 0; error[1, 3] <- 0; error[1, 4] <- 0
+           error[2, 3] <- 0; error[2, 4] <- 0
+           error[3, 4] <- 0
         }",
     ),
     (
@@ -191,7 +195,7 @@ const MODELS: [(&str, usize, usize, &str); 15] = [
     ),
     (
         "equiv",
-        2,
+        3,
         15,
         "model {
            for (k in 1:P) {
@@ -201,12 +205,12 @@ const MODELS: [(&str, usize, usize, &str); 15] = [
                  T[i,k] <- group[i] * (k - 1.5) + 1.5
               }
            }
+           for (i in 1:N) { delta[i] ~ dnorm(0.0, tau2) }
            tau1 ~ dgamma(0.001, 0.001) sigma1 <- 1 / sqrt(tau1)
            tau2 ~ dgamma(0.001, 0.001) sigma2 <- 1 / sqrt(tau2)
            mu ~ dnorm(0.0, 1.0E-6)
            phi ~ dnorm(0.0, 1.0E-6)
            pi ~ dnorm(0.0, 1.0E-6)
-           delta[1] ~ dnorm(0.0, tau2)
            theta <- exp(phi)
            equiv <- step(theta - 0.8) - step(theta - 1.2)
            sign[1] <- 1
