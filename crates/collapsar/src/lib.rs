@@ -39,6 +39,7 @@ mod kernel;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod model;
+pub mod number;
 mod parallel;
 mod product;
 pub mod special;

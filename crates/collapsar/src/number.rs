@@ -1,0 +1,222 @@
+//! Decides what a number is to code that also differentiates: a plain one, or one with its slope.
+//!
+//! Code that is generic over [`Real`] gives values with `f64`, and with [`Dual`] the values and
+//! their exact derivative along a direction. The Hessian product of a family whose gradient is a
+//! long computation is the slope of that gradient, without a second derivation.
+
+use std::fmt::Debug;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+use crate::special;
+
+/// The operations that generic numerical code needs.
+pub trait Real:
+    Copy
+    + Debug
+    + From<f64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + Send
+    + Sync
+{
+    /// The number itself, without its slope.
+    fn value(self) -> f64;
+    /// The natural logarithm.
+    fn ln(self) -> Self;
+    /// $1 / x$.
+    fn recip(self) -> Self;
+    /// The square root.
+    fn sqrt(self) -> Self;
+    /// $e^x$.
+    fn exp(self) -> Self;
+    /// $\ln\Gamma(x)$.
+    fn ln_gamma(self) -> Self;
+    /// $\frac{d}{dx} \ln\Gamma(x)$.
+    fn digamma(self) -> Self;
+}
+
+impl Real for f64 {
+    fn value(self) -> f64 {
+        self
+    }
+
+    fn ln(self) -> Self {
+        f64::ln(self)
+    }
+
+    fn recip(self) -> Self {
+        f64::recip(self)
+    }
+
+    fn sqrt(self) -> Self {
+        f64::sqrt(self)
+    }
+
+    fn exp(self) -> Self {
+        f64::exp(self)
+    }
+
+    fn ln_gamma(self) -> Self {
+        special::ln_gamma(self)
+    }
+
+    fn digamma(self) -> Self {
+        special::digamma(self)
+    }
+}
+
+/// A number and its derivative along one direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dual {
+    /// The number.
+    pub value: f64,
+    /// Its derivative.
+    pub slope: f64,
+}
+
+impl Dual {
+    /// A number with this derivative.
+    pub fn new(value: f64, slope: f64) -> Self {
+        Self { value, slope }
+    }
+
+    /// A vector and the direction along which it moves, entry by entry.
+    pub fn along(values: &[f64], slopes: &[f64]) -> Vec<Self> {
+        let pairs = values.iter().zip(slopes);
+        pairs.map(|(v, s)| Self::new(*v, *s)).collect()
+    }
+
+    /// f(x), given f and f' at the value.
+    fn chain(self, value: f64, derivative: f64) -> Self {
+        Self::new(value, derivative * self.slope)
+    }
+}
+
+impl From<f64> for Dual {
+    fn from(value: f64) -> Self {
+        Self::new(value, 0.0)
+    }
+}
+
+impl Add for Dual {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self::new(self.value + other.value, self.slope + other.slope)
+    }
+}
+
+impl Sub for Dual {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self::new(self.value - other.value, self.slope - other.slope)
+    }
+}
+
+impl Mul for Dual {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        let slope = self.value * other.slope + self.slope * other.value;
+        Self::new(self.value * other.value, slope)
+    }
+}
+
+impl Div for Dual {
+    type Output = Self;
+
+    fn div(self, other: Self) -> Self {
+        let value = self.value / other.value;
+        Self::new(value, (self.slope - value * other.slope) / other.value)
+    }
+}
+
+impl Neg for Dual {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self::new(-self.value, -self.slope)
+    }
+}
+
+impl AddAssign for Dual {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Dual {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Real for Dual {
+    fn value(self) -> f64 {
+        self.value
+    }
+
+    fn ln(self) -> Self {
+        self.chain(self.value.ln(), self.value.recip())
+    }
+
+    fn recip(self) -> Self {
+        let value = self.value.recip();
+        self.chain(value, -value * value)
+    }
+
+    fn sqrt(self) -> Self {
+        let value = self.value.sqrt();
+        self.chain(value, 0.5 / value)
+    }
+
+    fn exp(self) -> Self {
+        let value = self.value.exp();
+        self.chain(value, value)
+    }
+
+    fn ln_gamma(self) -> Self {
+        self.chain(special::ln_gamma(self.value), special::digamma(self.value))
+    }
+
+    fn digamma(self) -> Self {
+        self.chain(special::digamma(self.value), special::trigamma(self.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything that the trait offers, in one expression.
+    fn everything<T: Real>(x: T, y: T) -> T {
+        let mut sum = (x * y + x / y - y.recip()).exp();
+        sum += (x + y).ln() * -y.sqrt();
+        sum -= x.ln_gamma() / y.digamma();
+        sum
+    }
+
+    #[test]
+    fn slopes_are_central_differences() {
+        for (x, y) in [(0.3, 1.7), (2.0, 0.4), (1.1, 5.0)] {
+            for (dx, dy) in [(1.0, 0.0), (0.0, 1.0), (0.7, -0.2)] {
+                let found = everything(Dual::new(x, dx), Dual::new(y, dy));
+                assert_eq!(found.value, everything(x, y));
+                let step = 1e-5;
+                let above = everything(x + step * dx, y + step * dy);
+                let below = everything(x - step * dx, y - step * dy);
+                let expected = (above - below) / (2.0 * step);
+                // Third derivatives of size a thousand times the step's square over six, and
+                // rounding over the step.
+                let error = (found.slope - expected).abs() / expected.abs().max(1.0);
+                assert!(error < 1e-7, "{found:?} {expected}");
+            }
+        }
+    }
+}
