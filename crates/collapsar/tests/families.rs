@@ -1,8 +1,9 @@
 //! Every family obeys the laws, at random points with tiny and huge priors.
 
 use collapsar::family::{
-    Categorical, Dirichlet, Family, NormalGamma, NormalGammaOrdinary, NormalWishart,
-    NormalWishartOrdinary, StickBreaking,
+    Categorical, Dirichlet, Family, Gamma, Gaussian, GaussianGamma, GaussianGammaOrdinary,
+    GaussianOrdinary, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
+    StickBreaking, Wishart, WishartOrdinary,
 };
 use collapsar::laws::family::conforms;
 use proptest::collection::vec;
@@ -96,6 +97,57 @@ fn normal_gamma() -> impl Strategy<Value = (NormalGamma, NormalGammaOrdinary)> {
     })
 }
 
+fn wishart() -> impl Strategy<Value = (Wishart, WishartOrdinary)> {
+    (1..=4_usize).prop_flat_map(|d| {
+        let freedom = magnitude(-0.3, 6.0).prop_map(move |extra| d as f64 - 1.0 + extra);
+        (freedom, scale_matrix(d)).prop_map(move |(degrees_of_freedom, scale)| {
+            let ordinary = WishartOrdinary {
+                degrees_of_freedom,
+                scale,
+            };
+            (Wishart::new(d), ordinary)
+        })
+    })
+}
+
+/// A few scalars, some of whose pairs are coupled, with precisions of any size that are just
+/// diagonally dominant, and means in units of the standard deviations.
+fn gaussian() -> impl Strategy<Value = (Vec<(u32, u32)>, GaussianOrdinary)> {
+    let pair = (any::<bool>(), -1.0..1.0_f64);
+    (1..=5_usize).prop_flat_map(move |n| {
+        let all = (0..n as u32).flat_map(move |i| (i + 1..n as u32).map(move |j| (i, j)));
+        let all: Vec<(u32, u32)> = all.collect();
+        let means = vec(-3.0..3.0, n);
+        let extra = vec(0.1..1.0, n);
+        let couplings = vec(pair.clone(), all.len());
+        (means, extra, couplings, vec(magnitude(-2.0, 2.0), n)).prop_map(
+            move |(means, extra, couplings, units)| {
+                let kept = all.iter().zip(&couplings).filter(|(_, coupled)| coupled.0);
+                let (pairs, couplings): (Vec<_>, Vec<_>) =
+                    kept.map(|(pair, coupled)| (*pair, coupled.1)).unzip();
+                let mut precisions = extra;
+                for (&(i, j), c) in pairs.iter().zip(&couplings) {
+                    precisions[i as usize] += c.abs();
+                    precisions[j as usize] += c.abs();
+                }
+                // Each scalar in a unit of its own.
+                let unit = |i: u32| units[i as usize];
+                let scaled = couplings.iter().zip(&pairs);
+                let couplings = scaled.map(|(c, &(i, j))| c / unit(i) / unit(j)).collect();
+                let scaled = precisions.iter().zip(&units);
+                let precisions = scaled.map(|(p, unit)| p / unit / unit).collect();
+                let mean = means.iter().zip(&units).map(|(m, unit)| m * unit).collect();
+                let ordinary = GaussianOrdinary {
+                    mean,
+                    precisions,
+                    couplings,
+                };
+                (pairs, ordinary)
+            },
+        )
+    })
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -125,6 +177,37 @@ proptest! {
 
     #[test]
     fn normal_gamma_in_groups((family, ordinary) in normal_gamma(), seed: u64) {
+        let natural = family.natural(&ordinary).expect("drawn inside the domain");
+        conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn gamma(shape in magnitude(-3.0, 8.0), rate in magnitude(-4.0, 4.0), seed: u64) {
+        conforms(&Gamma, &[shape, rate], seed).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn wishart_matrices((family, ordinary) in wishart(), seed: u64) {
+        let natural = family.natural(&ordinary).expect("drawn inside the domain");
+        conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn sparse_gaussian((pairs, ordinary) in gaussian(), seed: u64) {
+        let family = Gaussian::new(ordinary.mean.len(), &pairs);
+        let natural = family.natural(&ordinary).expect("drawn inside the domain");
+        conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn sparse_gaussian_with_a_precision(
+        (pairs, field) in gaussian(),
+        shape in magnitude(-1.0, 5.0),
+        rate in magnitude(-1.0, 5.0),
+        seed: u64,
+    ) {
+        let family = GaussianGamma::new(field.mean.len(), &pairs);
+        let ordinary = GaussianGammaOrdinary { shape, rate, field };
         let natural = family.natural(&ordinary).expect("drawn inside the domain");
         conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
     }

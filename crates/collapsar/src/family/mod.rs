@@ -5,21 +5,35 @@
 //! - `stick_breaking`: how the weights of a Dirichlet process are broken into independent sticks.
 //! - `normal_wishart`: what normal means that share one full precision matrix are.
 //! - `normal_gamma`: what normal means with one precision for each group of coordinates are.
+//! - `gamma`: what a gamma distribution is: a shape and a rate, with draws kept as logarithms too.
+//! - `gaussian`: what a sparse Gaussian is: scalars with a precision matrix that is mostly zero.
+//! - `gaussian_gamma`: what a sparse Gaussian with an unknown factor on its precision is.
+//! - `wishart`: what a precision matrix alone is: a normal-Wishart block without means.
 //! - `student_t`: how the predictive density of a normal component is evaluated.
 
 mod categorical;
 mod dirichlet;
+mod gamma;
+mod gaussian;
+mod gaussian_gamma;
 mod normal_gamma;
 mod normal_wishart;
 mod stick_breaking;
 mod student_t;
+mod wishart;
 
 pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
+pub use gamma::{Gamma, GammaDraw, GammaOrdinary};
+pub use gaussian::{Gaussian, GaussianOrdinary};
+pub use gaussian_gamma::{
+    GaussianGamma, GaussianGammaDraw, GaussianGammaMarginals, GaussianGammaOrdinary,
+};
 pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
 pub use stick_breaking::StickBreaking;
 pub use student_t::StudentT;
+pub use wishart::{Wishart, WishartDraw, WishartOrdinary};
 
 use rand::Rng;
 

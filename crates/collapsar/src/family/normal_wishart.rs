@@ -11,9 +11,6 @@ use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::special::{ln_multivariate_gamma, multivariate_digamma, multivariate_trigamma};
 
-const BLOCK: &str = "normal-Wishart block";
-const SCALE: &str = "a positive definite scale matrix";
-
 /// Means $\mu_k$ that share one precision matrix $\Lambda$.
 ///
 /// $$\mu_k \mid \Lambda \sim N(m_k, (\kappa_k \Lambda)^{-1}), \qquad
@@ -92,6 +89,20 @@ impl NormalWishart {
         self.dim
     }
 
+    /// The name in errors: without means the block is a Wishart distribution.
+    fn block(&self) -> &'static str {
+        if self.means == 0 {
+            "Wishart block"
+        } else {
+            "normal-Wishart block"
+        }
+    }
+
+    fn not_positive_definite(&self) -> Error {
+        let found = "the scale matrix is not positive definite".to_owned();
+        domain(self.block(), found, "a positive definite scale matrix")
+    }
+
     /// Number $K$ of means.
     pub fn means(&self) -> usize {
         self.means
@@ -105,7 +116,11 @@ impl NormalWishart {
         let mut ordinary = self.ordinary(natural)?;
         if mean_index >= self.means {
             let found = format!("mean {mean_index} of {}", self.means);
-            return Err(domain(BLOCK, found, "an index below the number of means"));
+            return Err(domain(
+                self.block(),
+                found,
+                "an index below the number of means",
+            ));
         }
         let kappa = ordinary.mean_precisions[mean_index];
         let freedom = ordinary.degrees_of_freedom - self.dim as f64 + 1.0;
@@ -132,7 +147,7 @@ impl NormalWishart {
     }
 
     fn point<'a>(&self, natural: &'a [f64]) -> Result<Point<'a>> {
-        check_length(BLOCK, natural, self.dim())?;
+        check_length(self.block(), natural, self.dim())?;
         let Parts {
             mean_precisions,
             degrees_of_freedom,
@@ -146,10 +161,10 @@ impl NormalWishart {
             scale.ger(-1.0 / kappa, &shift, &shift, 1.0); // maths §3.4
             means.push(shift / *kappa);
         }
-        let scale = Cholesky::new(scale).ok_or_else(not_positive_definite)?;
+        let scale = Cholesky::new(scale).ok_or_else(|| self.not_positive_definite())?;
         let ln_determinant = ln_determinant(&scale);
         if !ln_determinant.is_finite() {
-            return Err(not_positive_definite());
+            return Err(self.not_positive_definite());
         }
         Ok(Point {
             mean_precisions,
@@ -162,7 +177,7 @@ impl NormalWishart {
 
     fn check(&self, mean_precisions: &[f64], degrees_of_freedom: f64) -> Result<()> {
         let expected = "positive, finite precisions of the means";
-        check_positive(BLOCK, "mean precision", mean_precisions, expected)?;
+        check_positive(self.block(), "mean precision", mean_precisions, expected)?;
         let fewest = self.dim as f64 - 1.0;
         if degrees_of_freedom > fewest && degrees_of_freedom.is_finite() {
             return Ok(());
@@ -171,7 +186,11 @@ impl NormalWishart {
             "{degrees_of_freedom} degrees of freedom in {} dimensions",
             self.dim
         );
-        Err(domain(BLOCK, found, "more than the dimensions less one"))
+        Err(domain(
+            self.block(),
+            found,
+            "more than the dimensions less one",
+        ))
     }
 
     /// Writes a vector laid out as the natural parameters are; `precision` is E[Λ] or its
@@ -275,9 +294,11 @@ impl Family for NormalWishart {
 
     fn natural(&self, ordinary: &NormalWishartOrdinary) -> Result<Vec<f64>> {
         let d = self.dim;
-        check_length(BLOCK, &ordinary.mean_precisions, self.means)?;
-        check_length(BLOCK, &ordinary.means.concat(), self.means * d)?;
-        check_length(BLOCK, &ordinary.scale, d * d)?;
+        if self.means > 0 || !ordinary.means.is_empty() {
+            check_length(self.block(), &ordinary.mean_precisions, self.means)?;
+            check_length(self.block(), &ordinary.means.concat(), self.means * d)?;
+        }
+        check_length(self.block(), &ordinary.scale, d * d)?;
         self.check(&ordinary.mean_precisions, ordinary.degrees_of_freedom)?;
         let mut square = DMatrix::from_row_slice(d, d, &ordinary.scale);
         // Cholesky reads the lower triangle only and would accept any upper one. Half the digits:
@@ -289,12 +310,12 @@ impl Family for NormalWishart {
         let positive =
             Cholesky::new(square.clone()).is_some_and(|s| ln_determinant(&s).is_finite());
         if !symmetric || !positive {
-            return Err(not_positive_definite());
+            return Err(self.not_positive_definite());
         }
         let mut natural = ordinary.mean_precisions.clone();
         natural.push(ordinary.degrees_of_freedom);
         for (m, kappa) in ordinary.means.iter().zip(&ordinary.mean_precisions) {
-            check_length(BLOCK, m, d)?;
+            check_length(self.block(), m, d)?;
             let m = DVectorView::from_slice(m, d);
             square.ger(*kappa, &m, &m, 1.0); // maths §3.4
             natural.extend(m.iter().map(|x| kappa * x));
@@ -331,7 +352,7 @@ impl Family for NormalWishart {
             let freedom = point.degrees_of_freedom - i as f64;
             let chi_squared = ChiSquared::new(freedom).map_err(|_| {
                 let found = format!("{freedom} degrees of freedom left");
-                domain(BLOCK, found, "more than the dimensions less one")
+                domain(self.block(), found, "more than the dimensions less one")
             })?;
             let square: f64 = chi_squared.sample(rng);
             ln_determinant += square.ln();
@@ -344,14 +365,14 @@ impl Family for NormalWishart {
         // B = L⁻ᵀ A, so that Λ = B Bᵀ, and B⁻ᵀ z = L A⁻ᵀ z has covariance Λ⁻¹.
         let factor = lower
             .tr_solve_lower_triangular(&root)
-            .ok_or_else(not_positive_definite)?;
+            .ok_or_else(|| self.not_positive_definite())?;
         let precision = &factor * factor.transpose();
         let mut means = Vec::with_capacity(self.means);
         for (m, kappa) in point.means.iter().zip(point.mean_precisions) {
             let noise: DVector<f64> = DVector::from_fn(d, |_, _| StandardNormal.sample(rng));
             let noise = root
                 .tr_solve_lower_triangular(&noise)
-                .ok_or_else(not_positive_definite)?;
+                .ok_or_else(|| self.not_positive_definite())?;
             let mean = m + &lower * noise / kappa.sqrt();
             means.push(mean.as_slice().to_vec());
         }
@@ -404,14 +425,6 @@ pub(super) fn ln_determinant(cholesky: &Cholesky<f64, Dyn>) -> f64 {
         .iter()
         .map(|x| x.ln())
         .sum::<f64>()
-}
-
-fn not_positive_definite() -> Error {
-    domain(
-        BLOCK,
-        "the scale matrix is not positive definite".to_owned(),
-        SCALE,
-    )
 }
 
 #[cfg(test)]
