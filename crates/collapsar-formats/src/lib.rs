@@ -12,6 +12,7 @@
 //! | `corpus` | which words each document of a corpus has and how often |
 //! | `quant` | reads, transcripts and genes of a quantification, and its result folders |
 //! | `alignments` | which places on transcripts each read of a SAM, BAM or CRAM file may come from |
+//! | `bugs` | data of models in the BUGS language: JSON, R dumps, tables, arrays |
 //! | `guard` | what happens when a format crate panics on damaged input |
 //! | `write` | how a result appears whole or not at all |
 //! | `run` | what `run.json` says of every run |
@@ -29,6 +30,7 @@
 //! ```
 
 mod alignments;
+mod bugs;
 mod corpus;
 mod csv;
 mod error;
@@ -44,6 +46,7 @@ mod trace;
 mod write;
 
 pub use alignments::{Alignments, Bases, Fragment, Layout, Placement, Tally, Target};
+pub use bugs::read_data;
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, Outside, StopWords,
     TokenOptions, read_corpus, read_corpus_with, read_stop_words,

@@ -1,0 +1,391 @@
+//! Decides which assignments and lists of R are data, and in which order their numbers run.
+//!
+//! What `dump` and `dput` write, and the lists of WinBUGS; nothing is computed beyond `a:b`.
+
+use std::io::BufRead;
+
+use collapsar_bugs::Array;
+
+use super::tokens::{Token, Tokens};
+use super::{Item, Items, push};
+use crate::error::{Error, Result, shortened};
+
+/// Calls within calls; dumps have three.
+const DEEPEST: usize = 32;
+/// More numbers than this are not written as `a:b` but by mistake.
+const LONGEST_RANGE: f64 = 1e8;
+const NUMBERS: &str = "numbers: 5, NA, 1:3, c(...) or structure(c(...), .Dim = c(...))";
+
+pub(super) fn read(path: &str, reader: impl BufRead) -> Result<Items> {
+    let mut dump = Dump {
+        path,
+        tokens: Tokens::new(path, reader),
+        items: Items::new(),
+    };
+    dump.statements()?;
+    if dump.items.is_empty() {
+        return Err(Error::Format {
+            path: path.to_owned(),
+            found: "no assignment".to_owned(),
+            expected: "data such as x <- c(1, 2)",
+            hint: None,
+        });
+    }
+    Ok(dump.items)
+}
+
+struct Dump<'a, R> {
+    path: &'a str,
+    tokens: Tokens<R>,
+    items: Items,
+}
+
+/// What the numbers of a value are arranged in.
+struct Shape {
+    dims: Vec<usize>,
+    /// Whether the last index runs fastest.
+    by_row: bool,
+}
+
+impl<R: BufRead> Dump<'_, R> {
+    fn statements(&mut self) -> Result<()> {
+        loop {
+            while self.tokens.take(b';')? {}
+            let (token, line) = self.tokens.next()?;
+            match token {
+                Token::End => return Ok(()),
+                Token::Name(name)
+                    if name == "list" && *self.tokens.peek()? == Token::Mark(b'(') =>
+                {
+                    self.list()?;
+                }
+                Token::Name(name) | Token::Text(name) => {
+                    let (arrow, line) = self.tokens.next()?;
+                    if !matches!(arrow, Token::Arrow | Token::Mark(b'=')) {
+                        let expected = format!("\"<-\" after {:?}", shortened(&name, 40));
+                        return Err(self.tokens.refuse(line, arrow.shown(), expected));
+                    }
+                    self.item(name, line)?;
+                }
+                other => {
+                    let expected = "a name, as in x <- c(1, 2)";
+                    return Err(self.tokens.refuse(line, other.shown(), expected));
+                }
+            }
+            let ends = matches!(self.tokens.peek()?, Token::End | Token::Mark(b';'));
+            if !ends && !self.tokens.is_on_a_new_line()? {
+                let (token, line) = self.tokens.next()?;
+                let found = format!("{} after a value", token.shown());
+                return Err(self.tokens.refuse(line, found, "a new line or \";\""));
+            }
+        }
+    }
+
+    /// `list(N = 10, x = c(1, 2))` as WinBUGS has it.
+    fn list(&mut self) -> Result<()> {
+        self.tokens.expect(b'(', "list")?;
+        loop {
+            if self.tokens.take(b')')? {
+                return Ok(());
+            }
+            let (token, line) = self.tokens.next()?;
+            let (Token::Name(name) | Token::Text(name)) = token else {
+                let expected = "a name, as in list(N = 10)";
+                return Err(self.tokens.refuse(line, token.shown(), expected));
+            };
+            self.tokens
+                .expect(b'=', &format!("{:?}", shortened(&name, 40)))?;
+            self.item(name, line)?;
+            if !self.tokens.take(b',')? {
+                self.tokens.expect(b')', "the last item of a list")?;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the value of a name.
+    fn item(&mut self, name: String, line: u64) -> Result<()> {
+        let mut values = Vec::new();
+        let shape = self.value(&name, &mut values, 0)?;
+        let array = match shape {
+            None => Array::vector(values),
+            Some(Shape { dims, by_row }) => {
+                let values = if by_row {
+                    values
+                } else {
+                    by_rows(values, &dims)
+                };
+                Array { dims, values }
+            }
+        };
+        push(&mut self.items, self.path, line, name, Item::Array(array))
+    }
+
+    /// Appends the numbers of a value; a shape where one is given.
+    fn value(&mut self, name: &str, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
+        let (token, line) = self.tokens.next()?;
+        let refused = |dump: &Self, found: String| {
+            let found = format!("{found} in {:?}", shortened(name, 40));
+            dump.tokens.refuse(line, found, NUMBERS)
+        };
+        if depth > DEEPEST {
+            return Err(refused(self, format!("more than {DEEPEST} nested calls")));
+        }
+        match token {
+            Token::Name(function) if *self.tokens.peek()? == Token::Mark(b'(') => {
+                self.tokens.take(b'(')?;
+                match function.as_str() {
+                    "c" => self.combined(name, into, depth).map(|()| None),
+                    "structure" => self.structure(name, into, depth, line),
+                    "as.integer" | "as.numeric" | "as.double" => {
+                        let begin = into.len();
+                        // As in R, nothing is left of a shape.
+                        self.value(name, into, depth + 1)?;
+                        self.tokens
+                            .expect(b')', &format!("the value of {function}"))?;
+                        if function == "as.integer" {
+                            for value in &mut into[begin..] {
+                                *value = value.trunc();
+                            }
+                        }
+                        Ok(None)
+                    }
+                    "integer" | "numeric" | "double" | "logical" => self
+                        .zeros(name, &function, into, depth, line)
+                        .map(|()| None),
+                    "list" => Err(refused(self, "a list".to_owned())),
+                    _ => Err(refused(
+                        self,
+                        format!("the call {:?}", shortened(&function, 40)),
+                    )),
+                }
+            }
+            Token::Text(_) => Err(refused(self, token.shown())),
+            token => {
+                let first = self.scalar(token, line, name)?;
+                if !self.tokens.take(b':')? {
+                    into.push(first);
+                    return Ok(None);
+                }
+                let (token, line) = self.tokens.next()?;
+                let last = self.scalar(token, line, name)?;
+                self.range(name, first, last, line, into).map(|()| None)
+            }
+        }
+    }
+
+    fn scalar(&mut self, token: Token, line: u64, name: &str) -> Result<f64> {
+        let word = |word: &str| match word {
+            "NA" | "NA_real_" | "NA_integer_" | "NaN" => Some(f64::NAN),
+            "Inf" => Some(f64::INFINITY),
+            "TRUE" | "T" => Some(1.0),
+            "FALSE" | "F" => Some(0.0),
+            _ => None,
+        };
+        let (sign, token, line) = match token {
+            Token::Mark(mark @ (b'-' | b'+')) => {
+                let (token, line) = self.tokens.next()?;
+                (if mark == b'-' { -1.0 } else { 1.0 }, token, line)
+            }
+            token => (1.0, token, line),
+        };
+        let number = match &token {
+            Token::Number(number) => Some(*number),
+            Token::Name(name) => word(name),
+            _ => None,
+        };
+        number.map(|number| sign * number).ok_or_else(|| {
+            let found = format!("{} in {:?}", token.shown(), shortened(name, 40));
+            self.tokens.refuse(line, found, NUMBERS)
+        })
+    }
+
+    fn range(
+        &self,
+        name: &str,
+        first: f64,
+        last: f64,
+        line: u64,
+        into: &mut Vec<f64>,
+    ) -> Result<()> {
+        let steps = (last - first).abs();
+        // Written so that NaN is refused.
+        if !(steps < LONGEST_RANGE) {
+            let found = format!("the range {first}:{last} in {:?}", shortened(name, 40));
+            return Err(self
+                .tokens
+                .refuse(line, found, "at most 100 million numbers"));
+        }
+        let step = if last < first { -1.0 } else { 1.0 };
+        into.extend((0..=steps as usize).map(|k| first + step * k as f64));
+        Ok(())
+    }
+
+    /// The rest of `c(...)`.
+    fn combined(&mut self, name: &str, into: &mut Vec<f64>, depth: usize) -> Result<()> {
+        if self.tokens.take(b')')? {
+            return Ok(());
+        }
+        loop {
+            // Names of elements, as in c(a = 1), say nothing about the numbers.
+            self.argument()?;
+            self.value(name, into, depth + 1)?;
+            if !self.tokens.take(b',')? {
+                return self
+                    .tokens
+                    .expect(b')', &format!("the numbers of {:?}", shortened(name, 40)));
+            }
+        }
+    }
+
+    /// The rest of `numeric(0)` and the like.
+    fn zeros(
+        &mut self,
+        name: &str,
+        function: &str,
+        into: &mut Vec<f64>,
+        depth: usize,
+        line: u64,
+    ) -> Result<()> {
+        let mut length = Vec::new();
+        if *self.tokens.peek()? != Token::Mark(b')') {
+            self.value(name, &mut length, depth + 1)?;
+        }
+        self.tokens
+            .expect(b')', &format!("the length in {function}"))?;
+        match length.as_slice() {
+            [] => Ok(()),
+            [n] if n.fract() == 0.0 && (0.0..LONGEST_RANGE).contains(n) => {
+                into.resize(into.len() + *n as usize, 0.0);
+                Ok(())
+            }
+            other => {
+                let found = format!("{function}({})", listed(other));
+                Err(self.tokens.refuse(line, found, "a length, such as 0"))
+            }
+        }
+    }
+
+    /// The rest of `structure(numbers, .Dim = lengths)`; other attributes say nothing about the numbers.
+    fn structure(
+        &mut self,
+        name: &str,
+        into: &mut Vec<f64>,
+        depth: usize,
+        line: u64,
+    ) -> Result<Option<Shape>> {
+        let begin = into.len();
+        let mut dims: Option<Vec<f64>> = None;
+        let mut has_data = false;
+        let mut by_row = false;
+        loop {
+            let argument = self.argument()?;
+            match argument.as_deref() {
+                None if !has_data => {
+                    has_data = true;
+                    self.value(name, into, depth + 1)?;
+                }
+                // In R's own structure the first index runs fastest, and dump never names .Data.
+                // WinBUGS always names it, and there the last index runs fastest.
+                Some(".Data") if !has_data => {
+                    (has_data, by_row) = (true, true);
+                    self.value(name, into, depth + 1)?;
+                }
+                Some(".Dim" | "dim") => {
+                    let mut lengths = Vec::new();
+                    self.value(name, &mut lengths, depth + 1)?;
+                    dims = Some(lengths);
+                }
+                _ => self.skip_argument()?,
+            }
+            if !self.tokens.take(b',')? {
+                self.tokens.expect(
+                    b')',
+                    &format!("the attributes of {:?}", shortened(name, 40)),
+                )?;
+                break;
+            }
+        }
+        let number = into.len() - begin;
+        let Some(lengths) = dims else { return Ok(None) };
+        let whole =
+            |length: &f64| length.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(length);
+        let product = lengths.iter().product::<f64>();
+        if lengths.is_empty() || !lengths.iter().all(whole) || product != number as f64 {
+            let found = format!(
+                "{number} numbers in {:?} with .Dim = ({})",
+                shortened(name, 40),
+                listed(&lengths)
+            );
+            let expected = "whole numbers whose product is the number of numbers";
+            return Err(self.tokens.refuse(line, found, expected));
+        }
+        let dims = lengths.iter().map(|length| *length as usize).collect();
+        Ok(Some(Shape { dims, by_row }))
+    }
+
+    /// The name of the argument that comes next, if it has one.
+    fn argument(&mut self) -> Result<Option<String>> {
+        if let Token::Name(_) | Token::Text(_) = self.tokens.peek()? {
+            let (token, line) = self.tokens.next()?;
+            if self.tokens.take(b'=')? {
+                if let Token::Name(name) | Token::Text(name) = token {
+                    return Ok(Some(name));
+                }
+            } else {
+                self.tokens.put_back(token, line);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes on to the comma or bracket after an argument.
+    fn skip_argument(&mut self) -> Result<()> {
+        let mut open = 0_u64;
+        loop {
+            match self.tokens.peek()? {
+                Token::End => return Ok(()),
+                Token::Mark(b')' | b',') if open == 0 => return Ok(()),
+                Token::Mark(b'(') => open += 1,
+                Token::Mark(b')') => open -= 1,
+                _ => {}
+            }
+            self.tokens.next()?;
+        }
+    }
+}
+
+fn listed(numbers: &[f64]) -> String {
+    let shown: Vec<String> = numbers.iter().take(8).map(f64::to_string).collect();
+    let more = if numbers.len() > 8 { ", …" } else { "" };
+    shown.join(", ") + more
+}
+
+/// Numbers whose first index ran fastest, with the last one fastest.
+fn by_rows(values: Vec<f64>, dims: &[usize]) -> Vec<f64> {
+    if dims.len() < 2 {
+        return values;
+    }
+    let mut steps = Vec::with_capacity(dims.len());
+    let mut step = 1;
+    for length in dims {
+        steps.push(step);
+        step *= length;
+    }
+    let mut index = vec![0; dims.len()];
+    let mut from = 0;
+    let mut out = Vec::with_capacity(values.len());
+    for _ in 0..values.len() {
+        out.push(values[from]);
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            from += steps[axis];
+            if index[axis] < dims[axis] {
+                break;
+            }
+            from -= steps[axis] * dims[axis];
+            index[axis] = 0;
+        }
+    }
+    out
+}

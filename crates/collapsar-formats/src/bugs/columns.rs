@@ -1,0 +1,64 @@
+//! Decides how the columns of a table become vectors: by the names in the header, with gaps as missing numbers.
+
+use std::io::BufRead;
+
+use collapsar_bugs::Array;
+
+use super::{Item, Items, push, refuse};
+use crate::csv::{Field, Sheet, field};
+use crate::error::{Error, Result, shortened};
+use crate::records::Record;
+use crate::table::choose;
+
+pub(super) fn read(
+    path: &str,
+    extension: &str,
+    head: &[u8],
+    reader: impl BufRead,
+) -> Result<Items> {
+    let mut sheet = Sheet::open(path, extension, head, reader)?;
+    if !sheet.has_header {
+        return Err(Error::Format {
+            path: path.to_owned(),
+            found: "no header".to_owned(),
+            expected: "a first line with the names of the columns",
+            hint: None,
+        });
+    }
+    let chosen = choose(path, &sheet.names, sheet.row_names, None)?;
+    let mut columns = vec![Vec::new(); chosen.indices.len()];
+    let mut row = Record::default();
+    while sheet.next(&mut row)? {
+        for ((column, &index), name) in columns.iter_mut().zip(&chosen.indices).zip(&chosen.names) {
+            let text = row.get(index);
+            column.push(number(text).ok_or_else(|| {
+                let found = format!("{:?} in column {name:?}", shortened(text, 40));
+                refuse(path, row.line, found, "a number or NA")
+            })?);
+        }
+    }
+    let mut items = Items::new();
+    for (name, values) in chosen.names.into_iter().zip(columns) {
+        push(
+            &mut items,
+            path,
+            1,
+            name,
+            Item::Array(Array::vector(values)),
+        )?;
+    }
+    Ok(items)
+}
+
+/// NaN is a number that is missing.
+fn number(text: &str) -> Option<f64> {
+    match field(text) {
+        Field::Number(number) => Some(number),
+        // Infinity has a meaning here, as the end of an interval.
+        Field::Missing => Some(text.parse().unwrap_or(f64::NAN)),
+        // As R writes what is true.
+        Field::Text if text.eq_ignore_ascii_case("true") => Some(1.0),
+        Field::Text if text.eq_ignore_ascii_case("false") => Some(0.0),
+        Field::Text => None,
+    }
+}
