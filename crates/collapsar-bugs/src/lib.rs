@@ -2,7 +2,10 @@
 
 mod data;
 mod diagnostic;
+mod elaborate;
+mod lower;
 pub mod syntax;
+mod value;
 
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;

@@ -45,6 +45,11 @@ impl Wishart {
         Self { dim }
     }
 
+    /// Rows of a matrix.
+    pub fn dimensions(&self) -> usize {
+        self.dim
+    }
+
     /// The same distribution as a block of no means (maths §3.8).
     fn block(self) -> NormalWishart {
         NormalWishart::tied(self.dim, 0)

@@ -108,6 +108,14 @@ impl Block {
         }
     }
 
+    /// How many labels it holds.
+    pub(super) fn labels(&self) -> usize {
+        match &self.family {
+            BlockFamily::Label(_) | BlockFamily::Network(..) => self.variables.len(),
+            _ => 0,
+        }
+    }
+
     /// Number of statistics.
     pub(super) fn len(&self) -> usize {
         self.potential().dim()
@@ -150,7 +158,7 @@ impl Block {
     /// The statistic that a product of the block's atoms, sorted, is a multiple of, and the factor.
     pub(super) fn statistic(&self, atoms: &[Atom]) -> Option<(usize, f64)> {
         match &self.family {
-            BlockFamily::Gaussian(family) => self.gaussian_statistic(family, family.len(), atoms),
+            BlockFamily::Gaussian(family) => self.gaussian_statistic(family.pairs(), family.scalars(), atoms),
             BlockFamily::GaussianGamma(family) => {
                 let precision = *self.variables.last()?;
                 let place = atoms.iter().position(|atom| atom.variable == precision)?;
@@ -160,8 +168,7 @@ impl Block {
                     (0, true) => Some((0, 1.0)),
                     (1, true) => Some((1, -1.0)),
                     (1, false) => {
-                        let family = family.gaussian();
-                        self.gaussian_statistic(family, family.len(), &rest)
+                        self.gaussian_statistic(family.pairs(), family.scalars(), &rest)
                             .map(|(statistic, factor)| (statistic + 2, factor))
                     }
                     _ => None,
@@ -195,7 +202,7 @@ impl Block {
 
     fn gaussian_statistic(
         &self,
-        family: &Gaussian,
+        pairs: &[(u32, u32)],
         n: usize,
         atoms: &[Atom],
     ) -> Option<(usize, f64)> {
@@ -205,7 +212,7 @@ impl Block {
             [a, b] if a == b => Some((n + place(a)?, -2.0)),
             [a, b] => {
                 let pair = (place(a)? as u32, place(b)? as u32);
-                let pair = family.pairs().binary_search(&pair).ok()?;
+                let pair = pairs.binary_search(&pair).ok()?;
                 Some((2 * n + pair, -1.0))
             }
             _ => None,

@@ -71,7 +71,7 @@ impl Blocks {
     fn push(&mut self, graph: &Graph, mut block: Block) {
         for &variable in &block.variables {
             self.of[variable as usize] = self.blocks.len() as u32;
-            block.declarations.push(graph.declaration(variable) as u32);
+            block.declarations.push(graph.namesake(variable));
         }
         block.declarations.sort_unstable();
         block.declarations.dedup();

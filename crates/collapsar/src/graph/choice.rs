@@ -7,9 +7,10 @@
 //! others keep their own natural parameters (maths §9.4). The choice with the fewest messages is
 //! taken.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::blocks::Blocks;
+use super::terms::Terms;
 use super::{Atom, Graph};
 use crate::error::{Error, Result};
 
@@ -107,7 +108,8 @@ impl Choice {
         for block in &blocks.blocks {
             let class = *found.entry(&block.declarations).or_insert_with(|| {
                 let names = (block.declarations.iter())
-                    .map(|&declaration| graph.declared[declaration as usize].name.clone());
+                    .flat_map(|&declaration| graph.declared[declaration as usize].name.split(", "))
+                    .map(str::to_owned);
                 choice.classes.push(Class {
                     names: names.collect(),
                     family: block.family_name(),
@@ -127,7 +129,7 @@ impl Choice {
     /// Finds the conflicts; returns how many messages each class would share.
     fn meet(&mut self, graph: &Graph, blocks: &Blocks) -> Vec<[usize; 3]> {
         let mut conflicts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-        let mut shared: Vec<BTreeSet<Vec<Atom>>> = vec![BTreeSet::new(); self.classes.len()];
+        let mut shared = vec![Terms::default(); self.classes.len()];
         let mut here = vec![];
         for term in 0..graph.terms.len() {
             let atoms = graph.terms.atoms(term);
@@ -143,7 +145,7 @@ impl Choice {
                 let rest: Vec<Atom> = (atoms.iter().copied())
                     .filter(|atom| blocks.of[atom.variable as usize] != a)
                     .collect();
-                shared[class as usize].insert(rest);
+                shared[class as usize].add(&rest, 1.0, 0);
                 for &b in &here[place + 1..] {
                     let (a, b) = (class as usize, self.of[b as usize] as usize);
                     conflicts

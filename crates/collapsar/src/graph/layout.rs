@@ -5,10 +5,9 @@
 //! other terms are monomials in the means of own blocks and at most one statistic that is collapsed
 //! (maths §9.4).
 
-use hashbrown::HashMap;
-
 use super::blocks::Blocks;
 use super::choice::{Choice, Role};
+use super::terms::Terms;
 use super::{Atom, Graph};
 use crate::error::{Error, Result};
 
@@ -57,7 +56,8 @@ impl Monomials {
 pub(super) struct Layout {
     /// Messages: slots, then the natural parameters of own blocks.
     pub(super) messages: usize,
-    pub(super) slots: Vec<Vec<Atom>>,
+    /// The products of atoms that messages are about.
+    pub(super) slots: Terms,
     /// Where each block's natural parameters begin: among those of shared blocks, among
     /// messages for own ones, among those of collapsed blocks.
     pub(super) firsts: Vec<u32>,
@@ -75,7 +75,6 @@ struct Builder<'a> {
     blocks: &'a Blocks,
     choice: &'a Choice,
     layout: Layout,
-    found: HashMap<Vec<Atom>, u32>,
     /// Natural parameter, slot, coefficient.
     sharing: Vec<(u32, u32, f64)>,
     /// Monomials without a slot, by term.
@@ -90,7 +89,7 @@ impl Layout {
             choice,
             layout: Self {
                 messages: 0,
-                slots: vec![],
+                slots: Terms::default(),
                 firsts: vec![],
                 shared_base: vec![],
                 own_base: vec![],
@@ -98,7 +97,6 @@ impl Layout {
                 sharing: Entries::default(),
                 monomials: Monomials::default(),
             },
-            found: HashMap::new(),
             sharing: vec![],
             free: vec![],
         };
@@ -130,27 +128,27 @@ impl Builder<'_> {
     }
 
     /// The product of a block's atoms as a place among its statistics and a factor.
-    fn statistic(&self, block: u32, atoms: &[Atom], term: usize) -> Result<(u32, f64)> {
+    fn statistic(&self, block: u32, atoms: &[Atom], factor: u32) -> Result<(u32, f64)> {
         let found = self.blocks.blocks[block as usize].statistic(atoms);
-        let (place, factor) = found.ok_or_else(|| {
+        let (place, multiple) = found.ok_or_else(|| {
             let name = self.graph.name(atoms[0].variable);
-            let factor = &self.graph.factors[self.graph.terms.source(term) as usize];
             Error::Graph {
-                factor: factor.clone(),
+                factor: self.graph.factors[factor as usize].clone(),
                 found: format!("a product of statistics of {name} that its family does not have"),
                 expected: "a conjugate-exponential model".into(),
             }
         })?;
-        Ok((self.layout.firsts[block as usize] + place as u32, factor))
+        Ok((self.layout.firsts[block as usize] + place as u32, multiple))
     }
 
     fn route(&mut self, term: usize) -> Result<()> {
         let atoms = self.graph.terms.atoms(term);
         let coefficient = self.graph.terms.coefficient(term);
+        let source = self.graph.terms.source(term);
         let of = |atom: &Atom| self.blocks.of[atom.variable as usize];
         let first = of(&atoms[0]);
         if atoms.iter().all(|atom| of(atom) == first) {
-            let (place, factor) = self.statistic(first, atoms, term)?;
+            let (place, factor) = self.statistic(first, atoms, source)?;
             let base = match self.role(first) {
                 Role::Shared => &mut self.layout.shared_base,
                 Role::Own => &mut self.layout.own_base,
@@ -166,16 +164,8 @@ impl Builder<'_> {
         };
         let (own, rest): (Vec<Atom>, Vec<Atom>) =
             atoms.iter().partition(|atom| of(atom) == shared);
-        let (place, factor) = self.statistic(shared, &own, term)?;
-        let slot = match self.found.get(&rest) {
-            Some(&slot) => slot,
-            None => {
-                let slot = self.layout.slots.len() as u32;
-                self.found.insert(rest.clone(), slot);
-                self.layout.slots.push(rest);
-                slot
-            }
-        };
+        let (place, factor) = self.statistic(shared, &own, source)?;
+        let slot = self.layout.slots.add(&rest, 1.0, source) as u32;
         self.sharing.push((place, slot, coefficient * factor));
         Ok(())
     }
@@ -186,7 +176,7 @@ impl Builder<'_> {
         coefficient: f64,
         slot: Option<u32>,
         atoms: &[Atom],
-        term: usize,
+        source: u32,
     ) -> Result<()> {
         let mut coefficient = coefficient;
         let mut factors: Vec<u32> = slot.into_iter().collect();
@@ -197,7 +187,7 @@ impl Builder<'_> {
             self.blocks.of[a.variable as usize] == self.blocks.of[b.variable as usize]
         }) {
             let block = self.blocks.of[together[0].variable as usize];
-            let (place, factor) = self.statistic(block, together, term)?;
+            let (place, factor) = self.statistic(block, together, source)?;
             coefficient *= factor;
             if self.role(block) == Role::Collapsed {
                 target = place;
@@ -212,13 +202,14 @@ impl Builder<'_> {
     fn finish(mut self) -> Result<Layout> {
         self.layout.messages = self.layout.slots.len() + self.layout.own_base.len();
         for slot in 0..self.layout.slots.len() {
-            let atoms = std::mem::take(&mut self.layout.slots[slot]);
-            self.monomial(1.0, Some(slot as u32), &atoms, 0)?;
-            self.layout.slots[slot] = atoms;
+            let atoms = self.layout.slots.atoms(slot).to_vec();
+            let factor = self.layout.slots.source(slot);
+            self.monomial(1.0, Some(slot as u32), &atoms, factor)?;
         }
         for term in std::mem::take(&mut self.free) {
             let coefficient = self.graph.terms.coefficient(term);
-            self.monomial(coefficient, None, self.graph.terms.atoms(term), term)?;
+            let source = self.graph.terms.source(term);
+            self.monomial(coefficient, None, self.graph.terms.atoms(term), source)?;
         }
         self.sharing.sort_by_key(|entry| (entry.0, entry.1));
         let entries = &mut self.layout.sharing;

@@ -77,6 +77,30 @@ impl Local {
         out
     }
 
+    /// How many labels are explicit.
+    pub(super) fn labels(&self) -> usize {
+        let blocks = self.shared.iter().chain(&self.own);
+        blocks.map(|(block, _)| block.labels()).sum()
+    }
+
+    /// Replaces messages of own blocks by natural parameters that `plain` writes.
+    pub(super) fn settle(
+        &self,
+        messages: &mut [f64],
+        mut plain: impl FnMut(&Block, &mut [f64]),
+    ) {
+        for (block, first) in &self.own {
+            let range = *first..first + block.len();
+            let own = &mut messages[self.slots..][range.clone()];
+            plain(block, own);
+            for (message, base) in own.iter_mut().zip(&self.own_base[range]) {
+                if base.is_finite() {
+                    *message -= base;
+                }
+            }
+        }
+    }
+
     /// The explicit blocks with their natural parameters.
     pub(super) fn each<'a>(
         &'a self,

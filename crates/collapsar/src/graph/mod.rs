@@ -12,10 +12,10 @@
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
-//! - `rows`: labels that know of no other label, all at once
 //! - `start`: where a climb begins
 //! - `answer`: what a fit says about each variable
 
+mod answer;
 mod block;
 mod blocks;
 mod choice;
@@ -23,11 +23,13 @@ mod compiled;
 mod layout;
 mod local;
 mod posterior;
+mod start;
 mod terms;
 
 use crate::error::{Error, Result};
 use terms::Terms;
 
+pub use answer::{Answer, Belief};
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use local::Local;
@@ -194,6 +196,14 @@ impl Graph {
         } else {
             format!("{}[{}]", declared.name, variable - declared.first + 1)
         }
+    }
+
+    /// The first declaration of a variable's name and kind.
+    fn namesake(&self, variable: u32) -> u32 {
+        let declaration = self.declaration(variable);
+        let declared = &self.declared[declaration];
+        let same = |other: &Declared| other.name == declared.name && other.kind == declared.kind;
+        self.declared.iter().position(same).unwrap_or(declaration) as u32
     }
 
     fn kind(&self, variable: u32) -> Kind {

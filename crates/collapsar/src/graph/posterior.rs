@@ -42,6 +42,15 @@ impl Posterior {
         (naturals, value)
     }
 
+    /// Means of all collapsed statistics that `fill` writes, block by block.
+    pub(super) fn means_at(&self, mut fill: impl FnMut(&Block, &mut [f64])) -> Vec<f64> {
+        let mut means = vec![0.0; self.base.len()];
+        for (block, first) in &self.blocks {
+            fill(block, &mut means[*first..first + block.len()]);
+        }
+        means
+    }
+
     /// The collapsed blocks with their natural parameters.
     pub(super) fn each<'a>(
         &'a self,

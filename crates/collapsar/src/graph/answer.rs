@@ -1,0 +1,269 @@
+//! Decides what a fit says about each variable.
+
+use rand::Rng;
+
+use super::block::{Block, BlockFamily};
+use super::compiled::Compiled;
+use super::{Declared, Kind};
+use crate::driver::Point;
+use crate::error::Result;
+use crate::family::{Family, Marginal};
+
+/// What q says about one number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Belief {
+    /// A distribution with quantiles in closed form.
+    Marginal(Marginal),
+    /// Only mean and standard deviation are in closed form.
+    Moments {
+        /// Mean.
+        mean: f64,
+        /// Standard deviation.
+        sd: f64,
+    },
+    /// The probabilities of a label's states.
+    States(Vec<f64>),
+}
+
+/// The factors of q at the end of a fit: explicit ones and, given them, collapsed ones.
+#[derive(Debug)]
+pub struct Answer<'a> {
+    blocks: Vec<(&'a Block, Vec<f64>)>,
+    declared: &'a [Declared],
+    /// Where the elements of each declaration begin, and the end of the last.
+    starts: Vec<usize>,
+}
+
+impl Kind {
+    /// How many numbers a variable is: a label is one, a matrix all of its entries, row by row,
+    /// after the vector that is joint with it.
+    pub fn elements(self) -> usize {
+        match self {
+            Self::Gaussian | Self::Gamma | Self::Label(_) => 1,
+            Self::Wishart(dim) => dim * dim,
+            Self::NormalWishart(dim) => dim + dim * dim,
+            Self::Dirichlet(parts) => parts,
+        }
+    }
+}
+
+impl Compiled {
+    /// The factors of q at a point.
+    ///
+    /// # Errors
+    /// Where the point is outside the domain.
+    pub fn answer(&self, point: &Point) -> Answer<'_> {
+        let (shared, own) = self.local.naturals(&point.messages);
+        let (collapsed, _) = self.posterior.naturals(&point.statistics);
+        let explicit = self.local.each(&shared, &own);
+        let blocks = explicit
+            .chain(self.posterior.each(&collapsed))
+            .map(|(block, natural)| (block, natural.to_vec()))
+            .collect();
+        let mut starts = vec![0];
+        for declared in self.declared() {
+            let more = declared.count as usize * declared.kind.elements();
+            starts.push(starts[starts.len() - 1] + more);
+        }
+        Answer {
+            blocks,
+            declared: self.declared(),
+            starts,
+        }
+    }
+}
+
+impl Answer<'_> {
+    /// How many numbers all variables are together.
+    pub fn len(&self) -> usize {
+        self.starts[self.declared.len()]
+    }
+
+    /// Whether there are no variables.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The place of a variable's first number among all.
+    pub fn place(&self, variable: u32) -> usize {
+        let index = (self.declared)
+            .partition_point(|declared| declared.first + declared.count <= variable);
+        let declared = &self.declared[index];
+        self.starts[index] + (variable - declared.first) as usize * declared.kind.elements()
+    }
+
+    /// What q says about each number.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn beliefs(&self) -> Result<Vec<Belief>> {
+        let mut out = vec![Belief::States(vec![]); self.len()];
+        for (block, natural) in &self.blocks {
+            let mut put = |variable: u32, element: usize, belief: Belief| {
+                out[self.place(variable) + element] = belief;
+            };
+            let normal = |mean: f64, variance: f64| {
+                Belief::Marginal(Marginal::Normal {
+                    mean,
+                    sd: variance.sqrt(),
+                })
+            };
+            let first = block.variables[0];
+            match &block.family {
+                BlockFamily::Gaussian(family) => {
+                    let (means, variances) = family.marginals(natural)?;
+                    let moments = means.into_iter().zip(variances);
+                    for (&variable, (mean, variance)) in block.variables.iter().zip(moments) {
+                        put(variable, 0, normal(mean, variance));
+                    }
+                }
+                BlockFamily::GaussianGamma(family) => {
+                    let found = family.marginals(natural)?;
+                    let moments = found.means.iter().zip(&found.variances);
+                    for (&variable, (&mean, variance)) in block.variables.iter().zip(moments) {
+                        let belief = Marginal::StudentT {
+                            mean,
+                            scale: (variance * found.rate / found.shape).sqrt(),
+                            degrees: 2.0 * found.shape,
+                        };
+                        put(variable, 0, Belief::Marginal(belief));
+                    }
+                    let precision = block.variables[block.variables.len() - 1];
+                    let (shape, rate) = (found.shape, found.rate);
+                    put(precision, 0, Belief::Marginal(Marginal::Gamma { shape, rate }));
+                }
+                BlockFamily::Gamma(_) => {
+                    let (shape, rate) = (natural[0], natural[1]);
+                    put(first, 0, Belief::Marginal(Marginal::Gamma { shape, rate }));
+                }
+                BlockFamily::Wishart(family) => {
+                    let ordinary = family.ordinary(natural)?;
+                    let entries = entries(ordinary.degrees_of_freedom, &ordinary.scale)?;
+                    for (element, belief) in entries.into_iter().enumerate() {
+                        put(first, element, belief);
+                    }
+                }
+                BlockFamily::NormalWishart(family) => {
+                    let dim = family.dimensions();
+                    let ordinary = family.ordinary(natural)?;
+                    let freedom = ordinary.degrees_of_freedom;
+                    let degrees = freedom - dim as f64 + 1.0;
+                    for (element, &mean) in ordinary.means[0].iter().enumerate() {
+                        let spread = ordinary.scale[element * (dim + 1)];
+                        let scale = (spread / (ordinary.mean_precisions[0] * degrees)).sqrt();
+                        let belief = Marginal::StudentT {
+                            mean,
+                            scale,
+                            degrees,
+                        };
+                        put(first, element, Belief::Marginal(belief));
+                    }
+                    let entries = entries(freedom, &ordinary.scale)?;
+                    for (element, belief) in entries.into_iter().enumerate() {
+                        put(first, dim + element, belief);
+                    }
+                }
+                BlockFamily::Dirichlet(_) => {
+                    let total: f64 = natural.iter().sum();
+                    for (element, &a) in natural.iter().enumerate() {
+                        let belief = if natural.len() == 1 {
+                            Marginal::Point(1.0)
+                        } else {
+                            Marginal::Beta { a, b: total - a }
+                        };
+                        put(first, element, Belief::Marginal(belief));
+                    }
+                }
+                BlockFamily::Label(_) => {
+                    let mut mean = vec![0.0; natural.len()];
+                    block.evaluate(natural, &mut mean)?;
+                    put(first, 0, Belief::States(mean));
+                }
+                BlockFamily::Network(family, _) => {
+                    let marginals = family.marginals(natural)?;
+                    for (&variable, states) in block.variables.iter().zip(marginals) {
+                        put(variable, 0, Belief::States(states));
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Draws all numbers from q; labels are states counted from 0.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) -> Result<()> {
+        for (block, natural) in &self.blocks {
+            let first = self.place(block.variables[0]);
+            let mut put = |values: &[f64]| out[first..first + values.len()].copy_from_slice(values);
+            match &block.family {
+                BlockFamily::Gaussian(family) => {
+                    let draw = family.sample(natural, rng)?;
+                    for (&variable, value) in block.variables.iter().zip(draw) {
+                        out[self.place(variable)] = value;
+                    }
+                }
+                BlockFamily::GaussianGamma(family) => {
+                    let draw = family.sample(natural, rng)?;
+                    let values = draw.values.iter().copied().chain([draw.ln_precision.exp()]);
+                    for (&variable, value) in block.variables.iter().zip(values) {
+                        out[self.place(variable)] = value;
+                    }
+                }
+                BlockFamily::Gamma(family) => put(&[family.sample(natural, rng)?.value]),
+                BlockFamily::Wishart(family) => put(&family.sample(natural, rng)?.precision),
+                BlockFamily::NormalWishart(family) => {
+                    let mut draw = family.sample(natural, rng)?;
+                    let mut values = draw.means.swap_remove(0);
+                    values.append(&mut draw.precision);
+                    put(&values);
+                }
+                BlockFamily::Dirichlet(family) => {
+                    let mut draw = family.sample(natural, rng)?;
+                    draw.iter_mut().for_each(|ln| *ln = ln.exp());
+                    put(&draw);
+                }
+                BlockFamily::Label(family) => put(&[family.sample(natural, rng)? as f64]),
+                BlockFamily::Network(family, _) => {
+                    let draw = family.sample(natural, rng)?;
+                    for (&variable, state) in block.variables.iter().zip(draw) {
+                        out[self.place(variable)] = f64::from(state);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Beliefs about the entries of a Wishart matrix, row by row.
+fn entries(freedom: f64, scale: &[f64]) -> Result<Vec<Belief>> {
+    let dim = scale.len().isqrt();
+    let inverse = nalgebra::DMatrix::from_row_slice(dim, dim, scale)
+        .try_inverse()
+        .ok_or_else(|| {
+            crate::family::domain("Wishart block", "a singular scale".into(), "one that can be inverted")
+        })?;
+    let mut beliefs = Vec::with_capacity(scale.len());
+    for row in 0..dim {
+        for column in 0..dim {
+            let entry = inverse[(row, column)];
+            beliefs.push(if row == column {
+                // Λ_ii is V_ii times a chi-square variable.
+                Belief::Marginal(Marginal::Gamma {
+                    shape: 0.5 * freedom,
+                    rate: 0.5 / entry,
+                })
+            } else {
+                let spread = entry * entry + inverse[(row, row)] * inverse[(column, column)];
+                Belief::Moments {
+                    mean: freedom * entry,
+                    sd: (freedom * spread).sqrt(),
+                }
+            });
+        }
+    }
+    Ok(beliefs)
+}

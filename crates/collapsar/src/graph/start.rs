@@ -1,0 +1,157 @@
+//! Decides where a climb begins: at messages that some q(Z) would send.
+//!
+//! Where labels are explicit, a few of them are given states at random and the others hardly
+//! count, so that states differ from the first step on: with random responsibilities for all,
+//! means of many data are nearly alike and the climb begins at a saddle. Else precisions begin
+//! at 1, which leaves shrinkage to ratios of numbers of data, whatever the scale of the data.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::block::{Block, BlockFamily};
+use super::compiled::Compiled;
+use crate::collapsed::Potential;
+use crate::error::Result;
+
+/// Labels that are given a state, for each state.
+const SEEDS: usize = 4;
+/// Of many labels, this share is given a state.
+const SHARE: f64 = 0.05;
+/// What the other labels count.
+const FAINT: f64 = 1e-3;
+
+impl Compiled {
+    /// Messages to begin from.
+    ///
+    /// # Errors
+    /// Where the start lies outside the domain.
+    pub fn start(&self, seed: u64) -> Result<Vec<f64>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let labels = self.local.labels();
+        if labels == 0 {
+            let means = self.posterior.means_at(|block, mean| guess(block, 1.0, &mut rng, mean));
+            let statistics = self
+                .local
+                .statistics_of(|block, mean| guess(block, 1.0, &mut rng, mean));
+            let mut messages = vec![0.0; statistics.len()];
+            self.posterior.backward(&statistics, &means, &mut messages);
+            return Ok(self.settle(messages, &mut rng));
+        }
+        let statistics = self.local.statistics_of(|block, mean| {
+            let states = largest_label(block) as f64;
+            let share = (SEEDS as f64 * states / labels as f64).max(SHARE).min(1.0);
+            guess(block, share, &mut rng, mean);
+        });
+        let mut messages = vec![0.0; statistics.len()];
+        self.posterior.value_and_gradient(&statistics, &mut messages)?;
+        Ok(self.settle(messages, &mut rng))
+    }
+
+    /// Own natural parameters that lie in their domain.
+    fn settle(&self, mut messages: Vec<f64>, rng: &mut impl Rng) -> Vec<f64> {
+        self.local.settle(&mut messages, |block, natural| plain(block, rng, natural));
+        messages
+    }
+}
+
+/// The most states of a block's labels.
+fn largest_label(block: &Block) -> usize {
+    match &block.family {
+        BlockFamily::Label(family) => family.components,
+        BlockFamily::Network(family, _) => family.states().iter().copied().max().unwrap_or(1),
+        _ => 1,
+    }
+}
+
+/// Probabilities of a label's states: one of them with probability `share`, else faint.
+fn seeded(states: usize, share: f64, rng: &mut impl Rng) -> Vec<f64> {
+    if rng.random::<f64>() < share {
+        let mut probabilities = vec![0.0; states];
+        probabilities[rng.random_range(0..states)] = 1.0;
+        probabilities
+    } else {
+        vec![FAINT / states as f64; states]
+    }
+}
+
+/// Natural parameters in the middle of the domain.
+fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
+    natural.fill(0.0);
+    let mut normal = || -> f64 { StandardNormal.sample(rng) };
+    match &block.family {
+        BlockFamily::Gaussian(family) => {
+            let n = family.scalars();
+            natural[..n].iter_mut().for_each(|h| *h = normal());
+            natural[n..2 * n].fill(1.0);
+        }
+        BlockFamily::GaussianGamma(family) => {
+            let n = family.scalars();
+            natural[2..2 + n].iter_mut().for_each(|h| *h = normal());
+            natural[2 + n..2 + 2 * n].fill(1.0);
+            natural[0] = 0.5 * n as f64 + 1.0;
+            natural[1] = 1.0 + 0.5 * natural[2..2 + n].iter().map(|h| h * h).sum::<f64>();
+        }
+        BlockFamily::Gamma(_) => natural.fill(1.0),
+        BlockFamily::Wishart(family) => {
+            let dim = family.dimensions();
+            natural[0] = dim as f64;
+            diagonal(dim, |place| natural[1 + place] = dim as f64);
+        }
+        BlockFamily::NormalWishart(family) => {
+            let dim = family.dimensions();
+            natural[0] = 1.0;
+            natural[1] = dim as f64;
+            diagonal(dim, |place| natural[2 + dim + place] = dim as f64);
+        }
+        BlockFamily::Dirichlet(_) => {
+            natural.iter_mut().for_each(|a| *a = 5.0 * (0.3 * normal()).exp());
+        }
+        BlockFamily::Label(_) | BlockFamily::Network(..) => {
+            natural.iter_mut().for_each(|a| *a = 0.3 * normal());
+        }
+    }
+}
+
+/// Visits the places of a packed upper triangle's diagonal.
+fn diagonal(dim: usize, mut visit: impl FnMut(usize)) {
+    let mut place = 0;
+    for row in 0..dim {
+        visit(place);
+        place += dim - row;
+    }
+}
+
+/// Means of a block's statistics to begin with; `share` of labels are given a state.
+fn guess(block: &Block, share: f64, rng: &mut impl Rng, mean: &mut [f64]) {
+    match &block.family {
+        BlockFamily::Label(family) => {
+            mean.copy_from_slice(&seeded(family.components, share, rng));
+        }
+        BlockFamily::Network(family, _) => {
+            let probabilities: Vec<Vec<f64>> = (family.states().iter())
+                .map(|&states| seeded(states, share, rng))
+                .collect();
+            for (index, table) in family.tables().iter().enumerate() {
+                let range = family.parameters(index);
+                for (entry, mean) in mean[range].iter_mut().enumerate() {
+                    let mut rest = entry;
+                    *mean = 1.0;
+                    for &variable in table.scope.iter().rev() {
+                        let states = &probabilities[variable as usize];
+                        *mean *= states[rest % states.len()];
+                        rest /= states.len();
+                    }
+                }
+            }
+        }
+        _ => {
+            let mut natural = vec![0.0; block.len()];
+            plain(block, rng, &mut natural);
+            // Inside the domain by construction.
+            if block.evaluate(&natural, mean).is_err() {
+                mean.fill(0.0);
+            }
+        }
+    }
+}
