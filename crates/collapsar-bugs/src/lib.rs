@@ -4,9 +4,11 @@ mod data;
 mod diagnostic;
 mod elaborate;
 mod lower;
+mod model;
 pub mod syntax;
 mod value;
 
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;
+pub use model::{Model, Origin, Prepared, Quantity};
 pub use syntax::parse;

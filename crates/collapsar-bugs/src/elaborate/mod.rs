@@ -16,7 +16,7 @@ use crate::data::Data;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Kind, Program, Statement};
 
-pub(crate) use arrays::{Definer, Known};
+pub(crate) use arrays::Definer;
 pub(crate) use evaluate::{Latent, Mode, Scope, Stop};
 pub(crate) use lines::Line;
 

@@ -49,17 +49,9 @@ impl Kind {
 
 impl Compiled {
     /// The factors of q at a point.
-    ///
-    /// # Errors
-    /// Where the point is outside the domain.
     pub fn answer(&self, point: &Point) -> Answer<'_> {
-        let (shared, own) = self.local.naturals(&point.messages);
-        let (collapsed, _) = self.posterior.naturals(&point.statistics);
-        let explicit = self.local.each(&shared, &own);
-        let blocks = explicit
-            .chain(self.posterior.each(&collapsed))
-            .map(|(block, natural)| (block, natural.to_vec()))
-            .collect();
+        let mut blocks = self.local.each(&point.messages);
+        blocks.append(&mut self.posterior.each(&point.statistics));
         let mut starts = vec![0];
         for declared in self.declared() {
             let more = declared.count as usize * declared.kind.elements();

@@ -102,17 +102,16 @@ impl Local {
     }
 
     /// The explicit blocks with their natural parameters.
-    pub(super) fn each<'a>(
-        &'a self,
-        shared: &'a [f64],
-        own: &'a [f64],
-    ) -> impl Iterator<Item = (&'a Block, &'a [f64])> {
-        let of = |blocks: &'a [(Block, usize)], natural: &'a [f64]| {
-            blocks
-                .iter()
-                .map(move |(block, first)| (block, &natural[*first..first + block.len()]))
+    pub(super) fn each(&self, messages: &[f64]) -> Vec<(&Block, Vec<f64>)> {
+        let (shared, own) = self.naturals(messages);
+        let of = |natural: Vec<f64>| {
+            move |(block, first): &'_ (Block, usize)| {
+                natural[*first..first + block.len()].to_vec()
+            }
         };
-        of(&self.shared, shared).chain(of(&self.own, own))
+        let shared = self.shared.iter().map(|pair| &pair.0).zip(self.shared.iter().map(of(shared)));
+        let own = self.own.iter().map(|pair| &pair.0).zip(self.own.iter().map(of(own)));
+        shared.chain(own).collect()
     }
 }
 

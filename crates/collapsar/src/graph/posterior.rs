@@ -52,12 +52,11 @@ impl Posterior {
     }
 
     /// The collapsed blocks with their natural parameters.
-    pub(super) fn each<'a>(
-        &'a self,
-        naturals: &'a [f64],
-    ) -> impl Iterator<Item = (&'a Block, &'a [f64])> {
+    pub(super) fn each(&self, statistics: &[f64]) -> Vec<(&Block, Vec<f64>)> {
+        let (naturals, _) = self.naturals(statistics);
         (self.blocks.iter())
-            .map(|(block, first)| (block, &naturals[*first..first + block.len()]))
+            .map(|(block, first)| (block, naturals[*first..first + block.len()].to_vec()))
+            .collect()
     }
 
     /// The gradient where the collapsed statistics have these means.

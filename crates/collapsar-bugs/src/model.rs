@@ -1,0 +1,220 @@
+//! A model in the BUGS language: text, then data, then a graph.
+
+
+use collapsar::graph::{Answer, Belief, Compiled, Demands, Graph, Kind};
+
+use crate::data::Data;
+use crate::diagnostic::Diagnostic;
+use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
+use crate::lower::{Form, Lowered, Variables};
+use crate::syntax::ast::{Program, Span};
+use crate::syntax::parse;
+use crate::value::Item;
+
+/// The text of a model that was read.
+#[derive(Debug, Clone)]
+pub struct Model {
+    source: String,
+    program: Program,
+}
+
+/// A model with its data.
+#[derive(Debug)]
+pub struct Prepared {
+    lowered: Lowered,
+}
+
+/// One number of a model that is not data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantity {
+    /// As in `mu[2,1]`.
+    pub name: String,
+    /// The array that it belongs to.
+    pub array: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    array_index: usize,
+    element: usize,
+}
+
+/// What a quantity is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A number of a variable of the graph; the place among an [`Answer`]'s numbers.
+    Variable(u32, u32),
+    /// A label, and the value of its first state.
+    Label(u32, u32),
+    /// Known to be zero.
+    Zero,
+    /// Computed from others.
+    Computed,
+}
+
+impl Model {
+    /// Reads a model.
+    ///
+    /// # Errors
+    /// The first thing in the text that is not BUGS.
+    pub fn parse(source: impl Into<String>) -> Result<Self, Diagnostic> {
+        let source = source.into();
+        let program = parse(&source)?;
+        Ok(Self { source, program })
+    }
+
+    /// The text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Puts data in and finds variables and terms.
+    ///
+    /// # Errors
+    /// Whatever the model or its data lack, and the first edge that is not conjugate.
+    pub fn with(&self, data: Data) -> Result<Prepared, Diagnostic> {
+        let elaborated = Elaborated::new(&self.program, data)?;
+        let lowered = Lowered::new(elaborated, &self.source)?;
+        Ok(Prepared {
+            lowered,
+        })
+    }
+}
+
+impl Prepared {
+    /// The model as variables and terms.
+    pub fn graph(&self) -> &Graph {
+        &self.lowered.graph
+    }
+
+    /// Decides what is collapsed and derives the bound.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`].
+    pub fn compile(&self, demands: &Demands) -> collapsar::Result<Compiled> {
+        Compiled::new(&self.lowered.graph, demands)
+    }
+
+    /// All numbers that are not data, in the order of the model's lines.
+    ///
+    /// # Errors
+    /// Where a computed line cannot be computed.
+    pub fn quantities(&self) -> Result<Vec<Quantity>, Diagnostic> {
+        let model = &self.lowered.model;
+        let mut seen = vec![false; model.arrays.len()];
+        let mut out = vec![];
+        let scope = Scope::new(model, Mode::Shape);
+        for line in &model.lines {
+            if std::mem::replace(&mut seen[line.array], true) {
+                continue;
+            }
+            let array = &model.arrays[line.array];
+            for element in 0..array.dims.iter().product() {
+                let Some(definer) = array.definer(element) else {
+                    continue;
+                };
+                if array.value(element).is_some() {
+                    continue;
+                }
+                let origin = if model.lines[definer.line as usize].stochastic() {
+                    match self.lowered.variables.form(definer) {
+                        Form::Unknown(variable, element) => {
+                            let kind = self.lowered.variables.kind(variable);
+                            Origin::Variable(variable, number(kind, element))
+                        }
+                        Form::Label(variable, lowest) => Origin::Label(variable, lowest),
+                        Form::Zero => Origin::Zero,
+                    }
+                } else {
+                    let span = model.lines[definer.line as usize].relation.span;
+                    match scope.element(line.array, element, span) {
+                        // A constant is no quantity.
+                        Ok(Item::Known(_)) => continue,
+                        Err(Stop::Complaint(diagnostic)) => return Err(*diagnostic),
+                        _ => Origin::Computed,
+                    }
+                };
+                out.push(Quantity {
+                    name: array.element_name(element),
+                    array: array.name.clone(),
+                    origin,
+                    array_index: line.array,
+                    element,
+                });
+            }
+        }
+        Ok(out)
+    }
+
+    /// What q says of a quantity that is not computed.
+    pub fn belief(&self, quantity: &Quantity, answer: &Answer, beliefs: &[Belief]) -> Option<Belief> {
+        match quantity.origin {
+            Origin::Variable(variable, element) => {
+                Some(beliefs[answer.place(variable) + element as usize].clone())
+            }
+            Origin::Label(variable, _) => Some(beliefs[answer.place(variable)].clone()),
+            Origin::Zero => Some(Belief::Marginal(collapsar::family::Marginal::Point(0.0))),
+            Origin::Computed => None,
+        }
+    }
+
+    /// The values of quantities where the variables' numbers are these.
+    ///
+    /// # Errors
+    /// Where a computed line cannot be computed.
+    pub fn values(
+        &self,
+        quantities: &[Quantity],
+        answer: &Answer,
+        numbers: &[f64],
+        out: &mut [f64],
+    ) -> Result<(), Diagnostic> {
+        let drawn = Drawn {
+            variables: &self.lowered.variables,
+            answer,
+            numbers,
+        };
+        let scope = Scope::new(&self.lowered.model, Mode::Latent(&drawn));
+        for (quantity, out) in quantities.iter().zip(out) {
+            let item = scope.element(quantity.array_index, quantity.element, Span::default());
+            *out = item.map_err(Stop::diagnostic)?.known().unwrap_or(f64::NAN);
+        }
+        Ok(())
+    }
+}
+
+/// The number of a variable that an unknown is: matrices are whole among numbers and triangles
+/// among unknowns.
+fn number(kind: Kind, element: u32) -> u32 {
+    let (dim, before) = match kind {
+        Kind::Wishart(dim) => (dim as u32, 0),
+        Kind::NormalWishart(dim) if element >= dim as u32 => (dim as u32, dim as u32),
+        _ => return element,
+    };
+    let (mut place, mut row) = (element - before, 0);
+    while place >= dim - row {
+        place -= dim - row;
+        row += 1;
+    }
+    before + row * dim + row + place
+}
+
+/// Unknown elements as they were drawn.
+struct Drawn<'a> {
+    variables: &'a Variables,
+    answer: &'a Answer<'a>,
+    numbers: &'a [f64],
+}
+
+impl Latent for Drawn<'_> {
+    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
+        Ok(Item::Known(match self.variables.form(definer) {
+            Form::Unknown(variable, element) => {
+                let element = number(self.variables.kind(variable), element);
+                self.numbers[self.answer.place(variable) + element as usize]
+            }
+            Form::Label(variable, lowest) => {
+                self.numbers[self.answer.place(variable)] + f64::from(lowest)
+            }
+            Form::Zero => 0.0,
+        }))
+    }
+}
