@@ -209,8 +209,7 @@ impl<R: BufRead> Dump<'_, R> {
         into: &mut Vec<f64>,
     ) -> Result<()> {
         let steps = (last - first).abs();
-        // Written so that NaN is refused.
-        if !(steps < LONGEST_RANGE) {
+        if steps.is_nan() || steps >= LONGEST_RANGE {
             let found = format!("the range {first}:{last} in {:?}", shortened(name, 40));
             return Err(self
                 .tokens

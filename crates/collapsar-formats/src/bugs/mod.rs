@@ -165,17 +165,16 @@ fn array(
         });
     };
     let stem = stem.strip_suffix(".npy").unwrap_or(&stem).to_owned();
-    let table = match length {
-        Some(length) => npy::read(name, reader, length, None)?,
-        None => {
-            // The reader checks what the header claims against the length, which zipped data do not tell.
-            let mut bytes = Vec::new();
-            reader
-                .read_to_end(&mut bytes)
-                .map_err(|error| text_error(name, &error))?;
-            let length = bytes.len() as u64;
-            npy::read(name, Cursor::new(bytes), length, None)?
-        }
+    let table = if let Some(length) = length {
+        npy::read(name, reader, length, None)?
+    } else {
+        // The reader checks what the header claims against the length, which zipped data do not tell.
+        let mut bytes = Vec::new();
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(|error| text_error(name, &error))?;
+        let length = bytes.len() as u64;
+        npy::read(name, Cursor::new(bytes), length, None)?
     };
     // A table does not tell one axis from a single column; the header, found good by now, does.
     let one_axis = table.columns.len() == 1 && !has_two_axes(head);
