@@ -3,6 +3,7 @@
 //! - `categorical`: what a categorical distribution is: logits in, probabilities out.
 //! - `dirichlet`: what a Dirichlet distribution is: concentrations, with draws kept as logarithms.
 //! - `stick_breaking`: how the weights of a Dirichlet process are broken into independent sticks.
+//! - `network`: what a network of discrete variables is: tables that tie them, summed out exactly.
 //! - `normal_wishart`: what normal means that share one full precision matrix are.
 //! - `normal_gamma`: what normal means with one precision for each group of coordinates are.
 //! - `gamma`: what a gamma distribution is: a shape and a rate, with draws kept as logarithms too.
@@ -16,6 +17,7 @@ mod dirichlet;
 mod gamma;
 mod gaussian;
 mod gaussian_gamma;
+mod network;
 mod normal_gamma;
 mod normal_wishart;
 mod stick_breaking;
@@ -29,6 +31,7 @@ pub use gaussian::{Gaussian, GaussianOrdinary};
 pub use gaussian_gamma::{
     GaussianGamma, GaussianGammaDraw, GaussianGammaMarginals, GaussianGammaOrdinary,
 };
+pub use network::{Network, Table};
 pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
 pub use stick_breaking::StickBreaking;
