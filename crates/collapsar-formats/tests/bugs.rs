@@ -56,7 +56,7 @@ fn json_arrays() {
     assert_eq!(array(&data, "f"), (vec![2, 0], vec![]));
     assert_eq!(array(&data, "m"), (vec![1], vec![MISSING]));
     // Zipped, with a mark of UTF-8, of another name.
-    let marked = format!("\u{feff}{{\"n\": 3}}");
+    let marked = "\u{feff}{\"n\": 3}";
     for name in ["a.json.gz", "a.txt.gz", "a"] {
         let found = read(name, gzip(marked.as_bytes())).unwrap();
         assert_eq!(found.arrays["n"], Array::scalar(3.0));

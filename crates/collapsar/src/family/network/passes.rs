@@ -32,7 +32,7 @@ pub(super) fn upward<R: Real>(
     for clique in &tree.cliques {
         let entries = &mut buffer[clique.entries.clone()];
         tree.along_tables(clique, |entry, parameter| {
-            entries[entry] += natural(parameter)
+            entries[entry] += natural(parameter);
         });
         let rows = tree.rows(clique);
         let message = &mut message[..rows];
