@@ -23,6 +23,16 @@ const NOBODY: Definer = Definer {
     offset: 0,
 };
 
+/// Who defines each element.
+#[derive(Debug)]
+pub(crate) enum Definers {
+    Nobody,
+    /// A line's repetitions one after another from the first element on, `size` elements each.
+    InOrder { line: u32, size: u32, count: usize },
+    /// Anyone, element by element.
+    Each(Vec<Definer>),
+}
+
 /// What is known of an array from data.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Known {
@@ -38,8 +48,8 @@ pub(crate) struct Array {
     pub(crate) name: String,
     pub(crate) dims: Vec<usize>,
     pub(crate) known: Known,
-    /// Empty where no line defines anything.
-    pub(crate) definers: Vec<Definer>,
+    /// What lines define which elements.
+    pub(crate) definers: Definers,
     /// Values that were computed and depend on data alone; NaN before.
     pub(super) computed: RefCell<Vec<f64>>,
     /// Whether lengths come from data or `var`.
@@ -52,7 +62,7 @@ impl Array {
             name,
             dims: vec![],
             known: Known::Nothing,
-            definers: vec![],
+            definers: Definers::Nobody,
             computed: RefCell::new(vec![]),
             fixed: false,
         }
@@ -76,19 +86,52 @@ impl Array {
     }
 
     pub(crate) fn definer(&self, element: usize) -> Option<Definer> {
-        self.definers.get(element).copied().filter(|definer| *definer != NOBODY)
+        match &self.definers {
+            Definers::Nobody => None,
+            Definers::InOrder { line, size, count } => (element < *count).then(|| Definer {
+                line: *line,
+                instance: element as u32 / size,
+                offset: element as u32 % size,
+            }),
+            Definers::Each(each) => each.get(element).copied().filter(|d| *d != NOBODY),
+        }
     }
 
-    pub(super) fn set_definer(&mut self, element: usize, definer: Definer) {
-        if self.definers.is_empty() {
-            self.definers = vec![NOBODY; self.dims.iter().product()];
+    /// Whether a line defines any element.
+    pub(crate) fn defined(&self) -> bool {
+        !matches!(self.definers, Definers::Nobody)
+    }
+
+    /// Notes who defines an element; `size` is how many the repetition defines together.
+    pub(super) fn set_definer(&mut self, element: usize, definer: Definer, size: usize) {
+        let next = definer.instance as usize * size + definer.offset as usize;
+        match &mut self.definers {
+            Definers::Nobody if element == 0 && next == 0 => {
+                self.definers = Definers::InOrder {
+                    line: definer.line,
+                    size: size as u32,
+                    count: 1,
+                };
+            }
+            Definers::InOrder { line, count, .. }
+                if *line == definer.line && *count == element && next == element =>
+            {
+                *count += 1;
+            }
+            Definers::Each(each) => each[element] = definer,
+            _ => {
+                let length = self.dims.iter().product();
+                let mut each: Vec<Definer> =
+                    (0..length).map(|element| self.definer(element).unwrap_or(NOBODY)).collect();
+                each[element] = definer;
+                self.definers = Definers::Each(each);
+            }
         }
-        self.definers[element] = definer;
     }
 
     pub(super) fn become_data(&mut self, values: Vec<f64>) {
         self.known = Known::Values(values);
-        self.definers = vec![];
+        self.definers = Definers::Nobody;
         self.fixed = true;
     }
 

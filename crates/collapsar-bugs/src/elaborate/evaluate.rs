@@ -194,6 +194,14 @@ impl<'a> Scope<'a> {
         result
     }
 
+    /// One end of a range that must be data.
+    pub(crate) fn end(&self, expr: &Expr) -> Evaluated<i32> {
+        self.strict.set(true);
+        let result = self.index(expr);
+        self.strict.set(false);
+        result
+    }
+
     /// One whole number.
     pub(crate) fn index(&self, expr: &Expr) -> Evaluated<i32> {
         let value = self.evaluate(expr)?;
@@ -340,7 +348,7 @@ impl<'a> Scope<'a> {
             return Ok(Item::Known(value));
         }
         let Some(definer) = found.definer(element) else {
-            if matches!(self.mode, Mode::Shape) && self.model.arrays[array].definers.is_empty() {
+            if matches!(self.mode, Mode::Shape) && !self.model.arrays[array].defined() {
                 // Lines are not placed yet.
                 return Ok(Item::Opaque);
             }

@@ -3,7 +3,8 @@
 use super::evaluate::{Mode, Scope, Stop};
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Kind, Name, Relation, Statement};
+use super::order::references;
+use crate::syntax::ast::{Expr, Kind, Name, Node, Operator, Relation, Statement};
 
 /// A relation with its repetitions.
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub(crate) struct Line {
     /// The names of the counters, outermost first.
     pub(crate) counters: Vec<String>,
     /// Their values in each repetition.
-    values: Vec<i32>,
+    values: Counters,
     /// How many repetitions there are.
     pub(crate) instances: usize,
     /// The array that is defined.
@@ -22,17 +23,32 @@ pub(crate) struct Line {
     pub(crate) dims: Vec<usize>,
 }
 
-impl Line {
-    /// The counters' values in a repetition.
-    pub(crate) fn values(&self, instance: usize) -> &[i32] {
-        let depth = self.counters.len();
-        &self.values[instance * depth..(instance + 1) * depth]
-    }
+/// Values of counters in each repetition.
+#[derive(Debug)]
+enum Counters {
+    /// Ranges that do not depend on one another: first values and lengths, outermost first.
+    Grid(Vec<(i32, usize)>),
+    /// All of them.
+    List { depth: usize, values: Vec<i32> },
+}
 
+impl Counters {
+    fn value(&self, instance: usize, place: usize) -> i32 {
+        match self {
+            Self::Grid(ranges) => {
+                let inner: usize = ranges[place + 1..].iter().map(|range| range.1).product();
+                ranges[place].0 + (instance / inner % ranges[place].1) as i32
+            }
+            Self::List { depth, values } => values[instance * depth + place],
+        }
+    }
+}
+
+impl Line {
     /// A counter's value.
     pub(crate) fn counter(&self, instance: usize, name: &str) -> Option<i32> {
         let place = self.counters.iter().rposition(|counter| counter == name)?;
-        Some(self.values(instance)[place])
+        Some(self.values.value(instance, place))
     }
 
     /// Whether the line is a distribution.
@@ -49,6 +65,17 @@ struct Nest<'a> {
 
 /// Most repetitions of a line.
 const MOST: usize = 1 << 31;
+
+fn check_count(count: usize, range: &Expr) -> Result<(), Diagnostic> {
+    if count > MOST {
+        return Err(Diagnostic::new(
+            range.span,
+            "a line is repeated more than two billion times",
+            "this loop",
+        ));
+    }
+    Ok(())
+}
 
 impl Elaborated {
     /// Collects the lines of a block.
@@ -80,7 +107,7 @@ impl Elaborated {
                     self.lines.push(Line {
                         relation: relation.clone(),
                         counters: nest.counters.clone(),
-                        values: vec![],
+                        values: Counters::Grid(vec![]),
                         instances: 0,
                         array,
                         size: 1,
@@ -116,6 +143,12 @@ impl Elaborated {
 
     /// Finds the counters' values of all repetitions, the innermost running fastest.
     fn repeat(&mut self, line: usize, ranges: &[&Expr]) -> Result<(), Diagnostic> {
+        if let Some(grid) = self.grid(line, ranges)? {
+            let line = &mut self.lines[line];
+            line.instances = grid.iter().map(|range| range.1).product();
+            line.values = Counters::Grid(grid);
+            return Ok(());
+        }
         let mut values: Vec<i32> = vec![];
         let mut instances = 1;
         let counters = self.lines[line].counters.clone();
@@ -124,31 +157,61 @@ impl Elaborated {
             let mut count = 0;
             self.lines[line].counters = counters[..depth].to_vec();
             for instance in 0..instances {
-                let before = &values[instance * depth..(instance + 1) * depth];
-                self.lines[line].values = before.to_vec();
-                self.lines[line].instances = 1;
+                let before = values[instance * depth..(instance + 1) * depth].to_vec();
+                self.lines[line].values = Counters::List {
+                    depth,
+                    values: before.clone(),
+                };
                 let scope = Scope::within(self, Mode::Shape, line, 0);
                 for value in scope.fixed(range).map_err(Stop::diagnostic)? {
-                    next.extend_from_slice(before);
+                    next.extend_from_slice(&before);
                     next.push(value);
                     count += 1;
-                    if count > MOST {
-                        return Err(Diagnostic::new(
-                            range.span,
-                            "a line is repeated more than two billion times",
-                            "this loop",
-                        ));
-                    }
+                    check_count(count, range)?;
                 }
             }
             values = next;
             instances = count;
         }
         let line = &mut self.lines[line];
+        line.values = Counters::List {
+            depth: counters.len(),
+            values,
+        };
         line.counters = counters;
-        line.values = values;
         line.instances = instances;
         Ok(())
+    }
+
+    /// Ranges that do not depend on outer counters, where all are of this kind.
+    fn grid(&self, line: usize, ranges: &[&Expr]) -> Result<Option<Vec<(i32, usize)>>, Diagnostic> {
+        let mut grid = vec![];
+        let mut count = 1;
+        for range in ranges {
+            let mut names = vec![];
+            references(range, &mut names);
+            let counters = &self.lines[line].counters;
+            let Node::Binary {
+                operator: Operator::Range,
+                left,
+                right,
+            } = &range.node
+            else {
+                return Ok(None);
+            };
+            if names.iter().any(|reference| counters.contains(&reference.name.text)) {
+                return Ok(None);
+            }
+            let scope = Scope::new(self, Mode::Shape);
+            let (first, last) = (scope.end(left), scope.end(right));
+            let (first, last) =
+                (first.map_err(Stop::diagnostic)?, last.map_err(Stop::diagnostic)?);
+            let length = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
+            count *= length;
+            check_count(count, range)?;
+            grid.push((first, length));
+        }
+        Ok(Some(grid))
     }
 
     /// Finds which elements each line defines.
@@ -199,7 +262,8 @@ impl Elaborated {
                     .and(self.lines[before.line as usize].relation.span, "defined here"));
                 }
                 self.check_data(index, array, element)?;
-                self.arrays[array].set_definer(element, definer);
+                let size = self.lines[index].size;
+                self.arrays[array].set_definer(element, definer, size);
             }
         }
         Ok(())

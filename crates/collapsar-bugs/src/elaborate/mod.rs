@@ -62,7 +62,7 @@ impl Elaborated {
         self.order()?;
         let mut computed = vec![];
         for (index, array) in self.arrays.iter().enumerate() {
-            if !array.definers.is_empty() {
+            if array.defined() {
                 computed.push((index, self.compute(index)?));
             }
         }

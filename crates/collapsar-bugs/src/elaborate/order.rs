@@ -127,7 +127,7 @@ impl Elaborated {
             let Some(array) = self.find(&reference.name.text) else {
                 continue;
             };
-            if self.arrays[array].definers.is_empty() {
+            if !self.arrays[array].defined() {
                 continue;
             }
             if let Ok((_, elements)) = scope.places(reference) {

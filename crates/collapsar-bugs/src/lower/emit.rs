@@ -79,8 +79,10 @@ impl Emit<'_> {
     pub(super) fn instance_name(&self) -> String {
         let line = &self.model.lines[self.line];
         let array = &self.model.arrays[line.array];
-        let defined = array.definers.iter().position(|definer| {
-            (definer.line, definer.instance) == (self.line as u32, self.instance as u32)
+        let defined = (0..array.dims.iter().product()).find(|&element| {
+            array.definer(element).is_some_and(|definer| {
+                (definer.line, definer.instance) == (self.line as u32, self.instance as u32)
+            })
         });
         defined.map_or_else(|| array.name.clone(), |element| array.element_name(element))
     }
@@ -105,7 +107,7 @@ impl Emit<'_> {
             Node::Number(_) => None,
             Node::Reference(reference) => {
                 let array = self.model.find(&reference.name.text)?;
-                let unknown = !self.model.arrays[array].definers.is_empty();
+                let unknown = self.model.arrays[array].defined();
                 unknown.then(|| {
                     self.source[reference.span.start as usize..reference.span.end as usize].into()
                 })

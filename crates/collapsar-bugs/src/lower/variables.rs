@@ -72,7 +72,6 @@ impl Variables {
             if line.stochastic() && !joint.contains_key(&index) {
                 variables.lines[index] = variables.declare(model, graph, index, &joint)?;
             }
-            let _ = line;
         }
         for (&mean, pairs) in &joint {
             let (matrix, instances) = pairs;
@@ -331,7 +330,7 @@ fn joint_lines(
         else {
             continue;
         };
-        let latent = (0..model.arrays[line.array].definers.len())
+        let latent = (0..model.arrays[line.array].dims.iter().product())
             .filter(|&element| {
                 let definer = model.arrays[line.array].definer(element);
                 definer.is_some_and(|definer| definer.line == index as u32)
