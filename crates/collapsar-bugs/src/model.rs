@@ -1,6 +1,5 @@
 //! A model in the BUGS language: text, then data, then a graph.
 
-
 use collapsar::graph::{Answer, Belief, Compiled, Demands, Graph, Kind};
 
 use crate::data::Data;
@@ -73,9 +72,7 @@ impl Model {
     pub fn with(&self, data: Data) -> Result<Prepared, Diagnostic> {
         let elaborated = Elaborated::new(&self.program, data)?;
         let lowered = Lowered::new(elaborated, &self.source)?;
-        Ok(Prepared {
-            lowered,
-        })
+        Ok(Prepared { lowered })
     }
 }
 
@@ -145,7 +142,12 @@ impl Prepared {
     }
 
     /// What q says of a quantity that is not computed.
-    pub fn belief(&self, quantity: &Quantity, answer: &Answer, beliefs: &[Belief]) -> Option<Belief> {
+    pub fn belief(
+        &self,
+        quantity: &Quantity,
+        answer: &Answer,
+        beliefs: &[Belief],
+    ) -> Option<Belief> {
         match quantity.origin {
             Origin::Variable(variable, element) => {
                 Some(beliefs[answer.place(variable) + element as usize].clone())

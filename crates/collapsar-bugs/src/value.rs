@@ -200,11 +200,23 @@ impl Value {
     }
 
     /// Item by item, single items with all of the other; `None` where shapes differ.
-    pub(crate) fn zip(&self, other: &Self, function: impl Fn(&Item, &Item) -> Item) -> Option<Self> {
+    pub(crate) fn zip(
+        &self,
+        other: &Self,
+        function: impl Fn(&Item, &Item) -> Item,
+    ) -> Option<Self> {
         let (a, b) = (self.items.len(), other.items.len());
         if a == b {
-            let dims = if self.dims.len() >= other.dims.len() { &self.dims } else { &other.dims };
-            let items = self.items.iter().zip(&other.items).map(|(a, b)| function(a, b));
+            let dims = if self.dims.len() >= other.dims.len() {
+                &self.dims
+            } else {
+                &other.dims
+            };
+            let items = self
+                .items
+                .iter()
+                .zip(&other.items)
+                .map(|(a, b)| function(a, b));
             return Some(Self {
                 dims: dims.clone(),
                 items: items.collect(),

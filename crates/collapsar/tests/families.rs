@@ -3,7 +3,7 @@
 use collapsar::family::{
     Categorical, Dirichlet, Family, Gamma, Gaussian, GaussianGamma, GaussianGammaOrdinary,
     GaussianOrdinary, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
-    StickBreaking, Wishart, WishartOrdinary,
+    StickBreaking, TruncatedNormal, Wishart, WishartOrdinary,
 };
 use collapsar::laws::family::conforms;
 use proptest::collection::vec;
@@ -209,6 +209,25 @@ proptest! {
         let family = GaussianGamma::new(field.mean.len(), &pairs);
         let ordinary = GaussianGammaOrdinary { shape, rate, field };
         let natural = family.natural(&ordinary).expect("drawn inside the domain");
+        conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
+    }
+
+    // In units of the width between the bounds, or of the deviation where one is infinite.
+    #[test]
+    fn truncated_normal(
+        (low, centre, precision) in (-3.0..3.0, -8.0..8.0, -20.0..20.0_f64),
+        width in magnitude(-1.0, 1.0),
+        bounds in 0..3_u8,
+        seed: u64,
+    ) {
+        let (lower, upper) = match bounds {
+            0 => (low, low + width),
+            1 => (low, f64::INFINITY),
+            _ => (f64::NEG_INFINITY, low),
+        };
+        let precision = if bounds == 0 { precision } else { precision.abs().max(0.01) };
+        let family = TruncatedNormal::new(lower, upper).expect("bounds in order");
+        let natural = [precision * centre, precision];
         conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
     }
 }

@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::evaluate::{Mode, Scope, Stop};
 use super::Elaborated;
+use super::evaluate::{Mode, Scope, Stop};
 use crate::data::{Data, Sparse};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Index, Name, Variable};
@@ -28,7 +28,11 @@ const NOBODY: Definer = Definer {
 pub(crate) enum Definers {
     Nobody,
     /// A line's repetitions one after another from the first element on, `size` elements each.
-    InOrder { line: u32, size: u32, count: usize },
+    InOrder {
+        line: u32,
+        size: u32,
+        count: usize,
+    },
     /// Anyone, element by element.
     Each(Vec<Definer>),
 }
@@ -121,8 +125,9 @@ impl Array {
             Definers::Each(each) => each[element] = definer,
             _ => {
                 let length = self.dims.iter().product();
-                let mut each: Vec<Definer> =
-                    (0..length).map(|element| self.definer(element).unwrap_or(NOBODY)).collect();
+                let mut each: Vec<Definer> = (0..length)
+                    .map(|element| self.definer(element).unwrap_or(NOBODY))
+                    .collect();
                 each[element] = definer;
                 self.definers = Definers::Each(each);
             }

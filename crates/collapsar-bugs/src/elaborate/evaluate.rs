@@ -114,7 +114,10 @@ impl<'a> Scope<'a> {
         match &expr.node {
             Node::Number(value) => Ok(Value::number(*value)),
             Node::Reference(reference) => self.reference(reference),
-            Node::Call { function, arguments } => {
+            Node::Call {
+                function,
+                arguments,
+            } => {
                 if matches!(function.text.as_str(), "length" | "dim" | "nrow" | "ncol") {
                     return self.lengths(&function.text, arguments, expr.span);
                 }
@@ -136,7 +139,9 @@ impl<'a> Scope<'a> {
             } => {
                 let counters = self.counters(expr)?.into_iter();
                 Ok(Value::vector(
-                    counters.map(|value| Item::Known(f64::from(value))).collect(),
+                    counters
+                        .map(|value| Item::Known(f64::from(value)))
+                        .collect(),
                 ))
             }
             Node::Binary {
@@ -183,7 +188,11 @@ impl<'a> Scope<'a> {
             return Ok((first..=last).collect());
         }
         let value = self.evaluate(expr)?;
-        value.items.iter().map(|item| self.whole(item, expr.span)).collect()
+        value
+            .items
+            .iter()
+            .map(|item| self.whole(item, expr.span))
+            .collect()
     }
 
     /// The same of what must be data: ranges of loops and indices of what is defined.
@@ -218,9 +227,7 @@ impl<'a> Scope<'a> {
 
     fn whole(&self, item: &Item, span: Span) -> Evaluated<i32> {
         match item {
-            Item::Known(value)
-                if value.fract() == 0.0 && value.abs() < f64::from(i32::MAX) =>
-            {
+            Item::Known(value) if value.fract() == 0.0 && value.abs() < f64::from(i32::MAX) => {
                 Ok(*value as i32)
             }
             Item::Known(value) => Err(Diagnostic::new(
@@ -270,7 +277,11 @@ impl<'a> Scope<'a> {
         }
         let Some(indices) = &reference.indices else {
             let count = lengths.iter().product();
-            let dims = if count == 1 && lengths.len() == 1 { vec![] } else { lengths.clone() };
+            let dims = if count == 1 && lengths.len() == 1 {
+                vec![]
+            } else {
+                lengths.clone()
+            };
             return Ok((dims, (0..count).collect()));
         };
         if indices.len() == 1 && indices[0] == Index::All && lengths.len() > 1 {
@@ -299,7 +310,13 @@ impl<'a> Scope<'a> {
                 }
                 Index::At(expr) => {
                     let values = self.counters(expr)?;
-                    let range = matches!(expr.node, Node::Binary { operator: Operator::Range, .. });
+                    let range = matches!(
+                        expr.node,
+                        Node::Binary {
+                            operator: Operator::Range,
+                            ..
+                        }
+                    );
                     if range || values.len() != 1 {
                         dims.push(values.len());
                     }
@@ -334,7 +351,9 @@ impl<'a> Scope<'a> {
         }
         let (dims, elements) = self.places(reference)?;
         let array = self.model.find(&reference.name.text).unwrap_or_default();
-        let items = elements.into_iter().map(|element| self.element(array, element, reference.span));
+        let items = elements
+            .into_iter()
+            .map(|element| self.element(array, element, reference.span));
         Ok(Value {
             dims,
             items: items.collect::<Evaluated<_>>()?,
@@ -425,7 +444,8 @@ impl<'a> Scope<'a> {
             .into());
         }
         let before = self.place.get();
-        self.place.set(Some((definer.line as usize, definer.instance as usize)));
+        self.place
+            .set(Some((definer.line as usize, definer.instance as usize)));
         self.depth.set(self.depth.get() + 1);
         let result = self.evaluate(value);
         self.depth.set(self.depth.get() - 1);

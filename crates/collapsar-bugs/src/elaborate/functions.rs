@@ -10,7 +10,11 @@ type Called = Result<Value, Diagnostic>;
 
 /// A complaint about a number of arguments.
 pub(super) fn arity(name: &str, expected: usize, found: usize, span: Span) -> Diagnostic {
-    let noun = if expected == 1 { "argument" } else { "arguments" };
+    let noun = if expected == 1 {
+        "argument"
+    } else {
+        "arguments"
+    };
     Diagnostic::new(
         span,
         format!("{name} takes {expected} {noun}, and {found} are given"),
@@ -163,7 +167,11 @@ pub(super) fn call(function: &Name, arguments: &[Value], span: Span) -> Called {
         expect(1)?;
         return Ok(arguments[0].map(|item| item.map(function)));
     }
-    let all = || arguments.iter().flat_map(|value| value.items.iter().cloned());
+    let all = || {
+        arguments
+            .iter()
+            .flat_map(|value| value.items.iter().cloned())
+    };
     let numbers = || all().map(|item| item.known()).collect::<Option<Vec<f64>>>();
     let opaque = || Ok(Value::one(Item::Opaque));
     match name {
@@ -173,11 +181,15 @@ pub(super) fn call(function: &Name, arguments: &[Value], span: Span) -> Called {
             Ok(Value::one(sum(all()).over(&Item::Known(count))))
         }
         "c" => Ok(Value::vector(all().collect())),
-        "prod" => Ok(Value::one(
-            all().fold(Item::Known(1.0), |product, item| product.times(&item)),
-        )),
+        "prod" => {
+            Ok(Value::one(all().fold(Item::Known(1.0), |product, item| {
+                product.times(&item)
+            })))
+        }
         "max" => numbers().map_or_else(opaque, |v| {
-            Ok(Value::number(v.into_iter().fold(f64::NEG_INFINITY, f64::max)))
+            Ok(Value::number(
+                v.into_iter().fold(f64::NEG_INFINITY, f64::max),
+            ))
         }),
         "min" => numbers().map_or_else(opaque, |v| {
             Ok(Value::number(v.into_iter().fold(f64::INFINITY, f64::min)))
@@ -190,11 +202,7 @@ pub(super) fn call(function: &Name, arguments: &[Value], span: Span) -> Called {
             let products = a.zip(b, Item::times).ok_or_else(|| {
                 Diagnostic::new(
                     span,
-                    format!(
-                        "inprod of {} and {} elements",
-                        a.items.len(),
-                        b.items.len()
-                    ),
+                    format!("inprod of {} and {} elements", a.items.len(), b.items.len()),
                     "dimension mismatch",
                 )
             })?;
@@ -259,7 +267,11 @@ pub(super) fn call(function: &Name, arguments: &[Value], span: Span) -> Called {
 fn variance(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0)
+    values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / (count - 1.0)
 }
 
 fn sorted(name: &str, value: &Value) -> Value {
@@ -298,9 +310,9 @@ fn transpose(value: &Value, span: Span) -> Called {
 /// A square matrix of numbers; `None` where some are not known.
 fn square(value: &Value, name: &str, span: Span) -> Result<Option<DMatrix<f64>>, Diagnostic> {
     match value.matrix() {
-        Some((rows, columns)) if rows == columns => {
-            Ok(value.numbers().map(|numbers| DMatrix::from_row_slice(rows, rows, &numbers)))
-        }
+        Some((rows, columns)) if rows == columns => Ok(value
+            .numbers()
+            .map(|numbers| DMatrix::from_row_slice(rows, rows, &numbers))),
         _ => Err(Diagnostic::new(
             span,
             format!("{name} of an array of lengths {:?}", value.dims),
@@ -313,10 +325,14 @@ fn inverse(value: &Value, span: Span) -> Called {
     let Some(matrix) = square(value, "inverse", span)? else {
         return Ok(value.map(|_| Item::Opaque));
     };
-    let inverse = matrix.try_inverse().ok_or_else(|| {
-        Diagnostic::new(span, "inverse of a singular matrix", "has no inverse")
-    })?;
-    let items = inverse.transpose().iter().map(|&value| Item::Known(value)).collect();
+    let inverse = matrix
+        .try_inverse()
+        .ok_or_else(|| Diagnostic::new(span, "inverse of a singular matrix", "has no inverse"))?;
+    let items = inverse
+        .transpose()
+        .iter()
+        .map(|&value| Item::Known(value))
+        .collect();
     Ok(Value {
         dims: value.dims.clone(),
         items,

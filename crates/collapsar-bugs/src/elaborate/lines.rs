@@ -1,9 +1,9 @@
 //! Decides how often each line is repeated, and with which counters.
 
 use super::evaluate::{Mode, Scope, Stop};
+use super::order::references;
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
-use super::order::references;
 use crate::syntax::ast::{Expr, Kind, Name, Node, Operator, Relation, Statement};
 
 /// A relation with its repetitions.
@@ -125,7 +125,10 @@ impl Elaborated {
         if nest.counters.contains(&index.text) {
             return Err(Diagnostic::new(
                 index.span,
-                format!("the counter {} is that of an outer loop as well", index.text),
+                format!(
+                    "the counter {} is that of an outer loop as well",
+                    index.text
+                ),
                 "used twice",
             )
             .help("give the inner loop another counter"));
@@ -199,13 +202,18 @@ impl Elaborated {
             else {
                 return Ok(None);
             };
-            if names.iter().any(|reference| counters.contains(&reference.name.text)) {
+            if names
+                .iter()
+                .any(|reference| counters.contains(&reference.name.text))
+            {
                 return Ok(None);
             }
             let scope = Scope::new(self, Mode::Shape);
             let (first, last) = (scope.end(left), scope.end(right));
-            let (first, last) =
-                (first.map_err(Stop::diagnostic)?, last.map_err(Stop::diagnostic)?);
+            let (first, last) = (
+                first.map_err(Stop::diagnostic)?,
+                last.map_err(Stop::diagnostic)?,
+            );
             let length = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
             count *= length;
             check_count(count, range)?;
@@ -259,7 +267,10 @@ impl Elaborated {
                         format!("{name} is defined twice"),
                         "defined here again",
                     )
-                    .and(self.lines[before.line as usize].relation.span, "defined here"));
+                    .and(
+                        self.lines[before.line as usize].relation.span,
+                        "defined here",
+                    ));
                 }
                 self.check_data(index, array, element)?;
                 let size = self.lines[index].size;

@@ -1,6 +1,6 @@
 //! Decides that nothing depends on itself.
 
-use super::{Elaborated, Definer};
+use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Expr, Index, Kind, Node, Reference};
 
@@ -10,11 +10,16 @@ impl Elaborated {
     /// Lines whose names do not depend on themselves need no further look; in others, such as
     /// chains, repetitions are followed one by one.
     pub(super) fn order(&self) -> Result<(), Diagnostic> {
-        let parents: Vec<Vec<usize>> =
-            self.lines.iter().map(|line| self.parents(&line.relation.kind)).collect();
+        let parents: Vec<Vec<usize>> = self
+            .lines
+            .iter()
+            .map(|line| self.parents(&line.relation.kind))
+            .collect();
         let defining: Vec<Vec<usize>> = (0..self.arrays.len())
             .map(|array| {
-                (0..self.lines.len()).filter(|&line| self.lines[line].array == array).collect()
+                (0..self.lines.len())
+                    .filter(|&line| self.lines[line].array == array)
+                    .collect()
             })
             .collect();
         let suspects: Vec<usize> = (0..self.lines.len())
@@ -47,7 +52,9 @@ impl Elaborated {
                 truncation,
                 ..
             } => {
-                arguments.iter().for_each(|argument| references(argument, &mut names));
+                arguments
+                    .iter()
+                    .for_each(|argument| references(argument, &mut names));
                 if let Some(truncation) = truncation {
                     let bounds = truncation.lower.iter().chain(&truncation.upper);
                     bounds.for_each(|bound| references(bound, &mut names));
@@ -55,7 +62,10 @@ impl Elaborated {
             }
             Kind::Deterministic { value, .. } => references(value, &mut names),
         }
-        names.iter().filter_map(|reference| self.find(&reference.name.text)).collect()
+        names
+            .iter()
+            .filter_map(|reference| self.find(&reference.name.text))
+            .collect()
     }
 
     /// Walks from each repetition of the suspects to what it depends on.
@@ -68,7 +78,11 @@ impl Elaborated {
         }
         let mut marks: Vec<Vec<Mark>> = (self.lines.iter().enumerate())
             .map(|(index, line)| {
-                let count = if suspects.contains(&index) { line.instances } else { 0 };
+                let count = if suspects.contains(&index) {
+                    line.instances
+                } else {
+                    0
+                };
                 vec![Mark::New; count]
             })
             .collect();
@@ -117,7 +131,9 @@ impl Elaborated {
         let mut names = vec![];
         match &self.lines[line].relation.kind {
             Kind::Stochastic { arguments, .. } => {
-                arguments.iter().for_each(|argument| references(argument, &mut names));
+                arguments
+                    .iter()
+                    .for_each(|argument| references(argument, &mut names));
             }
             Kind::Deterministic { value, .. } => references(value, &mut names),
         }
@@ -131,7 +147,11 @@ impl Elaborated {
                 continue;
             }
             if let Ok((_, elements)) = scope.places(reference) {
-                needs.extend(elements.iter().filter_map(|&e| self.arrays[array].definer(e)));
+                needs.extend(
+                    elements
+                        .iter()
+                        .filter_map(|&e| self.arrays[array].definer(e)),
+                );
             }
         }
         needs
@@ -151,7 +171,9 @@ pub(super) fn references<'a>(expr: &'a Expr, out: &mut Vec<&'a Reference>) {
             }
         }
         Node::Call { arguments, .. } => {
-            arguments.iter().for_each(|argument| references(argument, out));
+            arguments
+                .iter()
+                .for_each(|argument| references(argument, out));
         }
         Node::Negative(operand) | Node::Not(operand) => references(operand, out),
         Node::Binary { left, right, .. } => {

@@ -44,14 +44,24 @@ impl Emit<'_> {
         self.check(name, arguments)?;
         let single = |place: usize| arguments[place].single();
         let [first, second] = [0, 1].map(|place| {
-            arguments.get(place).and_then(|_| single(place)).unwrap_or(&Item::Opaque)
+            arguments
+                .get(place)
+                .and_then(|_| single(place))
+                .unwrap_or(&Item::Opaque)
         });
         let value = &x[0];
-        if x.len() > 1 && !matches!(name, "dmnorm" | "dwish" | "dmulti" | "dmultinom" | "ddirch" | "ddirich")
+        if x.len() > 1
+            && !matches!(
+                name,
+                "dmnorm" | "dwish" | "dmulti" | "dmultinom" | "ddirch" | "ddirich"
+            )
         {
             return Err(Diagnostic::new(
                 self.target,
-                format!("{} elements for {name}, which gives a single number", x.len()),
+                format!(
+                    "{} elements for {name}, which gives a single number",
+                    x.len()
+                ),
                 "dimension mismatch",
             )
             .into());
@@ -78,19 +88,35 @@ impl Emit<'_> {
             }
             "dwish" => self.wishart(x, &arguments[0], second),
             "dbeta" => {
-                let (a, b) = (self.positive(0, first, "first shape")?, self.positive(1, second, "second shape")?);
+                let (a, b) = (
+                    self.positive(0, first, "first shape")?,
+                    self.positive(1, second, "second shape")?,
+                );
                 self.beta(value, a, b)
             }
             "dunif" => {
-                let (low, high) = (self.constant(0, first, "lower end")?, self.constant(1, second, "upper end")?);
+                let (low, high) = (
+                    self.constant(0, first, "lower end")?,
+                    self.constant(1, second, "upper end")?,
+                );
                 if (low, high) != (0.0, 1.0) && value.known().is_none() {
                     return Err(self
-                        .edge(0, "a uniform prior other than dunif(0, 1) has no conjugate family")
+                        .edge(
+                            0,
+                            "a uniform prior other than dunif(0, 1) has no conjugate family",
+                        )
                         .into());
                 }
                 if let Item::Known(x) = value {
                     let inside = (low..=high).contains(x);
-                    return self.add(if inside { -(high - low).ln() } else { f64::NEG_INFINITY }, &[]);
+                    return self.add(
+                        if inside {
+                            -(high - low).ln()
+                        } else {
+                            f64::NEG_INFINITY
+                        },
+                        &[],
+                    );
                 }
                 self.beta(value, 1.0, 1.0)
             }
@@ -119,7 +145,10 @@ impl Emit<'_> {
         if arguments.len() != *count {
             return Err(Diagnostic::new(
                 self.distribution.span,
-                format!("{name} takes {count} parameters, and {} are given", arguments.len()),
+                format!(
+                    "{name} takes {count} parameters, and {} are given",
+                    arguments.len()
+                ),
                 "here",
             )
             .into());
@@ -143,7 +172,10 @@ impl Emit<'_> {
             Item::Known(_) => Err(self.outside().into()),
             _ => Err(Diagnostic::new(
                 self.target,
-                format!("{} that is not observed has no conjugate family", self.distribution.text),
+                format!(
+                    "{} that is not observed has no conjugate family",
+                    self.distribution.text
+                ),
                 "not data",
             )
             .into()),
@@ -183,7 +215,9 @@ impl Emit<'_> {
         let products = item.products().unwrap_or_default();
         match products.as_slice() {
             [product] if product.unknowns.len() == 1 => Ok(product.unknowns[0]),
-            _ => Err(Diagnostic::new(self.target, format!("a target that is not {what}"), "here").into()),
+            _ => Err(
+                Diagnostic::new(self.target, format!("a target that is not {what}"), "here").into(),
+            ),
         }
     }
 
@@ -231,7 +265,9 @@ impl Emit<'_> {
             }
         }
         if total == 0.0 {
-            return Err(self.parameter(0, 0.0, "one positive concentration at least").into());
+            return Err(self
+                .parameter(0, 0.0, "one positive concentration at least")
+                .into());
         }
         self.add(ln_gamma(total), &[])
     }
@@ -282,7 +318,10 @@ impl Emit<'_> {
         if p.items.len() != x.len() {
             return Err(self.mismatch(x.len(), p.items.len()));
         }
-        let counts = x.iter().map(|x| self.count(x)).collect::<Result<Vec<f64>, Halt>>()?;
+        let counts = x
+            .iter()
+            .map(|x| self.count(x))
+            .collect::<Result<Vec<f64>, Halt>>()?;
         let n = self.constant(1, trials, "number of trials")?;
         if counts.iter().sum::<f64>() != n {
             return Err(self.outside().into());
@@ -350,9 +389,9 @@ impl Emit<'_> {
 
     fn wishart(&mut self, x: &[Item], scale: &Value, freedom: &Item) -> Result<(), Halt> {
         let dim = (x.len() as f64).sqrt() as usize;
-        let scale = scale.numbers().ok_or_else(|| {
-            Halt::from(self.edge(0, "dwish's scale matrix must be constant"))
-        })?;
+        let scale = scale
+            .numbers()
+            .ok_or_else(|| Halt::from(self.edge(0, "dwish's scale matrix must be constant")))?;
         if scale.len() != x.len() {
             return Err(self.mismatch(x.len(), scale.len()));
         }
@@ -397,7 +436,10 @@ impl Emit<'_> {
             let span = self.arguments[argument].span;
             Halt::from(Diagnostic::new(
                 span,
-                format!("a matrix of {} that is not positive definite", self.distribution.text),
+                format!(
+                    "a matrix of {} that is not positive definite",
+                    self.distribution.text
+                ),
                 format!("for {}", self.instance_name()),
             ))
         })?;
@@ -421,8 +463,12 @@ impl Emit<'_> {
         let mut found: Option<(f64, u32)> = None;
         for (place, item) in items.iter().enumerate() {
             let products = item.products().ok_or_else(refuse)?;
-            let [product] = products.as_slice() else { return Err(refuse()) };
-            let [unknown] = product.unknowns.as_slice() else { return Err(refuse()) };
+            let [product] = products.as_slice() else {
+                return Err(refuse());
+            };
+            let [unknown] = product.unknowns.as_slice() else {
+                return Err(refuse());
+            };
             let offset = match self.variables.kind(unknown.variable) {
                 Kind::Wishart(size) if size == dim => 0,
                 Kind::NormalWishart(size) if size == dim => dim as u32,
@@ -435,7 +481,9 @@ impl Emit<'_> {
                 return Err(refuse());
             }
         }
-        found.map(|(c, w)| Precision::Multiple(c, w)).ok_or_else(refuse)
+        found
+            .map(|(c, w)| Precision::Multiple(c, w))
+            .ok_or_else(refuse)
     }
 
     fn determinant_part(&self, variable: u32) -> Atom {
@@ -508,7 +556,10 @@ impl Emit<'_> {
             for column in row..dim {
                 let twice = if row == column { 1.0 } else { 2.0 };
                 let entry = self.entry(variable, dim, row, column);
-                let products = known[row].times(&known[column]).products().unwrap_or_default();
+                let products = known[row]
+                    .times(&known[column])
+                    .products()
+                    .unwrap_or_default();
                 for product in products {
                     let mut atoms = vec![entry];
                     for unknown in &product.unknowns {

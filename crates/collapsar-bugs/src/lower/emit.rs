@@ -89,7 +89,10 @@ impl Emit<'_> {
 
     /// A complaint about an edge that is not conjugate.
     pub(super) fn edge(&self, argument: usize, reason: &str) -> Diagnostic {
-        let span = self.arguments.get(argument).map_or(self.target, |argument| argument.span);
+        let span = self
+            .arguments
+            .get(argument)
+            .map_or(self.target, |argument| argument.span);
         let child = &self.source[self.target.start as usize..self.target.end as usize];
         let parent = (self.arguments.get(argument))
             .and_then(|argument| self.parent(argument))
@@ -122,7 +125,10 @@ impl Emit<'_> {
 
     /// A complaint about a parameter's value.
     pub(super) fn parameter(&self, argument: usize, found: f64, expected: &str) -> Diagnostic {
-        let span = self.arguments.get(argument).map_or(self.target, |argument| argument.span);
+        let span = self
+            .arguments
+            .get(argument)
+            .map_or(self.target, |argument| argument.span);
         Diagnostic::new(
             span,
             format!(
@@ -156,7 +162,9 @@ impl Emit<'_> {
             return Err(refuse().into());
         };
         if product.coefficient.is_nan() || product.coefficient <= 0.0 {
-            return Err(self.parameter(argument, product.coefficient, "a positive number").into());
+            return Err(self
+                .parameter(argument, product.coefficient, "a positive number")
+                .into());
         }
         let mut gammas: Vec<u32> = vec![];
         for unknown in &product.unknowns {
@@ -210,7 +218,11 @@ impl Emit<'_> {
             Kind::Wishart(_) => 1 + element,
             Kind::NormalWishart(dim) if element as usize >= dim => 2 + element,
             Kind::NormalWishart(_) => return Err(self.apart(variable)),
-            _ => return Err(self.edge(0, "the mean must be linear in Gaussian variables").into()),
+            _ => {
+                return Err(self
+                    .edge(0, "the mean must be linear in Gaussian variables")
+                    .into());
+            }
         };
         Ok(Atom { variable, part })
     }
@@ -241,7 +253,11 @@ impl Emit<'_> {
     }
 
     /// Logarithms of probabilities: numbers, or shares of one Dirichlet variable.
-    pub(super) fn ln_share(&self, argument: usize, item: &Item) -> Result<(f64, Option<Atom>), Halt> {
+    pub(super) fn ln_share(
+        &self,
+        argument: usize,
+        item: &Item,
+    ) -> Result<(f64, Option<Atom>), Halt> {
         let reason = format!(
             "{}'s probabilities must be constant or come from ddirch or dbeta",
             self.distribution.text
@@ -250,12 +266,14 @@ impl Emit<'_> {
             Item::Known(value) if (0.0..=1.0 + 1e-9).contains(value) => {
                 Ok((value.min(1.0).ln(), None))
             }
-            Item::Known(value) => {
-                Err(self.parameter(argument, *value, "probabilities from 0 to 1").into())
-            }
+            Item::Known(value) => Err(self
+                .parameter(argument, *value, "probabilities from 0 to 1")
+                .into()),
             Item::Opaque => Err(self.edge(argument, &reason).into()),
             Item::Sum(products) => {
-                let atom = self.share(products).ok_or_else(|| self.edge(argument, &reason))?;
+                let atom = self
+                    .share(products)
+                    .ok_or_else(|| self.edge(argument, &reason))?;
                 Ok((0.0, Some(atom)))
             }
         }
@@ -264,7 +282,9 @@ impl Emit<'_> {
     /// The atom of `p`, or of `1 - p` where p is a beta variable.
     fn share(&self, products: &[Product]) -> Option<Atom> {
         let of = |product: &Product| {
-            let [unknown] = product.unknowns.as_slice() else { return None };
+            let [unknown] = product.unknowns.as_slice() else {
+                return None;
+            };
             match self.variables.kind(unknown.variable) {
                 Kind::Dirichlet(parts) => Some((*unknown, product.coefficient, parts)),
                 _ => None,
@@ -308,7 +328,11 @@ impl Emit<'_> {
 }
 
 fn ordinal(argument: usize) -> &'static str {
-    ["the first parameter", "the second parameter", "the third parameter"]
-        .get(argument)
-        .unwrap_or(&"a parameter")
+    [
+        "the first parameter",
+        "the second parameter",
+        "the third parameter",
+    ]
+    .get(argument)
+    .unwrap_or(&"a parameter")
 }

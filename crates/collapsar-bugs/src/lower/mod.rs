@@ -164,11 +164,14 @@ impl Stochastic<'_> {
     fn terms(&self, instance: usize, graph: &mut Graph) -> Result<(), Halt> {
         let line = &self.scope.model.lines[self.line];
         let (_, elements) = self.scope.places(&line.relation.target)?;
-        let target = elements.iter().map(|&element| {
-            self.scope.element(line.array, element, self.target)
-        });
+        let target = elements
+            .iter()
+            .map(|&element| self.scope.element(line.array, element, self.target));
         let target = target.collect::<Result<Vec<Item>, Stop>>()?;
-        let arguments = self.arguments.iter().map(|argument| self.scope.evaluate(argument));
+        let arguments = self
+            .arguments
+            .iter()
+            .map(|argument| self.scope.evaluate(argument));
         let arguments = arguments.collect::<Result<Vec<Value>, Stop>>()?;
         let states: Vec<Atom> = (self.states.borrow().iter())
             .map(|&(variable, part)| Atom { variable, part })

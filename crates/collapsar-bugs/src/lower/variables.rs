@@ -104,9 +104,13 @@ impl Variables {
         let scope = Scope::new(model, Mode::Shape);
         for instance in 0..line.instances {
             scope.enter(index, instance);
-            let (_, elements) =
-                scope.places(&line.relation.target).map_err(Stop::diagnostic)?;
-            let seen = elements.iter().filter(|&&element| observed(element)).count();
+            let (_, elements) = scope
+                .places(&line.relation.target)
+                .map_err(Stop::diagnostic)?;
+            let seen = elements
+                .iter()
+                .filter(|&&element| observed(element))
+                .count();
             if !each_element && seen != 0 && seen != elements.len() {
                 let name = model.arrays[line.array].element_name(elements[0]);
                 return Err(Diagnostic::new(
@@ -128,10 +132,18 @@ impl Variables {
         if count == 0 {
             return Ok(None);
         }
-        if ranks.iter().enumerate().all(|(place, &rank)| rank == place as u32) {
+        if ranks
+            .iter()
+            .enumerate()
+            .all(|(place, &rank)| rank == place as u32)
+        {
             ranks = vec![];
         }
-        let shares = if let Kind::Dirichlet(_) = kind { shares(model, index)? } else { vec![] };
+        let shares = if let Kind::Dirichlet(_) = kind {
+            shares(model, index)?
+        } else {
+            vec![]
+        };
         let kind = match kind {
             Kind::Dirichlet(_) if shares.len() > 1 => {
                 Kind::Dirichlet(shares.iter().filter(|&&share| share != OBSERVED).count())
@@ -209,7 +221,9 @@ impl Variables {
     }
 
     fn declaration(&self, variable: u32) -> usize {
-        self.declared.partition_point(|declared| declared.0 <= variable) - 1
+        self.declared
+            .partition_point(|declared| declared.0 <= variable)
+            - 1
     }
 }
 
@@ -237,9 +251,11 @@ fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diagnostic> {
             return Ok(None);
         }
         scope.enter(index, 0);
-        (arguments.get(place).map(|argument| scope.evaluate(argument)))
-            .transpose()
-            .map_err(Stop::diagnostic)
+        (arguments
+            .get(place)
+            .map(|argument| scope.evaluate(argument)))
+        .transpose()
+        .map_err(Stop::diagnostic)
     };
     let square = || match line.dims.as_slice() {
         [] => Ok(1),
@@ -262,7 +278,9 @@ fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diagnostic> {
         "dbern" => (Kind::Label(2), 0),
         "dbin" | "dbinom" => {
             let trials = argument(1)?.and_then(|value| value.single().and_then(Item::known));
-            let states = trials.filter(|n| *n >= 0.0 && *n < 1e6).map_or(2, |n| n as usize + 1);
+            let states = trials
+                .filter(|n| *n >= 0.0 && *n < 1e6)
+                .map_or(2, |n| n as usize + 1);
             (Kind::Label(states), 0)
         }
         _ => (Kind::Gaussian, 0),
@@ -287,10 +305,15 @@ fn shares(model: &Elaborated, index: usize) -> Result<Vec<u32>, Diagnostic> {
     let mut zeros: Option<Vec<bool>> = None;
     for instance in 0..line.instances {
         scope.enter(index, instance);
-        let Some(argument) = arguments.first() else { break };
+        let Some(argument) = arguments.first() else {
+            break;
+        };
         let value = scope.evaluate(argument).map_err(Stop::diagnostic)?;
-        let here: Vec<bool> =
-            value.items.iter().map(|item| *item == Item::Known(0.0)).collect();
+        let here: Vec<bool> = value
+            .items
+            .iter()
+            .map(|item| *item == Item::Known(0.0))
+            .collect();
         if *zeros.get_or_insert_with(|| here.clone()) != here {
             return Err(Diagnostic::new(
                 argument.span,
@@ -314,10 +337,7 @@ fn shares(model: &Elaborated, index: usize) -> Result<Vec<u32>, Diagnostic> {
 
 /// Lines of means that may be joint with their precision matrix: `dmnorm(known, c * Lambda)` with
 /// one mean for each matrix. Gives the line of the matrix and the matrix of each repetition.
-fn joint_lines(
-    model: &Elaborated,
-    apart: &BTreeSet<u32>,
-) -> BTreeMap<usize, (usize, Vec<u32>)> {
+fn joint_lines(model: &Elaborated, apart: &BTreeSet<u32>) -> BTreeMap<usize, (usize, Vec<u32>)> {
     let mut found: BTreeMap<usize, (usize, Vec<u32>)> = BTreeMap::new();
     let definers = Definers;
     let scope = Scope::new(model, Mode::Latent(&definers));
@@ -378,8 +398,12 @@ fn pair(
     let mut found = None;
     for item in &value.items {
         let products = item.products()?;
-        let [product] = products.as_slice() else { return None };
-        let [unknown] = product.unknowns.as_slice() else { return None };
+        let [product] = products.as_slice() else {
+            return None;
+        };
+        let [unknown] = product.unknowns.as_slice() else {
+            return None;
+        };
         // Lines stand in the place of variables here.
         if found.is_some_and(|found| found != (unknown.variable, unknown.element)) {
             return None;

@@ -10,18 +10,22 @@
 //! - `gaussian`: what a sparse Gaussian is: scalars with a precision matrix that is mostly zero.
 //! - `gaussian_gamma`: what a sparse Gaussian with an unknown factor on its precision is.
 //! - `wishart`: what a precision matrix alone is: a normal-Wishart block without means.
+//! - `truncated_normal`: what a normal variable between constant bounds is, and how its moments are integrated.
 //! - `student_t`: how the predictive density of a normal component is evaluated.
+//! - `marginal`: how the distribution of one scalar is summarised: mean, standard deviation, quantiles.
 
 mod categorical;
 mod dirichlet;
 mod gamma;
 mod gaussian;
 mod gaussian_gamma;
+mod marginal;
 mod network;
 mod normal_gamma;
 mod normal_wishart;
 mod stick_breaking;
 mod student_t;
+mod truncated_normal;
 mod wishart;
 
 pub use categorical::Categorical;
@@ -31,11 +35,13 @@ pub use gaussian::{Gaussian, GaussianOrdinary};
 pub use gaussian_gamma::{
     GaussianGamma, GaussianGammaDraw, GaussianGammaMarginals, GaussianGammaOrdinary,
 };
+pub use marginal::Marginal;
 pub use network::{Network, Table};
 pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
 pub use stick_breaking::StickBreaking;
 pub use student_t::StudentT;
+pub use truncated_normal::{TruncatedNormal, TruncatedNormalOrdinary};
 pub use wishart::{Wishart, WishartDraw, WishartOrdinary};
 
 use rand::Rng;

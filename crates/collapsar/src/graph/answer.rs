@@ -78,8 +78,8 @@ impl Answer<'_> {
 
     /// The place of a variable's first number among all.
     pub fn place(&self, variable: u32) -> usize {
-        let index = (self.declared)
-            .partition_point(|declared| declared.first + declared.count <= variable);
+        let index =
+            (self.declared).partition_point(|declared| declared.first + declared.count <= variable);
         let declared = &self.declared[index];
         self.starts[index] + (variable - declared.first) as usize * declared.kind.elements()
     }
@@ -122,7 +122,11 @@ impl Answer<'_> {
                     }
                     let precision = block.variables[block.variables.len() - 1];
                     let (shape, rate) = (found.shape, found.rate);
-                    put(precision, 0, Belief::Marginal(Marginal::Gamma { shape, rate }));
+                    put(
+                        precision,
+                        0,
+                        Belief::Marginal(Marginal::Gamma { shape, rate }),
+                    );
                 }
                 BlockFamily::Gamma(_) => {
                     let (shape, rate) = (natural[0], natural[1]);
@@ -236,7 +240,11 @@ fn entries(freedom: f64, scale: &[f64]) -> Result<Vec<Belief>> {
     let inverse = nalgebra::DMatrix::from_row_slice(dim, dim, scale)
         .try_inverse()
         .ok_or_else(|| {
-            crate::family::domain("Wishart block", "a singular scale".into(), "one that can be inverted")
+            crate::family::domain(
+                "Wishart block",
+                "a singular scale".into(),
+                "one that can be inverted",
+            )
         })?;
     let mut beliefs = Vec::with_capacity(scale.len());
     for row in 0..dim {

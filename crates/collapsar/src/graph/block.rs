@@ -60,8 +60,10 @@ impl Block {
         let mut start = 0;
         let mut tables: Vec<_> = (scopes.iter())
             .map(|scope| {
-                let states: Vec<usize> =
-                    scope.iter().map(|&variable| graph.kind(variable).atoms()).collect();
+                let states: Vec<usize> = scope
+                    .iter()
+                    .map(|&variable| graph.kind(variable).atoms())
+                    .collect();
                 let first = start;
                 start += states.iter().product::<usize>();
                 (scope.clone(), states, first)
@@ -158,7 +160,9 @@ impl Block {
     /// The statistic that a product of the block's atoms, sorted, is a multiple of, and the factor.
     pub(super) fn statistic(&self, atoms: &[Atom]) -> Option<(usize, f64)> {
         match &self.family {
-            BlockFamily::Gaussian(family) => self.gaussian_statistic(family.pairs(), family.scalars(), atoms),
+            BlockFamily::Gaussian(family) => {
+                self.gaussian_statistic(family.pairs(), family.scalars(), atoms)
+            }
             BlockFamily::GaussianGamma(family) => {
                 let precision = *self.variables.last()?;
                 let place = atoms.iter().position(|atom| atom.variable == precision)?;
@@ -167,10 +171,9 @@ impl Block {
                 match (atom.part, rest.is_empty()) {
                     (0, true) => Some((0, 1.0)),
                     (1, true) => Some((1, -1.0)),
-                    (1, false) => {
-                        self.gaussian_statistic(family.pairs(), family.scalars(), &rest)
-                            .map(|(statistic, factor)| (statistic + 2, factor))
-                    }
+                    (1, false) => self
+                        .gaussian_statistic(family.pairs(), family.scalars(), &rest)
+                        .map(|(statistic, factor)| (statistic + 2, factor)),
                     _ => None,
                 }
             }
@@ -238,11 +241,15 @@ fn entry_factor(mut place: usize, dim: usize) -> f64 {
 impl Tables {
     fn place(&self, atoms: &[Atom]) -> Option<usize> {
         let scope = self.scopes.binary_search_by(|(scope, ..)| {
-            scope.iter().copied().cmp(atoms.iter().map(|atom| atom.variable))
+            scope
+                .iter()
+                .copied()
+                .cmp(atoms.iter().map(|atom| atom.variable))
         });
         let (_, states, first) = &self.scopes[scope.ok()?];
-        let entry = (atoms.iter().zip(states))
-            .fold(0, |entry, (atom, states)| entry * states + atom.part as usize);
+        let entry = (atoms.iter().zip(states)).fold(0, |entry, (atom, states)| {
+            entry * states + atom.part as usize
+        });
         Some(first + entry)
     }
 }

@@ -133,7 +133,10 @@ impl Blocks {
             block.variables.sort_unstable();
             let (n, pairs) = block.numbered();
             let family = GaussianGamma::new(n, &pairs);
-            self.push(graph, Block::gaussian_gamma(family, block.variables, precision));
+            self.push(
+                graph,
+                Block::gaussian_gamma(family, block.variables, precision),
+            );
         }
     }
 
@@ -182,13 +185,16 @@ impl Blocks {
         }
         for (mut variables, scopes) in components.into_values() {
             variables.sort_unstable();
-            let states = variables.iter().map(|&variable| graph.kind(variable).atoms());
-            let place = |variable: &u32| {
-                variables.binary_search(variable).unwrap_or_default() as u32
-            };
+            let states = variables
+                .iter()
+                .map(|&variable| graph.kind(variable).atoms());
+            let place =
+                |variable: &u32| variables.binary_search(variable).unwrap_or_default() as u32;
             let tables = scopes.iter().map(|scope| Table {
                 scope: scope.iter().map(place).collect(),
-                support: impossible.get(scope).map(|zeros| support(graph, scope, zeros)),
+                support: impossible
+                    .get(scope)
+                    .map(|zeros| support(graph, scope, zeros)),
             });
             let tables = tables.collect();
             let family = Network::new(states.collect(), tables)?;
@@ -262,7 +268,11 @@ fn gaussian_components(graph: &Graph) -> Result<Union> {
     let quadratic = |classes: &[usize]| {
         patterns.keys().find(|pattern| {
             let crowded = |class: &usize| {
-                pattern.iter().filter(|d| classes[**d] == classes[*class]).count() > 2
+                pattern
+                    .iter()
+                    .filter(|d| classes[**d] == classes[*class])
+                    .count()
+                    > 2
             };
             pattern.iter().any(crowded)
         })
@@ -278,7 +288,12 @@ fn gaussian_components(graph: &Graph) -> Result<Union> {
     let mut candidates = BTreeSet::new();
     for pattern in patterns.keys() {
         for (place, &a) in pattern.iter().enumerate() {
-            candidates.extend(pattern[place + 1..].iter().filter(|&&b| b != a).map(|&b| (a, b)));
+            candidates.extend(
+                pattern[place + 1..]
+                    .iter()
+                    .filter(|&&b| b != a)
+                    .map(|&b| (a, b)),
+            );
         }
     }
     let mut candidates: Vec<(usize, usize)> = candidates.into_iter().collect();
@@ -289,7 +304,13 @@ fn gaussian_components(graph: &Graph) -> Result<Union> {
                 return false;
             }
             let joined: Vec<usize> = (classes.iter())
-                .map(|&class| if class == classes[b] { classes[a] } else { class })
+                .map(|&class| {
+                    if class == classes[b] {
+                        classes[a]
+                    } else {
+                        class
+                    }
+                })
                 .collect();
             if quadratic(&joined).is_some() {
                 return false;
@@ -299,7 +320,13 @@ fn gaussian_components(graph: &Graph) -> Result<Union> {
         let several = candidates.len() > 1;
         for &(a, b) in &candidates {
             let joined: Vec<usize> = (classes.iter())
-                .map(|&class| if class == classes[b] { classes[a] } else { class })
+                .map(|&class| {
+                    if class == classes[b] {
+                        classes[a]
+                    } else {
+                        class
+                    }
+                })
                 .collect();
             let size = if several { largest(graph, &joined) } else { 0 };
             if best.as_ref().is_none_or(|(least, _)| size < *least) {

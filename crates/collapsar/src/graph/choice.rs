@@ -197,7 +197,11 @@ impl Choice {
         let mut collapsed = vec![];
         for name in &demands.collapse {
             let class = find(name, "collapse")?;
-            if demands.explicit.iter().any(|other| self.classes[class].names.contains(other)) {
+            if demands
+                .explicit
+                .iter()
+                .any(|other| self.classes[class].names.contains(other))
+            {
                 return Err(Error::Setting {
                     name: "collapse",
                     found: name.clone(),
@@ -210,8 +214,8 @@ impl Choice {
         }
         for (place, &(a, first)) in collapsed.iter().enumerate() {
             for &(b, second) in &collapsed[..=place] {
-                let conflict = (self.conflicts.iter())
-                    .find(|c| (c.first, c.second) == (a.min(b), a.max(b)));
+                let conflict =
+                    (self.conflicts.iter()).find(|c| (c.first, c.second) == (a.min(b), a.max(b)));
                 if let Some(conflict) = conflict {
                     let found = if a == b {
                         format!("two blocks of {first}")
@@ -242,8 +246,9 @@ impl Choice {
         let chosen: Vec<usize> = (0..self.classes.len())
             .filter(|&class| self.classes[class].role == Role::Collapsed)
             .collect();
-        let free: Vec<usize> =
-            (0..self.classes.len()).filter(|&class| !table[class][class]).collect();
+        let free: Vec<usize> = (0..self.classes.len())
+            .filter(|&class| !table[class][class])
+            .collect();
         let mut found = vec![];
         let mut stack = vec![(0, vec![])];
         while let Some((next, set)) = stack.pop() {

@@ -162,8 +162,7 @@ impl Builder<'_> {
             self.free.push(term);
             return Ok(());
         };
-        let (own, rest): (Vec<Atom>, Vec<Atom>) =
-            atoms.iter().partition(|atom| of(atom) == shared);
+        let (own, rest): (Vec<Atom>, Vec<Atom>) = atoms.iter().partition(|atom| of(atom) == shared);
         let (place, factor) = self.statistic(shared, &own, source)?;
         let slot = self.layout.slots.add(&rest, 1.0, source) as u32;
         self.sharing.push((place, slot, coefficient * factor));

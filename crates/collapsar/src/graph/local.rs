@@ -23,7 +23,9 @@ impl Entries {
         for (row, out) in out.iter_mut().enumerate() {
             let range = self.starts[row] as usize..self.starts[row + 1] as usize;
             let entries = self.columns[range.clone()].iter().zip(&self.values[range]);
-            *out += entries.map(|(&column, value)| value * x[column as usize]).sum::<f64>();
+            *out += entries
+                .map(|(&column, value)| value * x[column as usize])
+                .sum::<f64>();
         }
     }
 
@@ -84,11 +86,7 @@ impl Local {
     }
 
     /// Replaces messages of own blocks by natural parameters that `plain` writes.
-    pub(super) fn settle(
-        &self,
-        messages: &mut [f64],
-        mut plain: impl FnMut(&Block, &mut [f64]),
-    ) {
+    pub(super) fn settle(&self, messages: &mut [f64], mut plain: impl FnMut(&Block, &mut [f64])) {
         for (block, first) in &self.own {
             let range = *first..first + block.len();
             let own = &mut messages[self.slots..][range.clone()];
@@ -105,12 +103,18 @@ impl Local {
     pub(super) fn each(&self, messages: &[f64]) -> Vec<(&Block, Vec<f64>)> {
         let (shared, own) = self.naturals(messages);
         let of = |natural: Vec<f64>| {
-            move |(block, first): &'_ (Block, usize)| {
-                natural[*first..first + block.len()].to_vec()
-            }
+            move |(block, first): &'_ (Block, usize)| natural[*first..first + block.len()].to_vec()
         };
-        let shared = self.shared.iter().map(|pair| &pair.0).zip(self.shared.iter().map(of(shared)));
-        let own = self.own.iter().map(|pair| &pair.0).zip(self.own.iter().map(of(own)));
+        let shared = self
+            .shared
+            .iter()
+            .map(|pair| &pair.0)
+            .zip(self.shared.iter().map(of(shared)));
+        let own = self
+            .own
+            .iter()
+            .map(|pair| &pair.0)
+            .zip(self.own.iter().map(of(own)));
         shared.chain(own).collect()
     }
 }

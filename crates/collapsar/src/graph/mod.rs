@@ -179,7 +179,9 @@ impl Graph {
 
     /// How many variables there are.
     pub fn variables(&self) -> u32 {
-        self.declared.last().map_or(0, |last| last.first + last.count)
+        self.declared
+            .last()
+            .map_or(0, |last| last.first + last.count)
     }
 
     /// The place in [`Graph::declared`] of a variable.

@@ -31,9 +31,10 @@ impl Posterior {
         let mut value = 0.0;
         for monomial in 0..self.monomials.len() {
             let factors = self.monomials.factors(monomial).iter();
-            let product = factors.fold(self.monomials.coefficients[monomial], |product, &factor| {
-                product * statistics[factor as usize]
-            });
+            let product = factors
+                .fold(self.monomials.coefficients[monomial], |product, &factor| {
+                    product * statistics[factor as usize]
+                });
             match self.monomials.targets[monomial] {
                 NONE => value += product,
                 target => naturals[target as usize] += product,
@@ -83,7 +84,10 @@ impl Posterior {
 /// The product of all factors but one.
 fn others(factors: &[u32], place: usize, at: &[f64]) -> f64 {
     let before = factors[..place].iter();
-    before.chain(&factors[place + 1..]).map(|&factor| at[factor as usize]).product()
+    before
+        .chain(&factors[place + 1..])
+        .map(|&factor| at[factor as usize])
+        .product()
 }
 
 /// How the product of all factors but those at two places changes.

@@ -30,7 +30,9 @@ impl Compiled {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let labels = self.local.labels();
         if labels == 0 {
-            let means = self.posterior.means_at(|block, mean| guess(block, 1.0, &mut rng, mean));
+            let means = self
+                .posterior
+                .means_at(|block, mean| guess(block, 1.0, &mut rng, mean));
             let statistics = self
                 .local
                 .statistics_of(|block, mean| guess(block, 1.0, &mut rng, mean));
@@ -44,13 +46,15 @@ impl Compiled {
             guess(block, share, &mut rng, mean);
         });
         let mut messages = vec![0.0; statistics.len()];
-        self.posterior.value_and_gradient(&statistics, &mut messages)?;
+        self.posterior
+            .value_and_gradient(&statistics, &mut messages)?;
         Ok(self.settle(messages, &mut rng))
     }
 
     /// Own natural parameters that lie in their domain.
     fn settle(&self, mut messages: Vec<f64>, rng: &mut impl Rng) -> Vec<f64> {
-        self.local.settle(&mut messages, |block, natural| plain(block, rng, natural));
+        self.local
+            .settle(&mut messages, |block, natural| plain(block, rng, natural));
         messages
     }
 }
@@ -105,7 +109,9 @@ fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
             diagonal(dim, |place| natural[2 + dim + place] = dim as f64);
         }
         BlockFamily::Dirichlet(_) => {
-            natural.iter_mut().for_each(|a| *a = 5.0 * (0.3 * normal()).exp());
+            natural
+                .iter_mut()
+                .for_each(|a| *a = 5.0 * (0.3 * normal()).exp());
         }
         BlockFamily::Label(_) | BlockFamily::Network(..) => {
             natural.iter_mut().for_each(|a| *a = 0.3 * normal());

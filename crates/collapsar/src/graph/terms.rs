@@ -63,8 +63,9 @@ impl Terms {
         self.coefficients.push(coefficient);
         self.sources.push(source);
         let (all, starts) = (&self.atoms, &self.starts);
-        self.table
-            .insert_unique(digest, term as u32, |&term| mix(atoms(all, starts, term as usize)));
+        self.table.insert_unique(digest, term as u32, |&term| {
+            mix(atoms(all, starts, term as usize))
+        });
         term
     }
 }
