@@ -27,16 +27,22 @@ pub trait Real:
     /// The number itself, without its slope.
     fn value(self) -> f64;
     /// The natural logarithm.
+    #[must_use]
     fn ln(self) -> Self;
     /// $1 / x$.
+    #[must_use]
     fn recip(self) -> Self;
     /// The square root.
+    #[must_use]
     fn sqrt(self) -> Self;
     /// $e^x$.
+    #[must_use]
     fn exp(self) -> Self;
     /// $\ln\Gamma(x)$.
+    #[must_use]
     fn ln_gamma(self) -> Self;
     /// $\frac{d}{dx} \ln\Gamma(x)$.
+    #[must_use]
     fn digamma(self) -> Self;
 }
 

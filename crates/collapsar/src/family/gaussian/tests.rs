@@ -216,12 +216,19 @@ fn large_blocks_are_quick() {
     let dense: Vec<_> = (0..64)
         .flat_map(|i| (i + 1..64).map(move |j| (i, j)))
         .collect();
+    let side = 200;
+    let right = (0..side * side)
+        .filter(|i| i % side > 0)
+        .map(|i| (i - 1, i));
+    let down = (side..side * side).map(|i| (i - side, i));
+    let grid: Vec<_> = right.chain(down).collect();
     for (name, n, pairs) in [
         ("chain", n, chain),
         ("tree", n, tree),
         ("hub", n, hub),
         ("groups", n, groups),
         ("dense", 64, dense),
+        ("grid", side * side, grid),
     ] {
         let start = std::time::Instant::now();
         let family = Gaussian::new(n as usize, &pairs);
@@ -241,7 +248,7 @@ fn large_blocks_are_quick() {
         eprintln!(
             "{name} of {n}: {entries} entries, made in {made:?}, evaluated in {evaluated:?}, product in {product:?}"
         );
-        assert_eq!(entries, pairs.len(), "{name}: no fill");
+        assert!(entries == pairs.len() || name == "grid", "{name}: no fill");
         assert!(made.as_secs() < 20 && evaluated.as_secs() < 10, "{name}");
     }
 }

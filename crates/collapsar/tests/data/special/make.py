@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from mpmath import loggamma, mp, mpf, nstr, pi, polygamma
+from mpmath import gammainc, inf, loggamma, mp, mpf, nstr, pi, polygamma
 
 mp.dps = 60
 HERE = Path(__file__).parent
@@ -71,3 +71,22 @@ for d in (1, 2, 3, 5, 10, 50):
             )
         )
 write("multivariate_gamma.csv", "d,x,ln_gamma,digamma,trigamma", rows)
+
+# Both sides of the mean, where each way of computing them takes over from the next, and far out.
+points = [(0.001, 1e-200), (0.001, 0.5), (0.05, 3.0), (0.5, 0.2), (0.5, 30.0), (1.0, 1e-12), (2.5, 2.5)]
+points += [(9.5, 40.0), (12.0, 0.3), (30.0, 31.5), (100.0, 60.0), (100.0, 180.0), (1234.5, 1200.0)]
+points += [(5e3, 5.4e3), (9.9e4, 9.8e4), (9.9e4, 99100.0), (1.2e5, 1.19e5), (1.2e5, 120001.0)]
+points += [(1e6, 1e6), (1e6, 1.004e6), (1e6, 9.93e5)]
+write(
+    "gamma_share.csv",
+    "a,x,below,above",
+    [
+        (
+            repr(a),
+            repr(x),
+            text(gammainc(mpf(a), 0, mpf(x), regularized=True)),
+            text(gammainc(mpf(a), mpf(x), inf, regularized=True)),
+        )
+        for a, x in points
+    ],
+)
