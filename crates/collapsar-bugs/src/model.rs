@@ -87,7 +87,7 @@ impl Prepared {
     /// # Errors
     /// As [`Compiled::new`].
     pub fn compile(&self, demands: &Demands) -> collapsar::Result<Compiled> {
-        Compiled::new(&self.lowered.graph, demands)
+        Compiled::new(self.lowered.graph.clone(), demands)
     }
 
     /// All numbers that are not data, in the order of the model's lines.

@@ -1,6 +1,7 @@
 //! Decides how long arrays are, what of them is data and what defines the rest.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use super::Elaborated;
 use super::evaluate::{Mode, Scope, Stop};
@@ -42,7 +43,7 @@ pub(crate) enum Definers {
 pub(crate) enum Known {
     Nothing,
     /// NaN where nothing is known.
-    Values(Vec<f64>),
+    Values(Arc<Vec<f64>>),
     Sparse(Sparse),
 }
 
@@ -135,7 +136,7 @@ impl Array {
     }
 
     pub(super) fn become_data(&mut self, values: Vec<f64>) {
-        self.known = Known::Values(values);
+        self.known = Known::Values(Arc::new(values));
         self.definers = Definers::Nobody;
         self.fixed = true;
     }
@@ -163,7 +164,7 @@ impl Elaborated {
         for (name, array) in data.arrays {
             let mut taken = Array::new(name);
             taken.dims = array.dims;
-            taken.known = Known::Values(array.values);
+            taken.known = Known::Values(Arc::new(array.values));
             taken.fixed = true;
             self.arrays.push(taken);
         }

@@ -1,9 +1,10 @@
 //! Decides what a fit says about each variable.
 
-use rand::Rng;
+use rand::{Rng, RngExt};
 
 use super::block::{Block, BlockFamily};
 use super::compiled::Compiled;
+use super::kernel::RowKernel;
 use super::{Declared, Kind};
 use crate::driver::Point;
 use crate::error::Result;
@@ -30,6 +31,8 @@ pub enum Belief {
 pub struct Answer<'a> {
     blocks: Vec<(&'a Block, Vec<f64>)>,
     declared: &'a [Declared],
+    rows: &'a [RowKernel],
+    slots: Vec<f64>,
     /// Where the elements of each declaration begin, and the end of the last.
     starts: Vec<usize>,
 }
@@ -60,6 +63,8 @@ impl Compiled {
         Answer {
             blocks,
             declared: self.declared(),
+            rows: self.local.rows(),
+            slots: self.local.slots(&point.messages).to_vec(),
             starts,
         }
     }
@@ -84,7 +89,21 @@ impl Answer<'_> {
         self.starts[index] + (variable - declared.first) as usize * declared.kind.elements()
     }
 
-    /// What q says about each number.
+    /// Visits the labels that are kept as rows, which [`Answer::beliefs`] leaves out: each with
+    /// the probabilities of its states.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn each_label(&self, mut visit: impl FnMut(u32, &[f64])) -> Result<()> {
+        for rows in self.rows {
+            rows.responsibilities(&self.slots, |row, states| {
+                visit(rows.first + row as u32, states);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What q says about each number; labels that are kept as rows have no states here.
     ///
     /// # Errors
     /// Where the fit ended outside the domain.
@@ -191,6 +210,18 @@ impl Answer<'_> {
     /// # Errors
     /// Where the fit ended outside the domain.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) -> Result<()> {
+        let places = |variable| self.place(variable);
+        for rows in self.rows {
+            rows.responsibilities(&self.slots, |row, states| {
+                let mut left: f64 = rng.random();
+                let state = states.iter().position(|p| {
+                    left -= p;
+                    left < 0.0
+                });
+                let last = states.len() - 1;
+                out[places(rows.first + row as u32)] = state.unwrap_or(last) as f64;
+            })?;
+        }
         for (block, natural) in &self.blocks {
             let first = self.place(block.variables[0]);
             let mut put = |values: &[f64]| out[first..first + values.len()].copy_from_slice(values);

@@ -59,6 +59,9 @@ impl Blocks {
         blocks.add_gaussians(graph, gaussians);
         blocks.add_labels(graph)?;
         for declared in &graph.declared {
+            if graph.rows.iter().any(|rows| rows.first == declared.first) {
+                continue;
+            }
             for variable in declared.first..declared.first + declared.count {
                 if blocks.of[variable as usize] == ALONE {
                     blocks.push(graph, Block::single(declared.kind, variable));

@@ -83,7 +83,11 @@ impl Choice {
     pub(super) fn new(graph: &Graph, blocks: &Blocks, demands: &Demands) -> Result<Self> {
         let mut choice = Self::classes(graph, blocks);
         let costs = choice.meet(graph, blocks);
-        let allowed = choice.allowed(demands)?;
+        let mut allowed = choice.allowed(demands)?;
+        let first = choice.classes.len() - graph.rows.len();
+        for allowed in &mut allowed[first..] {
+            *allowed = [false, true, false];
+        }
         let search = Search {
             conflicts: &choice.conflict_table(),
             allowed: &allowed,
@@ -123,6 +127,15 @@ impl Choice {
             choice.classes[class as usize].blocks += 1;
             choice.classes[class as usize].statistics += block.len();
         }
+        for rows in &graph.rows {
+            choice.classes.push(Class {
+                names: vec![graph.declared[graph.declaration(rows.first)].name.clone()],
+                family: "categorical".into(),
+                blocks: rows.count,
+                statistics: rows.count * rows.states,
+                role: Role::Shared,
+            });
+        }
         choice
     }
 
@@ -151,6 +164,30 @@ impl Choice {
                     conflicts
                         .entry((a.min(b), a.max(b)))
                         .or_insert(graph.terms.source(term));
+                }
+            }
+        }
+        let first = self.classes.len() - graph.rows.len();
+        for (index, rows) in graph.rows.iter().enumerate() {
+            let class = first + index;
+            for product in 0..rows.products.len() {
+                let atoms = rows.products.atoms(product);
+                here.clear();
+                here.extend(atoms.iter().map(|atom| blocks.of[atom.variable as usize]));
+                here.sort_unstable();
+                here.dedup();
+                shared[class].add(atoms, 1.0, 0);
+                let mut classes: Vec<usize> = here
+                    .iter()
+                    .map(|&block| self.of[block as usize] as usize)
+                    .collect();
+                classes.push(class);
+                for (place, &a) in classes.iter().enumerate() {
+                    for &b in &classes[place + 1..] {
+                        conflicts
+                            .entry((a.min(b), a.max(b)))
+                            .or_insert(rows.products.source(product));
+                    }
                 }
             }
         }

@@ -27,10 +27,21 @@ impl Compiled {
     /// # Errors
     /// [`crate::Error::Graph`] where the model is not conjugate-exponential, and
     /// [`crate::Error::Collapse`] or [`crate::Error::Setting`] where a demand cannot be met.
-    pub fn new(graph: &Graph, demands: &Demands) -> Result<Self> {
-        let blocks = Blocks::new(graph)?;
-        let choice = Choice::new(graph, &blocks, demands)?;
-        let mut layout = Layout::new(graph, &blocks, &choice)?;
+    pub fn new(graph: Graph, demands: &Demands) -> Result<Self> {
+        let collapse_rows = graph.rows.iter().any(|rows| {
+            let name = &graph.declared[graph.declaration(rows.first)].name;
+            demands.collapse.contains(name)
+        });
+        // Rows are for explicit labels.
+        let mut graph = if collapse_rows {
+            graph.expanded()
+        } else {
+            graph
+        };
+        let blocks = Blocks::new(&graph)?;
+        let choice = Choice::new(&graph, &blocks, demands)?;
+        let fingerprint = fingerprint(&graph, &choice);
+        let mut layout = Layout::new(&mut graph, &blocks, &choice)?;
         let firsts = std::mem::take(&mut layout.firsts);
         let (mut shared, mut own, mut collapsed) = (vec![], vec![], vec![]);
         for (index, block) in blocks.blocks.into_iter().enumerate() {
@@ -42,10 +53,10 @@ impl Compiled {
             list.push((block, firsts[index] as usize));
         }
         Ok(Self {
-            fingerprint: fingerprint(graph, &choice),
+            fingerprint,
             choice,
-            declared: graph.declared.clone(),
-            local: Local::new(shared, own, &mut layout),
+            declared: graph.declared,
+            local: Local::new(shared, own, std::mem::take(&mut layout.rows), &mut layout),
             posterior: Posterior::new(collapsed, &mut layout),
             constant: graph.constant,
         })

@@ -7,6 +7,7 @@
 
 use super::blocks::Blocks;
 use super::choice::{Choice, Role};
+use super::kernel::RowKernel;
 use super::terms::Terms;
 use super::{Atom, Graph};
 use crate::error::{Error, Result};
@@ -68,6 +69,7 @@ pub(super) struct Layout {
     /// From slots to the natural parameters of shared blocks.
     pub(super) sharing: Entries,
     pub(super) monomials: Monomials,
+    pub(super) rows: Vec<RowKernel>,
 }
 
 struct Builder<'a> {
@@ -82,7 +84,10 @@ struct Builder<'a> {
 }
 
 impl Layout {
-    pub(super) fn new(graph: &Graph, blocks: &Blocks, choice: &Choice) -> Result<Self> {
+    /// Places everything; takes the rows out of the graph.
+    pub(super) fn new(graph: &mut Graph, blocks: &Blocks, choice: &Choice) -> Result<Self> {
+        let rows = std::mem::take(&mut graph.rows);
+        let graph = &*graph;
         let mut builder = Builder {
             graph,
             blocks,
@@ -96,6 +101,7 @@ impl Layout {
                 collapsed_base: vec![],
                 sharing: Entries::default(),
                 monomials: Monomials::default(),
+                rows: vec![],
             },
             sharing: vec![],
             free: vec![],
@@ -103,6 +109,10 @@ impl Layout {
         builder.place_blocks();
         for term in 0..graph.terms.len() {
             builder.route(term)?;
+        }
+        for rows in rows {
+            let kernel = RowKernel::new(rows, &mut builder.layout.slots);
+            builder.layout.rows.push(kernel);
         }
         builder.finish()
     }

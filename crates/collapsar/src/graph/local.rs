@@ -1,6 +1,7 @@
 //! The sum over explicit blocks: from messages to natural parameters to means.
 
 use super::block::Block;
+use super::kernel::RowKernel;
 use super::layout::{Entries, Layout};
 use crate::collapsed::Potential;
 use crate::error::Result;
@@ -11,6 +12,7 @@ pub struct Local {
     /// Blocks with the place of their natural parameters.
     shared: Vec<(Block, usize)>,
     own: Vec<(Block, usize)>,
+    rows: Vec<RowKernel>,
     shared_base: Vec<f64>,
     own_base: Vec<f64>,
     sharing: Entries,
@@ -19,7 +21,7 @@ pub struct Local {
 
 impl Entries {
     /// Adds this matrix times `x` to `out`.
-    fn multiply(&self, x: &[f64], out: &mut [f64]) {
+    pub(super) fn multiply(&self, x: &[f64], out: &mut [f64]) {
         for (row, out) in out.iter_mut().enumerate() {
             let range = self.starts[row] as usize..self.starts[row + 1] as usize;
             let entries = self.columns[range.clone()].iter().zip(&self.values[range]);
@@ -30,7 +32,7 @@ impl Entries {
     }
 
     /// Adds its transpose times `x` to `out`.
-    fn multiply_transposed(&self, x: &[f64], out: &mut [f64]) {
+    pub(super) fn multiply_transposed(&self, x: &[f64], out: &mut [f64]) {
         for (row, &x) in x.iter().enumerate() {
             let range = self.starts[row] as usize..self.starts[row + 1] as usize;
             for (&column, value) in self.columns[range.clone()].iter().zip(&self.values[range]) {
@@ -44,11 +46,13 @@ impl Local {
     pub(super) fn new(
         shared: Vec<(Block, usize)>,
         own: Vec<(Block, usize)>,
+        rows: Vec<RowKernel>,
         layout: &mut Layout,
     ) -> Self {
         Self {
             shared,
             own,
+            rows,
             shared_base: std::mem::take(&mut layout.shared_base),
             own_base: std::mem::take(&mut layout.own_base),
             sharing: std::mem::take(&mut layout.sharing),
@@ -64,8 +68,13 @@ impl Local {
         (shared, own.map(|(base, message)| base + message).collect())
     }
 
-    /// The statistics of explicit blocks whose means `fill` writes, block by block.
-    pub(super) fn statistics_of(&self, mut fill: impl FnMut(&Block, &mut [f64])) -> Vec<f64> {
+    /// The statistics of explicit blocks whose means `fill` writes, block by block, and of rows
+    /// whose responsibilities `fill_row` writes, row by row.
+    pub(super) fn statistics_of(
+        &self,
+        mut fill: impl FnMut(&Block, &mut [f64]),
+        mut fill_row: impl FnMut(&mut [f64]),
+    ) -> Vec<f64> {
         let mut means = vec![0.0; self.shared_base.len()];
         let mut out = vec![0.0; self.dim()];
         for (block, first) in &self.shared {
@@ -73,16 +82,30 @@ impl Local {
         }
         let (slots, rest) = out.split_at_mut(self.slots);
         self.sharing.multiply_transposed(&means, slots);
+        for rows in &self.rows {
+            rows.statistics_of(&mut fill_row, slots);
+        }
         for (block, first) in &self.own {
             fill(block, &mut rest[*first..first + block.len()]);
         }
         out
     }
 
+    /// Labels that are rows.
+    pub(super) fn rows(&self) -> &[RowKernel] {
+        &self.rows
+    }
+
+    /// The messages that rows look at.
+    pub(super) fn slots<'a>(&self, messages: &'a [f64]) -> &'a [f64] {
+        &messages[..self.slots]
+    }
+
     /// How many labels are explicit.
     pub(super) fn labels(&self) -> usize {
         let blocks = self.shared.iter().chain(&self.own);
-        blocks.map(|(block, _)| block.labels()).sum()
+        let rows: usize = self.rows.iter().map(|rows| rows.count).sum();
+        rows + blocks.map(|(block, _)| block.labels()).sum::<usize>()
     }
 
     /// Replaces messages of own blocks by natural parameters that `plain` writes.
@@ -135,6 +158,9 @@ impl Potential for Local {
         let (slots, rest) = gradient.split_at_mut(self.slots);
         slots.fill(0.0);
         self.sharing.multiply_transposed(&means, slots);
+        for rows in &self.rows {
+            value += rows.value_and_gradient(&at[..self.slots], slots)?;
+        }
         for (block, first) in &self.own {
             let range = *first..first + block.len();
             value += block.evaluate(&own[range.clone()], &mut rest[range])?;
@@ -158,6 +184,9 @@ impl Potential for Local {
         let (slots, rest) = out.split_at_mut(self.slots);
         slots.fill(0.0);
         self.sharing.multiply_transposed(&means, slots);
+        for rows in &self.rows {
+            rows.hessian_product(&at[..self.slots], &along[..self.slots], slots)?;
+        }
         for (block, first) in &self.own {
             let range = *first..first + block.len();
             block.potential().hessian_product(

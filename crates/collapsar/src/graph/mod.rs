@@ -12,6 +12,8 @@
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
+//! - `rows`: how labels that know of no other label are kept: as rows, all at once
+//! - `kernel`: the sum over rows
 //! - `start`: where a climb begins
 //! - `answer`: what a fit says about each variable
 
@@ -20,9 +22,11 @@ mod block;
 mod blocks;
 mod choice;
 mod compiled;
+mod kernel;
 mod layout;
 mod local;
 mod posterior;
+mod rows;
 mod start;
 mod terms;
 
@@ -34,6 +38,7 @@ pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use local::Local;
 pub use posterior::Posterior;
+pub use rows::{RowPart, Rows, Sums};
 
 /// What a variable is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -120,6 +125,7 @@ pub struct Graph {
     declared: Vec<Declared>,
     factors: Vec<String>,
     terms: Terms,
+    rows: Vec<Rows>,
     constant: f64,
     scratch: Vec<Atom>,
 }

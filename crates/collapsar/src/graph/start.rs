@@ -35,16 +35,21 @@ impl Compiled {
                 .means_at(|block, mean| guess(block, 1.0, &mut rng, mean));
             let statistics = self
                 .local
-                .statistics_of(|block, mean| guess(block, 1.0, &mut rng, mean));
+                .statistics_of(|block, mean| guess(block, 1.0, &mut rng, mean), |_| ());
             let mut messages = vec![0.0; statistics.len()];
             self.posterior.backward(&statistics, &means, &mut messages);
             return Ok(self.settle(messages, &mut rng));
         }
-        let statistics = self.local.statistics_of(|block, mean| {
-            let states = largest_label(block) as f64;
-            let share = (SEEDS as f64 * states / labels as f64).max(SHARE).min(1.0);
-            guess(block, share, &mut rng, mean);
-        });
+        let share =
+            |states: usize| (SEEDS as f64 * states as f64 / labels as f64).clamp(SHARE, 1.0);
+        let mut row_rng = ChaCha8Rng::seed_from_u64(rng.random());
+        let statistics = self.local.statistics_of(
+            |block, mean| guess(block, share(largest_label(block)), &mut rng, mean),
+            |row| {
+                let seeded = seeded(row.len(), share(row.len()), &mut row_rng);
+                row.copy_from_slice(&seeded);
+            },
+        );
         let mut messages = vec![0.0; statistics.len()];
         self.posterior
             .value_and_gradient(&statistics, &mut messages)?;

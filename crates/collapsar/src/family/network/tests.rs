@@ -67,7 +67,9 @@ fn enumerated(
     let mut marginals: Vec<Vec<f64>> = states.iter().map(|&n| vec![0.0; n]).collect();
     for (sum, hits, assignment) in all {
         let p = (sum - largest).exp() / total;
-        hits.iter().for_each(|&hit| means[hit] += p);
+        for hit in hits {
+            means[hit] += p;
+        }
         for (v, &state) in assignment.iter().enumerate() {
             marginals[v][state] += p;
         }

@@ -21,13 +21,12 @@ use crate::error::{Error, Result};
 use crate::vector::dot;
 
 pub use answer::{Component, Matrix, MixtureFit, PredictiveDensity, Scores};
+pub(crate) use features::Blocks;
 pub use features::Covariance;
 pub use local::Local;
 pub use posterior::{Posterior, Weights};
 pub use settings::{Defaults, Prior, Scale, Settings};
 pub use start::Start;
-
-use features::Blocks;
 
 /// A mixture of Gaussians with its data.
 #[derive(Debug)]

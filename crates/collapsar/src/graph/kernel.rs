@@ -1,0 +1,624 @@
+//! The sum over rows: logits, responsibilities and what they send back.
+
+use super::layout::Entries;
+use super::rows::{RowPart, Rows, Sums};
+use super::terms::Terms;
+use crate::collapsed::Potential;
+use crate::error::{Error, Result};
+use crate::kernel::gamma::exp_below;
+use crate::model::mixture::{Blocks, Covariance, Local as Mixture};
+
+/// Rows made ready: their logits as linear functions of messages.
+#[derive(Debug)]
+pub(super) struct RowKernel {
+    pub(super) first: u32,
+    pub(super) count: usize,
+    pub(super) states: usize,
+    shape: Shape,
+}
+
+#[derive(Debug)]
+enum Shape {
+    /// Logits of a few numbers, as in a mixture of normal distributions.
+    Features {
+        mixture: Mixture,
+        linear: Linear,
+    },
+    Product(Product),
+}
+
+/// A linear function of messages with a constant.
+#[derive(Debug)]
+struct Linear {
+    constants: Vec<f64>,
+    entries: Entries,
+}
+
+/// Responsibilities as products of a number for each key and, perhaps, a weight of the row's own.
+#[derive(Debug)]
+struct Product {
+    lookups: Vec<Linear>,
+    /// Keys of distinct rows, lookups fastest.
+    keys: Vec<u32>,
+    /// How many rows are the same.
+    weights: Vec<f64>,
+    support: Option<Support>,
+    /// The distinct row of each row.
+    of: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Support {
+    starts: Vec<usize>,
+    states: Vec<u32>,
+    /// Relative to each row's largest.
+    weights: Vec<f64>,
+    /// The logarithm of that, by row.
+    largest: Vec<f64>,
+}
+
+/// Below this a sum of products is done again in logarithms.
+const SMALLEST: f64 = 1e-250;
+
+impl Linear {
+    /// Messages stand at `slots[product]`.
+    fn new(sums: &Sums, slots: &[u32]) -> Self {
+        Self {
+            constants: sums.constants.clone(),
+            entries: Entries {
+                starts: sums.starts.clone(),
+                columns: sums
+                    .products
+                    .iter()
+                    .map(|&product| slots[product as usize])
+                    .collect(),
+                values: sums.coefficients.clone(),
+            },
+        }
+    }
+
+    fn at(&self, messages: &[f64]) -> Vec<f64> {
+        let mut out = self.constants.clone();
+        self.entries.multiply(messages, &mut out);
+        out
+    }
+
+    fn along(&self, direction: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.constants.len()];
+        self.entries.multiply(direction, &mut out);
+        out
+    }
+}
+
+impl RowKernel {
+    /// Takes rows over; `slots` are the messages of products.
+    pub(super) fn new(rows: Rows, slots: &mut Terms) -> Self {
+        let places: Vec<u32> = (0..rows.products.len())
+            .map(|product| {
+                let atoms = rows.products.atoms(product);
+                slots.add(atoms, 1.0, rows.products.source(product)) as u32
+            })
+            .collect();
+        let (first, count, states) = (rows.first, rows.count, rows.states);
+        let features = rows
+            .parts
+            .iter()
+            .any(|part| matches!(part, RowPart::Features { .. }));
+        let shape = if features {
+            feature_shape(rows, &places)
+        } else {
+            Shape::Product(Product::new(rows, &places))
+        };
+        Self {
+            first,
+            count,
+            states,
+            shape,
+        }
+    }
+
+    /// Adds the statistics to `out`, which belong to slots; returns the sum of log-normalisers.
+    pub(super) fn value_and_gradient(&self, messages: &[f64], out: &mut [f64]) -> Result<f64> {
+        match &self.shape {
+            Shape::Features { mixture, linear } => {
+                let at = linear.at(messages);
+                let mut gradient = vec![0.0; at.len()];
+                let value = mixture.value_and_gradient(&at, &mut gradient)?;
+                linear.entries.multiply_transposed(&gradient, out);
+                Ok(value)
+            }
+            Shape::Product(product) => product.value_and_gradient(messages, self.states, out),
+        }
+    }
+
+    /// Adds the Hessian times `along` to `out`.
+    pub(super) fn hessian_product(
+        &self,
+        messages: &[f64],
+        along: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        match &self.shape {
+            Shape::Features { mixture, linear } => {
+                let (at, along) = (linear.at(messages), linear.along(along));
+                let mut product = vec![0.0; at.len()];
+                mixture.hessian_product(&at, &along, &mut product)?;
+                linear.entries.multiply_transposed(&product, out);
+                Ok(())
+            }
+            Shape::Product(product) => product.hessian_product(messages, along, self.states, out),
+        }
+    }
+
+    /// Adds the statistics of responsibilities that `fill` writes, row by row.
+    pub(super) fn statistics_of(&self, mut fill: impl FnMut(&mut [f64]), out: &mut [f64]) {
+        let mut rows = vec![0.0; self.states];
+        match &self.shape {
+            Shape::Features { mixture, linear } => {
+                let (states, count) = (self.states, self.count);
+                let mut all = vec![0.0_f32; states * count];
+                for row in 0..count {
+                    fill(&mut rows);
+                    for (place, &value) in rows.iter().enumerate() {
+                        all[row * states + place] = value as f32;
+                    }
+                }
+                let found = mixture.statistics_of(|first, width, out| {
+                    for column in 0..width {
+                        for state in 0..states {
+                            out[state * width + column] =
+                                f64::from(all[(first + column) * states + state]);
+                        }
+                    }
+                });
+                if let Ok(statistics) = found {
+                    linear.entries.multiply_transposed(&statistics, out);
+                }
+            }
+            Shape::Product(product) => {
+                let mut sums: Vec<Vec<f64>> = (product.lookups.iter())
+                    .map(|lookup| vec![0.0; lookup.constants.len()])
+                    .collect();
+                for row in 0..self.count {
+                    fill(&mut rows);
+                    product.possible(row, &mut rows);
+                    product.scatter(product.of[row] as usize, &rows, &mut sums);
+                }
+                for (lookup, sums) in product.lookups.iter().zip(&sums) {
+                    lookup.entries.multiply_transposed(sums, out);
+                }
+            }
+        }
+    }
+
+    /// Responsibilities of one row after another.
+    pub(super) fn responsibilities(
+        &self,
+        messages: &[f64],
+        mut visit: impl FnMut(usize, &[f64]),
+    ) -> Result<()> {
+        match &self.shape {
+            Shape::Features { mixture, linear } => {
+                let mut row = vec![0.0; self.states];
+                mixture.responsibilities(&linear.at(messages), |first, width, all| {
+                    for column in 0..width {
+                        for (state, row) in row.iter_mut().enumerate() {
+                            *row = all[state * width + column];
+                        }
+                        visit(first + column, &row);
+                    }
+                })
+            }
+            Shape::Product(product) => {
+                let logits: Vec<Vec<f64>> = product
+                    .lookups
+                    .iter()
+                    .map(|lookup| lookup.at(messages))
+                    .collect();
+                let mut row = vec![0.0; self.states];
+                for index in 0..self.count {
+                    product.logits(product.of[index] as usize, &logits, &mut row);
+                    normalise(index, &mut row)?;
+                    visit(index, &row);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Turns logits into probabilities; returns the logarithm of their sum.
+fn normalise(row: usize, logits: &mut [f64]) -> Result<f64> {
+    let highest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !highest.is_finite() {
+        return Err(Error::Datum {
+            row,
+            found: highest,
+        });
+    }
+    let mut total = 0.0;
+    for logit in logits.iter_mut() {
+        *logit = (*logit - highest).exp();
+        total += *logit;
+    }
+    logits.iter_mut().for_each(|weight| *weight /= total);
+    Ok(highest + total.ln())
+}
+
+fn feature_shape(rows: Rows, slots: &[u32]) -> Shape {
+    let states = rows.states;
+    let mut linear: Option<(Linear, Blocks, usize)> = None;
+    let mut constant: Vec<Linear> = vec![];
+    for part in rows.parts {
+        match part {
+            RowPart::Features {
+                columns,
+                values,
+                sums,
+            } => {
+                let zeros = vec![0.0; columns];
+                let ones = vec![1.0; columns];
+                let blocks = Blocks::new(&values, columns, &zeros, &ones);
+                linear = Some((Linear::new(&sums, slots), blocks, columns));
+            }
+            RowPart::Lookup { sums, .. } => constant.push(Linear::new(&sums, slots)),
+            RowPart::Support { .. } => {}
+        }
+    }
+    // `Rows::supported` has seen the features.
+    let (mut linear, blocks, columns) = linear.unwrap_or_else(|| {
+        let sums = Linear::new(&Sums::default(), slots);
+        (sums, Blocks::new(&[], 1, &[0.0], &[1.0]), 1)
+    });
+    let features = Covariance::Full.features(columns);
+    for lookup in constant {
+        linear.add_to_first(&lookup, features, states);
+    }
+    Shape::Features {
+        mixture: Mixture::new(blocks, Covariance::Full, states),
+        linear,
+    }
+}
+
+impl Linear {
+    /// Adds a number for each state to the first of each state's features.
+    fn add_to_first(&mut self, other: &Self, features: usize, states: usize) {
+        let mut entries = Entries {
+            starts: vec![0],
+            ..Entries::default()
+        };
+        let copy = |from: &Entries, row: usize, entries: &mut Entries| {
+            let range = from.starts[row] as usize..from.starts[row + 1] as usize;
+            entries
+                .columns
+                .extend_from_slice(&from.columns[range.clone()]);
+            entries.values.extend_from_slice(&from.values[range]);
+        };
+        for place in 0..features * states {
+            copy(&self.entries, place, &mut entries);
+            if place % features == 0 {
+                self.constants[place] += other.constants[place / features];
+                copy(&other.entries, place / features, &mut entries);
+            }
+            entries.starts.push(entries.columns.len() as u32);
+        }
+        self.entries = entries;
+    }
+}
+
+impl Product {
+    fn new(rows: Rows, slots: &[u32]) -> Self {
+        let count = rows.count;
+        let all_first = |keys: Vec<u32>| {
+            if keys.is_empty() {
+                vec![0; count]
+            } else {
+                keys
+            }
+        };
+        let (mut lookups, mut lists, mut support) = (vec![], vec![], None);
+        for part in rows.parts {
+            match part {
+                RowPart::Lookup { keys, sums } => {
+                    lookups.push(Linear::new(&sums, slots));
+                    lists.push(all_first(keys));
+                }
+                RowPart::Support {
+                    starts,
+                    states,
+                    constants,
+                } => support = Some(Support::new(starts, states, &constants)),
+                RowPart::Features { .. } => {}
+            }
+        }
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        if support.is_none() {
+            order.sort_by(|&a, &b| {
+                let keys = |row: u32| lists.iter().map(move |keys| keys[row as usize]);
+                keys(a).cmp(keys(b))
+            });
+        }
+        let mut product = Self {
+            lookups,
+            keys: vec![],
+            weights: vec![],
+            support,
+            of: vec![0; count],
+        };
+        for (place, &row) in order.iter().enumerate() {
+            let same = place > 0
+                && product.support.is_none()
+                && lists
+                    .iter()
+                    .all(|keys| keys[row as usize] == keys[order[place - 1] as usize]);
+            if same {
+                let last = product.weights.len() - 1;
+                product.weights[last] += 1.0;
+            } else {
+                product
+                    .keys
+                    .extend(lists.iter().map(|keys| keys[row as usize]));
+                product.weights.push(1.0);
+            }
+            product.of[row as usize] = product.weights.len() as u32 - 1;
+        }
+        product
+    }
+
+    fn keys(&self, row: usize) -> &[u32] {
+        let lookups = self.lookups.len();
+        &self.keys[row * lookups..(row + 1) * lookups]
+    }
+
+    /// Adds a row's responsibilities to the sums of its keys.
+    fn scatter(&self, row: usize, responsibilities: &[f64], sums: &mut [Vec<f64>]) {
+        let states = responsibilities.len();
+        for (&key, sums) in self.keys(row).iter().zip(sums) {
+            let sums = &mut sums[key as usize * states..][..states];
+            for (sum, r) in sums.iter_mut().zip(responsibilities) {
+                *sum += r;
+            }
+        }
+    }
+
+    /// Leaves nothing to states that a row cannot have.
+    fn possible(&self, row: usize, responsibilities: &mut [f64]) {
+        if let Some(support) = &self.support {
+            let states = &support.states[support.starts[row]..support.starts[row + 1]];
+            let share = responsibilities.iter().sum::<f64>() / states.len().max(1) as f64;
+            responsibilities.fill(0.0);
+            for &state in states {
+                responsibilities[state as usize] = share;
+            }
+        }
+    }
+
+    /// A row's logits.
+    fn logits(&self, row: usize, lookups: &[Vec<f64>], out: &mut [f64]) {
+        let states = out.len();
+        out.fill(0.0);
+        for (&key, lookup) in self.keys(row).iter().zip(lookups) {
+            let part = &lookup[key as usize * states..][..states];
+            out.iter_mut()
+                .zip(part)
+                .for_each(|(out, part)| *out += part);
+        }
+        if let Some(support) = &self.support {
+            let range = support.starts[row]..support.starts[row + 1];
+            let mut sparse = vec![f64::NEG_INFINITY; states];
+            for (&state, weight) in support.states[range.clone()]
+                .iter()
+                .zip(&support.weights[range])
+            {
+                sparse[state as usize] = out[state as usize] + weight.ln() + support.largest[row];
+            }
+            out.copy_from_slice(&sparse);
+        }
+    }
+
+    /// Exponentials of logits relative to the largest of each key, and those.
+    fn exponentials(logits: &[f64], states: usize) -> (Vec<f64>, Vec<f64>) {
+        let mut out = vec![0.0; logits.len()];
+        let shifts = (logits.chunks(states).zip(out.chunks_mut(states)))
+            .map(|(logits, out)| {
+                let shift = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                if shift.is_finite() {
+                    exp_below(logits, shift, out);
+                    shift
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        (out, shifts)
+    }
+
+    /// Visits every distinct row with its responsibilities, states of its support alone where it
+    /// has one; returns the sum of log-normalisers.
+    fn visit(
+        &self,
+        messages: &[f64],
+        states: usize,
+        mut each: impl FnMut(usize, &[f64]),
+    ) -> Result<f64> {
+        let logits: Vec<Vec<f64>> = self
+            .lookups
+            .iter()
+            .map(|lookup| lookup.at(messages))
+            .collect();
+        let tables: Vec<(Vec<f64>, Vec<f64>)> = logits
+            .iter()
+            .map(|logits| Self::exponentials(logits, states))
+            .collect();
+        let mut value = 0.0;
+        let mut row_weights = vec![0.0; states];
+        let mut dense = vec![0.0; states];
+        for row in 0..self.weights.len() {
+            let keys = self.keys(row);
+            let mut shift: f64 = keys
+                .iter()
+                .zip(&tables)
+                .map(|(&key, table)| table.1[key as usize])
+                .sum();
+            let out: &mut [f64] = if let Some(support) = &self.support {
+                let range = support.starts[row]..support.starts[row + 1];
+                shift += support.largest[row];
+                let out = &mut row_weights[..range.len()];
+                out.copy_from_slice(&support.weights[range.clone()]);
+                let list = &support.states[range];
+                for (&key, (table, _)) in keys.iter().zip(&tables) {
+                    let part = &table[key as usize * states..][..states];
+                    for (out, &state) in out.iter_mut().zip(list) {
+                        *out *= part[state as usize];
+                    }
+                }
+                out
+            } else {
+                let mut parts = keys
+                    .iter()
+                    .zip(&tables)
+                    .map(|(&key, (table, _))| &table[key as usize * states..][..states]);
+                let out = &mut row_weights[..states];
+                match parts.next() {
+                    Some(part) => out.copy_from_slice(part),
+                    None => out.fill(1.0),
+                }
+                for part in parts {
+                    out.iter_mut()
+                        .zip(part)
+                        .for_each(|(out, part)| *out *= part);
+                }
+                out
+            };
+            let total: f64 = out.iter().sum();
+            if total > SMALLEST {
+                value += self.weights[row] * (shift + total.ln());
+                let scale = self.weights[row] / total;
+                out.iter_mut().for_each(|weight| *weight *= scale);
+            } else {
+                self.logits(row, &logits, &mut dense);
+                value += self.weights[row] * normalise(row, &mut dense)?;
+                match &self.support {
+                    Some(support) => {
+                        let range = support.starts[row]..support.starts[row + 1];
+                        for (out, &state) in out.iter_mut().zip(&support.states[range]) {
+                            *out = self.weights[row] * dense[state as usize];
+                        }
+                    }
+                    None => {
+                        for (out, r) in out.iter_mut().zip(&dense) {
+                            *out = self.weights[row] * r;
+                        }
+                    }
+                }
+            }
+            each(row, out);
+        }
+        Ok(value)
+    }
+
+    fn value_and_gradient(&self, messages: &[f64], states: usize, out: &mut [f64]) -> Result<f64> {
+        let mut sums = self.zeros();
+        let value = self.visit(messages, states, |row, r| {
+            self.send(row, states, r, &mut sums)
+        })?;
+        self.gather(&sums, out);
+        Ok(value)
+    }
+
+    fn hessian_product(
+        &self,
+        messages: &[f64],
+        along: &[f64],
+        states: usize,
+        out: &mut [f64],
+    ) -> Result<()> {
+        let directions: Vec<Vec<f64>> = self
+            .lookups
+            .iter()
+            .map(|lookup| lookup.along(along))
+            .collect();
+        let mut sums = self.zeros();
+        let mut changes = vec![0.0; states];
+        self.visit(messages, states, |row, r| {
+            let changes = &mut changes[..r.len()];
+            changes.fill(0.0);
+            for (&key, direction) in self.keys(row).iter().zip(&directions) {
+                let part = &direction[key as usize * states..][..states];
+                match &self.support {
+                    Some(support) => {
+                        let list = &support.states[support.starts[row]..support.starts[row + 1]];
+                        for (change, &state) in changes.iter_mut().zip(list) {
+                            *change += part[state as usize];
+                        }
+                    }
+                    None => changes
+                        .iter_mut()
+                        .zip(part)
+                        .for_each(|(c, part)| *c += part),
+                }
+            }
+            let mean = changes.iter().zip(r).map(|(c, r)| c * r).sum::<f64>() / self.weights[row];
+            changes
+                .iter_mut()
+                .zip(r)
+                .for_each(|(c, r)| *c = r * (*c - mean));
+            self.send(row, states, changes, &mut sums);
+        })?;
+        self.gather(&sums, out);
+        Ok(())
+    }
+
+    fn zeros(&self) -> Vec<Vec<f64>> {
+        (self.lookups.iter())
+            .map(|lookup| vec![0.0; lookup.constants.len()])
+            .collect()
+    }
+
+    /// Adds numbers for a row's states to the sums of its keys.
+    fn send(&self, row: usize, states: usize, numbers: &[f64], sums: &mut [Vec<f64>]) {
+        match &self.support {
+            None => self.scatter(row, numbers, sums),
+            Some(support) => {
+                let list = &support.states[support.starts[row]..support.starts[row + 1]];
+                for (&key, sums) in self.keys(row).iter().zip(sums) {
+                    let sums = &mut sums[key as usize * states..][..states];
+                    for (&state, number) in list.iter().zip(numbers) {
+                        sums[state as usize] += number;
+                    }
+                }
+            }
+        }
+    }
+
+    fn gather(&self, sums: &[Vec<f64>], out: &mut [f64]) {
+        for (lookup, sums) in self.lookups.iter().zip(sums) {
+            lookup.entries.multiply_transposed(sums, out);
+        }
+    }
+}
+
+impl Support {
+    fn new(starts: Vec<usize>, states: Vec<u32>, constants: &[f64]) -> Self {
+        let mut weights = vec![0.0; constants.len()];
+        let largest = (starts.windows(2))
+            .map(|range| {
+                let range = range[0]..range[1];
+                let largest = constants[range.clone()]
+                    .iter()
+                    .copied()
+                    .fold(f64::NEG_INFINITY, f64::max);
+                for (weight, constant) in weights[range.clone()].iter_mut().zip(&constants[range]) {
+                    *weight = (constant - largest).exp();
+                }
+                largest
+            })
+            .collect();
+        Self {
+            starts,
+            states,
+            weights,
+            largest,
+        }
+    }
+}

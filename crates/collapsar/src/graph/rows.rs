@@ -1,0 +1,245 @@
+//! Decides how labels that know of no other label are kept: as rows, all at once.
+//!
+//! A row's logits are sums of parts. A lookup's part depends on a key, such as the word and the
+//! document of a token; features are products of a row's numbers, the same for all states; a
+//! support lists the states that a row may have with a constant each.
+
+use std::sync::Arc;
+
+use super::terms::Terms;
+use super::{Atom, Graph};
+use crate::error::{Error, Result};
+
+/// Sums of products of atoms with coefficients and a constant, by place.
+#[derive(Debug, Clone, Default)]
+pub struct Sums {
+    pub(super) constants: Vec<f64>,
+    pub(super) starts: Vec<u32>,
+    pub(super) products: Vec<u32>,
+    pub(super) coefficients: Vec<f64>,
+}
+
+impl Sums {
+    /// How many sums there are.
+    pub fn len(&self) -> usize {
+        self.constants.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.constants.is_empty()
+    }
+}
+
+/// A part of a row's logits.
+#[derive(Debug, Clone)]
+pub enum RowPart {
+    /// A logit for each state that depends on a key.
+    Lookup {
+        /// The key of each row; empty where there is only one.
+        keys: Vec<u32>,
+        /// A sum for each key and state, states fastest.
+        sums: Sums,
+    },
+    /// Logits that are linear in 1, the row's numbers and their products.
+    Features {
+        /// Numbers of a row.
+        columns: usize,
+        /// The rows' numbers, row by row.
+        values: Arc<Vec<f64>>,
+        /// A sum for each state and feature, features fastest: 1, the numbers, and the products
+        /// of each with itself and those after it.
+        sums: Sums,
+    },
+    /// The states that a row may have.
+    Support {
+        /// Where each row's states begin, and the end of the last.
+        starts: Vec<usize>,
+        /// States.
+        states: Vec<u32>,
+        /// A constant part of each state's logit.
+        constants: Vec<f64>,
+    },
+}
+
+/// Labels that know of no other label.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    pub(super) first: u32,
+    pub(super) count: usize,
+    pub(super) states: usize,
+    pub(super) parts: Vec<RowPart>,
+    /// The products that sums are made of.
+    pub(super) products: Terms,
+}
+
+impl Rows {
+    /// Rows for `count` labels of `states` states, the first of which is `first`.
+    pub fn new(first: u32, count: usize, states: usize) -> Self {
+        Self {
+            first,
+            count,
+            states,
+            parts: vec![],
+            products: Terms::default(),
+        }
+    }
+
+    /// Adds a sum: a constant, which may be negative infinity, and products with coefficients.
+    pub fn sum<'a>(
+        &mut self,
+        sums: &mut Sums,
+        constant: f64,
+        products: impl IntoIterator<Item = (f64, &'a [Atom])>,
+        factor: u32,
+    ) {
+        if sums.starts.is_empty() {
+            sums.starts.push(0);
+        }
+        let mut sorted = vec![];
+        for (coefficient, atoms) in products {
+            sorted.clear();
+            sorted.extend_from_slice(atoms);
+            sorted.sort_unstable();
+            let product = self.products.add(&sorted, 1.0, factor);
+            sums.products.push(product as u32);
+            sums.coefficients.push(coefficient);
+        }
+        sums.constants.push(constant);
+        sums.starts.push(sums.products.len() as u32);
+    }
+
+    /// Adds a part of the logits.
+    pub fn part(&mut self, part: RowPart) {
+        self.parts.push(part);
+    }
+
+    /// Whether a kernel is there for these parts: lookups and at most one support, or features
+    /// with lookups that have one key.
+    pub fn supported(&self) -> bool {
+        let features = self
+            .parts
+            .iter()
+            .filter(|part| matches!(part, RowPart::Features { .. }));
+        let supports = self
+            .parts
+            .iter()
+            .filter(|part| matches!(part, RowPart::Support { .. }));
+        match (features.count(), supports.count()) {
+            (0, supports) => supports <= 1,
+            (1, 0) => self.parts.iter().all(|part| match part {
+                RowPart::Lookup { sums, .. } => sums.len() == self.states,
+                _ => true,
+            }),
+            _ => false,
+        }
+    }
+}
+
+impl Graph {
+    /// Adds the terms of many labels at once, which no other term may hold.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where no kernel is there for the parts.
+    pub fn add_rows(&mut self, rows: Rows) -> Result<()> {
+        if !rows.supported() {
+            return Err(Error::Data {
+                place: "rows".into(),
+                found: "parts that no kernel takes together".into(),
+                expected: "lookups with at most one support, or features with constant lookups"
+                    .into(),
+            });
+        }
+        self.rows.push(rows);
+        Ok(())
+    }
+
+    /// The same graph with a term for each product of each state of each row: what rows mean.
+    pub(super) fn expanded(&self) -> Self {
+        let mut graph = self.clone();
+        let mut atoms = vec![];
+        for rows in graph.rows.split_off(0) {
+            for row in 0..rows.count {
+                rows.each(row, |state, coefficient, product| {
+                    atoms.clear();
+                    atoms.push(Atom {
+                        variable: rows.first + row as u32,
+                        part: state as u32,
+                    });
+                    let mut factor = 0;
+                    if let Some(product) = product {
+                        atoms.extend_from_slice(rows.products.atoms(product));
+                        factor = rows.products.source(product);
+                    }
+                    graph.add(coefficient, &atoms, factor);
+                });
+            }
+        }
+        graph
+    }
+}
+
+impl Rows {
+    /// Visits all terms of a row: state, coefficient, and the product if it is not constant.
+    fn each(&self, row: usize, mut visit: impl FnMut(usize, f64, Option<usize>)) {
+        let mut sum = |sums: &Sums, place: usize, state: usize, factor: f64| {
+            if sums.constants[place] != 0.0 {
+                visit(state, factor * sums.constants[place], None);
+            }
+            for entry in sums.starts[place] as usize..sums.starts[place + 1] as usize {
+                let product = sums.products[entry] as usize;
+                visit(state, factor * sums.coefficients[entry], Some(product));
+            }
+        };
+        for part in &self.parts {
+            match part {
+                RowPart::Lookup { keys, sums } => {
+                    let key = keys.get(row).map_or(0, |&key| key as usize);
+                    for state in 0..self.states {
+                        sum(sums, key * self.states + state, state, 1.0);
+                    }
+                }
+                RowPart::Features {
+                    columns,
+                    values,
+                    sums,
+                } => {
+                    let features = features(&values[row * columns..(row + 1) * columns]);
+                    for state in 0..self.states {
+                        for (feature, &value) in features.iter().enumerate() {
+                            sum(sums, state * features.len() + feature, state, value);
+                        }
+                    }
+                }
+                RowPart::Support { .. } => {}
+            }
+        }
+        for part in &self.parts {
+            if let RowPart::Support {
+                starts,
+                states,
+                constants,
+            } = part
+            {
+                let range = starts[row]..starts[row + 1];
+                let mut possible = vec![f64::NEG_INFINITY; self.states];
+                for (&state, &constant) in states[range.clone()].iter().zip(&constants[range]) {
+                    possible[state as usize] = constant;
+                }
+                for (state, &constant) in possible.iter().enumerate() {
+                    visit(state, constant, None);
+                }
+            }
+        }
+    }
+}
+
+/// 1, the numbers, and the products of each with itself and those after it.
+fn features(values: &[f64]) -> Vec<f64> {
+    let mut features = vec![1.0];
+    features.extend_from_slice(values);
+    for (place, a) in values.iter().enumerate() {
+        features.extend(values[place..].iter().map(|b| a * b));
+    }
+    features
+}
