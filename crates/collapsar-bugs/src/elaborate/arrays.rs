@@ -102,6 +102,30 @@ impl Array {
         }
     }
 
+    /// Whether a line defines all elements, one repetition after another.
+    pub(crate) fn in_order(&self, line: usize) -> bool {
+        let length: usize = self.dims.iter().product();
+        matches!(self.definers, Definers::InOrder { line: own, count, .. }
+            if own as usize == line && count == length)
+    }
+
+    /// Visits the data of one row of a matrix; of a sparse one only what is not zero.
+    pub(crate) fn each_in_row(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
+        let columns = self.dims[1];
+        match &self.known {
+            Known::Nothing => {}
+            Known::Values(values) => {
+                let row = &values[row * columns..(row + 1) * columns];
+                row.iter().enumerate().for_each(|(column, &value)| visit(column, value));
+            }
+            Known::Sparse(sparse) => {
+                for entry in sparse.starts[row]..sparse.starts[row + 1] {
+                    visit(sparse.columns[entry] as usize, sparse.values[entry]);
+                }
+            }
+        }
+    }
+
     /// Whether a line defines any element.
     pub(crate) fn defined(&self) -> bool {
         !matches!(self.definers, Definers::Nobody)

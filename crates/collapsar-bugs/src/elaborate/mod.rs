@@ -16,9 +16,10 @@ use crate::data::Data;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Kind, Program, Statement};
 
-pub(crate) use arrays::Definer;
+pub(crate) use arrays::{Definer, Known};
 pub(crate) use evaluate::{Latent, Mode, Scope, Stop};
 pub(crate) use lines::Line;
+pub(crate) use order::references;
 
 /// A model's lines with their repetitions, and all arrays.
 #[derive(Debug)]

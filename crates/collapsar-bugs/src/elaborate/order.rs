@@ -159,7 +159,7 @@ impl Elaborated {
 }
 
 /// All references in an expression, those in indices as well.
-pub(super) fn references<'a>(expr: &'a Expr, out: &mut Vec<&'a Reference>) {
+pub(crate) fn references<'a>(expr: &'a Expr, out: &mut Vec<&'a Reference>) {
     match &expr.node {
         Node::Number(_) => {}
         Node::Reference(reference) => {

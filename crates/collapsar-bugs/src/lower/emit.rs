@@ -1,6 +1,6 @@
 //! Decides how products of unknowns become terms.
 
-use collapsar::graph::{Atom, Graph, Kind};
+use collapsar::graph::{Atom, Kind};
 
 use super::{Halt, Variables};
 use crate::diagnostic::Diagnostic;
@@ -10,18 +10,48 @@ use crate::value::{Item, Product, Unknown};
 
 /// Adds the terms of one repetition of a stochastic line, given the states of labels.
 pub(super) struct Emit<'a> {
-    pub(super) graph: &'a mut Graph,
+    pub(super) sink: &'a mut Sink,
     pub(super) variables: &'a Variables,
     pub(super) model: &'a Elaborated,
     /// The states that the terms hold for.
     pub(super) states: Vec<Atom>,
-    pub(super) factor: u32,
     pub(super) line: usize,
     pub(super) instance: usize,
     pub(super) distribution: &'a Name,
     pub(super) arguments: &'a [Expr],
     pub(super) target: Span,
     pub(super) source: &'a str,
+}
+
+/// Terms on the way to a graph.
+#[derive(Debug, Default)]
+pub(super) struct Sink {
+    starts: Vec<u32>,
+    atoms: Vec<Atom>,
+    coefficients: Vec<f64>,
+}
+
+impl Sink {
+    pub(super) fn clear(&mut self) {
+        self.starts.clear();
+        self.atoms.clear();
+        self.coefficients.clear();
+    }
+
+    fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
+        self.starts.push(self.atoms.len() as u32);
+        self.atoms.extend_from_slice(states);
+        self.atoms.extend_from_slice(atoms);
+        self.coefficients.push(coefficient);
+    }
+
+    /// Coefficients and atoms.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (f64, &[Atom])> {
+        self.coefficients.iter().enumerate().map(|(term, &coefficient)| {
+            let end = self.starts.get(term + 1).map_or(self.atoms.len(), |&end| end as usize);
+            (coefficient, &self.atoms[self.starts[term] as usize..end])
+        })
+    }
 }
 
 /// A positive number that is a product of gamma variables with a coefficient.
@@ -50,14 +80,9 @@ impl Emit<'_> {
         if coefficient == f64::NEG_INFINITY && self.states.is_empty() {
             return Err(self.outside().into());
         }
-        if self.states.is_empty() {
-            self.graph.add(coefficient, atoms, self.factor);
-        } else if coefficient == f64::NEG_INFINITY {
-            self.graph.add(coefficient, &self.states, self.factor);
-        } else {
-            let mut all = self.states.clone();
-            all.extend_from_slice(atoms);
-            self.graph.add(coefficient, &all, self.factor);
+        let atoms = if coefficient == f64::NEG_INFINITY { &[] } else { atoms };
+        if coefficient != 0.0 {
+            self.sink.add(coefficient, &self.states, atoms);
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! Decides which variables and terms of a graph a model is.
 //!
 //! - `variables`: what each line that is not observed becomes
+//! - `rows`: which labels are rows: those that no line ties to another label
 //! - `emit`: how products of unknowns become terms
 //! - `distributions`: the terms of each distribution
 
 mod distributions;
 mod emit;
+mod rows;
 mod variables;
 
 use std::cell::RefCell;
@@ -17,7 +19,7 @@ use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
 use crate::syntax::ast::{Expr, Kind, Name, Span};
 use crate::value::{Item, Value};
-use emit::Emit;
+use emit::{Emit, Sink};
 
 pub(crate) use variables::{Form, Variables};
 
@@ -93,6 +95,7 @@ fn lower(
         states: &states,
     };
     let scope = Scope::new(model, Mode::Latent(&unknowns));
+    let mut lines: Vec<Option<Stochastic>> = vec![];
     for (index, line) in model.lines.iter().enumerate() {
         let Kind::Stochastic {
             distribution,
@@ -100,6 +103,7 @@ fn lower(
             truncation,
         } = &line.relation.kind
         else {
+            lines.push(None);
             continue;
         };
         if let Some(truncation) = truncation {
@@ -111,8 +115,7 @@ fn lower(
             .into());
         }
         let text = &source[line.relation.span.start as usize..line.relation.span.end as usize];
-        let factor = graph.factor(text);
-        let stochastic = Stochastic {
+        lines.push(Some(Stochastic {
             scope: &scope,
             variables,
             states: &states,
@@ -121,10 +124,21 @@ fn lower(
             arguments,
             target: line.relation.target.span,
             source,
-            factor,
-        };
-        for instance in 0..line.instances {
-            stochastic.each_state(instance, graph)?;
+            factor: graph.factor(text),
+        }));
+    }
+    let mut done = vec![false; lines.len()];
+    for candidate in rows::candidates(model, variables, source) {
+        if rows::build(&candidate, &lines, model, variables, graph)? {
+            candidate.users.iter().for_each(|&user| done[user] = true);
+        }
+    }
+    let mut sink = Sink::default();
+    for (stochastic, line) in lines.iter().zip(&model.lines) {
+        if let Some(stochastic) = stochastic.as_ref().filter(|of| !done[of.line]) {
+            for instance in 0..line.instances {
+                stochastic.each_state(instance, graph, &mut sink)?;
+            }
         }
     }
     Ok(())
@@ -145,29 +159,45 @@ struct Stochastic<'a> {
 
 impl Stochastic<'_> {
     /// Adds the terms of one repetition, for each state of the labels that it depends on.
-    fn each_state(&self, instance: usize, graph: &mut Graph) -> Result<(), Halt> {
+    fn each_state(
+        &self,
+        instance: usize,
+        graph: &mut Graph,
+        sink: &mut Sink,
+    ) -> Result<(), Halt> {
         self.scope.enter(self.line, instance);
-        match self.terms(instance, graph) {
+        sink.clear();
+        match self.terms(instance, None, sink) {
             Err(Halt::Need(label)) => {
                 for state in 0..self.variables.states(label) {
                     self.states.borrow_mut().push((label, state));
-                    let done = self.each_state(instance, graph);
+                    let done = self.each_state(instance, graph, sink);
                     self.states.borrow_mut().pop();
                     done?;
                 }
                 Ok(())
             }
-            done => done,
+            Err(halt) => Err(halt),
+            Ok(()) => {
+                for (coefficient, atoms) in sink.terms() {
+                    graph.add(coefficient, atoms, self.factor);
+                }
+                Ok(())
+            }
         }
     }
 
-    fn terms(&self, instance: usize, graph: &mut Graph) -> Result<(), Halt> {
-        let line = &self.scope.model.lines[self.line];
-        let (_, elements) = self.scope.places(&line.relation.target)?;
-        let target = elements
-            .iter()
-            .map(|&element| self.scope.element(line.array, element, self.target));
-        let target = target.collect::<Result<Vec<Item>, Stop>>()?;
+    /// Adds the terms of one repetition to `sink`; `target` stands for what is observed.
+    fn terms(
+        &self,
+        instance: usize,
+        target: Option<&[Item]>,
+        sink: &mut Sink,
+    ) -> Result<(), Halt> {
+        let target = match target {
+            Some(target) => target.to_vec(),
+            None => self.target()?,
+        };
         let arguments = self
             .arguments
             .iter()
@@ -177,11 +207,10 @@ impl Stochastic<'_> {
             .map(|&(variable, part)| Atom { variable, part })
             .collect();
         let mut emit = Emit {
-            graph,
+            sink,
             variables: self.variables,
             model: self.scope.model,
             states,
-            factor: self.factor,
             line: self.line,
             instance,
             distribution: self.distribution,
@@ -190,6 +219,14 @@ impl Stochastic<'_> {
             source: self.source,
         };
         emit.distribution(&target, &arguments)
+    }
+
+    fn target(&self) -> Result<Vec<Item>, Stop> {
+        let line = &self.scope.model.lines[self.line];
+        let (_, elements) = self.scope.places(&line.relation.target)?;
+        (elements.iter())
+            .map(|&element| self.scope.element(line.array, element, self.target))
+            .collect()
     }
 }
 

@@ -45,6 +45,9 @@ pub(crate) enum Joint {
     Matrix,
 }
 
+/// Variables from here on stand for observed numbers that are put in later.
+pub(super) const PLACEHOLDER: u32 = 0xf000_0000;
+
 /// Marks what has no variable.
 const OBSERVED: u32 = u32::MAX;
 
@@ -210,8 +213,19 @@ impl Variables {
         }
     }
 
+    /// Whether an array holds labels that are not observed.
+    pub(crate) fn label_array(&self, model: &Elaborated, array: usize) -> bool {
+        model.lines.iter().zip(&self.lines).any(|(line, of)| {
+            let label = of.as_ref().is_some_and(|of| matches!(of.kind, Kind::Label(_)));
+            line.array == array && label
+        })
+    }
+
     /// The kind of a variable.
     pub(crate) fn kind(&self, variable: u32) -> Kind {
+        if variable >= PLACEHOLDER {
+            return Kind::Gaussian;
+        }
         self.declared[self.declaration(variable)].1
     }
 
