@@ -10,5 +10,5 @@ mod value;
 
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;
-pub use model::{Model, Origin, Prepared, Quantity};
+pub use model::{Model, Origin, Prepared, Quantity, Unknowns};
 pub use syntax::parse;

@@ -1,6 +1,6 @@
 //! A model in the BUGS language: text, then data, then a graph.
 
-use collapsar::graph::{Answer, Belief, Compiled, Demands, Graph, Kind};
+use collapsar::graph::{Answer, Belief, Beliefs, Compiled, Demands, Graph, Kind};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
@@ -21,6 +21,19 @@ pub struct Model {
 #[derive(Debug)]
 pub struct Prepared {
     lowered: Lowered,
+}
+
+/// An array that is not data, or not all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknowns {
+    /// Its name.
+    pub name: String,
+    /// How many elements lines define, observed ones of the same lines included.
+    pub elements: usize,
+    /// Whether it holds labels.
+    pub labels: bool,
+    /// Whether it is computed.
+    pub computed: bool,
 }
 
 /// One number of a model that is not data.
@@ -90,11 +103,46 @@ impl Prepared {
         Compiled::new(self.lowered.graph.clone(), demands)
     }
 
+    /// The arrays that are not data, in the order of the model's lines.
+    pub fn unknowns(&self) -> Vec<Unknowns> {
+        let model = &self.lowered.model;
+        let mut out: Vec<Unknowns> = vec![];
+        for (index, line) in model.lines.iter().enumerate() {
+            let of = self.lowered.variables.lines[index].as_ref();
+            if line.stochastic() && of.is_none() {
+                continue;
+            }
+            let name = &model.arrays[line.array].name;
+            let elements = line.instances * line.size;
+            match out.iter_mut().find(|unknowns| unknowns.name == *name) {
+                Some(unknowns) => unknowns.elements += elements,
+                None => out.push(Unknowns {
+                    name: name.clone(),
+                    elements,
+                    labels: of.is_some_and(|of| matches!(of.kind, Kind::Label(_))),
+                    computed: !line.stochastic(),
+                }),
+            }
+        }
+        out
+    }
+
     /// All numbers that are not data, in the order of the model's lines.
     ///
     /// # Errors
     /// Where a computed line cannot be computed.
     pub fn quantities(&self) -> Result<Vec<Quantity>, Diagnostic> {
+        self.quantities_of(|_| true)
+    }
+
+    /// The numbers that are not data of the arrays that `chosen` takes.
+    ///
+    /// # Errors
+    /// Where a computed line cannot be computed.
+    pub fn quantities_of(
+        &self,
+        chosen: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Quantity>, Diagnostic> {
         let model = &self.lowered.model;
         let mut seen = vec![false; model.arrays.len()];
         let mut out = vec![];
@@ -104,6 +152,9 @@ impl Prepared {
                 continue;
             }
             let array = &model.arrays[line.array];
+            if !chosen(&array.name) {
+                continue;
+            }
             for element in 0..array.dims.iter().product() {
                 let Some(definer) = array.definer(element) else {
                     continue;
@@ -141,18 +192,12 @@ impl Prepared {
         Ok(out)
     }
 
-    /// What q says of a quantity that is not computed.
-    pub fn belief(
-        &self,
-        quantity: &Quantity,
-        answer: &Answer,
-        beliefs: &[Belief],
-    ) -> Option<Belief> {
+    /// What q says of a quantity, unless it is computed or a label that is kept as a row
+    /// ([`Answer::each_label`]).
+    pub fn belief(&self, quantity: &Quantity, beliefs: &Beliefs) -> Option<Belief> {
         match quantity.origin {
-            Origin::Variable(variable, element) => {
-                Some(beliefs[answer.place(variable) + element as usize].clone())
-            }
-            Origin::Label(variable, _) => Some(beliefs[answer.place(variable)].clone()),
+            Origin::Variable(variable, element) => beliefs.of(variable, element as usize).cloned(),
+            Origin::Label(variable, _) => beliefs.of(variable, 0).cloned(),
             Origin::Zero => Some(Belief::Marginal(collapsar::family::Marginal::Point(0.0))),
             Origin::Computed => None,
         }

@@ -116,7 +116,9 @@ impl Array {
             Known::Nothing => {}
             Known::Values(values) => {
                 let row = &values[row * columns..(row + 1) * columns];
-                row.iter().enumerate().for_each(|(column, &value)| visit(column, value));
+                row.iter()
+                    .enumerate()
+                    .for_each(|(column, &value)| visit(column, value));
             }
             Known::Sparse(sparse) => {
                 for entry in sparse.starts[row]..sparse.starts[row + 1] {

@@ -47,10 +47,16 @@ impl Sink {
 
     /// Coefficients and atoms.
     pub(super) fn terms(&self) -> impl Iterator<Item = (f64, &[Atom])> {
-        self.coefficients.iter().enumerate().map(|(term, &coefficient)| {
-            let end = self.starts.get(term + 1).map_or(self.atoms.len(), |&end| end as usize);
-            (coefficient, &self.atoms[self.starts[term] as usize..end])
-        })
+        self.coefficients
+            .iter()
+            .enumerate()
+            .map(|(term, &coefficient)| {
+                let end = self
+                    .starts
+                    .get(term + 1)
+                    .map_or(self.atoms.len(), |&end| end as usize);
+                (coefficient, &self.atoms[self.starts[term] as usize..end])
+            })
     }
 }
 
@@ -80,7 +86,11 @@ impl Emit<'_> {
         if coefficient == f64::NEG_INFINITY && self.states.is_empty() {
             return Err(self.outside().into());
         }
-        let atoms = if coefficient == f64::NEG_INFINITY { &[] } else { atoms };
+        let atoms = if coefficient == f64::NEG_INFINITY {
+            &[]
+        } else {
+            atoms
+        };
         if coefficient != 0.0 {
             self.sink.add(coefficient, &self.states, atoms);
         }

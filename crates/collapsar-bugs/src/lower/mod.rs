@@ -159,12 +159,7 @@ struct Stochastic<'a> {
 
 impl Stochastic<'_> {
     /// Adds the terms of one repetition, for each state of the labels that it depends on.
-    fn each_state(
-        &self,
-        instance: usize,
-        graph: &mut Graph,
-        sink: &mut Sink,
-    ) -> Result<(), Halt> {
+    fn each_state(&self, instance: usize, graph: &mut Graph, sink: &mut Sink) -> Result<(), Halt> {
         self.scope.enter(self.line, instance);
         sink.clear();
         match self.terms(instance, None, sink) {
@@ -188,12 +183,7 @@ impl Stochastic<'_> {
     }
 
     /// Adds the terms of one repetition to `sink`; `target` stands for what is observed.
-    fn terms(
-        &self,
-        instance: usize,
-        target: Option<&[Item]>,
-        sink: &mut Sink,
-    ) -> Result<(), Halt> {
+    fn terms(&self, instance: usize, target: Option<&[Item]>, sink: &mut Sink) -> Result<(), Halt> {
         let target = match target {
             Some(target) => target.to_vec(),
             None => self.target()?,

@@ -28,7 +28,11 @@ pub(super) struct Candidate {
 const MOST_USES: usize = 64;
 
 /// Label lines that may be rows.
-pub(super) fn candidates(model: &Elaborated, variables: &Variables, source: &str) -> Vec<Candidate> {
+pub(super) fn candidates(
+    model: &Elaborated,
+    variables: &Variables,
+    source: &str,
+) -> Vec<Candidate> {
     let is_label = |line: usize| {
         let of = variables.lines[line].as_ref();
         of.is_some_and(|of| matches!(of.kind, Kind::Label(_)))
@@ -51,7 +55,9 @@ pub(super) fn candidates(model: &Elaborated, variables: &Variables, source: &str
                 let mut names = vec![];
                 match &relation.kind {
                     Relation::Stochastic { arguments, .. } => {
-                        arguments.iter().for_each(|argument| references(argument, &mut names));
+                        arguments
+                            .iter()
+                            .for_each(|argument| references(argument, &mut names));
                     }
                     Relation::Deterministic { value, .. } => references(value, &mut names),
                 }
@@ -62,9 +68,8 @@ pub(super) fn candidates(model: &Elaborated, variables: &Variables, source: &str
                     })
                     .collect();
                 let ours = |name: &&Reference| model.find(&name.name.text) == Some(array);
-                let text = |name: &Reference| {
-                    &source[name.span.start as usize..name.span.end as usize]
-                };
+                let text =
+                    |name: &Reference| &source[name.span.start as usize..name.span.end as usize];
                 if user == line {
                     return labels.is_empty().then_some(true);
                 }
@@ -190,8 +195,9 @@ impl Builder {
         let columns = line.scope.model.lines[line.line].size;
         let values = self.values(line, columns)?;
         let features = 1 + columns + columns * (columns + 1) / 2;
-        let placeholders: Vec<Item> =
-            (0..columns as u32).map(|column| Item::unknown(PLACEHOLDER + column, 0)).collect();
+        let placeholders: Vec<Item> = (0..columns as u32)
+            .map(|column| Item::unknown(PLACEHOLDER + column, 0))
+            .collect();
         let mut sums = Sums::default();
         for state in 0..self.states {
             self.capture(line, 0, 0, state, Some(&placeholders))?;
@@ -199,8 +205,10 @@ impl Builder {
             for (coefficient, atoms) in self.sink.terms() {
                 let (held, rest): (Vec<Atom>, Vec<Atom>) =
                     atoms.iter().partition(|atom| atom.variable >= PLACEHOLDER);
-                let rest: Vec<Atom> =
-                    rest.into_iter().filter(|atom| atom.variable != self.first).collect();
+                let rest: Vec<Atom> = rest
+                    .into_iter()
+                    .filter(|atom| atom.variable != self.first)
+                    .collect();
                 let column = |atom: &Atom| (atom.variable - PLACEHOLDER) as usize;
                 let feature = match held.as_slice() {
                     [] => 0,
@@ -245,7 +253,11 @@ impl Builder {
             line.scope.enter(line.line, instance);
             let relation = &model.lines[line.line].relation;
             let (_, elements) = line.scope.places(&relation.target)?;
-            values.extend(elements.iter().map(|&element| array.value(element).unwrap_or(f64::NAN)));
+            values.extend(
+                elements
+                    .iter()
+                    .map(|&element| array.value(element).unwrap_or(f64::NAN)),
+            );
         }
         Ok(Arc::new(values))
     }
@@ -261,7 +273,9 @@ impl Builder {
     ) -> Result<(), Halt> {
         line.scope.enter(line.line, instance);
         self.sink.clear();
-        line.states.borrow_mut().push((self.first + label as u32, state as u32));
+        line.states
+            .borrow_mut()
+            .push((self.first + label as u32, state as u32));
         let done = line.terms(instance, target, &mut self.sink);
         line.states.borrow_mut().pop();
         done
@@ -291,7 +305,11 @@ impl Builder {
                 let target = &model.lines[line.line].relation.target;
                 let (_, elements) = line.scope.places(target)?;
                 let array = &model.arrays[model.lines[line.line].array];
-                here.extend(elements.iter().map(|&e| array.value(e).unwrap_or(f64::NAN).to_bits()));
+                here.extend(
+                    elements
+                        .iter()
+                        .map(|&e| array.value(e).unwrap_or(f64::NAN).to_bits()),
+                );
             }
             let label = label(instance);
             let key = if let Some(&key) = known.get(&here) {
@@ -377,7 +395,10 @@ impl Builder {
         let is_label = matches!(&column.node, Node::Reference(r) if r == label);
         let data = !model.arrays[array].defined();
         let each_once = label_of.len() == self.count
-            && label_of.iter().enumerate().all(|(place, &label)| place == label as usize);
+            && label_of
+                .iter()
+                .enumerate()
+                .all(|(place, &label)| place == label as usize);
         if !is_label || !data || !each_once || mentions(row, label) {
             return Ok(false);
         }
@@ -423,15 +444,21 @@ impl Builder {
 /// The reference to labels in a line's parameters.
 fn label_reference<'a>(line: &'a Stochastic, labels: usize) -> Option<&'a Reference> {
     let mut names = vec![];
-    line.arguments.iter().for_each(|argument| references(argument, &mut names));
+    line.arguments
+        .iter()
+        .for_each(|argument| references(argument, &mut names));
     let model = line.scope.model;
-    names.into_iter().find(|name| model.find(&name.name.text) == Some(labels))
+    names
+        .into_iter()
+        .find(|name| model.find(&name.name.text) == Some(labels))
 }
 
 fn mentions(expr: &Expr, reference: &Reference) -> bool {
     let mut names = vec![];
     references(expr, &mut names);
-    names.iter().any(|name| name.name.text == reference.name.text)
+    names
+        .iter()
+        .any(|name| name.name.text == reference.name.text)
 }
 
 /// Adds all that an expression reads but for labels: two repetitions with the same signature have
@@ -441,9 +468,9 @@ fn signature(line: &Stochastic, expr: &Expr, out: &mut Vec<u64>) -> Result<(), S
     let model = scope.model;
     match &expr.node {
         Node::Number(_) => Ok(()),
-        Node::Call { arguments, .. } => {
-            arguments.iter().try_for_each(|argument| signature(line, argument, out))
-        }
+        Node::Call { arguments, .. } => arguments
+            .iter()
+            .try_for_each(|argument| signature(line, argument, out)),
         Node::Negative(operand) | Node::Not(operand) => signature(line, operand, out),
         Node::Binary { left, right, .. } => {
             signature(line, left, out)?;
@@ -453,7 +480,13 @@ fn signature(line: &Stochastic, expr: &Expr, out: &mut Vec<u64>) -> Result<(), S
             let Some(array) = model.find(&reference.name.text) else {
                 // A counter.
                 let value = scope.evaluate(expr)?;
-                out.extend(value.numbers().unwrap_or_default().iter().map(|v| v.to_bits()));
+                out.extend(
+                    value
+                        .numbers()
+                        .unwrap_or_default()
+                        .iter()
+                        .map(|v| v.to_bits()),
+                );
                 return Ok(());
             };
             let label = line.variables.label_array(model, array);

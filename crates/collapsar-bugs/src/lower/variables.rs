@@ -216,7 +216,9 @@ impl Variables {
     /// Whether an array holds labels that are not observed.
     pub(crate) fn label_array(&self, model: &Elaborated, array: usize) -> bool {
         model.lines.iter().zip(&self.lines).any(|(line, of)| {
-            let label = of.as_ref().is_some_and(|of| matches!(of.kind, Kind::Label(_)));
+            let label = of
+                .as_ref()
+                .is_some_and(|of| matches!(of.kind, Kind::Label(_)));
             line.array == array && label
         })
     }

@@ -26,6 +26,30 @@ pub enum Belief {
     States(Vec<f64>),
 }
 
+/// What q says about each number of each variable that is not kept as a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beliefs {
+    /// By declaration; empty for rows.
+    declared: Vec<Vec<Belief>>,
+    /// The first variable and the elements of each declaration.
+    firsts: Vec<(u32, usize)>,
+}
+
+impl Beliefs {
+    /// What q says about a number of a variable, unless it is kept as a row.
+    pub fn of(&self, variable: u32, element: usize) -> Option<&Belief> {
+        let declaration = self.firsts.partition_point(|first| first.0 <= variable) - 1;
+        let (first, elements) = self.firsts[declaration];
+        self.declared[declaration].get((variable - first) as usize * elements + element)
+    }
+
+    fn put(&mut self, variable: u32, element: usize, belief: Belief) {
+        let declaration = self.firsts.partition_point(|first| first.0 <= variable) - 1;
+        let (first, elements) = self.firsts[declaration];
+        self.declared[declaration][(variable - first) as usize * elements + element] = belief;
+    }
+}
+
 /// The factors of q at the end of a fit: explicit ones and, given them, collapsed ones.
 #[derive(Debug)]
 pub struct Answer<'a> {
@@ -107,11 +131,27 @@ impl Answer<'_> {
     ///
     /// # Errors
     /// Where the fit ended outside the domain.
-    pub fn beliefs(&self) -> Result<Vec<Belief>> {
-        let mut out = vec![Belief::States(vec![]); self.len()];
+    pub fn beliefs(&self) -> Result<Beliefs> {
+        let is_row =
+            |declared: &Declared| self.rows.iter().any(|rows| rows.first == declared.first);
+        let mut out = Beliefs {
+            declared: (self.declared.iter())
+                .map(|declared| {
+                    let count = if is_row(declared) {
+                        0
+                    } else {
+                        declared.count as usize
+                    };
+                    vec![Belief::States(vec![]); count * declared.kind.elements()]
+                })
+                .collect(),
+            firsts: (self.declared.iter())
+                .map(|declared| (declared.first, declared.kind.elements()))
+                .collect(),
+        };
         for (block, natural) in &self.blocks {
             let mut put = |variable: u32, element: usize, belief: Belief| {
-                out[self.place(variable) + element] = belief;
+                out.put(variable, element, belief);
             };
             let normal = |mean: f64, variance: f64| {
                 Belief::Marginal(Marginal::Normal {

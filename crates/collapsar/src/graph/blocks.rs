@@ -22,18 +22,18 @@ pub(super) struct Blocks {
 pub(super) const ALONE: u32 = u32::MAX;
 
 /// Sets that grow together.
-struct Union {
+pub(super) struct Union {
     parents: Vec<u32>,
 }
 
 impl Union {
-    fn new(len: usize) -> Self {
+    pub(super) fn new(len: usize) -> Self {
         Self {
             parents: (0..len as u32).collect(),
         }
     }
 
-    fn find(&mut self, mut item: u32) -> u32 {
+    pub(super) fn find(&mut self, mut item: u32) -> u32 {
         while self.parents[item as usize] != item {
             let next = self.parents[self.parents[item as usize] as usize];
             self.parents[item as usize] = next;
@@ -42,7 +42,7 @@ impl Union {
         item
     }
 
-    fn join(&mut self, a: u32, b: u32) {
+    pub(super) fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
         // The smaller number stays, so that blocks do not depend on the order of the terms.
         self.parents[a.max(b) as usize] = a.min(b);

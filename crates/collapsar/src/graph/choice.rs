@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Union};
 use super::terms::Terms;
 use super::{Atom, Graph};
 use crate::error::{Error, Result};
@@ -101,8 +101,16 @@ impl Choice {
         Ok(choice)
     }
 
+    /// Blocks that share a declaration, such as labels with and without a missing datum, are of
+    /// one class, and so are blocks that share one with those.
     fn classes(graph: &Graph, blocks: &Blocks) -> Self {
-        let mut found: BTreeMap<&[u32], u32> = BTreeMap::new();
+        let mut union = Union::new(graph.declared.len());
+        for block in &blocks.blocks {
+            for pair in block.declarations.windows(2) {
+                union.join(pair[0], pair[1]);
+            }
+        }
+        let mut found: BTreeMap<u32, u32> = BTreeMap::new();
         let mut choice = Self {
             classes: vec![],
             conflicts: vec![],
@@ -110,12 +118,10 @@ impl Choice {
             of: vec![],
         };
         for block in &blocks.blocks {
-            let class = *found.entry(&block.declarations).or_insert_with(|| {
-                let names = (block.declarations.iter())
-                    .flat_map(|&declaration| graph.declared[declaration as usize].name.split(", "))
-                    .map(str::to_owned);
+            let root = union.find(block.declarations[0]);
+            let class = *found.entry(root).or_insert_with(|| {
                 choice.classes.push(Class {
-                    names: names.collect(),
+                    names: vec![],
                     family: block.family_name(),
                     blocks: 0,
                     statistics: 0,
@@ -124,8 +130,16 @@ impl Choice {
                 choice.classes.len() as u32 - 1
             });
             choice.of.push(class);
-            choice.classes[class as usize].blocks += 1;
-            choice.classes[class as usize].statistics += block.len();
+            let class = &mut choice.classes[class as usize];
+            class.blocks += 1;
+            class.statistics += block.len();
+            for &declaration in &block.declarations {
+                for name in graph.declared[declaration as usize].name.split(", ") {
+                    if !class.names.iter().any(|other| other == name) {
+                        class.names.push(name.to_owned());
+                    }
+                }
+            }
         }
         for rows in &graph.rows {
             choice.classes.push(Class {

@@ -150,25 +150,27 @@ impl RowKernel {
         }
     }
 
-    /// Adds the statistics of responsibilities that `fill` writes, row by row.
-    pub(super) fn statistics_of(&self, mut fill: impl FnMut(&mut [f64]), out: &mut [f64]) {
-        let mut rows = vec![0.0; self.states];
+    /// Adds the statistics of rows that `choose` gives a state, and `faint` of all others.
+    pub(super) fn statistics_of(
+        &self,
+        faint: f64,
+        mut choose: impl FnMut(usize) -> Option<usize>,
+        out: &mut [f64],
+    ) {
+        const NONE: u16 = u16::MAX;
+        let states = self.states;
+        let chosen: Vec<u16> = (0..self.count)
+            .map(|_| choose(states).map_or(NONE, |state| state as u16))
+            .collect();
+        let fill = |row: usize, state: usize| match chosen[row] {
+            NONE => faint / states as f64,
+            one => f64::from(u8::from(usize::from(one) == state)),
+        };
         match &self.shape {
             Shape::Features { mixture, linear } => {
-                let (states, count) = (self.states, self.count);
-                let mut all = vec![0.0_f32; states * count];
-                for row in 0..count {
-                    fill(&mut rows);
-                    for (place, &value) in rows.iter().enumerate() {
-                        all[row * states + place] = value as f32;
-                    }
-                }
                 let found = mixture.statistics_of(|first, width, out| {
-                    for column in 0..width {
-                        for state in 0..states {
-                            out[state * width + column] =
-                                f64::from(all[(first + column) * states + state]);
-                        }
+                    for (place, out) in out.iter_mut().enumerate() {
+                        *out = fill(first + place % width, place / width);
                     }
                 });
                 if let Ok(statistics) = found {
@@ -176,17 +178,16 @@ impl RowKernel {
                 }
             }
             Shape::Product(product) => {
-                let mut sums: Vec<Vec<f64>> = (product.lookups.iter())
-                    .map(|lookup| vec![0.0; lookup.constants.len()])
-                    .collect();
+                let mut sums = product.zeros();
+                let mut responsibilities = vec![0.0; states];
                 for row in 0..self.count {
-                    fill(&mut rows);
-                    product.possible(row, &mut rows);
-                    product.scatter(product.of[row] as usize, &rows, &mut sums);
+                    for (state, r) in responsibilities.iter_mut().enumerate() {
+                        *r = fill(row, state);
+                    }
+                    product.possible(row, &mut responsibilities);
+                    product.scatter(product.of[row] as usize, &responsibilities, &mut sums);
                 }
-                for (lookup, sums) in product.lookups.iter().zip(&sums) {
-                    lookup.entries.multiply_transposed(sums, out);
-                }
+                product.gather(&sums, out);
             }
         }
     }

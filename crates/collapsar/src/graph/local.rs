@@ -69,11 +69,12 @@ impl Local {
     }
 
     /// The statistics of explicit blocks whose means `fill` writes, block by block, and of rows
-    /// whose responsibilities `fill_row` writes, row by row.
+    /// to some of which `choose` gives one of so many states; the others count `faint`.
     pub(super) fn statistics_of(
         &self,
         mut fill: impl FnMut(&Block, &mut [f64]),
-        mut fill_row: impl FnMut(&mut [f64]),
+        faint: f64,
+        mut choose: impl FnMut(usize) -> Option<usize>,
     ) -> Vec<f64> {
         let mut means = vec![0.0; self.shared_base.len()];
         let mut out = vec![0.0; self.dim()];
@@ -83,7 +84,7 @@ impl Local {
         let (slots, rest) = out.split_at_mut(self.slots);
         self.sharing.multiply_transposed(&means, slots);
         for rows in &self.rows {
-            rows.statistics_of(&mut fill_row, slots);
+            rows.statistics_of(faint, &mut choose, slots);
         }
         for (block, first) in &self.own {
             fill(block, &mut rest[*first..first + block.len()]);

@@ -33,7 +33,7 @@ mod terms;
 use crate::error::{Error, Result};
 use terms::Terms;
 
-pub use answer::{Answer, Belief};
+pub use answer::{Answer, Belief, Beliefs};
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use local::Local;

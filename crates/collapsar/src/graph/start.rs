@@ -33,9 +33,11 @@ impl Compiled {
             let means = self
                 .posterior
                 .means_at(|block, mean| guess(block, 1.0, &mut rng, mean));
-            let statistics = self
-                .local
-                .statistics_of(|block, mean| guess(block, 1.0, &mut rng, mean), |_| ());
+            let statistics = self.local.statistics_of(
+                |block, mean| guess(block, 1.0, &mut rng, mean),
+                FAINT,
+                |_| None,
+            );
             let mut messages = vec![0.0; statistics.len()];
             self.posterior.backward(&statistics, &means, &mut messages);
             return Ok(self.settle(messages, &mut rng));
@@ -45,10 +47,8 @@ impl Compiled {
         let mut row_rng = ChaCha8Rng::seed_from_u64(rng.random());
         let statistics = self.local.statistics_of(
             |block, mean| guess(block, share(largest_label(block)), &mut rng, mean),
-            |row| {
-                let seeded = seeded(row.len(), share(row.len()), &mut row_rng);
-                row.copy_from_slice(&seeded);
-            },
+            FAINT,
+            |states| choose(states, share(states), &mut row_rng),
         );
         let mut messages = vec![0.0; statistics.len()];
         self.posterior
@@ -73,14 +73,20 @@ fn largest_label(block: &Block) -> usize {
     }
 }
 
+/// One of the states with probability `share`.
+fn choose(states: usize, share: f64, rng: &mut impl Rng) -> Option<usize> {
+    (rng.random::<f64>() < share).then(|| rng.random_range(0..states))
+}
+
 /// Probabilities of a label's states: one of them with probability `share`, else faint.
 fn seeded(states: usize, share: f64, rng: &mut impl Rng) -> Vec<f64> {
-    if rng.random::<f64>() < share {
-        let mut probabilities = vec![0.0; states];
-        probabilities[rng.random_range(0..states)] = 1.0;
-        probabilities
-    } else {
-        vec![FAINT / states as f64; states]
+    match choose(states, share, rng) {
+        Some(state) => {
+            let mut probabilities = vec![0.0; states];
+            probabilities[state] = 1.0;
+            probabilities
+        }
+        None => vec![FAINT / states as f64; states],
     }
 }
 
