@@ -147,4 +147,4 @@ def estimate(each):
 
 def version():
     done = subprocess.run(["jags", "/dev/stdin"], input="exit\n", capture_output=True, text=True)
-    return next((line for line in done.stdout.splitlines() if "JAGS" in line), "JAGS: silent")
+    return next((line for line in done.stdout.splitlines() if "JAGS" in line), "JAGS: silent").split(" on ")[0]
