@@ -1,5 +1,7 @@
 //! The terms of each distribution.
 
+use collapsar::Potential;
+use collapsar::family::TruncatedNormal;
 use collapsar::graph::{Atom, Kind};
 use collapsar::special::{ln_beta, ln_gamma, ln_multivariate_gamma};
 use nalgebra::DMatrix;
@@ -12,7 +14,7 @@ use crate::value::{Item, Product, Unknown, Value};
 const LN_2PI: f64 = 1.837_877_066_409_345_6;
 
 /// Names of distributions with the number of their parameters.
-const KNOWN: [(&str, usize); 22] = [
+const KNOWN: [(&str, usize); 24] = [
     ("dnorm", 2),
     ("dmnorm", 2),
     ("dgamma", 2),
@@ -35,6 +37,8 @@ const KNOWN: [(&str, usize); 22] = [
     ("dweib", 2),
     ("dweibull", 2),
     ("dmultinom", 2),
+    ("dnormmix", 3),
+    ("dinterval", 2),
 ];
 
 impl Emit<'_> {
@@ -69,6 +73,8 @@ impl Emit<'_> {
         match name {
             "dnorm" => self.normal(value, first, second),
             "dmnorm" => self.multivariate_normal(x, &arguments[0], &arguments[1]),
+            "dnormmix" => self.normal_mixture(value, arguments),
+            "dinterval" => self.interval(value, first, &arguments[1]),
             "dgamma" => {
                 let shape = self.positive(0, first, "shape")?;
                 let rate = self.rate(1, second, "rate")?;
@@ -185,12 +191,108 @@ impl Emit<'_> {
     fn normal(&mut self, x: &Item, mean: &Item, precision: &Item) -> Result<(), Halt> {
         let rate = self.rate(1, precision, "precision")?;
         self.gaussian_sum(0, mean)?;
+        if let Some((lower, upper, within)) = self.truncation {
+            self.truncate(x, mean, &rate, (lower, upper), within)?;
+        }
         let residual = x.minus(mean);
         let square = residual.times(&residual);
         let products = square.products().unwrap_or_default();
         self.add(-0.5 * LN_2PI, &[])?;
         self.add_ln(0.5, &rate)?;
         self.add_times(-0.5, &rate, &products)
+    }
+
+    /// Bounds a normal variable, or checks that an observed one is within bounds.
+    fn truncate(
+        &mut self,
+        x: &Item,
+        mean: &Item,
+        rate: &Rate,
+        (lower, upper): (f64, f64),
+        within: bool,
+    ) -> Result<(), Halt> {
+        match x {
+            Item::Known(x) if (lower..=upper).contains(x) => {}
+            Item::Known(_) => return Err(self.outside().into()),
+            item => {
+                let variable = self.own(item, "a number")?.variable;
+                self.sink.bounds.push((variable, lower, upper));
+            }
+        }
+        if within {
+            let (Some(mean), true) = (mean.known(), rate.gammas.is_empty()) else {
+                let argument = usize::from(mean.known().is_some());
+                let reason = "a truncated normal's mean and precision must be constant";
+                return Err(self.edge(argument, reason).into());
+            };
+            let natural = [rate.coefficient * mean, rate.coefficient];
+            let log_partition = TruncatedNormal::new(lower, upper)
+                .and_then(|family| family.value_and_gradient(&natural, &mut [0.0; 2]))
+                .map_err(|error| Diagnostic::new(self.target, error.to_string(), "truncated"))?;
+            // Against that of the whole line.
+            let whole = 0.5 * (LN_2PI - rate.coefficient.ln() + rate.coefficient * mean * mean);
+            self.add(whole - log_partition, &[])?;
+        }
+        Ok(())
+    }
+
+    /// A mixture of normal distributions with a hidden label.
+    fn normal_mixture(&mut self, x: &Item, arguments: &[Value]) -> Result<(), Halt> {
+        let states = arguments[0].items.len();
+        let (Some(variable), Item::Known(_)) = (self.variables.hidden(self.line, self.instance), x)
+        else {
+            return Err(Diagnostic::new(
+                self.target,
+                "dnormmix that is not observed is not supported",
+                "not data",
+            )
+            .help("write the label out: z[i] ~ dcat(pi[]) and x[i] ~ dnorm(mu[z[i]], tau[z[i]])")
+            .into());
+        };
+        if arguments[1].items.len() != states || arguments[2].items.len() != states {
+            return Err(self.mismatch(states, arguments[2].items.len()));
+        }
+        for state in 0..states {
+            self.states.push(Atom {
+                variable,
+                part: state as u32,
+            });
+            self.add_ln_share(1.0, 2, &arguments[2].items[state])?;
+            self.normal(x, &arguments[0].items[state], &arguments[1].items[state])?;
+            self.states.pop();
+        }
+        Ok(())
+    }
+
+    /// An interval that a number is in: its lower end is open, its upper closed.
+    fn interval(&mut self, place: &Item, x: &Item, cuts: &Value) -> Result<(), Halt> {
+        let place = self.count(place)? as usize;
+        let cuts = cuts
+            .numbers()
+            .ok_or_else(|| Halt::from(self.edge(1, "dinterval's cuts must be constant")))?;
+        if place > cuts.len() {
+            return Err(self.outside().into());
+        }
+        let lower = if place == 0 {
+            f64::NEG_INFINITY
+        } else {
+            cuts[place - 1]
+        };
+        let upper = cuts.get(place).copied().unwrap_or(f64::INFINITY);
+        match x {
+            Item::Known(x) if *x > lower && *x <= upper => Ok(()),
+            Item::Known(_) => Err(self.outside().into()),
+            item => {
+                let reason = "dinterval must see a normal variable that is not observed";
+                let unknown = self.own(item, "a number");
+                let unknown = unknown.map_err(|_| Halt::from(self.edge(0, reason)))?;
+                if self.variables.kind(unknown.variable) != Kind::Bounded {
+                    return Err(self.edge(0, reason).into());
+                }
+                self.sink.bounds.push((unknown.variable, lower, upper));
+                Ok(())
+            }
+        }
     }
 
     fn gamma(&mut self, x: &Item, shape: f64, rate: &Rate) -> Result<(), Halt> {

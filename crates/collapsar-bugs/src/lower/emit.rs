@@ -19,6 +19,8 @@ pub(super) struct Emit<'a> {
     pub(super) instance: usize,
     pub(super) distribution: &'a Name,
     pub(super) arguments: &'a [Expr],
+    /// Bounds, and whether the density is that within them.
+    pub(super) truncation: Option<(f64, f64, bool)>,
     pub(super) target: Span,
     pub(super) source: &'a str,
 }
@@ -29,6 +31,8 @@ pub(super) struct Sink {
     starts: Vec<u32>,
     atoms: Vec<Atom>,
     coefficients: Vec<f64>,
+    /// Variables with lower and upper bounds.
+    pub(super) bounds: Vec<(u32, f64, f64)>,
 }
 
 impl Sink {
@@ -36,6 +40,7 @@ impl Sink {
         self.starts.clear();
         self.atoms.clear();
         self.coefficients.clear();
+        self.bounds.clear();
     }
 
     fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
@@ -248,7 +253,7 @@ impl Emit<'_> {
     pub(super) fn factor_atom(&self, unknown: Unknown) -> Result<Atom, Halt> {
         let Unknown { variable, element } = unknown;
         let part = match self.variables.kind(variable) {
-            Kind::Gaussian => 0,
+            Kind::Gaussian | Kind::Bounded => 0,
             Kind::Gamma => 1,
             Kind::Wishart(_) => 1 + element,
             Kind::NormalWishart(dim) if element as usize >= dim => 2 + element,
@@ -280,7 +285,7 @@ impl Emit<'_> {
         let products = item.products().ok_or_else(|| self.edge(argument, reason))?;
         for unknown in products.iter().flat_map(|product| &product.unknowns) {
             match self.variables.kind(unknown.variable) {
-                Kind::Gaussian | Kind::NormalWishart(_) => {}
+                Kind::Gaussian | Kind::Bounded | Kind::NormalWishart(_) => {}
                 _ => return Err(self.edge(argument, reason).into()),
             }
         }

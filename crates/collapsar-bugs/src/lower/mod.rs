@@ -17,7 +17,7 @@ use collapsar::graph::{Atom, Graph};
 
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
-use crate::syntax::ast::{Expr, Kind, Name, Span};
+use crate::syntax::ast::{Expr, Kind, Name, Span, Truncation};
 use crate::value::{Item, Value};
 use emit::{Emit, Sink};
 
@@ -106,12 +106,15 @@ fn lower(
             lines.push(None);
             continue;
         };
-        if let Some(truncation) = truncation {
+        if let Some(truncation) = truncation
+            && distribution.text != "dnorm"
+        {
             return Err(Diagnostic::new(
                 truncation.span,
-                "truncated distributions are not supported yet",
+                format!("bounds of {} are not supported", distribution.text),
                 "a truncation",
             )
+            .help("dnorm may have constant bounds")
             .into());
         }
         let text = &source[line.relation.span.start as usize..line.relation.span.end as usize];
@@ -122,6 +125,7 @@ fn lower(
             line: index,
             distribution,
             arguments,
+            truncation: truncation.as_ref(),
             target: line.relation.target.span,
             source,
             factor: graph.factor(text),
@@ -152,6 +156,7 @@ struct Stochastic<'a> {
     line: usize,
     distribution: &'a Name,
     arguments: &'a [Expr],
+    truncation: Option<&'a Truncation>,
     target: Span,
     source: &'a str,
     factor: u32,
@@ -174,6 +179,9 @@ impl Stochastic<'_> {
             }
             Err(halt) => Err(halt),
             Ok(()) => {
+                for &(variable, lower, upper) in &sink.bounds {
+                    graph.bound(variable, lower, upper);
+                }
                 for (coefficient, atoms) in sink.terms() {
                     graph.add(coefficient, atoms, self.factor);
                 }
@@ -205,10 +213,37 @@ impl Stochastic<'_> {
             instance,
             distribution: self.distribution,
             arguments: self.arguments,
+            truncation: self.bounds()?,
             target: self.target,
             source: self.source,
         };
         emit.distribution(&target, &arguments)
+    }
+
+    /// The bounds, and whether they are `T( , )`, within which the density is normalised.
+    fn bounds(&self) -> Result<Option<(f64, f64, bool)>, Halt> {
+        let Some(truncation) = self.truncation else {
+            return Ok(None);
+        };
+        let end = |expr: &Option<Expr>, absent: f64| -> Result<f64, Halt> {
+            let Some(expr) = expr else { return Ok(absent) };
+            let value = self.scope.evaluate(expr)?;
+            value.single().and_then(Item::known).ok_or_else(|| {
+                Diagnostic::new(expr.span, "a bound that is not constant", "must be data").into()
+            })
+        };
+        let lower = end(&truncation.lower, f64::NEG_INFINITY)?;
+        let upper = end(&truncation.upper, f64::INFINITY)?;
+        if lower.is_nan() || upper.is_nan() || lower >= upper {
+            return Err(Diagnostic::new(
+                truncation.span,
+                format!("bounds of {lower} and {upper}"),
+                "the lower must be below the upper",
+            )
+            .into());
+        }
+        let within = self.source[truncation.span.start as usize..].starts_with('T');
+        Ok(Some((lower, upper, within)))
     }
 
     fn target(&self) -> Result<Vec<Item>, Stop> {

@@ -57,6 +57,8 @@ pub(crate) struct Variables {
     pub(crate) lines: Vec<Option<OfLine>>,
     /// The first variable, kind and line of each declaration.
     declared: Vec<(u32, Kind, u32)>,
+    /// The first hidden label of each line that is a mixture by itself.
+    hidden: Vec<Option<u32>>,
 }
 
 impl Variables {
@@ -70,10 +72,14 @@ impl Variables {
         let mut variables = Self {
             lines: vec![None; model.lines.len()],
             declared: vec![],
+            hidden: vec![None; model.lines.len()],
         };
+        let bounded = bounded_arrays(model);
         for (index, line) in model.lines.iter().enumerate() {
             if line.stochastic() && !joint.contains_key(&index) {
-                variables.lines[index] = variables.declare(model, graph, index, &joint)?;
+                variables.lines[index] =
+                    variables.declare(model, graph, index, &joint, &bounded)?;
+                variables.hidden[index] = variables.hide(model, graph, index)?;
             }
         }
         for (&mean, pairs) in &joint {
@@ -96,11 +102,15 @@ impl Variables {
         graph: &mut Graph,
         index: usize,
         joint: &BTreeMap<usize, (usize, Vec<u32>)>,
+        bounded: &BTreeSet<usize>,
     ) -> Result<Option<OfLine>, Diagnostic> {
         let line = &model.lines[index];
-        let (kind, lowest) = kind(model, index)?;
+        let (kind, lowest) = match kind(model, index)? {
+            (Kind::Gaussian, lowest) if bounded.contains(&line.array) => (Kind::Bounded, lowest),
+            kind => kind,
+        };
         let observed = |element: usize| model.arrays[line.array].value(element).is_some();
-        let each_element = kind == Kind::Gaussian;
+        let each_element = matches!(kind, Kind::Gaussian | Kind::Bounded);
         let per = if each_element { line.size } else { 1 };
         let mut ranks = vec![];
         let mut count = 0;
@@ -177,6 +187,44 @@ impl Variables {
         }))
     }
 
+    /// Declares a hidden label for each repetition of a `dnormmix` line.
+    fn hide(
+        &mut self,
+        model: &Elaborated,
+        graph: &mut Graph,
+        index: usize,
+    ) -> Result<Option<u32>, Diagnostic> {
+        let line = &model.lines[index];
+        let ast::Kind::Stochastic {
+            distribution,
+            arguments,
+            ..
+        } = &line.relation.kind
+        else {
+            return Ok(None);
+        };
+        let (Some(means), true) = (arguments.first(), distribution.text == "dnormmix") else {
+            return Ok(None);
+        };
+        if line.instances == 0 {
+            return Ok(None);
+        }
+        let scope = Scope::within(model, Mode::Shape, index, 0);
+        let states = scope.evaluate(means).map_err(Stop::diagnostic)?.items.len();
+        let kind = Kind::Label(states);
+        let name = format!("the component of {}", model.arrays[line.array].name);
+        let first = graph.declare(name, kind, line.instances).map_err(|error| {
+            Diagnostic::new(line.relation.span, error.to_string(), "declared here")
+        })?;
+        self.declared.push((first, kind, index as u32));
+        Ok(Some(first))
+    }
+
+    /// The hidden label of a repetition of a line that is a mixture by itself.
+    pub(super) fn hidden(&self, line: usize, instance: usize) -> Option<u32> {
+        self.hidden[line].map(|first| first + instance as u32)
+    }
+
     /// What the element that this repetition of a line defines is.
     pub(crate) fn form(&self, definer: Definer) -> Form {
         let Some(of) = &self.lines[definer.line as usize] else {
@@ -184,7 +232,7 @@ impl Variables {
         };
         let offset = definer.offset as usize;
         let place = match of.kind {
-            Kind::Gaussian => definer.instance as usize * of.size + offset,
+            Kind::Gaussian | Kind::Bounded => definer.instance as usize * of.size + offset,
             _ => definer.instance as usize,
         };
         let rank = of.ranks.get(place).copied().unwrap_or(place as u32);
@@ -241,6 +289,29 @@ impl Variables {
             .partition_point(|declared| declared.0 <= variable)
             - 1
     }
+}
+
+/// Arrays of normal variables that have bounds: truncated ones, and those that `dinterval` sees.
+fn bounded_arrays(model: &Elaborated) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    for line in &model.lines {
+        if let ast::Kind::Stochastic {
+            distribution,
+            arguments,
+            truncation,
+        } = &line.relation.kind
+        {
+            if truncation.is_some() {
+                found.insert(line.array);
+            }
+            if let (Some(argument), "dinterval") = (arguments.first(), distribution.text.as_str())
+                && let ast::Node::Reference(reference) = &argument.node
+            {
+                found.extend(model.find(&reference.name.text));
+            }
+        }
+    }
+    found
 }
 
 /// The upper triangle's entry, row by row, of an entry of a symmetric matrix.

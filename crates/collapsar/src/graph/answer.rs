@@ -66,7 +66,7 @@ impl Kind {
     /// after the vector that is joint with it.
     pub fn elements(self) -> usize {
         match self {
-            Self::Gaussian | Self::Gamma | Self::Label(_) => 1,
+            Self::Gaussian | Self::Bounded | Self::Gamma | Self::Label(_) => 1,
             Self::Wishart(dim) => dim * dim,
             Self::NormalWishart(dim) => dim + dim * dim,
             Self::Dirichlet(parts) => parts,
@@ -187,6 +187,11 @@ impl Answer<'_> {
                         Belief::Marginal(Marginal::Gamma { shape, rate }),
                     );
                 }
+                BlockFamily::Bounded(family) => {
+                    let (mean, variance) = family.mean_and_variance(natural)?;
+                    let sd = variance.sqrt();
+                    put(first, 0, Belief::Moments { mean, sd });
+                }
                 BlockFamily::Gamma(_) => {
                     let (shape, rate) = (natural[0], natural[1]);
                     put(first, 0, Belief::Marginal(Marginal::Gamma { shape, rate }));
@@ -279,6 +284,7 @@ impl Answer<'_> {
                         out[self.place(variable)] = value;
                     }
                 }
+                BlockFamily::Bounded(family) => put(&[family.sample(natural, rng)?]),
                 BlockFamily::Gamma(family) => put(&[family.sample(natural, rng)?.value]),
                 BlockFamily::Wishart(family) => put(&family.sample(natural, rng)?.precision),
                 BlockFamily::NormalWishart(family) => {

@@ -4,7 +4,8 @@ use super::{Atom, Graph, Kind};
 use crate::collapsed::Potential;
 use crate::error::Result;
 use crate::family::{
-    Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Network, NormalWishart, Wishart,
+    Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Network, NormalWishart,
+    TruncatedNormal, Wishart,
 };
 
 /// Variables with one joint factor of q.
@@ -22,6 +23,7 @@ pub(super) struct Block {
 pub(super) enum BlockFamily {
     Gaussian(Gaussian),
     GaussianGamma(GaussianGamma),
+    Bounded(TruncatedNormal),
     Gamma(Gamma),
     Wishart(Wishart),
     NormalWishart(NormalWishart),
@@ -77,16 +79,24 @@ impl Block {
     }
 
     /// A variable by itself; not a Gaussian, which always comes by [`Block::gaussian`].
-    pub(super) fn single(kind: Kind, variable: u32) -> Self {
+    pub(super) fn single(kind: Kind, variable: u32, graph: &Graph) -> Result<Self> {
         let family = match kind {
             Kind::Gaussian => BlockFamily::Gaussian(Gaussian::new(1, &[])),
+            Kind::Bounded => return Self::bounded(variable, graph),
             Kind::Gamma => BlockFamily::Gamma(Gamma),
             Kind::Wishart(dim) => BlockFamily::Wishart(Wishart::new(dim)),
             Kind::NormalWishart(dim) => BlockFamily::NormalWishart(NormalWishart::new(dim)),
             Kind::Dirichlet(parts) => BlockFamily::Dirichlet(Dirichlet::new(parts)),
             Kind::Label(states) => BlockFamily::Label(Categorical::new(states)),
         };
-        Self::new(family, vec![variable])
+        Ok(Self::new(family, vec![variable]))
+    }
+
+    fn bounded(variable: u32, graph: &Graph) -> Result<Self> {
+        let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
+        let (lower, upper) = graph.bounds.get(&variable).copied().unwrap_or(everywhere);
+        let family = TruncatedNormal::new(lower, upper)?;
+        Ok(Self::new(BlockFamily::Bounded(family), vec![variable]))
     }
 
     fn new(family: BlockFamily, variables: Vec<u32>) -> Self {
@@ -101,6 +111,7 @@ impl Block {
         match &self.family {
             BlockFamily::Gaussian(family) => family,
             BlockFamily::GaussianGamma(family) => family,
+            BlockFamily::Bounded(family) => family,
             BlockFamily::Gamma(family) => family,
             BlockFamily::Wishart(family) => family,
             BlockFamily::NormalWishart(family) => family,
@@ -131,6 +142,7 @@ impl Block {
                 format!("normal, {} together", self.variables.len())
             }
             BlockFamily::GaussianGamma(_) => "normal-gamma".into(),
+            BlockFamily::Bounded(_) => "truncated normal".into(),
             BlockFamily::Gamma(_) => "gamma".into(),
             BlockFamily::Wishart(_) => "Wishart".into(),
             BlockFamily::NormalWishart(_) => "normal-Wishart".into(),
@@ -153,7 +165,10 @@ impl Block {
             BlockFamily::Wishart(family) => natural[0] = family.dimensions() as f64 + 1.0,
             // |Λ|^{1/2} of the mean beside it.
             BlockFamily::NormalWishart(family) => natural[1] = family.dimensions() as f64,
-            BlockFamily::Gaussian(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => {}
+            BlockFamily::Gaussian(_)
+            | BlockFamily::Bounded(_)
+            | BlockFamily::Label(_)
+            | BlockFamily::Network(..) => {}
         }
     }
 
@@ -177,6 +192,11 @@ impl Block {
                     _ => None,
                 }
             }
+            BlockFamily::Bounded(_) => match atoms {
+                [_] => Some((0, 1.0)),
+                [_, _] => Some((1, -2.0)),
+                _ => None,
+            },
             BlockFamily::Network(_, tables) => tables.place(atoms).map(|place| (place, 1.0)),
             family => {
                 let [atom] = atoms else { return None };

@@ -64,7 +64,7 @@ impl Blocks {
             }
             for variable in declared.first..declared.first + declared.count {
                 if blocks.of[variable as usize] == ALONE {
-                    blocks.push(graph, Block::single(declared.kind, variable));
+                    blocks.push(graph, Block::single(declared.kind, variable, graph)?);
                 }
             }
         }

@@ -30,6 +30,8 @@ mod rows;
 mod start;
 mod terms;
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, Result};
 use terms::Terms;
 
@@ -45,6 +47,8 @@ pub use rows::{RowPart, Rows, Sums};
 pub enum Kind {
     /// A real number whose terms are linear or quadratic in it; its one atom is its value.
     Gaussian,
+    /// The same between bounds, infinite ones unless [`Graph::bound`] says otherwise.
+    Bounded,
     /// A positive number; its atoms are its logarithm and itself.
     Gamma,
     /// A positive definite matrix of this size; its atoms are the logarithm of its determinant
@@ -63,7 +67,7 @@ impl Kind {
     /// How many atoms it has.
     pub fn atoms(self) -> usize {
         match self {
-            Self::Gaussian => 1,
+            Self::Gaussian | Self::Bounded => 1,
             Self::Gamma => 2,
             Self::Wishart(dim) => 1 + dim * (dim + 1) / 2,
             Self::NormalWishart(dim) => 2 + dim + dim * (dim + 1) / 2,
@@ -126,6 +130,7 @@ pub struct Graph {
     factors: Vec<String>,
     terms: Terms,
     rows: Vec<Rows>,
+    bounds: BTreeMap<u32, (f64, f64)>,
     constant: f64,
     scratch: Vec<Atom>,
 }
@@ -155,6 +160,15 @@ impl Graph {
             count,
         });
         Ok(first)
+    }
+
+    /// Narrows the bounds of a variable of [`Kind::Bounded`].
+    pub fn bound(&mut self, variable: u32, lower: f64, upper: f64) {
+        let bounds = self
+            .bounds
+            .entry(variable)
+            .or_insert((f64::NEG_INFINITY, f64::INFINITY));
+        *bounds = (bounds.0.max(lower), bounds.1.min(upper));
     }
 
     /// Names a factor of the joint, whose terms [`Graph::add`] adds.

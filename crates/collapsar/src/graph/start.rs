@@ -107,6 +107,10 @@ fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
             natural[0] = 0.5 * n as f64 + 1.0;
             natural[1] = 1.0 + 0.5 * natural[2..2 + n].iter().map(|h| h * h).sum::<f64>();
         }
+        BlockFamily::Bounded(_) => {
+            natural[0] = normal();
+            natural[1] = 1.0;
+        }
         BlockFamily::Gamma(_) => natural.fill(1.0),
         BlockFamily::Wishart(family) => {
             let dim = family.dimensions();
