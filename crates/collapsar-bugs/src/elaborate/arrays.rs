@@ -192,14 +192,14 @@ impl Elaborated {
             taken.dims = array.dims;
             taken.known = Known::Values(Arc::new(array.values));
             taken.fixed = true;
-            self.arrays.push(taken);
+            self.push_array(taken);
         }
         for (name, sparse) in data.sparse {
             let mut taken = Array::new(name);
             taken.dims = sparse.dims.to_vec();
             taken.known = Known::Sparse(sparse);
             taken.fixed = true;
-            self.arrays.push(taken);
+            self.push_array(taken);
         }
     }
 
@@ -236,9 +236,14 @@ impl Elaborated {
     /// The array of a name, made where there is none.
     pub(super) fn array_for(&mut self, name: &Name) -> usize {
         self.find(&name.text).unwrap_or_else(|| {
-            self.arrays.push(Array::new(name.text.clone()));
+            self.push_array(Array::new(name.text.clone()));
             self.arrays.len() - 1
         })
+    }
+
+    fn push_array(&mut self, array: Array) {
+        self.places.insert(array.name.clone(), self.arrays.len());
+        self.arrays.push(array);
     }
 
     /// Makes an array long enough for what a line defines, where data or `var` do not say.

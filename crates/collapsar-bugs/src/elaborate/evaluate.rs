@@ -343,6 +343,33 @@ impl<'a> Scope<'a> {
         Ok((dims, elements))
     }
 
+    /// One element of a vector that a reference means, without looking at the others: the item
+    /// at `place`, counted from 1, if one index alone is open.
+    pub(crate) fn pick(&self, reference: &Reference, place: usize) -> Evaluated<Option<Item>> {
+        let Some(array) = self.model.find(&reference.name.text) else {
+            return Ok(None);
+        };
+        let lengths = &self.model.arrays[array].dims;
+        let whole = [Index::All];
+        let indices = reference.indices.as_deref().unwrap_or(&whole);
+        let open = indices.iter().filter(|index| **index == Index::All).count();
+        if open != 1 || indices.len() != lengths.len() {
+            return Ok(None);
+        }
+        let mut element = 0;
+        for (index, &length) in indices.iter().zip(lengths) {
+            let value = match index {
+                Index::All => place,
+                Index::At(expr) => usize::try_from(self.index(expr)?).unwrap_or(0),
+            };
+            if value < 1 || value > length {
+                return Ok(None);
+            }
+            element = element * length + value - 1;
+        }
+        self.element(array, element, reference.span).map(Some)
+    }
+
     fn reference(&self, reference: &Reference) -> Evaluated<Value> {
         if reference.indices.is_none()
             && let Some(value) = self.counter(&reference.name.text)

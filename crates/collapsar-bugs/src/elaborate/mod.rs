@@ -12,6 +12,8 @@ mod functions;
 mod lines;
 mod order;
 
+use std::collections::HashMap;
+
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Kind, Program, Statement};
@@ -26,6 +28,8 @@ pub(crate) use order::references;
 pub(crate) struct Elaborated {
     pub(crate) lines: Vec<Line>,
     pub(crate) arrays: Vec<arrays::Array>,
+    /// Where each name is among the arrays.
+    places: HashMap<String, usize>,
 }
 
 impl Elaborated {
@@ -33,6 +37,7 @@ impl Elaborated {
         let mut model = Self {
             lines: vec![],
             arrays: vec![],
+            places: HashMap::new(),
         };
         model.take_data(data);
         model.declare(&program.vars)?;
@@ -106,6 +111,6 @@ impl Elaborated {
 
     /// The array of a name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.arrays.iter().position(|array| array.name == name)
+        self.places.get(name).copied()
     }
 }

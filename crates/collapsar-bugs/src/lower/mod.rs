@@ -17,7 +17,7 @@ use collapsar::graph::{Atom, Graph};
 
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
-use crate::syntax::ast::{Expr, Kind, Name, Span, Truncation};
+use crate::syntax::ast::{Expr, Kind, Name, Node, Span, Truncation};
 use crate::value::{Item, Value};
 use emit::{Emit, Sink};
 
@@ -196,19 +196,46 @@ impl Stochastic<'_> {
             Some(target) => target.to_vec(),
             None => self.target()?,
         };
+        if let Some(share) = self.share(&target)? {
+            return self.emit(instance, sink)?.add_ln_share(1.0, 0, &share);
+        }
         let arguments = self
             .arguments
             .iter()
             .map(|argument| self.scope.evaluate(argument));
         let arguments = arguments.collect::<Result<Vec<Value>, Stop>>()?;
-        let states: Vec<Atom> = (self.states.borrow().iter())
-            .map(|&(variable, part)| Atom { variable, part })
-            .collect();
-        let mut emit = Emit {
+        self.emit(instance, sink)?.distribution(&target, &arguments)
+    }
+
+    /// The probability of a categorical target, where it can be had without those of all states.
+    fn share(&self, target: &[Item]) -> Result<Option<Item>, Halt> {
+        let ("dcat", [Item::Known(state)]) = (self.distribution.text.as_str(), target) else {
+            return Ok(None);
+        };
+        let [
+            Expr {
+                node: Node::Reference(reference),
+                ..
+            },
+        ] = self.arguments
+        else {
+            return Ok(None);
+        };
+        let item = self.scope.pick(reference, *state as usize)?;
+        // Constants are normalised, for which all are needed.
+        Ok(item.filter(|item| item.known().is_none()))
+    }
+
+    fn emit<'b>(&'b self, instance: usize, sink: &'b mut Sink) -> Result<Emit<'b>, Halt> {
+        let states = self.states.borrow();
+        let states = states
+            .iter()
+            .map(|&(variable, part)| Atom { variable, part });
+        Ok(Emit {
             sink,
+            states: states.collect(),
             variables: self.variables,
             model: self.scope.model,
-            states,
             line: self.line,
             instance,
             distribution: self.distribution,
@@ -216,8 +243,7 @@ impl Stochastic<'_> {
             truncation: self.bounds()?,
             target: self.target,
             source: self.source,
-        };
-        emit.distribution(&target, &arguments)
+        })
     }
 
     /// The bounds, and whether they are `T( , )`, within which the density is normalised.

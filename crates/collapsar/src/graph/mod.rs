@@ -220,11 +220,11 @@ impl Graph {
         }
     }
 
-    /// The first declaration of a variable's name and kind.
+    /// The first declaration of a variable's name.
     fn namesake(&self, variable: u32) -> u32 {
         let declaration = self.declaration(variable);
         let declared = &self.declared[declaration];
-        let same = |other: &Declared| other.name == declared.name && other.kind == declared.kind;
+        let same = |other: &Declared| other.name == declared.name;
         self.declared.iter().position(same).unwrap_or(declaration) as u32
     }
 
