@@ -5,11 +5,13 @@
 //! - `fit`: one fit, timed
 //! - `bound`: the bound of somebody else's responsibilities
 //! - `limit`: a pass beside its matrix products alone
+//! - `graph`: passes of models in the BUGS language beside those of the hand-written models
 //! - `scaling`: a pass of a topic model, and its memory, as corpora grow
 
 mod bound;
 mod fit;
 mod generate;
+mod graph;
 mod limit;
 mod npy;
 mod scaling;
@@ -26,6 +28,7 @@ bench-runner fit DATA.npy LABELS.csv [--components K] [--threads P] [--method au
 bench-runner bound DATA.npy RESPONSIBILITIES.npy|LABELS.csv [--components K]
 bench-runner limit DATA.npy [--components K] [--threads P] [--repeats R]
 bench-runner scaling [--entries N] [--vocabulary V] [--topics K] [--threads P] [--iterations I] [--seed I]
+bench-runner graph DATA-FOLDER [--repeats R]
 Each prints one JSON object.";
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -94,6 +97,7 @@ fn run() -> Result<serde_json::Value, Failure> {
         "bound" => bound::run(&words),
         "limit" => limit::run(&words),
         "scaling" => scaling::run(&words),
+        "graph" => graph::run(&words),
         _ => Err(USAGE.into()),
     }
 }

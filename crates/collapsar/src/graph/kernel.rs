@@ -1,5 +1,9 @@
 //! The sum over rows: logits, responsibilities and what they send back.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use hashbrown::HashTable;
+
 use super::layout::Entries;
 use super::rows::{RowPart, Rows, Sums};
 use super::terms::Terms;
@@ -43,17 +47,19 @@ struct Product {
     /// How many rows are the same.
     weights: Vec<f64>,
     support: Option<Support>,
+    /// What the largest weights of all rows add to the value.
+    constant: f64,
     /// The distinct row of each row.
     of: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Support {
     starts: Vec<usize>,
     states: Vec<u32>,
     /// Relative to each row's largest.
     weights: Vec<f64>,
-    /// The logarithm of that, by row.
+    /// The logarithm of that, by row, until rows are merged.
     largest: Vec<f64>,
 }
 
@@ -184,8 +190,9 @@ impl RowKernel {
                     for (state, r) in responsibilities.iter_mut().enumerate() {
                         *r = fill(row, state);
                     }
-                    product.possible(row, &mut responsibilities);
-                    product.scatter(product.of[row] as usize, &responsibilities, &mut sums);
+                    let merged = product.of[row] as usize;
+                    product.possible(merged, &mut responsibilities);
+                    product.scatter(merged, &responsibilities, &mut sums);
                 }
                 product.gather(&sums, out);
             }
@@ -332,38 +339,68 @@ impl Product {
                 RowPart::Features { .. } => {}
             }
         }
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        if support.is_none() {
-            order.sort_by(|&a, &b| {
-                let keys = |row: u32| lists.iter().map(move |keys| keys[row as usize]);
-                keys(a).cmp(keys(b))
-            });
-        }
         let mut product = Self {
             lookups,
             keys: vec![],
             weights: vec![],
             support,
+            constant: 0.0,
             of: vec![0; count],
         };
-        for (place, &row) in order.iter().enumerate() {
-            let same = place > 0
-                && product.support.is_none()
-                && lists
-                    .iter()
-                    .all(|keys| keys[row as usize] == keys[order[place - 1] as usize]);
-            if same {
-                let last = product.weights.len() - 1;
-                product.weights[last] += 1.0;
-            } else {
-                product
-                    .keys
-                    .extend(lists.iter().map(|keys| keys[row as usize]));
-                product.weights.push(1.0);
-            }
-            product.of[row as usize] = product.weights.len() as u32 - 1;
-        }
+        product.merge(&lists);
         product
+    }
+
+    /// Finds rows that are the same, or the same up to a factor of their weights.
+    fn merge(&mut self, lists: &[Vec<u32>]) {
+        let mut found: HashTable<u32> = HashTable::new();
+        let mut kept = Support {
+            starts: vec![0],
+            ..Support::default()
+        };
+        let (mut keys, mut hashes) = (vec![], vec![]);
+        for row in 0..self.of.len() {
+            keys.clear();
+            keys.extend(lists.iter().map(|list| list[row]));
+            let own = self.support.as_ref().map(|support| support.row(row));
+            let mut hasher = DefaultHasher::new();
+            keys.hash(&mut hasher);
+            if let (Some((states, weights)), Some(support)) = (own, &self.support) {
+                states.hash(&mut hasher);
+                weights
+                    .iter()
+                    .for_each(|weight| weight.to_bits().hash(&mut hasher));
+                self.constant += support.largest[row];
+            }
+            let hash = hasher.finish();
+            let same = found.find(hash, |&other| {
+                let other = other as usize;
+                hashes[other] == hash
+                    && self.keys(other) == keys
+                    && own.is_none_or(|own| own == kept.row(other))
+            });
+            let merged = match same {
+                Some(&other) => other,
+                None => {
+                    let new = self.weights.len() as u32;
+                    self.keys.extend_from_slice(&keys);
+                    self.weights.push(0.0);
+                    hashes.push(hash);
+                    if let Some((states, weights)) = own {
+                        kept.states.extend_from_slice(states);
+                        kept.weights.extend_from_slice(weights);
+                        kept.starts.push(kept.states.len());
+                    }
+                    found.insert_unique(hash, new, |&row| hashes[row as usize]);
+                    new
+                }
+            };
+            self.weights[merged as usize] += 1.0;
+            self.of[row] = merged;
+        }
+        if self.support.is_some() {
+            self.support = Some(kept);
+        }
     }
 
     fn keys(&self, row: usize) -> &[u32] {
@@ -411,7 +448,7 @@ impl Product {
                 .iter()
                 .zip(&support.weights[range])
             {
-                sparse[state as usize] = out[state as usize] + weight.ln() + support.largest[row];
+                sparse[state as usize] = out[state as usize] + weight.ln();
             }
             out.copy_from_slice(&sparse);
         }
@@ -451,19 +488,18 @@ impl Product {
             .iter()
             .map(|logits| Self::exponentials(logits, states))
             .collect();
-        let mut value = 0.0;
+        let mut value = self.constant;
         let mut row_weights = vec![0.0; states];
         let mut dense = vec![0.0; states];
         for row in 0..self.weights.len() {
             let keys = self.keys(row);
-            let mut shift: f64 = keys
+            let shift: f64 = keys
                 .iter()
                 .zip(&tables)
                 .map(|(&key, table)| table.1[key as usize])
                 .sum();
             let out: &mut [f64] = if let Some(support) = &self.support {
                 let range = support.starts[row]..support.starts[row + 1];
-                shift += support.largest[row];
                 let out = &mut row_weights[..range.len()];
                 out.copy_from_slice(&support.weights[range.clone()]);
                 let list = &support.states[range];
@@ -600,6 +636,12 @@ impl Product {
 }
 
 impl Support {
+    /// States and weights of a row.
+    fn row(&self, row: usize) -> (&[u32], &[f64]) {
+        let range = self.starts[row]..self.starts[row + 1];
+        (&self.states[range.clone()], &self.weights[range])
+    }
+
     fn new(starts: Vec<usize>, states: Vec<u32>, constants: &[f64]) -> Self {
         let mut weights = vec![0.0; constants.len()];
         let largest = (starts.windows(2))
