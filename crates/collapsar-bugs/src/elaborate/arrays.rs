@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Index, Name, Variable};
 
 /// The line, and the repetition of it, that defines an element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Definer {
     pub(crate) line: u32,
     pub(crate) instance: u32,
@@ -59,6 +59,8 @@ pub(crate) struct Array {
     pub(super) computed: RefCell<Vec<f64>>,
     /// Whether lengths come from data or `var`.
     fixed: bool,
+    /// Whether no datum is missing.
+    complete: bool,
 }
 
 impl Array {
@@ -70,6 +72,7 @@ impl Array {
             definers: Definers::Nobody,
             computed: RefCell::new(vec![]),
             fixed: false,
+            complete: false,
         }
     }
 
@@ -99,6 +102,15 @@ impl Array {
                 offset: element as u32 % size,
             }),
             Definers::Each(each) => each.get(element).copied().filter(|d| *d != NOBODY),
+        }
+    }
+
+    /// Whether all of it is known from data, whoever defines it.
+    pub(crate) fn is_data(&self) -> bool {
+        match &self.known {
+            Known::Nothing => false,
+            Known::Values(_) => self.complete,
+            Known::Sparse(_) => true,
         }
     }
 
@@ -162,6 +174,7 @@ impl Array {
     }
 
     pub(super) fn become_data(&mut self, values: Vec<f64>) {
+        self.complete = values.iter().all(|value| !value.is_nan());
         self.known = Known::Values(Arc::new(values));
         self.definers = Definers::Nobody;
         self.fixed = true;
@@ -190,6 +203,7 @@ impl Elaborated {
         for (name, array) in data.arrays {
             let mut taken = Array::new(name);
             taken.dims = array.dims;
+            taken.complete = array.values.iter().all(|value| !value.is_nan());
             taken.known = Known::Values(Arc::new(array.values));
             taken.fixed = true;
             self.push_array(taken);

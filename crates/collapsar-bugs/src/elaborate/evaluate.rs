@@ -1,8 +1,10 @@
 //! Decides what an expression is worth in one repetition of a line.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use super::functions;
+use super::order::references;
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Expr, Index, Kind, Node, Operator, Reference, Span};
@@ -51,6 +53,16 @@ impl From<Diagnostic> for Stop {
     }
 }
 
+/// What is written down while an expression is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watch {
+    Nothing,
+    /// Data become unknowns, numbered from this variable on.
+    Symbols(u32),
+    /// What is unknown counts as 1.
+    Reads,
+}
+
 /// Where expressions are evaluated.
 pub(crate) struct Scope<'a> {
     pub(crate) model: &'a Elaborated,
@@ -66,6 +78,13 @@ pub(crate) struct Scope<'a> {
     round: Cell<u64>,
     /// Whether numbers that are not known must not stand for 1.
     strict: Cell<bool>,
+    watch: Cell<Watch>,
+    /// Data that were read, the largest expressions of data alone as one number each.
+    pub(crate) leaves: RefCell<Vec<f64>>,
+    /// What was read that is not known.
+    pub(crate) seen: RefCell<Vec<Definer>>,
+    /// Which expressions are of data alone, by where they stand.
+    data_only: RefCell<HashMap<Span, bool>>,
 }
 
 /// Lines that are computed from one another, one inside the other.
@@ -84,6 +103,10 @@ impl<'a> Scope<'a> {
             last: RefCell::new(None),
             round: Cell::new(0),
             strict: Cell::new(false),
+            watch: Cell::new(Watch::Nothing),
+            leaves: RefCell::default(),
+            seen: RefCell::default(),
+            data_only: RefCell::default(),
         }
     }
 
@@ -109,8 +132,62 @@ impl<'a> Scope<'a> {
         self.model.lines[line].counter(instance, name)
     }
 
+    /// Watches from now on, with nothing read so far.
+    pub(crate) fn watch(&self, watch: Watch) {
+        self.watch.set(watch);
+        if watch != Watch::Nothing {
+            self.leaves.borrow_mut().clear();
+            self.seen.borrow_mut().clear();
+        }
+    }
+
+    /// Without watching.
+    fn unwatched<T>(&self, work: impl FnOnce() -> T) -> T {
+        let watch = self.watch.replace(Watch::Nothing);
+        let result = work();
+        self.watch.set(watch);
+        result
+    }
+
+    /// A datum as the watch wants it.
+    pub(crate) fn leaf(&self, value: f64) -> Item {
+        let mut leaves = self.leaves.borrow_mut();
+        leaves.push(value);
+        match self.watch.get() {
+            Watch::Symbols(first) => Item::unknown(first + leaves.len() as u32 - 1, 0),
+            _ => Item::Known(value),
+        }
+    }
+
+    /// Whether an expression is of data and counters alone.
+    fn is_data(&self, expr: &Expr) -> bool {
+        if let Some(&known) = self.data_only.borrow().get(&expr.span) {
+            return known;
+        }
+        let mut names = vec![];
+        references(expr, &mut names);
+        let data = names
+            .iter()
+            .all(|reference| match self.model.find(&reference.name.text) {
+                None => true,
+                Some(array) => self.model.data_alone.get(array).copied().unwrap_or(false),
+            });
+        self.data_only.borrow_mut().insert(expr.span, data);
+        data
+    }
+
     /// The value of an expression.
     pub(crate) fn evaluate(&self, expr: &Expr) -> Evaluated<Value> {
+        if self.watch.get() != Watch::Nothing
+            && !matches!(expr.node, Node::Number(_))
+            && self.is_data(expr)
+        {
+            let value = self.unwatched(|| self.evaluate(expr))?;
+            return Ok(value.map(|item| match item {
+                Item::Known(value) => self.leaf(*value),
+                item => item.clone(),
+            }));
+        }
         match &expr.node {
             Node::Number(value) => Ok(Value::number(*value)),
             Node::Reference(reference) => self.reference(reference),
@@ -309,7 +386,7 @@ impl<'a> Scope<'a> {
                     (0..length).collect()
                 }
                 Index::At(expr) => {
-                    let values = self.counters(expr)?;
+                    let values = self.unwatched(|| self.counters(expr))?;
                     let range = matches!(
                         expr.node,
                         Node::Binary {
@@ -360,7 +437,10 @@ impl<'a> Scope<'a> {
         for (index, &length) in indices.iter().zip(lengths) {
             let value = match index {
                 Index::All => place,
-                Index::At(expr) => usize::try_from(self.index(expr)?).unwrap_or(0),
+                Index::At(expr) => {
+                    let value = self.unwatched(|| self.index(expr))?;
+                    usize::try_from(value).unwrap_or(0)
+                }
             };
             if value < 1 || value > length {
                 return Ok(None);
@@ -410,11 +490,20 @@ impl<'a> Scope<'a> {
         if let Some(&value) = found.computed.borrow().get(element)
             && !value.is_nan()
         {
-            return Ok(Item::Known(value));
+            return Ok(match self.watch.get() {
+                Watch::Nothing => Item::Known(value),
+                _ => self.leaf(value),
+            });
         }
         let line = &self.model.lines[definer.line as usize];
         if line.stochastic() {
             self.looked.set(self.looked.get() + 1);
+            if self.watch.get() != Watch::Nothing {
+                self.seen.borrow_mut().push(definer);
+            }
+            if self.watch.get() == Watch::Reads {
+                return Ok(Item::Known(1.0));
+            }
             return match self.mode {
                 Mode::Shape => Ok(Item::Opaque),
                 Mode::Latent(latent) => latent.latent(definer),

@@ -19,7 +19,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Kind, Program, Statement};
 
 pub(crate) use arrays::{Definer, Known};
-pub(crate) use evaluate::{Latent, Mode, Scope, Stop};
+pub(crate) use evaluate::{Latent, Mode, Scope, Stop, Watch};
 pub(crate) use lines::Line;
 pub(crate) use order::references;
 
@@ -30,6 +30,8 @@ pub(crate) struct Elaborated {
     pub(crate) arrays: Vec<arrays::Array>,
     /// Where each name is among the arrays.
     places: HashMap<String, usize>,
+    /// Which arrays are data or computed from data alone.
+    data_alone: Vec<bool>,
 }
 
 impl Elaborated {
@@ -38,6 +40,7 @@ impl Elaborated {
             lines: vec![],
             arrays: vec![],
             places: HashMap::new(),
+            data_alone: vec![],
         };
         model.take_data(data);
         model.declare(&program.vars)?;
@@ -45,6 +48,7 @@ impl Elaborated {
         model.unroll(&program.model)?;
         model.define()?;
         model.order()?;
+        model.data_alone = model.find_data();
         Ok(model)
     }
 

@@ -44,6 +44,34 @@ impl Elaborated {
         self.follow(&suspects)
     }
 
+    /// Which arrays are data or computed from data alone.
+    pub(super) fn find_data(&self) -> Vec<bool> {
+        let mut data: Vec<bool> = self
+            .arrays
+            .iter()
+            .map(super::arrays::Array::is_data)
+            .collect();
+        loop {
+            let computed = |array: usize, data: &[bool]| {
+                let mut lines = self
+                    .lines
+                    .iter()
+                    .filter(|line| line.array == array)
+                    .peekable();
+                lines.peek().is_some()
+                    && lines.all(|line| {
+                        let parents = self.parents(&line.relation.kind);
+                        !line.stochastic() && parents.iter().all(|&parent| data[parent])
+                    })
+            };
+            let more = (0..data.len()).find(|&array| !data[array] && computed(array, &data));
+            match more {
+                Some(array) => data[array] = true,
+                None => return data,
+            }
+        }
+    }
+
     fn parents(&self, kind: &Kind) -> Vec<usize> {
         let mut names = vec![];
         match kind {

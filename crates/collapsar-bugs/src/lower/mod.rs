@@ -2,12 +2,14 @@
 //!
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
+//! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `distributions`: the terms of each distribution
 
 mod distributions;
 mod emit;
 mod rows;
+mod template;
 mod variables;
 
 use std::cell::RefCell;
@@ -140,6 +142,9 @@ fn lower(
     let mut sink = Sink::default();
     for (stochastic, line) in lines.iter().zip(&model.lines) {
         if let Some(stochastic) = stochastic.as_ref().filter(|of| !done[of.line]) {
+            if stochastic.by_templates(graph)? {
+                continue;
+            }
             for instance in 0..line.instances {
                 stochastic.each_state(instance, graph, &mut sink)?;
             }

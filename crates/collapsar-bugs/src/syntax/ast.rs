@@ -1,7 +1,7 @@
 //! The tree that a text is read into.
 
 /// Bytes of the source, from the first to one past the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// The first byte.
     pub start: u32,

@@ -1,0 +1,145 @@
+//! Decides how lines of normal distributions are repeated without being derived again.
+//!
+//! Repetitions that read the same unknowns have the same terms, with coefficients that are
+//! polynomials in the data they read. The polynomials are derived once, with symbols in the place
+//! of the data; each repetition then adds its numbers.
+
+use std::collections::HashMap;
+
+use collapsar::graph::{Atom, Graph};
+
+use super::emit::Sink;
+use super::variables::PLACEHOLDER;
+use super::{Halt, Stochastic};
+use crate::elaborate::{Definer, Stop, Watch};
+use crate::value::{Item, Value};
+
+/// Terms with symbols for data, and the sums of their coefficients so far.
+struct Template {
+    leaves: usize,
+    terms: Vec<Polynomial>,
+}
+
+/// One term: a coefficient, the data it is multiplied by, its atoms, and its sum so far.
+struct Polynomial {
+    coefficient: f64,
+    data: Vec<u32>,
+    atoms: Vec<Atom>,
+    sum: f64,
+}
+
+/// After so many repetitions a line whose patterns are mostly new is given up.
+const TRIAL: usize = 64;
+
+impl Stochastic<'_> {
+    /// Adds all repetitions, each by the template of the unknowns that it reads; false where the
+    /// line has none.
+    pub(super) fn by_templates(&self, graph: &mut Graph) -> Result<bool, Halt> {
+        let line = &self.scope.model.lines[self.line];
+        let observed = self.variables.lines[self.line].is_none();
+        let normal = matches!(self.distribution.text.as_str(), "dnorm" | "dmnorm");
+        if !normal || !observed || self.truncation.is_some() || line.instances < 8 {
+            return Ok(false);
+        }
+        let mut templates: HashMap<Vec<Definer>, Template> = HashMap::new();
+        let mut sink = Sink::default();
+        let mut slow = vec![];
+        for instance in 0..line.instances {
+            if instance == TRIAL && 2 * templates.len() > TRIAL {
+                return Ok(false);
+            }
+            self.scope.enter(self.line, instance);
+            if self.read(Watch::Reads).is_err() {
+                return Ok(false);
+            }
+            let leaves = self.scope.leaves.borrow().clone();
+            let seen = self.scope.seen.borrow().clone();
+            if !templates.contains_key(&seen) {
+                let Some(template) = self.derive(instance, &mut sink) else {
+                    return Ok(false);
+                };
+                templates.insert(seen.clone(), template);
+            }
+            match templates.get_mut(&seen) {
+                Some(template) if template.leaves == leaves.len() => template.add(&leaves),
+                _ => slow.push(instance),
+            }
+        }
+        // In the order of their unknowns, whatever a hash table says.
+        let mut templates: Vec<(Vec<Definer>, Template)> = templates.into_iter().collect();
+        templates.sort_by_key(|(seen, _)| {
+            let key = |definer: &Definer| (definer.line, definer.instance, definer.offset);
+            seen.iter().map(key).collect::<Vec<_>>()
+        });
+        for term in templates.iter().flat_map(|(_, template)| &template.terms) {
+            graph.add(term.sum, &term.atoms, self.factor);
+        }
+        for instance in slow {
+            self.each_state(instance, graph, &mut sink)?;
+        }
+        Ok(true)
+    }
+
+    /// Target and parameters under a watch.
+    fn read(&self, watch: Watch) -> Result<(Vec<Item>, Vec<Value>), Stop> {
+        self.scope.watch(watch);
+        let line = &self.scope.model.lines[self.line];
+        let array = &self.scope.model.arrays[line.array];
+        let read = || -> Result<(Vec<Item>, Vec<Value>), Stop> {
+            let (_, elements) = self.scope.places(&line.relation.target)?;
+            let values = elements
+                .iter()
+                .map(|&element| array.value(element).unwrap_or(f64::NAN));
+            let target = values.map(|value| self.scope.leaf(value)).collect();
+            let arguments = self
+                .arguments
+                .iter()
+                .map(|argument| self.scope.evaluate(argument));
+            Ok((target, arguments.collect::<Result<_, Stop>>()?))
+        };
+        let result = read();
+        self.scope.watch(Watch::Nothing);
+        result
+    }
+
+    /// The terms of a repetition with symbols for its data.
+    fn derive(&self, instance: usize, sink: &mut Sink) -> Option<Template> {
+        self.scope.enter(self.line, instance);
+        let (target, arguments) = self.read(Watch::Symbols(PLACEHOLDER)).ok()?;
+        let leaves = self.scope.leaves.borrow().len();
+        sink.clear();
+        self.emit(instance, sink)
+            .ok()?
+            .distribution(&target, &arguments)
+            .ok()?;
+        let terms = sink.terms().map(|(coefficient, atoms)| {
+            let (data, atoms): (Vec<Atom>, Vec<Atom>) =
+                atoms.iter().partition(|atom| atom.variable >= PLACEHOLDER);
+            Polynomial {
+                coefficient,
+                data: data
+                    .iter()
+                    .map(|atom| atom.variable - PLACEHOLDER)
+                    .collect(),
+                atoms,
+                sum: 0.0,
+            }
+        });
+        Some(Template {
+            leaves,
+            terms: terms.collect(),
+        })
+    }
+}
+
+impl Template {
+    /// Adds the numbers of one repetition.
+    fn add(&mut self, leaves: &[f64]) {
+        for term in &mut self.terms {
+            let product = term.data.iter().fold(term.coefficient, |product, &leaf| {
+                product * leaves[leaf as usize]
+            });
+            term.sum += product;
+        }
+    }
+}
