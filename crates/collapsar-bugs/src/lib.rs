@@ -5,10 +5,13 @@ mod diagnostic;
 mod elaborate;
 mod lower;
 mod model;
+pub mod outline;
 pub mod syntax;
 mod value;
 
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;
 pub use model::{Model, Origin, Prepared, Quantity, Unknowns};
+pub use model::{Model, Origin, Prepared, Quantity};
+pub use outline::Outline;
 pub use syntax::parse;

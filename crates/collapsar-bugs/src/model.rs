@@ -6,6 +6,7 @@ use crate::data::Data;
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
 use crate::lower::{Form, Lowered, Variables};
+use crate::outline::Outline;
 use crate::syntax::ast::{Program, Span};
 use crate::syntax::parse;
 use crate::value::Item;
@@ -263,5 +264,12 @@ impl Latent for Drawn<'_> {
             }
             Form::Zero => 0.0,
         }))
+    }
+}
+
+impl Model {
+    /// The model as a picture would show it; the data say which arrays are observed.
+    pub fn outline(&self, data: &Data) -> Outline {
+        Outline::new(&self.program, &self.source, data)
     }
 }
