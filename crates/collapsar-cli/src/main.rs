@@ -6,6 +6,9 @@
 //! - `climb`: how any model is climbed, from flags to how it ended
 //! - `progress`: bars for anything over a second
 //! - `text`: numbers and tables as people read them
+//! - `fit`: fits any conjugate model in the BUGS language
+//! - `check`: tells and draws what such a model is
+//! - `compare`: puts the bounds of several runs side by side
 //! - `mixture`: fits and uses Bayesian mixtures of Gaussians
 //! - `topics`: fits and uses topic models
 //! - `quant`: quantifies transcripts and genes
@@ -13,9 +16,12 @@
 //! - `reproduce`: reruns the experiments of HRL12
 //! - `shell`: completions and manual pages
 
+mod check;
 mod climb;
 mod common;
+mod compare;
 mod files;
+mod fit;
 mod mixture;
 mod progress;
 mod quant;
@@ -42,6 +48,9 @@ Begin with:
   collapsar topics texts/ --topics 20          find the topics of a folder of texts
   collapsar topics infer fit new.txt           find those of new documents with a saved fit
   collapsar quant -a a.bam -t cdna.fa -o fit   how abundant are transcripts, and how sure is it?
+  collapsar fit rats.bug --data rats.json      fit your own model, in the BUGS language
+  collapsar check rats.bug --data rats.json    what of it can be collapsed, and why
+  collapsar compare fit1 fit2                  which of two models the data favour
 
 Results go to standard output or files, talk to standard error. Exit codes: 0 done, 1 error,
 2 wrong usage, 3 not converged under --require-convergence.";
@@ -63,6 +72,9 @@ enum Command {
     Mixture(Box<mixture::MixtureArgs>),
     Topics(Box<topics::TopicsArgs>),
     Quant(Box<quant::QuantArgs>),
+    Fit(Box<fit::FitArgs>),
+    Check(check::CheckArgs),
+    Compare(compare::CompareArgs),
     /// Rerun the experiments of the paper that the method comes from.
     Reproduce(reproduce::ReproduceArgs),
     Completions(shell::CompletionsArgs),
@@ -77,6 +89,9 @@ fn main() -> ExitCode {
         Command::Mixture(args) => mixture::run(args, common),
         Command::Topics(args) => topics::run(args, common),
         Command::Quant(args) => quant::run(args, common),
+        Command::Fit(args) => fit::run(args, common),
+        Command::Check(args) => check::run(args, common),
+        Command::Compare(args) => compare::run(args, common),
         Command::Reproduce(args) => reproduce::run(args, common),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),

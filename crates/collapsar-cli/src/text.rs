@@ -15,14 +15,19 @@ pub(crate) fn measured(value: f64, sd: Option<f64>) -> String {
 
 /// A number to about three digits.
 pub(crate) fn short(value: f64) -> String {
+    significant(value, 3)
+}
+
+/// A number to about so many digits.
+pub(crate) fn significant(value: f64, digits: usize) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".into();
     }
     if !(1e-4..1e7).contains(&size) {
-        return format!("{value:.2e}");
+        return format!("{value:.*e}", digits - 1);
     }
-    let decimals = decimals(size / 10.0);
+    let decimals = decimals(size / 10_f64.powi(digits as i32 - 2));
     format!("{value:.decimals$}")
 }
 
@@ -71,6 +76,13 @@ pub(crate) fn table(head: &[String], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// Text as XML takes it.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
 /// A name as CSV takes it.
 pub(crate) fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
@@ -99,6 +111,9 @@ mod tests {
         assert_eq!(short(-272.123), "-272");
         assert_eq!(short(0.012_34), "0.0123");
         assert_eq!(short(1.0e-9), "1.00e-9");
+        assert_eq!(significant(-242.678, 4), "-242.7");
+        assert_eq!(significant(0.061_234_9, 4), "0.06123");
+        assert_eq!(significant(f64::INFINITY, 4), "inf");
         assert_eq!(duration(0.001_234), "1.2 ms");
         assert_eq!(duration(125.0), "2 min 5 s");
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::text::escaped;
+
 /// Strokes and letters that stand out on white and on black paper alike; the background stays clear.
 const INK: &str = "#7a7f87";
 const COLOURS: [&str; 4] = ["#2f7fdb", "#e0701a", "#2a9d62", "#b052c0"];
@@ -191,12 +193,6 @@ fn label(tick: f64) -> String {
     } else {
         text.to_owned()
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -1,0 +1,189 @@
+//! What a check prints: the classes of blocks by what became of them, and why.
+
+use std::fmt::Write;
+
+use collapsar::graph::{Choice, Class, Compiled, Role};
+use collapsar::{Collapsed, Potential};
+use collapsar_bugs::Outline;
+use collapsar_bugs::outline::NodeKind;
+
+use crate::fit::source::{Source, class_name, names};
+use crate::text::{count, table};
+
+/// The roles, in the order in which they are told.
+const ROLES: [(Role, &str); 3] = [
+    (Role::Collapsed, "collapsed: integrated out exactly"),
+    (
+        Role::Shared,
+        "explicit, with messages that its blocks share",
+    ),
+    (Role::Own, "explicit, each block with parameters of its own"),
+];
+
+/// What is collapsed, and why.
+pub(crate) fn classes(
+    source: &Source,
+    compiled: &Compiled,
+    observed: &[(String, usize)],
+    explicit: &[String],
+) -> String {
+    let choice = compiled.choice();
+    let mut text = String::new();
+    let mut line = |parts: std::fmt::Arguments<'_>| {
+        writeln!(text, "{parts}").expect("strings take all text");
+    };
+    let numbers: usize = observed.iter().map(|(_, count)| count).sum();
+    let blocks: usize = choice.classes.iter().map(|class| class.blocks).sum();
+    line(format_args!(
+        "{}: {} of unknowns, {}, {}",
+        source.name,
+        count(blocks, "block"),
+        count(compiled.local().dim(), "message"),
+        count(numbers, "observed number"),
+    ));
+    for (role, title) in ROLES {
+        let here = (0..choice.classes.len()).filter(|&c| choice.classes[c].role == role);
+        let here: Vec<usize> = here.collect();
+        if here.is_empty() {
+            continue;
+        }
+        line(format_args!("\n{title}"));
+        let width = (here.iter()).map(|&c| class_name(&choice.classes[c]).chars().count());
+        let width = width.max().unwrap_or(0);
+        for class in here {
+            line(format_args!("{}", described(&choice.classes[class], width)));
+            if role != Role::Collapsed {
+                for reason in reasons(source, choice, class, explicit) {
+                    line(format_args!("    {reason}"));
+                }
+            }
+        }
+    }
+    if !observed.is_empty() {
+        line(format_args!("\nobserved"));
+        let width = observed
+            .iter()
+            .map(|(name, _)| name.chars().count())
+            .max()
+            .unwrap_or(0);
+        for (name, numbers) in observed {
+            line(format_args!(
+                "  {name:width$}  {}",
+                count(*numbers, "number")
+            ));
+        }
+    }
+    if !choice.alternatives.is_empty() {
+        let chosen = names(compiled, |role| role == Role::Collapsed);
+        let chosen = if chosen.is_empty() {
+            "nothing".into()
+        } else {
+            chosen.join(", ")
+        };
+        line(format_args!(
+            "\nmight be collapsed instead of {chosen} (--collapse A,B or --explicit A,B)"
+        ));
+        for set in &choice.alternatives {
+            let set: Vec<String> = set
+                .iter()
+                .map(|&c| class_name(&choice.classes[c]))
+                .collect();
+            let set = if set.is_empty() {
+                "nothing".into()
+            } else {
+                set.join(", ")
+            };
+            line(format_args!("  {set}"));
+        }
+    }
+    text
+}
+
+fn described(class: &Class, width: usize) -> String {
+    format!(
+        "  {:width$}  {}: {}, {}",
+        class_name(class),
+        class.family,
+        count(class.blocks, "block"),
+        count(class.statistics, "statistic"),
+    )
+}
+
+/// Why a class is not collapsed.
+fn reasons(source: &Source, choice: &Choice, class: usize, explicit: &[String]) -> Vec<String> {
+    let mut reasons = vec![];
+    let asked = choice.classes[class]
+        .names
+        .iter()
+        .find(|name| explicit.contains(name));
+    if let Some(name) = asked {
+        reasons.push(format!("asked for: --explicit {name}"));
+    }
+    let meetings = choice.conflicts.iter().filter_map(|conflict| {
+        let other = match (conflict.first, conflict.second) {
+            (first, second) if first == class => second,
+            (first, second) if second == class => first,
+            _ => return None,
+        };
+        Some((other, &conflict.factor))
+    });
+    let meetings: Vec<(usize, &String)> = meetings.collect();
+    let told = |other: usize| other == class || choice.classes[other].role == Role::Collapsed;
+    let any = meetings.iter().any(|&(other, _)| told(other));
+    for (other, factor) in meetings {
+        if any && !told(other) {
+            continue;
+        }
+        let whom = if other == class {
+            "another block of its own".to_owned()
+        } else {
+            class_name(&choice.classes[other])
+        };
+        let words: Vec<&str> = factor.split_whitespace().collect();
+        reasons.push(format!(
+            "meets {whom} in {} ({})",
+            words.join(" "),
+            source.place(factor)
+        ));
+    }
+    reasons
+}
+
+/// What the text alone says.
+pub(crate) fn outline(source: &Source, outline: &Outline) -> String {
+    let mut text = format!("{}: the text is right\n\n", source.name);
+    let rows = outline.nodes.iter().enumerate().map(|(place, node)| {
+        let what = match (node.kind, &node.distribution) {
+            (_, Some(distribution)) => distribution.as_str(),
+            (NodeKind::Computed, _) => "computed",
+            _ => "constant",
+        };
+        let parents: Vec<&str> = outline.parents(place).map(|p| p.name.as_str()).collect();
+        [
+            &node.name,
+            what,
+            &node.plates.join(", "),
+            &parents.join(", "),
+        ]
+        .map(str::to_owned)
+    });
+    let rows: Vec<[String; 4]> = rows.collect();
+    let head = ["name", "is", "for", "depends on"].map(String::from);
+    let mut widths = [0; 4];
+    for row in rows.iter().chain([&head]) {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    // Filled up, since tables are aligned to the right.
+    let fill = |row: &[String; 4]| {
+        let cells = row.iter().zip(widths);
+        cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect::<Vec<String>>()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(fill).collect();
+    text += &table(&fill(&head), &rows);
+    text += "\nwhat is observed and what may be collapsed depends on the data: try --data FILE\n";
+    text
+}

@@ -1,0 +1,225 @@
+//! A drawing as SVG: nodes, plates, arrows and a legend.
+
+use std::fmt::Write;
+
+use collapsar_bugs::outline::{Node, NodeKind};
+
+use super::Drawing;
+use super::layout::{Layout, Sizes};
+use crate::text::escaped;
+
+/// Strokes and letters that stand out on white and on black paper alike; the background stays clear.
+const INK: &str = "#7a7f87";
+const COLLAPSED: &str = "#2f7fdb";
+const MARGIN: f64 = 18.0;
+/// Half the height of a node, and half that of the diamond of a computed one.
+const HALF: f64 = 21.0;
+const DIAMOND: f64 = 8.0;
+/// Between the two outlines of what is collapsed.
+const RIM: f64 = 3.5;
+/// The legend's height.
+const LEGEND: f64 = 40.0;
+
+pub(crate) fn picture(title: &str, drawing: &Drawing) -> String {
+    let nodes = &drawing.outline.nodes;
+    let boxes: Vec<(f64, f64, f64)> = nodes.iter().map(size).collect();
+    let sizes = Sizes {
+        nodes,
+        edges: &drawing.outline.edges,
+        boxes: &boxes,
+    };
+    let all: Vec<usize> = (0..nodes.len()).collect();
+    let layout = sizes.arrange(&all, 0);
+    let legend = legend(drawing);
+    let legend_width: f64 = legend.iter().map(|(_, _, text)| legend_step(text)).sum();
+    let width = layout.width.max(legend_width) + 2.0 * MARGIN;
+    let height = layout.height + 2.0 * MARGIN + LEGEND;
+    let mut svg = String::new();
+    let mut put = |line: String| writeln!(svg, "{line}").expect("a string takes all");
+    put(format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" font-family="Helvetica, Arial, sans-serif" font-size="14" fill="{INK}" role="img">"#
+    ));
+    put(format!("<title>{}</title>", escaped(title)));
+    put(format!(
+        r#"<marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 1L10 5L0 9z" fill="{INK}"/></marker>"#
+    ));
+    let left = MARGIN + (width - 2.0 * MARGIN - layout.width) / 2.0;
+    put(format!(r#"<g transform="translate({left:.1} {MARGIN})">"#));
+    put(plates(&layout));
+    put(arrows(drawing, &layout));
+    for &(place, x, y) in &layout.nodes {
+        put(shape(&nodes[place], drawing.collapsed[place], x, y));
+    }
+    put("</g>".to_owned());
+    let mut x = (width - legend_width) / 2.0;
+    let y = height - MARGIN;
+    for (kind, collapsed, text) in legend {
+        put(format!(
+            r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="32" y="4">{text}</text></g>"#,
+            outline(kind, collapsed, 14.0, 0.0, 11.0, 8.0)
+        ));
+        x += legend_step(text);
+    }
+    put("</svg>".to_owned());
+    svg
+}
+
+/// Letters of about 8 pixels, or 6 in the second line.
+fn half_width(node: &Node) -> f64 {
+    let letters = 4.0 * node.name.chars().count() as f64;
+    let second = node
+        .distribution
+        .as_ref()
+        .map_or(0, |text| text.chars().count());
+    letters.max(2.8 * second as f64).max(12.0) + 15.0
+}
+
+/// Width, height and the distance of the centre from the left side.
+fn size(node: &Node) -> (f64, f64, f64) {
+    if node.kind == NodeKind::Computed {
+        let letters = node.name.chars().count() as f64;
+        return (2.0 * DIAMOND + 6.0 + 8.0 * letters, 2.0 * HALF, DIAMOND);
+    }
+    let half = half_width(node);
+    (2.0 * half, 2.0 * HALF, half)
+}
+
+fn plates(layout: &Layout) -> String {
+    let mut text = String::new();
+    for plate in &layout.plates {
+        writeln!(
+            text,
+            r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" rx="10" fill="{INK}" fill-opacity="0.05" stroke="{INK}" stroke-opacity="0.7"/><text x="{:.1}" y="{:.1}" text-anchor="end" font-size="12" font-style="italic">{}</text>"#,
+            plate.x,
+            plate.y,
+            plate.width,
+            plate.height,
+            plate.x + plate.width - 9.0,
+            plate.y + plate.height - 9.0,
+            escaped(&plate.text)
+        )
+        .expect("a string takes all");
+    }
+    text
+}
+
+fn arrows(drawing: &Drawing, layout: &Layout) -> String {
+    let nodes = &drawing.outline.nodes;
+    let mut centres = vec![(0.0, 0.0); nodes.len()];
+    for &(place, x, y) in &layout.nodes {
+        centres[place] = (x, y);
+    }
+    let mut text = String::new();
+    for &(parent, child) in &drawing.outline.edges {
+        let path = if parent == child {
+            // A chain: out at the right side and in again.
+            let ((x, y), half) = (centres[child], half_width(&nodes[child]));
+            let (out, back) = (y - 8.0, y + 8.0);
+            let (near, far) = (x + half - 1.0, x + half + 24.0);
+            format!(
+                "M{near:.1} {out:.1}C{far:.1} {:.1} {far:.1} {:.1} {near:.1} {back:.1}",
+                out - 12.0,
+                back + 12.0
+            )
+        } else {
+            let rim = |place: usize| {
+                if drawing.collapsed[place] { RIM } else { 0.0 }
+            };
+            let from = border(&nodes[parent], centres[parent], centres[child], rim(parent));
+            let to = border(
+                &nodes[child],
+                centres[child],
+                centres[parent],
+                rim(child) + 1.0,
+            );
+            format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1)
+        };
+        writeln!(text, r#"<path d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#arrow)"/>"#)
+            .expect("a string takes all");
+    }
+    text
+}
+
+/// Where the line from a node's centre towards another point leaves the node.
+fn border(node: &Node, (x, y): (f64, f64), to: (f64, f64), rim: f64) -> (f64, f64) {
+    let (dx, dy) = (to.0 - x, to.1 - y);
+    let reach = if node.kind == NodeKind::Computed {
+        DIAMOND / (dx.abs() + dy.abs())
+    } else {
+        ((dx / (half_width(node) + rim)).powi(2) + (dy / (HALF + rim)).powi(2))
+            .sqrt()
+            .recip()
+    };
+    (x + dx * reach, y + dy * reach)
+}
+
+fn shape(node: &Node, collapsed: bool, x: f64, y: f64) -> String {
+    let name = escaped(&node.name);
+    if node.kind == NodeKind::Computed {
+        let mark = outline(node.kind, false, x, y, DIAMOND, DIAMOND);
+        let (x, y) = (x + DIAMOND + 4.0, y + 5.0);
+        return format!(r#"{mark}<text x="{x:.1}" y="{y:.1}">{name}</text>"#);
+    }
+    let mark = outline(node.kind, collapsed, x, y, half_width(node), HALF);
+    let distribution = escaped(node.distribution.as_deref().unwrap_or_default());
+    format!(
+        r#"{mark}<text x="{x:.1}" y="{:.1}" text-anchor="middle" font-weight="bold">{name}</text><text x="{x:.1}" y="{:.1}" text-anchor="middle" font-size="10.5">{distribution}</text>"#,
+        y + 1.0,
+        y + 13.0
+    )
+}
+
+fn outline(kind: NodeKind, collapsed: bool, x: f64, y: f64, half: f64, high: f64) -> String {
+    if kind == NodeKind::Computed {
+        return format!(
+            r#"<path d="M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z" fill="none" stroke="{INK}" stroke-width="1.5"/>"#,
+            y - high,
+            x + high,
+            y + high,
+            x - high
+        );
+    }
+    let (stroke, fill) = match (collapsed, kind) {
+        (true, _) => (COLLAPSED, 0.0),
+        (false, NodeKind::Observed) => (INK, 0.35),
+        _ => (INK, 0.0),
+    };
+    let ellipse = |more: f64| {
+        format!(
+            r#"<ellipse cx="{x:.1}" cy="{y:.1}" rx="{:.1}" ry="{:.1}" fill="{INK}" fill-opacity="{fill}" stroke="{stroke}" stroke-width="1.5"/>"#,
+            half + more,
+            high + more
+        )
+    };
+    if collapsed {
+        ellipse(0.0) + &ellipse(RIM)
+    } else {
+        ellipse(0.0)
+    }
+}
+
+/// What signs mean, of those that there are.
+fn legend(drawing: &Drawing) -> Vec<(NodeKind, bool, &'static str)> {
+    let signs = [
+        (NodeKind::Observed, false, "observed"),
+        (NodeKind::Unknown, false, "explicit"),
+        (NodeKind::Unknown, true, "collapsed"),
+        (NodeKind::Computed, false, "computed"),
+    ];
+    let nodes = || drawing.outline.nodes.iter().zip(&drawing.collapsed);
+    let there = |sign: &(NodeKind, bool, &str)| {
+        nodes().any(|(node, collapsed)| (node.kind, *collapsed) == (sign.0, sign.1))
+    };
+    let mut found: Vec<(NodeKind, bool, &str)> = signs.into_iter().filter(there).collect();
+    // Without data nothing is known to be explicit either.
+    if !drawing.collapsed.contains(&true) {
+        for sign in found.iter_mut().filter(|sign| sign.0 == NodeKind::Unknown) {
+            sign.2 = "stochastic";
+        }
+    }
+    found
+}
+
+fn legend_step(text: &str) -> f64 {
+    32.0 + 6.5 * text.chars().count() as f64 + 22.0
+}

@@ -1,0 +1,159 @@
+//! `collapsar compare`: puts the bounds of several runs side by side.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use collapsar_formats::Run;
+
+use crate::common::Common;
+use crate::text::{count, duration, table};
+
+/// Compare the bounds of several runs
+///
+/// Reads run.json of folders that --out wrote, and lists them from the highest bound. A difference of
+/// bounds is, as far as they are tight, the logarithm of a Bayes factor: 3 nats are odds of 20 to 1. It
+/// means something only where the data are the same.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  collapsar compare with_slope without_slope\n  collapsar compare fits/*"
+)]
+pub(crate) struct CompareArgs {
+    /// Folders of results
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    let runs = args.folders.iter().map(|folder| read(folder));
+    let mut runs = runs.collect::<anyhow::Result<Vec<Listed>>>()?;
+    // Equal bounds stay in the order given.
+    runs.sort_by(|a, b| b.run.bound.total_cmp(&a.run.bound));
+    let mut out = String::new();
+    out += &lines(&runs);
+    out += "\nto the best: in nats. Bounds compare models only on the same data.\n";
+    if let Some(warning) = data_differ(&runs) {
+        common.warn(&warning);
+    }
+    io::stdout().write_all(out.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run and where it was found.
+struct Listed {
+    folder: String,
+    run: Run,
+}
+
+fn read(folder: &Path) -> anyhow::Result<Listed> {
+    let file = folder.join("run.json");
+    let name = folder.display().to_string();
+    let text = match fs::read(&file) {
+        Ok(text) => text,
+        Err(_) if !folder.exists() => {
+            bail!("{name}: no such folder, expected one that --out wrote")
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory || folder.is_file() => {
+            bail!("{name}: a file, expected a folder that --out wrote")
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            bail!("{name}: no run.json in it, expected a folder of a run that ended")
+        }
+        Err(error) => return Err(anyhow!(error).context(file.display().to_string())),
+    };
+    let run = serde_json::from_slice(&text)
+        .with_context(|| format!("{}: not the run.json of a run", file.display()))?;
+    Ok(Listed { folder: name, run })
+}
+
+fn lines(runs: &[Listed]) -> String {
+    let width = runs.iter().map(|listed| listed.folder.chars().count());
+    let width = width.max().unwrap_or(0).max("run".len());
+    let mut head = vec![format!("{:width$}", "run")];
+    let rest = [
+        "bound",
+        "to the best",
+        "method",
+        "iterations",
+        "passes",
+        "time",
+        "outcome",
+    ];
+    head.extend(rest.map(String::from));
+    let best = runs.first().map_or(0.0, |listed| listed.run.bound);
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .map(|Listed { folder, run }| {
+            let method = run.config.get("method").and_then(|method| method.as_str());
+            let state = if run.outcome.converged {
+                "converged"
+            } else {
+                "not converged"
+            };
+            vec![
+                format!("{folder:width$}"),
+                format!("{:.3}", run.bound),
+                format!("{:.3}", run.bound - best),
+                method.unwrap_or("-").to_owned(),
+                run.iterations.to_string(),
+                run.passes.to_string(),
+                duration(run.seconds),
+                state.to_owned(),
+            ]
+        })
+        .collect();
+    table(&head, &rows)
+}
+
+/// A warning where runs did not read the same, which names the files.
+fn data_differ(runs: &[Listed]) -> Option<String> {
+    let mut readers: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut piped = vec![];
+    for (place, listed) in runs.iter().enumerate() {
+        let resumed = listed
+            .run
+            .command
+            .iter()
+            .skip_while(|word| *word != "--resume")
+            .nth(1);
+        for input in &listed.run.inputs {
+            if Some(&input.name) == resumed {
+                continue;
+            }
+            if !input.digest.starts_with("sha256:") {
+                piped.push(listed.folder.as_str());
+                continue;
+            }
+            readers.entry(&input.digest).or_default().insert(place);
+            names.entry(&input.digest).or_insert(&input.name);
+        }
+    }
+    let some: Vec<String> = readers
+        .iter()
+        .filter(|(_, readers)| readers.len() < runs.len())
+        .map(|(digest, readers)| {
+            let folders: Vec<&str> = readers.iter().map(|&r| runs[r].folder.as_str()).collect();
+            format!("{} was read by {} only", names[digest], folders.join(", "))
+        })
+        .collect();
+    if !some.is_empty() {
+        return Some(format!(
+            "the data differ, so do not compare the bounds: {}",
+            some.join("; ")
+        ));
+    }
+    if piped.is_empty() || runs.len() == 1 {
+        return None;
+    }
+    piped.dedup();
+    let runs = count(piped.len(), "run");
+    Some(format!(
+        "{runs} read from a pipe ({}), so that nobody knows whether the data are the same",
+        piped.join(", ")
+    ))
+}

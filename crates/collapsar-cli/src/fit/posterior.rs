@@ -1,0 +1,195 @@
+//! Decides what is said of each number: in closed form where there is one, else from draws of q.
+
+use collapsar::graph::{Answer, Belief};
+use collapsar_bugs::{Origin, Prepared, Quantity};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::source::Source;
+
+/// Draws that quantiles are taken from.
+const DRAWS: usize = 4000;
+/// Numbers that are drawn at most for them, so that models of millions of labels need fewer draws.
+const NUMBERS: usize = 400_000_000;
+/// Fewest draws that give quantiles worth telling.
+const FEWEST: usize = 400;
+/// Numbers of draws that are kept at a time.
+const KEPT: usize = 40_000_000;
+
+/// What is said of one number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) mean: f64,
+    pub(crate) sd: f64,
+    /// At 2.5%, 50% and 97.5%.
+    pub(crate) quantiles: [f64; 3],
+}
+
+const SHARES: [f64; 3] = [0.025, 0.5, 0.975];
+
+/// A fit that can be asked.
+pub(crate) struct Posterior<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) answer: &'a Answer<'a>,
+    pub(crate) seed: u64,
+}
+
+impl Posterior<'_> {
+    /// What is said of these, and how many draws it took.
+    pub(crate) fn rows(&self, quantities: &[Quantity]) -> anyhow::Result<(Vec<Row>, usize)> {
+        let closed = |quantity: &Quantity| quantity.origin != Origin::Computed;
+        let beliefs = if quantities.iter().any(closed) {
+            self.answer.beliefs()?
+        } else {
+            vec![]
+        };
+        let mut wanting = vec![];
+        let mut rows: Vec<Row> = Vec::with_capacity(quantities.len());
+        for (place, quantity) in quantities.iter().enumerate() {
+            let belief = match quantity.origin {
+                Origin::Computed => None,
+                _ => self.prepared.belief(quantity, self.answer, &beliefs),
+            };
+            rows.push(match (belief, quantity.origin) {
+                (Some(Belief::Marginal(marginal)), _) => Row {
+                    mean: marginal.mean(),
+                    sd: marginal.sd(),
+                    quantiles: SHARES.map(|share| marginal.quantile(share)),
+                },
+                (Some(Belief::States(states)), Origin::Label(_, lowest)) => {
+                    of_states(&states, f64::from(lowest))
+                }
+                (Some(Belief::Moments { mean, sd }), _) => {
+                    wanting.push(place);
+                    let quantiles = [f64::NAN; 3];
+                    Row {
+                        mean,
+                        sd,
+                        quantiles,
+                    }
+                }
+                _ => {
+                    wanting.push(place);
+                    of_draws(&mut [])
+                }
+            });
+        }
+        drop(beliefs);
+        if wanting.is_empty() {
+            return Ok((rows, 0));
+        }
+        let count = (NUMBERS / self.answer.len().max(1)).clamp(FEWEST, DRAWS);
+        for places in wanting.chunks((KEPT / count).max(1)) {
+            let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
+            let draws = self.draws(&some, 0..count)?;
+            for (column, &place) in places.iter().enumerate() {
+                let mut values: Vec<f64> = draws.iter().map(|draw| draw[column]).collect();
+                let found = of_draws(&mut values);
+                if quantities[place].origin == Origin::Computed {
+                    rows[place] = found;
+                } else {
+                    rows[place].quantiles = found.quantiles;
+                }
+            }
+        }
+        Ok((rows, count))
+    }
+
+    /// Draws of these, a row a draw: the same, whichever are asked for.
+    pub(crate) fn draws(
+        &self,
+        quantities: &[Quantity],
+        which: std::ops::Range<usize>,
+    ) -> anyhow::Result<Vec<Vec<f64>>> {
+        let mut numbers = vec![0.0; self.answer.len()];
+        let mut draw = |index: usize| {
+            let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+            rng.set_stream(index as u64 + 1);
+            self.answer.draw(&mut rng, &mut numbers)?;
+            let mut row = vec![0.0; quantities.len()];
+            let done = (self.prepared).values(quantities, self.answer, &numbers, &mut row);
+            done.map_err(|diagnostic| self.source.refusal(&diagnostic))?;
+            Ok(row)
+        };
+        which.map(&mut draw).collect()
+    }
+}
+
+/// What the probabilities of a label's states say of its value.
+fn of_states(states: &[f64], lowest: f64) -> Row {
+    let values = || {
+        states
+            .iter()
+            .enumerate()
+            .map(|(k, p)| (lowest + k as f64, p))
+    };
+    let mean: f64 = values().map(|(value, p)| value * p).sum();
+    let variance: f64 = values().map(|(value, p)| (value - mean).powi(2) * p).sum();
+    let quantile = |share: f64| {
+        let mut below = 0.0;
+        let found = values().find(|(_, p)| {
+            below += *p;
+            below >= share
+        });
+        found.map_or(
+            lowest + states.len().saturating_sub(1) as f64,
+            |(value, _)| value,
+        )
+    };
+    Row {
+        mean,
+        sd: variance.sqrt(),
+        quantiles: SHARES.map(quantile),
+    }
+}
+
+/// What draws say; quantiles lie between neighbours, as R's do unless told otherwise.
+fn of_draws(values: &mut [f64]) -> Row {
+    let count = values.len() as f64;
+    if values.is_empty() {
+        let quantiles = [f64::NAN; 3];
+        let (mean, sd) = (f64::NAN, f64::NAN);
+        return Row {
+            mean,
+            sd,
+            quantiles,
+        };
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    values.sort_unstable_by(f64::total_cmp);
+    let quantile = |share: f64| {
+        let place = share * (count - 1.0);
+        let (low, high) = (values[place as usize], values[place.ceil() as usize]);
+        low + (high - low) * place.fract()
+    };
+    Row {
+        mean,
+        sd: (squares / (count - 1.0)).sqrt(),
+        quantiles: SHARES.map(quantile),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states() {
+        let row = of_states(&[0.02, 0.48, 0.5], 1.0);
+        assert!((row.mean - 2.48).abs() < 1e-12);
+        // E x² − (E x)² = 0.02 + 1.92 + 4.5 − 2.48².
+        assert!((row.sd.powi(2) - (6.44 - 6.1504)).abs() < 1e-12);
+        assert_eq!(row.quantiles, [2.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn draws() {
+        // quantile(0:40, c(.025, .5, .975)) and sd(0:40) of R.
+        let mut values: Vec<f64> = (0..=40).rev().map(f64::from).collect();
+        let row = of_draws(&mut values);
+        assert_eq!((row.mean, row.quantiles), (20.0, [1.0, 20.0, 39.0]));
+        assert!((row.sd - 11.979_148_550_710_939).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,176 @@
+//! A model's file and its data, read; and how complaints about the text are told.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use collapsar::graph::{Class, Compiled, Demands, Role};
+use collapsar_bugs::outline::NodeKind;
+use collapsar_bugs::{Data, Diagnostic, Model, Prepared};
+use collapsar_formats::read_data;
+
+use crate::common::{Common, Usage};
+use crate::files::name_of;
+
+/// A model and its data, as typed.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// Model in the BUGS language; - reads it from standard input
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Data: JSON, R dumps, CSV or TSV (a vector a column), NPY (named as its file); several add up
+    #[arg(long, short, value_name = "FILE", num_args = 1..)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Collapse these arrays, integrating them out
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        help_heading = "Model"
+    )]
+    pub(crate) collapse: Vec<String>,
+    /// Do not collapse these arrays
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        help_heading = "Model"
+    )]
+    pub(crate) explicit: Vec<String>,
+}
+
+impl SourceArgs {
+    /// Refuses what clap cannot know of.
+    pub(crate) fn check(&self) -> Result<(), Usage> {
+        let stdin = |file: &&PathBuf| file.as_path() == Path::new("-");
+        let times = std::iter::once(&self.model)
+            .chain(&self.data)
+            .filter(stdin)
+            .count();
+        if times > 1 {
+            return Err(Usage(format!(
+                "- is given {times} times, expected once: there is one standard input"
+            )));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn demands(&self) -> Demands {
+        Demands {
+            collapse: self.collapse.clone(),
+            explicit: self.explicit.clone(),
+        }
+    }
+}
+
+/// A model that was read.
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) model: Model,
+    /// Complaints in one line.
+    brief: bool,
+}
+
+impl Source {
+    pub(crate) fn read(file: &Path, common: &Common) -> anyhow::Result<Self> {
+        let name = name_of(file);
+        let bytes = if file == Path::new("-") {
+            let mut bytes = vec![];
+            io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+        } else {
+            fs::read(file)
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("{name}: no such file, expected a model in the BUGS language")
+            }
+            Err(error) => return Err(anyhow!(error).context(name)),
+        };
+        let Ok(text) = String::from_utf8(bytes) else {
+            bail!("{name}: not text in UTF-8, expected a model in the BUGS language")
+        };
+        let brief = common.quiet;
+        match Model::parse(text.clone()) {
+            Ok(model) => Ok(Self { name, model, brief }),
+            Err(diagnostic) => Err(refusal(&diagnostic, &name, &text, brief)),
+        }
+    }
+
+    /// Puts data in.
+    pub(crate) fn with(&self, data: Data) -> anyhow::Result<Prepared> {
+        self.model
+            .with(data)
+            .map_err(|diagnostic| self.refusal(&diagnostic))
+    }
+
+    /// A complaint about the model.
+    pub(crate) fn refusal(&self, diagnostic: &Diagnostic) -> anyhow::Error {
+        refusal(diagnostic, &self.name, self.model.source(), self.brief)
+    }
+
+    /// Where a line of the model stands, as `file:line:column`.
+    pub(crate) fn place(&self, line: &str) -> String {
+        let source = self.model.source();
+        let before = &source[..source.find(line).unwrap_or(0)];
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count();
+        let row = before.matches('\n').count();
+        format!("{}:{}:{}", self.name, row + 1, column + 1)
+    }
+}
+
+/// A complaint as the program's errors are: after `error: `, in one line where asked to be quiet.
+fn refusal(diagnostic: &Diagnostic, name: &str, text: &str, brief: bool) -> anyhow::Error {
+    if brief {
+        return anyhow!(diagnostic.brief(name, text));
+    }
+    let shown = diagnostic.render(name, text);
+    anyhow!(shown.strip_prefix("error: ").unwrap_or(&shown).to_owned())
+}
+
+/// The data, and how many numbers of each array are observed values of stochastic lines.
+pub(crate) fn data_of(
+    args: &SourceArgs,
+    model: &Model,
+) -> anyhow::Result<(Data, Vec<(String, usize)>)> {
+    let data = read_data(&args.data)?;
+    let outline = model.outline(&data);
+    let observed = outline.nodes.into_iter();
+    let observed = observed.filter(|node| node.kind == NodeKind::Observed);
+    let observed = observed.map(|node| {
+        let dense = data.arrays.get(&node.name).map_or(0, |array| {
+            array.values.iter().filter(|value| !value.is_nan()).count()
+        });
+        let sparse = data.sparse.get(&node.name);
+        let sparse = sparse.map_or(0, |matrix| matrix.dims.iter().product());
+        (node.name, dense + sparse)
+    });
+    let observed = observed.collect();
+    Ok((data, observed))
+}
+
+/// Classes of a role or another, as `tau, (mu, Lambda)`: what is joint is in brackets.
+pub(crate) fn names(compiled: &Compiled, which: impl Fn(Role) -> bool) -> Vec<String> {
+    let classes = compiled.choice().classes.iter();
+    classes
+        .filter(|class| which(class.role))
+        .map(class_name)
+        .collect()
+}
+
+/// A class as people name it.
+pub(crate) fn class_name(class: &Class) -> String {
+    let names = class.names.join(", ");
+    if class.names.len() > 1 {
+        format!("({names})")
+    } else {
+        names
+    }
+}
