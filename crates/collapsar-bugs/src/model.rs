@@ -273,3 +273,29 @@ impl Model {
         Outline::new(&self.program, &self.source, data)
     }
 }
+
+impl Prepared {
+    /// Arrays of stochastic lines that have observed elements, and how many elements those are.
+    pub fn observed(&self) -> Vec<(String, usize)> {
+        let model = &self.lowered.model;
+        let mut counts = vec![0; model.arrays.len()];
+        let mut order = vec![];
+        for line in &model.lines {
+            if line.stochastic() && !order.contains(&line.array) {
+                order.push(line.array);
+                let array = &model.arrays[line.array];
+                let elements = 0..array.dims.iter().product();
+                let observed = elements.filter(|&element| {
+                    array.value(element).is_some()
+                        && (array.definer(element))
+                            .is_some_and(|by| model.lines[by.line as usize].stochastic())
+                });
+                counts[line.array] = observed.count();
+            }
+        }
+        let observed = order.into_iter().filter(|&array| counts[array] > 0);
+        observed
+            .map(|array| (model.arrays[array].name.clone(), counts[array]))
+            .collect()
+    }
+}

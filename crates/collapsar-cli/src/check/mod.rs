@@ -17,11 +17,11 @@ use std::process::ExitCode;
 use clap::Args;
 use collapsar::graph::Role;
 use collapsar_bugs::outline::{Node, NodeKind, Outline};
-use collapsar_formats::write_atomically;
+use collapsar_formats::{read_data, write_atomically};
 
 use crate::common::Common;
 use crate::files::check_target;
-use crate::fit::source::{Source, SourceArgs, data_of};
+use crate::fit::source::{Source, SourceArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,10 +52,11 @@ pub(crate) struct CheckArgs {
 pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check()?;
     let source = Source::read(&args.source.model, common)?;
-    let (data, observed) = data_of(&args.source, &source.model)?;
-    let mut drawing = Drawing::of(&source.model.outline(&data));
+    let data = read_data(&args.source.data)?;
+    let outline = source.model.outline(&data);
+    let mut drawing = Drawing::of(&outline);
     let text = if args.source.data.is_empty() {
-        report::outline(&source, &source.model.outline(&data))
+        report::outline(&source, &outline)
     } else {
         let prepared = source.with(data)?;
         let compiled = prepared.compile(&args.source.demands())?;
@@ -65,7 +66,12 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
         for (node, mark) in drawing.outline.nodes.iter().zip(&mut drawing.collapsed) {
             *mark = node.kind == NodeKind::Unknown && collapsed.contains(&&node.name);
         }
-        report::classes(&source, &compiled, &observed, &args.source.explicit)
+        report::classes(
+            &source,
+            &compiled,
+            &prepared.observed(),
+            &args.source.explicit,
+        )
     };
     if let Some(file) = &args.svg {
         write(file, &svg::picture(&source.name, &drawing))?;

@@ -55,7 +55,7 @@ pub(crate) fn picture(title: &str, drawing: &Drawing) -> String {
     let y = height - MARGIN;
     for (kind, collapsed, text) in legend {
         put(format!(
-            r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="32" y="4">{text}</text></g>"#,
+            r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="34" y="4">{text}</text></g>"#,
             outline(kind, collapsed, 14.0, 0.0, 11.0, 8.0)
         ));
         x += legend_step(text);
@@ -116,39 +116,91 @@ fn arrows(drawing: &Drawing, layout: &Layout) -> String {
             let ((x, y), half) = (centres[child], half_width(&nodes[child]));
             let (out, back) = (y - 8.0, y + 8.0);
             let (near, far) = (x + half - 1.0, x + half + 24.0);
-            format!(
-                "M{near:.1} {out:.1}C{far:.1} {:.1} {far:.1} {:.1} {near:.1} {back:.1}",
-                out - 12.0,
-                back + 12.0
-            )
+            let (up, down) = (out - 12.0, back + 12.0);
+            format!("M{near:.1} {out:.1}C{far:.1} {up:.1} {far:.1} {down:.1} {near:.1} {back:.1}")
         } else {
-            let rim = |place: usize| {
-                if drawing.collapsed[place] { RIM } else { 0.0 }
-            };
-            let from = border(&nodes[parent], centres[parent], centres[child], rim(parent));
-            let to = border(
-                &nodes[child],
-                centres[child],
-                centres[parent],
-                rim(child) + 1.0,
-            );
-            format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1)
+            let [from, over, to] = bent(drawing, layout, &centres, parent, child);
+            format!(
+                "M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}",
+                from.0, from.1, over.0, over.1, to.0, to.1
+            )
         };
-        writeln!(text, r#"<path d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#arrow)"/>"#)
-            .expect("a string takes all");
+        writeln!(
+            text,
+            r#"<path d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#arrow)"/>"#
+        )
+        .expect("a string takes all");
     }
     text
+}
+
+/// An edge as two ends and what it bends towards: as straight as it can be without crossing
+/// other nodes or words.
+fn bent(
+    drawing: &Drawing,
+    layout: &Layout,
+    centres: &[(f64, f64)],
+    parent: usize,
+    child: usize,
+) -> [(f64, f64); 3] {
+    let nodes = &drawing.outline.nodes;
+    let (a, b) = (centres[parent], centres[child]);
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let length = dx.hypot(dy).max(1.0);
+    let rim = |place: usize| if drawing.collapsed[place] { RIM } else { 0.0 };
+    let curve = |bend: f64| {
+        let over = (
+            f64::midpoint(a.0, b.0) - bend * dy / length,
+            f64::midpoint(a.1, b.1) + bend * dx / length,
+        );
+        let from = border(&nodes[parent], a, over, rim(parent));
+        let to = border(&nodes[child], b, over, rim(child) + 1.0);
+        [from, over, to]
+    };
+    let cost = |[from, over, to]: [(f64, f64); 3]| {
+        let along = |share: f64, p: f64, q: f64, r: f64| {
+            let rest = 1.0 - share;
+            rest * rest * p + 2.0 * rest * share * q + share * share * r
+        };
+        let points = (1..24).map(|step| {
+            let share = f64::from(step) / 24.0;
+            (
+                along(share, from.0, over.0, to.0),
+                along(share, from.1, over.1, to.1),
+            )
+        });
+        let mut cost = 0;
+        for (x, y) in points {
+            let others = (0..nodes.len()).filter(|&place| place != parent && place != child);
+            let near = |place: usize| {
+                let (width, height, centre) = size(&nodes[place]);
+                let left = centres[place].0 - centre - 6.0;
+                let high = height / 2.0 + 4.0;
+                (left..left + width + 12.0).contains(&x) && (y - centres[place].1).abs() < high
+            };
+            cost += 3 * others.filter(|&place| near(place)).count();
+            let words = layout.plates.iter().filter(|plate| {
+                let wide = 12.0 + 6.5 * plate.text.chars().count() as f64;
+                let (right, low) = (plate.x + plate.width, plate.y + plate.height);
+                (right - wide..right).contains(&x) && (low - 22.0..low - 4.0).contains(&y)
+            });
+            cost += words.count();
+        }
+        cost
+    };
+    let bends = (0..9).flat_map(|step| [30.0 * f64::from(step), -30.0 * f64::from(step)]);
+    let found = bends.map(curve).min_by_key(|&curve| cost(curve));
+    found.unwrap_or_else(|| curve(0.0))
 }
 
 /// Where the line from a node's centre towards another point leaves the node.
 fn border(node: &Node, (x, y): (f64, f64), to: (f64, f64), rim: f64) -> (f64, f64) {
     let (dx, dy) = (to.0 - x, to.1 - y);
     let reach = if node.kind == NodeKind::Computed {
-        DIAMOND / (dx.abs() + dy.abs())
+        (DIAMOND + rim) / (dx.abs() + dy.abs())
     } else {
-        ((dx / (half_width(node) + rim)).powi(2) + (dy / (HALF + rim)).powi(2))
-            .sqrt()
-            .recip()
+        let (across, up) = (dx / (half_width(node) + rim), dy / (HALF + rim));
+        across.hypot(up).recip()
     };
     (x + dx * reach, y + dy * reach)
 }
@@ -221,5 +273,87 @@ fn legend(drawing: &Drawing) -> Vec<(NodeKind, bool, &'static str)> {
 }
 
 fn legend_step(text: &str) -> f64 {
-    32.0 + 6.5 * text.chars().count() as f64 + 22.0
+    32.0 + 6.5 * text.chars().count() as f64 + 26.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use collapsar_bugs::{Data, Model};
+
+    fn drawing(source: &str) -> Drawing {
+        let model = Model::parse(source).expect("a model");
+        Drawing::of(&model.outline(&Data::default()))
+    }
+
+    const MODEL: &str = "model {
+        for (n in 1:N) {
+            z[n] ~ dcat(p[])
+            for (d in 1:D) { y[n, d] ~ dnorm(mu[z[n], d], tau[d]) }
+        }
+        for (k in 1:K) { for (d in 1:D) { mu[k, d] ~ dnorm(m, tau[d]) } }
+        for (d in 1:D) { tau[d] ~ dgamma(1, 1)  sd[d] <- 1 / sqrt(tau[d]) }
+        p[1:K] ~ ddirch(alpha[])
+        m ~ dnorm(0, 1)
+        for (t in 2:T) { x[t] ~ dnorm(x[t - 1], 1) }
+    }";
+
+    #[test]
+    fn plates_are_nested_or_apart_and_hold_their_nodes() {
+        let drawing = drawing(MODEL);
+        let nodes = &drawing.outline.nodes;
+        let boxes: Vec<(f64, f64, f64)> = nodes.iter().map(size).collect();
+        let sizes = Sizes {
+            nodes,
+            edges: &drawing.outline.edges,
+            boxes: &boxes,
+        };
+        let layout = sizes.arrange(&(0..nodes.len()).collect::<Vec<_>>(), 0);
+        assert_eq!(layout.nodes.len(), nodes.len());
+        // Loops that are nested differently are different plates: n, d in n, k, d in k, d, t.
+        assert_eq!(layout.plates.len(), 6);
+        for (place, a) in layout.plates.iter().enumerate() {
+            for b in &layout.plates[..place] {
+                let apart = a.x >= b.x + b.width
+                    || b.x >= a.x + a.width
+                    || a.y >= b.y + b.height
+                    || b.y >= a.y + a.height;
+                let inside = |a: &super::super::layout::Plate, b: &super::super::layout::Plate| {
+                    a.x > b.x
+                        && a.y > b.y
+                        && a.x + a.width < b.x + b.width
+                        && a.y + a.height < b.y + b.height
+                };
+                assert!(apart || inside(a, b) || inside(b, a), "{a:?} {b:?}");
+            }
+        }
+        for &(place, x, y) in &layout.nodes {
+            let holders = layout.plates.iter().filter(|plate| {
+                (plate.x..plate.x + plate.width).contains(&x)
+                    && (plate.y..plate.y + plate.height).contains(&y)
+            });
+            let mut holders: Vec<&str> = holders.map(|plate| plate.text.as_str()).collect();
+            let mut plates = nodes[place].plates.clone();
+            holders.sort_unstable();
+            plates.sort_unstable();
+            assert_eq!(holders, plates, "{}", nodes[place].name);
+        }
+    }
+
+    #[test]
+    fn pictures_are_whole() {
+        let drawing = drawing(MODEL);
+        let svg = picture("a < b", &drawing);
+        assert!(svg.contains("<title>a &lt; b</title>"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        // An arrow for each edge, and an outline for each node and sign of the legend.
+        let edges = drawing.outline.edges.len();
+        assert_eq!(svg.matches("marker-end").count(), edges);
+        let outlines = svg.matches("<ellipse").count() + svg.matches("z\" fill=\"none\"").count();
+        assert_eq!(outlines, drawing.outline.nodes.len() + 2);
+        let dot = super::super::dot::graph(&drawing);
+        assert_eq!(dot.matches(" -> ").count(), edges);
+        assert_eq!(dot.matches('{').count(), dot.matches('}').count());
+        assert_eq!(dot.matches("subgraph").count(), 6);
+    }
 }

@@ -74,7 +74,7 @@ impl FitArgs {
     }
 
     pub(crate) fn tolerance(&self, data: usize) -> f64 {
-        self.tolerance.unwrap_or((1e-10 * data as f64).max(1e-8))
+        self.tolerance.unwrap_or((data as f64 / 1e10).max(1e-8))
     }
 
     /// The settings as `run.json` has them.

@@ -20,14 +20,14 @@ use std::process::ExitCode;
 use collapsar::graph::{Answer, Compiled};
 use collapsar::{Collapsed, Potential};
 use collapsar_bugs::Prepared;
-use collapsar_formats::prepare_folder;
+use collapsar_formats::{prepare_folder, read_data};
 
 use crate::climb::{Ascent, Ended, Plan, each};
 use crate::common::Common;
 pub(crate) use args::FitArgs;
 use chosen::Chosen;
 use posterior::{Posterior, Row};
-use source::{Source, data_of};
+use source::Source;
 
 /// A fit and what is told of it.
 struct Fitted<'a> {
@@ -72,8 +72,8 @@ fn total(observed: &[(String, usize)]) -> usize {
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.check()?;
     let source = Source::read(&args.source.model, common)?;
-    let (data, observed) = data_of(&args.source, &source.model)?;
-    let prepared = source.with(data)?;
+    let prepared = source.with(read_data(&args.source.data)?)?;
+    let observed = prepared.observed();
     let compiled = prepared.compile(&args.source.demands())?;
     let quantities = prepared.quantities();
     let quantities = quantities.map_err(|diagnostic| source.refusal(&diagnostic))?;

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{anyhow, bail};
 use clap::Args;
 use collapsar::graph::{Class, Compiled, Demands, Role};
-use collapsar_bugs::outline::NodeKind;
 use collapsar_bugs::{Data, Diagnostic, Model, Prepared};
-use collapsar_formats::read_data;
 
 use crate::common::{Common, Usage};
 use crate::files::name_of;
@@ -133,27 +131,6 @@ fn refusal(diagnostic: &Diagnostic, name: &str, text: &str, brief: bool) -> anyh
     }
     let shown = diagnostic.render(name, text);
     anyhow!(shown.strip_prefix("error: ").unwrap_or(&shown).to_owned())
-}
-
-/// The data, and how many numbers of each array are observed values of stochastic lines.
-pub(crate) fn data_of(
-    args: &SourceArgs,
-    model: &Model,
-) -> anyhow::Result<(Data, Vec<(String, usize)>)> {
-    let data = read_data(&args.data)?;
-    let outline = model.outline(&data);
-    let observed = outline.nodes.into_iter();
-    let observed = observed.filter(|node| node.kind == NodeKind::Observed);
-    let observed = observed.map(|node| {
-        let dense = data.arrays.get(&node.name).map_or(0, |array| {
-            array.values.iter().filter(|value| !value.is_nan()).count()
-        });
-        let sparse = data.sparse.get(&node.name);
-        let sparse = sparse.map_or(0, |matrix| matrix.dims.iter().product());
-        (node.name, dense + sparse)
-    });
-    let observed = observed.collect();
-    Ok((data, observed))
 }
 
 /// Classes of a role or another, as `tau, (mu, Lambda)`: what is joint is in brackets.

@@ -57,7 +57,7 @@ pub(crate) fn of(fitted: &Fitted<'_>) -> String {
     }
     if fitted.draws > 0 {
         line(format_args!(
-            "what is computed is from {} draws of q",
+            "what has no closed form is from {} draws of q",
             fitted.draws
         ));
     }
@@ -75,7 +75,19 @@ fn rows(fitted: &Fitted<'_>, shown: &[usize]) -> String {
     let width = width.max().unwrap_or(0).max("name".len());
     let cells = |place: usize| {
         let row = fitted.rows[place];
-        let numbers = [row.mean, row.sd].into_iter().chain(row.quantiles);
+        // What is zero but for rounding is shown as zero.
+        let width = row.quantiles[2] - row.quantiles[0];
+        let clear = |number: f64| {
+            if number.abs() < 1e-12 * width {
+                0.0
+            } else {
+                number
+            }
+        };
+        let numbers = [row.mean, row.sd]
+            .into_iter()
+            .chain(row.quantiles)
+            .map(clear);
         let mut cells = vec![format!("{:width$}", name(place))];
         cells.extend(numbers.map(|number| significant(number, 4)));
         cells
