@@ -76,9 +76,9 @@ fn rows(fitted: &Fitted<'_>, shown: &[usize]) -> String {
     let cells = |place: usize| {
         let row = fitted.rows[place];
         // What is zero but for rounding is shown as zero.
-        let width = row.quantiles[2] - row.quantiles[0];
+        let range = row.quantiles[2] - row.quantiles[0];
         let clear = |number: f64| {
-            if number.abs() < 1e-12 * width {
+            if number.abs() < 1e-12 * range {
                 0.0
             } else {
                 number
