@@ -59,7 +59,7 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
         report::outline(&source, &outline)
     } else {
         let prepared = source.with(data)?;
-        let compiled = prepared.compile(&args.source.demands())?;
+        let compiled = source.compile(&prepared, &args.source)?;
         let classes = compiled.choice().classes.iter();
         let collapsed = classes.filter(|class| class.role == Role::Collapsed);
         let collapsed: Vec<&String> = collapsed.flat_map(|class| &class.names).collect();

@@ -7,7 +7,7 @@ use collapsar::{Collapsed, Potential};
 use collapsar_bugs::Outline;
 use collapsar_bugs::outline::NodeKind;
 
-use crate::fit::source::{Source, class_name, names};
+use crate::fit::source::{Source, class_name, names, one_line};
 use crate::text::{count, table};
 
 /// The roles, in the order in which they are told.
@@ -139,10 +139,9 @@ fn reasons(source: &Source, choice: &Choice, class: usize, explicit: &[String]) 
         } else {
             class_name(&choice.classes[other])
         };
-        let words: Vec<&str> = factor.split_whitespace().collect();
         reasons.push(format!(
             "meets {whom} in {} ({})",
-            words.join(" "),
+            one_line(factor),
             source.place(factor)
         ));
     }

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let source = Source::read(&args.source.model, common)?;
     let prepared = source.with(read_data(&args.source.data)?)?;
     let observed = prepared.observed();
-    let compiled = prepared.compile(&args.source.demands())?;
+    let compiled = source.compile(&prepared, &args.source)?;
     let quantities = prepared.quantities();
     let quantities = quantities.map_err(|diagnostic| source.refusal(&diagnostic))?;
     let chosen = Chosen::of(quantities, &args.monitor())?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
+use collapsar::Error;
 use collapsar::graph::{Class, Compiled, Demands, Role};
 use collapsar_bugs::{Data, Diagnostic, Model, Prepared};
 
@@ -54,13 +55,6 @@ impl SourceArgs {
         }
         Ok(())
     }
-
-    pub(crate) fn demands(&self) -> Demands {
-        Demands {
-            collapse: self.collapse.clone(),
-            explicit: self.explicit.clone(),
-        }
-    }
 }
 
 /// A model that was read.
@@ -102,6 +96,31 @@ impl Source {
         self.model
             .with(data)
             .map_err(|diagnostic| self.refusal(&diagnostic))
+    }
+
+    /// Decides what is collapsed, heeding the flags.
+    pub(crate) fn compile(
+        &self,
+        prepared: &Prepared,
+        args: &SourceArgs,
+    ) -> anyhow::Result<Compiled> {
+        let demands = Demands {
+            collapse: args.collapse.clone(),
+            explicit: args.explicit.clone(),
+        };
+        prepared.compile(&demands).map_err(|error| match error {
+            Error::Setting {
+                name,
+                found,
+                expected,
+            } => anyhow!("--{name} {found}: expected {expected}"),
+            Error::Collapse { factor, found } => anyhow!(
+                "--collapse: {found} cannot be collapsed, since they meet in {} ({})",
+                one_line(&factor),
+                self.place(&factor)
+            ),
+            error => error.into(),
+        })
     }
 
     /// A complaint about the model.
@@ -150,4 +169,10 @@ pub(crate) fn class_name(class: &Class) -> String {
     } else {
         names
     }
+}
+
+/// A line of the model without its breaks.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }
