@@ -219,7 +219,9 @@ fn names<'a>(expr: &'a Expr, out: &mut Vec<&'a str>) {
         Expression::Number(_) => {}
         Expression::Reference(reference) => reference_names(reference, out),
         Expression::Call { arguments, .. } => {
-            arguments.iter().for_each(|argument| names(argument, out));
+            for argument in arguments {
+                names(argument, out);
+            }
         }
         Expression::Negative(inner) | Expression::Not(inner) => names(inner, out),
         Expression::Binary { left, right, .. } => {

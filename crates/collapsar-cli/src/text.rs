@@ -19,15 +19,15 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// A number to about so many digits.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
+pub(crate) fn significant(value: f64, digits: u8) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".into();
     }
     if !(1e-4..1e7).contains(&size) {
-        return format!("{value:.*e}", digits - 1);
+        return format!("{value:.*e}", usize::from(digits) - 1);
     }
-    let decimals = decimals(size / 10_f64.powi(digits as i32 - 2));
+    let decimals = decimals(size / 10_f64.powi(i32::from(digits) - 2));
     format!("{value:.decimals$}")
 }
 

@@ -7,7 +7,7 @@ use collapsar_bugs::outline::Node;
 /// Between neighbours, and between a plate and what is in it.
 const GAP: f64 = 26.0;
 const ROW: f64 = 46.0;
-const PADDING: f64 = 16.0;
+const PADDING: f64 = 20.0;
 /// Below what is in a plate, for its text.
 const FOOT: f64 = 30.0;
 /// Times that all rows are moved towards what they are joined to.
@@ -88,11 +88,11 @@ impl Sizes<'_> {
             });
             items.push(item);
         }
-        self.stack(items)
+        self.stack(&items)
     }
 
     /// Puts items into rows.
-    fn stack(&self, items: Vec<Layout>) -> Layout {
+    fn stack(&self, items: &[Layout]) -> Layout {
         let mut item_of = vec![None; self.nodes.len()];
         let mut offset = vec![0.0; self.nodes.len()];
         for (item, layout) in items.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Sizes<'_> {
         });
         let links: Vec<Link> = links.collect();
         let rows = rows(items.len(), &links);
-        let left = sides(&items, &rows, &links);
+        let left = sides(items, &rows, &links);
         let mut all = Layout::default();
         let (mut y, first) = (0.0, left.iter().copied().fold(f64::INFINITY, f64::min));
         for row in &rows {

@@ -2,9 +2,11 @@
 //!
 //! - `report`: what is printed
 //! - `layout`: where nodes and plates of the drawing go
+//! - `arrows`: how its edges run
 //! - `svg`: the drawing as SVG
 //! - `dot`: the same for Graphviz
 
+mod arrows;
 mod dot;
 mod layout;
 mod report;

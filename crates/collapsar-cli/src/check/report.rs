@@ -131,7 +131,7 @@ fn reasons(source: &Source, choice: &Choice, class: usize, explicit: &[String]) 
     let told = |other: usize| other == class || choice.classes[other].role == Role::Collapsed;
     let any = meetings.iter().any(|&(other, _)| told(other));
     for (other, factor) in meetings {
-        if any && !told(other) {
+        if (any || asked.is_some()) && !told(other) {
             continue;
         }
         let whom = if other == class {

@@ -5,18 +5,19 @@ use std::fmt::Write;
 use collapsar_bugs::outline::{Node, NodeKind};
 
 use super::Drawing;
-use super::layout::{Layout, Plate, Sizes};
+use super::arrows::{Words, arrows};
+use super::layout::{Layout, Sizes};
 use crate::text::escaped;
 
 /// Strokes and letters that stand out on white and on black paper alike; the background stays clear.
-const INK: &str = "#7a7f87";
+pub(super) const INK: &str = "#7a7f87";
 const COLLAPSED: &str = "#2f7fdb";
 const MARGIN: f64 = 18.0;
 /// Half the height of a node, and half that of the diamond of a computed one.
-const HALF: f64 = 21.0;
-const DIAMOND: f64 = 8.0;
+pub(super) const HALF: f64 = 21.0;
+pub(super) const DIAMOND: f64 = 8.0;
 /// Between the two outlines of what is collapsed.
-const RIM: f64 = 3.5;
+pub(super) const RIM: f64 = 3.5;
 /// The legend's height.
 const LEGEND: f64 = 40.0;
 
@@ -66,7 +67,7 @@ pub(crate) fn picture(title: &str, drawing: &Drawing) -> String {
 }
 
 /// Letters of about 8 pixels, or 6 in the second line.
-fn half_width(node: &Node) -> f64 {
+pub(super) fn half_width(node: &Node) -> f64 {
     let letters = 4.0 * node.name.chars().count() as f64;
     let second = node
         .distribution
@@ -76,7 +77,7 @@ fn half_width(node: &Node) -> f64 {
 }
 
 /// Width, height and the distance of the centre from the left side.
-fn size(node: &Node) -> (f64, f64, f64) {
+pub(super) fn size(node: &Node) -> (f64, f64, f64) {
     if node.kind == NodeKind::Computed {
         let letters = node.name.chars().count() as f64;
         return (2.0 * DIAMOND + 6.0 + 8.0 * letters, 2.0 * HALF, DIAMOND);
@@ -85,229 +86,28 @@ fn size(node: &Node) -> (f64, f64, f64) {
     (2.0 * half, 2.0 * HALF, half)
 }
 
-/// Where the plates' texts stand: at the right, or at the left where fewer edges pass.
-struct Words {
-    /// The left upper and the right lower corner of each.
-    boxes: Vec<[(f64, f64); 2]>,
-}
-
-impl Words {
-    fn of(drawing: &Drawing, layout: &Layout) -> Self {
-        let centres = centres(layout);
-        let crossed = |[(left, top), (right, bottom)]: [(f64, f64); 2]| {
-            let edges = drawing.outline.edges.iter().filter(|(parent, child)| {
-                let (a, b) = (centres[*parent], centres[*child]);
-                let share = ((top + bottom) / 2.0 - a.1) / (b.1 - a.1);
-                let x = a.0 + share * (b.0 - a.0);
-                (0.0..1.0).contains(&share) && (left..right).contains(&x)
-            });
-            edges.count()
-        };
-        let place = |plate: &Plate| {
-            let wide = 18.0 + 6.2 * plate.text.chars().count() as f64;
-            let low = plate.y + plate.height;
-            let at = |left: f64| [(left, low - 23.0), (left + wide, low - 4.0)];
-            let sides = [at(plate.x + plate.width - wide), at(plate.x)];
-            // The first of equals.
-            if crossed(sides[1]) < crossed(sides[0]) {
-                sides[1]
-            } else {
-                sides[0]
-            }
-        };
-        Self {
-            boxes: layout.plates.iter().map(place).collect(),
-        }
-    }
-
-    fn cover(&self, x: f64, y: f64) -> bool {
-        let mut boxes = self.boxes.iter();
-        boxes.any(|[(left, top), (right, bottom)]| {
-            (*left..*right).contains(&x) && (*top..*bottom).contains(&y)
-        })
-    }
-}
-
-/// The nodes' centres, by place.
-fn centres(layout: &Layout) -> Vec<(f64, f64)> {
-    let mut centres = vec![(0.0, 0.0); layout.nodes.len()];
-    for &(place, x, y) in &layout.nodes {
-        centres[place] = (x, y);
-    }
-    centres
-}
-
 fn plates(layout: &Layout, words: &Words) -> String {
     let mut text = String::new();
     for (plate, [(left, _), (right, bottom)]) in layout.plates.iter().zip(&words.boxes) {
+        let (x, anchor) = if *left > plate.x {
+            (right - 9.0, "end")
+        } else {
+            (left + 9.0, "start")
+        };
         writeln!(
             text,
-            r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" rx="10" fill="{INK}" fill-opacity="0.05" stroke="{INK}" stroke-opacity="0.7"/><text x="{:.1}" y="{:.1}" text-anchor="middle" font-size="12" font-style="italic">{}</text>"#,
+            r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" rx="10" fill="{INK}" fill-opacity="0.05" stroke="{INK}" stroke-opacity="0.7"/><text x="{:.1}" y="{:.1}" text-anchor="{anchor}" font-size="12" font-style="italic">{}</text>"#,
             plate.x,
             plate.y,
             plate.width,
             plate.height,
-            f64::midpoint(*left, *right),
+            x,
             bottom - 5.0,
             escaped(&plate.text)
         )
         .expect("a string takes all");
     }
     text
-}
-
-fn arrows(drawing: &Drawing, layout: &Layout, words: &Words) -> String {
-    let mut canvas = Canvas {
-        drawing,
-        centres: centres(layout),
-        words,
-        drawn: vec![],
-    };
-    // The shortest first: they can bend least, and the others go around them.
-    let mut edges = drawing.outline.edges.clone();
-    edges.sort_by(|a, b| canvas.length(*a).total_cmp(&canvas.length(*b)));
-    let mut text = String::new();
-    for (parent, child) in edges {
-        let path = if parent == child {
-            // A chain: out at the right side and in again.
-            let ((x, y), node) = (canvas.centres[child], &drawing.outline.nodes[child]);
-            let (near, far) = (x + half_width(node) - 1.0, x + half_width(node) + 24.0);
-            let [up, out, back, down] = [-20.0, -8.0, 8.0, 20.0].map(|step| y + step);
-            format!("M{near:.1} {out:.1}C{far:.1} {up:.1} {far:.1} {down:.1} {near:.1} {back:.1}")
-        } else {
-            let Bent { from, over, to } = canvas.draw(parent, child);
-            format!(
-                "M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}",
-                from.0, from.1, over.0, over.1, to.0, to.1
-            )
-        };
-        writeln!(
-            text,
-            r#"<path d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#arrow)"/>"#
-        )
-        .expect("a string takes all");
-    }
-    text
-}
-
-/// Points along an edge that are looked at.
-const POINTS: u32 = 24;
-
-/// An edge: its ends, and what it bends towards.
-#[derive(Clone, Copy)]
-struct Bent {
-    from: (f64, f64),
-    over: (f64, f64),
-    to: (f64, f64),
-}
-
-impl Bent {
-    fn points(self) -> Vec<(f64, f64)> {
-        let at = |step: u32| {
-            let share = f64::from(step) / f64::from(POINTS);
-            let rest = 1.0 - share;
-            let along = |p: f64, q: f64, r: f64| {
-                rest * rest * p + 2.0 * rest * share * q + share * share * r
-            };
-            (
-                along(self.from.0, self.over.0, self.to.0),
-                along(self.from.1, self.over.1, self.to.1),
-            )
-        };
-        (0..=POINTS).map(at).collect()
-    }
-}
-
-/// What edges are drawn around.
-struct Canvas<'a> {
-    drawing: &'a Drawing,
-    centres: Vec<(f64, f64)>,
-    words: &'a Words,
-    /// Points of the edges that are drawn already.
-    drawn: Vec<Vec<(f64, f64)>>,
-}
-
-impl Canvas<'_> {
-    fn length(&self, (parent, child): (usize, usize)) -> f64 {
-        let (a, b) = (self.centres[parent], self.centres[child]);
-        (b.0 - a.0).hypot(b.1 - a.1)
-    }
-
-    /// An edge as straight as it can be without crossing nodes, words and other edges.
-    fn draw(&mut self, parent: usize, child: usize) -> Bent {
-        let nodes = &self.drawing.outline.nodes;
-        let (a, b) = (self.centres[parent], self.centres[child]);
-        let length = self.length((parent, child)).max(1.0);
-        let rim = |place: usize| {
-            if self.drawing.collapsed[place] {
-                RIM
-            } else {
-                0.0
-            }
-        };
-        let curve = |bend: f64| {
-            let over = (
-                f64::midpoint(a.0, b.0) - bend * (b.1 - a.1) / length,
-                f64::midpoint(a.1, b.1) + bend * (b.0 - a.0) / length,
-            );
-            Bent {
-                from: border(&nodes[parent], a, over, rim(parent)),
-                over,
-                to: border(&nodes[child], b, over, rim(child) + 1.0),
-            }
-        };
-        let bends = (0..10).flat_map(|step| [25.0, -25.0].map(|bend| bend * f64::from(step)));
-        let found = bends
-            .map(curve)
-            .min_by_key(|bent| self.cost(*bent, parent, child));
-        let found = found.unwrap_or_else(|| curve(0.0));
-        self.drawn.push(found.points());
-        found
-    }
-
-    fn cost(&self, bent: Bent, parent: usize, child: usize) -> usize {
-        let nodes = &self.drawing.outline.nodes;
-        let points = bent.points();
-        let near = |place: usize, x: f64, y: f64| {
-            let (width, height, centre) = size(&nodes[place]);
-            let left = self.centres[place].0 - centre - 6.0;
-            let high = height / 2.0 + 4.0;
-            (left..left + width + 12.0).contains(&x) && (y - self.centres[place].1).abs() < high
-        };
-        let mut cost = 0;
-        for &(x, y) in &points {
-            let others = (0..nodes.len()).filter(|&place| place != parent && place != child);
-            cost += 3 * others.filter(|&place| near(place, x, y)).count();
-            cost += 2 * usize::from(self.words.cover(x, y));
-        }
-        let met = self.drawn.iter().filter(|other| meet(&points, other));
-        cost + 2 * met.count()
-    }
-}
-
-/// Whether two lines of points cross.
-fn meet(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
-    let side = |a: (f64, f64), b: (f64, f64), p: (f64, f64)| {
-        (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0) > 0.0
-    };
-    one.windows(2).any(|a| {
-        other.windows(2).any(|b| {
-            side(a[0], a[1], b[0]) != side(a[0], a[1], b[1])
-                && side(b[0], b[1], a[0]) != side(b[0], b[1], a[1])
-        })
-    })
-}
-
-/// Where the line from a node's centre towards another point leaves the node.
-fn border(node: &Node, (x, y): (f64, f64), to: (f64, f64), rim: f64) -> (f64, f64) {
-    let (dx, dy) = (to.0 - x, to.1 - y);
-    let reach = if node.kind == NodeKind::Computed {
-        (DIAMOND + rim) / (dx.abs() + dy.abs())
-    } else {
-        let (across, up) = (dx / (half_width(node) + rim), dy / (HALF + rim));
-        across.hypot(up).recip()
-    };
-    (x + dx * reach, y + dy * reach)
 }
 
 fn shape(node: &Node, collapsed: bool, x: f64, y: f64) -> String {
@@ -383,6 +183,7 @@ fn legend_step(text: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::layout::Plate;
     use super::*;
     use collapsar_bugs::{Data, Model};
 

@@ -1,0 +1,215 @@
+//! Decides how edges run: as straight as they can without crossing nodes, words and one another.
+
+use std::fmt::Write;
+
+use collapsar_bugs::outline::{Node, NodeKind};
+
+use super::Drawing;
+use super::layout::{Layout, Plate};
+use super::svg::{DIAMOND, HALF, INK, RIM, half_width, size};
+
+/// Where the plates' texts stand: at the right, or at the left where fewer edges pass.
+pub(super) struct Words {
+    /// The left upper and the right lower corner of each.
+    pub(super) boxes: Vec<[(f64, f64); 2]>,
+}
+
+impl Words {
+    pub(super) fn of(drawing: &Drawing, layout: &Layout) -> Self {
+        let centres = centres(layout);
+        let crossed = |[(left, top), (right, bottom)]: [(f64, f64); 2]| {
+            let edges = drawing.outline.edges.iter().filter(|(parent, child)| {
+                let (a, b) = (centres[*parent], centres[*child]);
+                let share = (f64::midpoint(top, bottom) - a.1) / (b.1 - a.1);
+                let x = a.0 + share * (b.0 - a.0);
+                (0.0..1.0).contains(&share) && (left..right).contains(&x)
+            });
+            edges.count()
+        };
+        let place = |plate: &Plate| {
+            let wide = 16.0 + 5.6 * plate.text.chars().count() as f64;
+            let low = plate.y + plate.height;
+            let at = |left: f64| [(left, low - 23.0), (left + wide, low - 4.0)];
+            let sides = [at(plate.x + plate.width - wide), at(plate.x)];
+            // The first of equals.
+            if crossed(sides[1]) < crossed(sides[0]) {
+                sides[1]
+            } else {
+                sides[0]
+            }
+        };
+        Self {
+            boxes: layout.plates.iter().map(place).collect(),
+        }
+    }
+
+    fn cover(&self, x: f64, y: f64) -> bool {
+        let mut boxes = self.boxes.iter();
+        boxes.any(|[(left, top), (right, bottom)]| {
+            (*left..*right).contains(&x) && (*top..*bottom).contains(&y)
+        })
+    }
+}
+
+/// The nodes' centres, by place.
+fn centres(layout: &Layout) -> Vec<(f64, f64)> {
+    let mut centres = vec![(0.0, 0.0); layout.nodes.len()];
+    for &(place, x, y) in &layout.nodes {
+        centres[place] = (x, y);
+    }
+    centres
+}
+
+pub(super) fn arrows(drawing: &Drawing, layout: &Layout, words: &Words) -> String {
+    let mut canvas = Canvas {
+        drawing,
+        centres: centres(layout),
+        words,
+        drawn: vec![],
+    };
+    // The shortest first: they can bend least, and the others go around them.
+    let mut edges = drawing.outline.edges.clone();
+    edges.sort_by(|a, b| canvas.length(*a).total_cmp(&canvas.length(*b)));
+    let mut text = String::new();
+    for (parent, child) in edges {
+        let path = if parent == child {
+            // A chain: out at the right side and in again.
+            let ((x, y), node) = (canvas.centres[child], &drawing.outline.nodes[child]);
+            let (near, far) = (x + half_width(node) - 1.0, x + half_width(node) + 24.0);
+            let [up, out, back, down] = [-20.0, -8.0, 8.0, 20.0].map(|step| y + step);
+            format!("M{near:.1} {out:.1}C{far:.1} {up:.1} {far:.1} {down:.1} {near:.1} {back:.1}")
+        } else {
+            let Bent { from, over, to } = canvas.draw(parent, child);
+            format!(
+                "M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}",
+                from.0, from.1, over.0, over.1, to.0, to.1
+            )
+        };
+        writeln!(
+            text,
+            r#"<path d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#arrow)"/>"#
+        )
+        .expect("a string takes all");
+    }
+    text
+}
+
+/// Points along an edge that are looked at.
+const POINTS: u32 = 24;
+
+/// An edge: its ends, and what it bends towards.
+#[derive(Clone, Copy)]
+struct Bent {
+    from: (f64, f64),
+    over: (f64, f64),
+    to: (f64, f64),
+}
+
+impl Bent {
+    fn points(self) -> Vec<(f64, f64)> {
+        let at = |step: u32| {
+            let share = f64::from(step) / f64::from(POINTS);
+            let rest = 1.0 - share;
+            let along = |p: f64, q: f64, r: f64| {
+                rest * rest * p + 2.0 * rest * share * q + share * share * r
+            };
+            (
+                along(self.from.0, self.over.0, self.to.0),
+                along(self.from.1, self.over.1, self.to.1),
+            )
+        };
+        (0..=POINTS).map(at).collect()
+    }
+}
+
+/// What edges are drawn around.
+struct Canvas<'a> {
+    drawing: &'a Drawing,
+    centres: Vec<(f64, f64)>,
+    words: &'a Words,
+    /// Points of the edges that are drawn already.
+    drawn: Vec<Vec<(f64, f64)>>,
+}
+
+impl Canvas<'_> {
+    fn length(&self, (parent, child): (usize, usize)) -> f64 {
+        let (a, b) = (self.centres[parent], self.centres[child]);
+        (b.0 - a.0).hypot(b.1 - a.1)
+    }
+
+    /// An edge as straight as it can be without crossing nodes, words and other edges.
+    fn draw(&mut self, parent: usize, child: usize) -> Bent {
+        let nodes = &self.drawing.outline.nodes;
+        let (a, b) = (self.centres[parent], self.centres[child]);
+        let length = self.length((parent, child)).max(1.0);
+        let rim = |place: usize| {
+            if self.drawing.collapsed[place] {
+                RIM
+            } else {
+                0.0
+            }
+        };
+        let curve = |bend: f64| {
+            let over = (
+                f64::midpoint(a.0, b.0) - bend * (b.1 - a.1) / length,
+                f64::midpoint(a.1, b.1) + bend * (b.0 - a.0) / length,
+            );
+            Bent {
+                from: border(&nodes[parent], a, over, rim(parent)),
+                over,
+                to: border(&nodes[child], b, over, rim(child) + 1.0),
+            }
+        };
+        let bends = (0..10).flat_map(|step| [25.0, -25.0].map(|bend| bend * f64::from(step)));
+        let found = bends
+            .map(curve)
+            .min_by_key(|bent| self.cost(*bent, parent, child));
+        let found = found.unwrap_or_else(|| curve(0.0));
+        self.drawn.push(found.points());
+        found
+    }
+
+    fn cost(&self, bent: Bent, parent: usize, child: usize) -> usize {
+        let nodes = &self.drawing.outline.nodes;
+        let points = bent.points();
+        let near = |place: usize, x: f64, y: f64| {
+            let (width, height, centre) = size(&nodes[place]);
+            let left = self.centres[place].0 - centre - 6.0;
+            let high = height / 2.0 + 4.0;
+            (left..left + width + 12.0).contains(&x) && (y - self.centres[place].1).abs() < high
+        };
+        let mut cost = 0;
+        for &(x, y) in &points {
+            let others = (0..nodes.len()).filter(|&place| place != parent && place != child);
+            cost += 3 * others.filter(|&place| near(place, x, y)).count();
+            cost += usize::from(self.words.cover(x, y));
+        }
+        let met = self.drawn.iter().filter(|other| meet(&points, other));
+        cost + 4 * met.count()
+    }
+}
+
+/// Whether two lines of points cross.
+fn meet(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
+    let side = |a: (f64, f64), b: (f64, f64), p: (f64, f64)| {
+        (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0) > 0.0
+    };
+    one.windows(2).any(|a| {
+        other.windows(2).any(|b| {
+            side(a[0], a[1], b[0]) != side(a[0], a[1], b[1])
+                && side(b[0], b[1], a[0]) != side(b[0], b[1], a[1])
+        })
+    })
+}
+
+/// Where the line from a node's centre towards another point leaves the node.
+fn border(node: &Node, (x, y): (f64, f64), to: (f64, f64), rim: f64) -> (f64, f64) {
+    let (dx, dy) = (to.0 - x, to.1 - y);
+    let reach = if node.kind == NodeKind::Computed {
+        (DIAMOND + rim) / (dx.abs() + dy.abs())
+    } else {
+        let (across, up) = (dx / (half_width(node) + rim), dy / (HALF + rim));
+        across.hypot(up).recip()
+    };
+    (x + dx * reach, y + dy * reach)
+}
