@@ -1,55 +1,12 @@
-//! Decides how edges run: as straight as they can without crossing nodes, words and one another.
+//! Decides how edges run: as straight as they can without crossing nodes and one another.
 
 use std::fmt::Write;
 
 use collapsar_bugs::outline::{Node, NodeKind};
 
 use super::Drawing;
-use super::layout::{Layout, Plate};
+use super::layout::{Layout, cross};
 use super::svg::{DIAMOND, HALF, INK, RIM, half_width, size};
-
-/// Where the plates' texts stand: at the right, or at the left where fewer edges pass.
-pub(super) struct Words {
-    /// The left upper and the right lower corner of each.
-    pub(super) boxes: Vec<[(f64, f64); 2]>,
-}
-
-impl Words {
-    pub(super) fn of(drawing: &Drawing, layout: &Layout) -> Self {
-        let centres = centres(layout);
-        let crossed = |[(left, top), (right, bottom)]: [(f64, f64); 2]| {
-            let edges = drawing.outline.edges.iter().filter(|(parent, child)| {
-                let (a, b) = (centres[*parent], centres[*child]);
-                let share = (f64::midpoint(top, bottom) - a.1) / (b.1 - a.1);
-                let x = a.0 + share * (b.0 - a.0);
-                (0.0..1.0).contains(&share) && (left..right).contains(&x)
-            });
-            edges.count()
-        };
-        let place = |plate: &Plate| {
-            let wide = 16.0 + 5.6 * plate.text.chars().count() as f64;
-            let low = plate.y + plate.height;
-            let at = |left: f64| [(left, low - 23.0), (left + wide, low - 4.0)];
-            let sides = [at(plate.x + plate.width - wide), at(plate.x)];
-            // The first of equals.
-            if crossed(sides[1]) < crossed(sides[0]) {
-                sides[1]
-            } else {
-                sides[0]
-            }
-        };
-        Self {
-            boxes: layout.plates.iter().map(place).collect(),
-        }
-    }
-
-    fn cover(&self, x: f64, y: f64) -> bool {
-        let mut boxes = self.boxes.iter();
-        boxes.any(|[(left, top), (right, bottom)]| {
-            (*left..*right).contains(&x) && (*top..*bottom).contains(&y)
-        })
-    }
-}
 
 /// The nodes' centres, by place.
 fn centres(layout: &Layout) -> Vec<(f64, f64)> {
@@ -60,11 +17,12 @@ fn centres(layout: &Layout) -> Vec<(f64, f64)> {
     centres
 }
 
-pub(super) fn arrows(drawing: &Drawing, layout: &Layout, words: &Words) -> String {
+/// All edges as SVG, and points along each.
+pub(super) fn arrows(drawing: &Drawing, layout: &Layout) -> (String, Vec<Vec<(f64, f64)>>) {
     let mut canvas = Canvas {
         drawing,
         centres: centres(layout),
-        words,
+        size: (layout.width, layout.height),
         drawn: vec![],
     };
     // The shortest first: they can bend least, and the others go around them.
@@ -91,7 +49,7 @@ pub(super) fn arrows(drawing: &Drawing, layout: &Layout, words: &Words) -> Strin
         )
         .expect("a string takes all");
     }
-    text
+    (text, canvas.drawn)
 }
 
 /// Points along an edge that are looked at.
@@ -126,7 +84,8 @@ impl Bent {
 struct Canvas<'a> {
     drawing: &'a Drawing,
     centres: Vec<(f64, f64)>,
-    words: &'a Words,
+    /// Of the picture.
+    size: (f64, f64),
     /// Points of the edges that are drawn already.
     drawn: Vec<Vec<(f64, f64)>>,
 }
@@ -137,7 +96,7 @@ impl Canvas<'_> {
         (b.0 - a.0).hypot(b.1 - a.1)
     }
 
-    /// An edge as straight as it can be without crossing nodes, words and other edges.
+    /// An edge as straight as it can be without crossing nodes and other edges.
     fn draw(&mut self, parent: usize, child: usize) -> Bent {
         let nodes = &self.drawing.outline.nodes;
         let (a, b) = (self.centres[parent], self.centres[child]);
@@ -160,10 +119,10 @@ impl Canvas<'_> {
                 to: border(&nodes[child], b, over, rim(child) + 1.0),
             }
         };
-        let bends = (0..10).flat_map(|step| [25.0, -25.0].map(|bend| bend * f64::from(step)));
-        let found = bends
-            .map(curve)
-            .min_by_key(|bent| self.cost(*bent, parent, child));
+        let steps = (0..10_u8).flat_map(|step| [(step, 25.0), (step, -25.0)]);
+        let curves = steps.map(|(step, side)| (step, curve(side * f64::from(step))));
+        let cost = |(step, bent): &(u8, Bent)| usize::from(*step) + self.cost(*bent, parent, child);
+        let found = curves.min_by_key(cost).map(|(_, bent)| bent);
         let found = found.unwrap_or_else(|| curve(0.0));
         self.drawn.push(found.points());
         found
@@ -182,7 +141,9 @@ impl Canvas<'_> {
         for &(x, y) in &points {
             let others = (0..nodes.len()).filter(|&place| place != parent && place != child);
             cost += 3 * others.filter(|&place| near(place, x, y)).count();
-            cost += usize::from(self.words.cover(x, y));
+            let (width, height) = self.size;
+            let inside = (0.0..width).contains(&x) && (0.0..height).contains(&y);
+            cost += 3 * usize::from(!inside);
         }
         let met = self.drawn.iter().filter(|other| meet(&points, other));
         cost + 4 * met.count()
@@ -191,15 +152,13 @@ impl Canvas<'_> {
 
 /// Whether two lines of points cross.
 fn meet(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
-    let side = |a: (f64, f64), b: (f64, f64), p: (f64, f64)| {
-        (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0) > 0.0
+    let segments = |points: &[(f64, f64)]| {
+        let pairs = points.windows(2).map(|pair| [pair[0], pair[1]]);
+        pairs.collect::<Vec<[(f64, f64); 2]>>()
     };
-    one.windows(2).any(|a| {
-        other.windows(2).any(|b| {
-            side(a[0], a[1], b[0]) != side(a[0], a[1], b[1])
-                && side(b[0], b[1], a[0]) != side(b[0], b[1], a[1])
-        })
-    })
+    let other = segments(other);
+    let mut one = segments(one).into_iter();
+    one.any(|a| other.iter().any(|b| cross(a, *b)))
 }
 
 /// Where the line from a node's centre towards another point leaves the node.

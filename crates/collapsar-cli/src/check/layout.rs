@@ -106,8 +106,8 @@ impl Sizes<'_> {
             (a != b).then_some(Link {
                 from: a,
                 to: b,
-                // Where the items stand when the edge is upright.
-                shift: offset[parent] - offset[child],
+                out: offset[parent],
+                into: offset[child],
             })
         });
         let links: Vec<Link> = links.collect();
@@ -151,7 +151,16 @@ impl Layout {
 struct Link {
     from: usize,
     to: usize,
-    shift: f64,
+    /// Where the nodes stand in their items.
+    out: f64,
+    into: f64,
+}
+
+impl Link {
+    /// How far the items are apart when the edge is upright.
+    fn shift(&self) -> f64 {
+        self.out - self.into
+    }
 }
 
 /// Items by rows: each below its parents, and those without parents close to their children.
@@ -194,6 +203,7 @@ fn sides(items: &[Layout], rows: &[Vec<usize>], links: &[Link]) -> Vec<f64> {
             x += items[item].width + GAP;
         }
     }
+    let mut best = (f64::INFINITY, left.clone());
     for sweep in 0..SWEEPS {
         let order: Vec<&Vec<usize>> = match sweep % 2 {
             0 => rows.iter().collect(),
@@ -202,9 +212,9 @@ fn sides(items: &[Layout], rows: &[Vec<usize>], links: &[Link]) -> Vec<f64> {
         for row in order {
             let wish = |item: usize| {
                 let above = links.iter().filter(|link| link.to == item);
-                let above = above.map(|link| left[link.from] + link.shift);
+                let above = above.map(|link| left[link.from] + link.shift());
                 let below = links.iter().filter(|link| link.from == item);
-                let below = below.map(|link| left[link.to] - link.shift);
+                let below = below.map(|link| left[link.to] - link.shift());
                 let wishes: Vec<f64> = above.chain(below).collect();
                 match wishes.len() {
                     0 => left[item],
@@ -223,6 +233,45 @@ fn sides(items: &[Layout], rows: &[Vec<usize>], links: &[Link]) -> Vec<f64> {
                 left[*item] -= excess / wishes.len() as f64;
             }
         }
+        let tangle = tangle(&left, rows, links);
+        if tangle < best.0 {
+            best = (tangle, left.clone());
+        }
     }
-    left
+    best.1
+}
+
+/// How bad an arrangement is: edges that cross, then how far they are from upright.
+fn tangle(left: &[f64], rows: &[Vec<usize>], links: &[Link]) -> f64 {
+    let mut row = vec![0.0; left.len()];
+    for (index, items) in rows.iter().enumerate() {
+        for &item in items {
+            row[item] = index as f64;
+        }
+    }
+    let ends = |link: &Link| {
+        [
+            (left[link.from] + link.out, row[link.from]),
+            (left[link.to] + link.into, row[link.to]),
+        ]
+    };
+    let mut sum = 0.0;
+    for (place, link) in links.iter().enumerate() {
+        let [a, b] = ends(link);
+        sum += (a.0 - b.0).abs();
+        let crossed = links[..place].iter().filter(|other| {
+            let apart = link.from != other.from && link.to != other.to;
+            apart && cross([a, b], ends(other))
+        });
+        sum += 1000.0 * crossed.count() as f64;
+    }
+    sum
+}
+
+/// Whether two segments cross.
+pub(crate) fn cross(a: [(f64, f64); 2], b: [(f64, f64); 2]) -> bool {
+    let side = |[a, b]: [(f64, f64); 2], p: (f64, f64)| {
+        (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0) > 0.0
+    };
+    side(a, b[0]) != side(a, b[1]) && side(b, a[0]) != side(b, a[1])
 }

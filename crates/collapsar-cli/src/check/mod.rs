@@ -39,6 +39,7 @@ Examples:
 /// Fits nothing. Blocks of a class are treated alike; those of two classes that meet in a term of the
 /// log joint cannot both be integrated out, and the line where they meet is told.
 #[derive(Debug, Args)]
+#[command(override_usage = "collapsar check <MODEL> [--data <FILE>...] [OPTIONS]")]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]

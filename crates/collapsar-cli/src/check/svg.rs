@@ -5,7 +5,7 @@ use std::fmt::Write;
 use collapsar_bugs::outline::{Node, NodeKind};
 
 use super::Drawing;
-use super::arrows::{Words, arrows};
+use super::arrows::arrows;
 use super::layout::{Layout, Sizes};
 use crate::text::escaped;
 
@@ -46,9 +46,9 @@ pub(crate) fn picture(title: &str, drawing: &Drawing) -> String {
     ));
     let left = MARGIN + (width - 2.0 * MARGIN - layout.width) / 2.0;
     put(format!(r#"<g transform="translate({left:.1} {MARGIN})">"#));
-    let words = Words::of(drawing, &layout);
-    put(plates(&layout, &words));
-    put(arrows(drawing, &layout, &words));
+    let (arrows, lines) = arrows(drawing, &layout);
+    put(plates(&layout, &lines));
+    put(arrows);
     for &(place, x, y) in &layout.nodes {
         put(shape(&nodes[place], drawing.collapsed[place], x, y));
     }
@@ -86,13 +86,22 @@ pub(super) fn size(node: &Node) -> (f64, f64, f64) {
     (2.0 * half, 2.0 * HALF, half)
 }
 
-fn plates(layout: &Layout, words: &Words) -> String {
+/// Plates with their texts at the right, or at the left where fewer lines pass.
+fn plates(layout: &Layout, lines: &[Vec<(f64, f64)>]) -> String {
     let mut text = String::new();
-    for (plate, [(left, _), (right, bottom)]) in layout.plates.iter().zip(&words.boxes) {
-        let (x, anchor) = if *left > plate.x {
-            (right - 9.0, "end")
+    for plate in &layout.plates {
+        let wide = 16.0 + 5.6 * plate.text.chars().count() as f64;
+        let (right, bottom) = (plate.x + plate.width, plate.y + plate.height);
+        let passed = |left: f64| {
+            let here = |&&(x, y): &&(f64, f64)| {
+                (left..left + wide).contains(&x) && (bottom - 24.0..bottom - 3.0).contains(&y)
+            };
+            lines.iter().flatten().filter(here).count()
+        };
+        let (x, anchor) = if passed(plate.x) < passed(right - wide) {
+            (plate.x + 9.0, "start")
         } else {
-            (left + 9.0, "start")
+            (right - 9.0, "end")
         };
         writeln!(
             text,
@@ -102,7 +111,7 @@ fn plates(layout: &Layout, words: &Words) -> String {
             plate.width,
             plate.height,
             x,
-            bottom - 5.0,
+            bottom - 9.0,
             escaped(&plate.text)
         )
         .expect("a string takes all");

@@ -35,6 +35,8 @@ elements. The table that is printed also leaves out other arrays of more than 10
 /// and prints what is known of every parameter. The bound it reports is a lower bound on ln p(data), with
 /// all its constants, and may be compared across models of the same data: higher is better.
 #[derive(Debug, Args)]
+// The model first: --data takes all files after it.
+#[command(override_usage = "collapsar fit <MODEL> [--data <FILE>...] [OPTIONS]")]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FitArgs {
     #[command(flatten)]
