@@ -56,7 +56,12 @@ fn dirichlet(prior: &[f64], counts: &[f64]) -> f64 {
     let part = |a: &f64, n: &f64| ln_gamma(a + n) - ln_gamma(*a);
     let total: f64 = prior.iter().sum();
     let count: f64 = counts.iter().sum();
-    prior.iter().zip(counts).map(|(a, n)| part(a, n)).sum::<f64>() + ln_gamma(total)
+    prior
+        .iter()
+        .zip(counts)
+        .map(|(a, n)| part(a, n))
+        .sum::<f64>()
+        + ln_gamma(total)
         - ln_gamma(total + count)
 }
 
@@ -200,9 +205,16 @@ fn gaussian_blocks_are_exact() {
         "y[2,2]=1 2 0.5 -1; m=1 0; P[2,2]=2 0.5 0.5 1; Q[2,2]=1 -0.2 -0.2 0.5",
         {
             let inverse = |a: [f64; 4]| DMatrix::from_row_slice(2, 2, &a).try_inverse().unwrap();
-            let (p, q) = (inverse([2.0, 0.5, 0.5, 1.0]), inverse([1.0, -0.2, -0.2, 0.5]));
+            let (p, q) = (
+                inverse([2.0, 0.5, 0.5, 1.0]),
+                inverse([1.0, -0.2, -0.2, 0.5]),
+            );
             let all = DMatrix::from_fn(4, 4, |i, j| {
-                let own = if i / 2 == j / 2 { p[(i % 2, j % 2)] } else { 0.0 };
+                let own = if i / 2 == j / 2 {
+                    p[(i % 2, j % 2)]
+                } else {
+                    0.0
+                };
                 own + q[(i % 2, j % 2)]
             });
             gaussian(&[0.0, 2.0, -0.5, -1.0], all)
@@ -259,7 +271,13 @@ fn table(rng: &mut ChaCha8Rng, rows: usize, states: usize) -> Vec<f64> {
     for _ in 0..rows {
         let zero = rng.random_range(0..2 * states);
         let weights: Vec<f64> = (0..states)
-            .map(|k| if k == zero { 0.0 } else { rng.random_range(0.1..1.0) })
+            .map(|k| {
+                if k == zero {
+                    0.0
+                } else {
+                    rng.random_range(0.1..1.0)
+                }
+            })
             .collect();
         let total: f64 = weights.iter().sum();
         out.extend(weights.iter().map(|w| w / total));
@@ -279,7 +297,11 @@ fn discrete_networks_are_exact() {
     for seed in 0..20 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (pa, pb) = (table(&mut rng, 1, 2), table(&mut rng, 2, 3));
-        let (pc, pd, pe) = (table(&mut rng, 6, 3), table(&mut rng, 3, 3), table(&mut rng, 3, 2));
+        let (pc, pd, pe) = (
+            table(&mut rng, 6, 3),
+            table(&mut rng, 3, 3),
+            table(&mut rng, 3, 2),
+        );
         let pf = [0.3, if seed % 2 == 0 { 1.0 } else { 0.8 }];
         let mut given = data("");
         for (name, dims, values) in [
@@ -306,7 +328,11 @@ fn discrete_networks_are_exact() {
             }
             let [a, b, c, d, e, f] = [s[0], s[1], s[2], s[3], s[4], s[5]];
             let p = pf[usize::from(a == c)];
-            (pa[a] * pb[a * 3 + b] * pc[(a * 3 + b) * 3 + c] * pd[b.max(c) * 3 + d] * pe[c * 2 + e]
+            (pa[a]
+                * pb[a * 3 + b]
+                * pc[(a * 3 + b) * 3 + c]
+                * pd[b.max(c) * 3 + d]
+                * pe[c * 2 + e]
                 * if f == 1 { p } else { 1.0 - p })
             .ln()
         });
@@ -416,7 +442,10 @@ fn below(text: &str, numbers: &str, evidence: f64, gap: f64) {
     let choice = default.choice().clone();
     let mut ways = vec![Demands::default()];
     for set in &choice.alternatives {
-        let names: Vec<&str> = set.iter().map(|&c| choice.classes[c].names[0].as_str()).collect();
+        let names: Vec<&str> = set
+            .iter()
+            .map(|&c| choice.classes[c].names[0].as_str())
+            .collect();
         ways.push(demands(&names.join(" "), ""));
     }
     for way in ways {
@@ -429,7 +458,11 @@ fn below(text: &str, numbers: &str, evidence: f64, gap: f64) {
             "{text}: collapsing {:?}: bound {best}, evidence {evidence}",
             way.collapse
         );
-        let explicit = model.choice().classes.iter().any(|c| c.role != Role::Collapsed);
+        let explicit = model
+            .choice()
+            .classes
+            .iter()
+            .any(|c| c.role != Role::Collapsed);
         assert!(explicit, "{text}: nothing to bound");
     }
 }
@@ -493,11 +526,19 @@ fn mixtures_are_below_the_evidence() {
                 phi[k][words[i]] += 1.0;
             }
             theta.iter().map(|n| dirichlet(&[0.5, 0.7], n)).sum::<f64>()
-                + phi.iter().map(|n| dirichlet(&[0.4, 0.5, 0.6], n)).sum::<f64>()
+                + phi
+                    .iter()
+                    .map(|n| dirichlet(&[0.4, 0.5, 0.6], n))
+                    .sum::<f64>()
         }),
         2.5,
     );
-    let p: [[f64; 3]; 4] = [[0.5, 0.1, 0.0], [0.2, 0.2, 0.2], [0.0, 0.9, 0.3], [0.4, 0.0, 0.0]];
+    let p: [[f64; 3]; 4] = [
+        [0.5, 0.1, 0.0],
+        [0.2, 0.2, 0.2],
+        [0.0, 0.9, 0.3],
+        [0.4, 0.0, 0.0],
+    ];
     below(
         "model {
            for (i in 1:4) { z[i] ~ dcat(theta[]); one[i] ~ dbern(P[i,z[i]]) }
@@ -550,9 +591,8 @@ fn factors_of_one_normal_are_below_the_evidence() {
         .map(|i| {
             let ln_tau = step * f64::from(i);
             let tau = ln_tau.exp();
-            let covariance = DMatrix::from_fn(4, 4, |i, j| {
-                10.0 + if i == j { 1.0 / tau } else { 0.0 }
-            });
+            let covariance =
+                DMatrix::from_fn(4, 4, |i, j| 10.0 + if i == j { 1.0 / tau } else { 0.0 });
             // Above e^15 the covariance has lost its digits, and the prior everything else.
             if ln_tau > 15.0 {
                 return f64::NEG_INFINITY;
