@@ -294,6 +294,7 @@ fn discrete_networks_are_exact() {
         d ~ dcat(pd[m,]); e ~ dcat(pe[c,])
         f ~ dbern(pf[1 + equals(a, c)])
     }";
+    let mut compared = 0;
     for seed in 0..20 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (pa, pb) = (table(&mut rng, 1, 2), table(&mut rng, 2, 3));
@@ -339,8 +340,10 @@ fn discrete_networks_are_exact() {
         if evidence.is_finite() {
             let model = compiled(text, given);
             assert_equal(&format!("network {seed}"), best_bound(&model), evidence);
+            compared += 1;
         }
     }
+    assert!(compared > 10, "only {compared} networks are possible");
 }
 
 #[test]
@@ -405,9 +408,9 @@ fn a_gaussian_chain_is_the_kalman_filter() {
     );
     // With one precision for all, known up to a gamma: the chain and it are one block.
     let n = y.iter().filter(|y| !y.is_nan()).count();
-    let seen: Vec<usize> = (0..6).filter(|&t| !y[t].is_nan()).collect();
-    let of_chain = |s: usize, t: usize| {
-        let (first, last) = (s.min(t) as i32, s.max(t) as i32);
+    let seen: Vec<i32> = (0..6).filter(|&t| !y[t as usize].is_nan()).collect();
+    let of_chain = |s: i32, t: i32| {
+        let (first, last) = (s.min(t), s.max(t));
         let shocks: f64 = (1..=first)
             .map(|u| 0.9_f64.powi(first - u + last - u) / q)
             .sum();
@@ -417,7 +420,7 @@ fn a_gaussian_chain_is_the_kalman_filter() {
         of_chain(seen[i], seen[j]) + if i == j { 1.0 / r } else { 0.0 }
     });
     let factor = covariance.cholesky().expect("a covariance");
-    let residual = DVector::from_fn(n, |i, _| y[seen[i]]);
+    let residual = DVector::from_fn(n, |i, _| y[seen[i] as usize]);
     let square = residual.dot(&factor.solve(&residual));
     let half = 0.5 * n as f64;
     exact(
@@ -471,7 +474,9 @@ fn below(text: &str, numbers: &str, evidence: f64, gap: f64) {
 fn mixtures_are_below_the_evidence() {
     let weights = |state: &[usize], prior: &[f64]| {
         let mut counts = vec![0.0; prior.len()];
-        state.iter().for_each(|&k| counts[k] += 1.0);
+        for &k in state {
+            counts[k] += 1.0;
+        }
         dirichlet(prior, &counts)
     };
     let of = |y: &[f64], state: &[usize], k: usize| -> Vec<f64> {
@@ -606,5 +611,39 @@ fn factors_of_one_normal_are_below_the_evidence() {
         "y=1 2 4 0.5",
         log_sum_exp(&parts),
         0.3,
+    );
+}
+
+#[test]
+#[ignore = "all labels of a line get as many states as the first one"]
+fn labels_of_a_line_may_differ_in_their_states() {
+    let density = |y: f64, m: f64| -0.5 * LN_2PI - 0.5 * (y - m).powi(2);
+    let p = [vec![0.5, 0.5], vec![0.2, 0.3, 0.5]];
+    let of = |y: f64, p: &[f64]| {
+        let parts: Vec<f64> = (p.iter().enumerate())
+            .map(|(k, p)| p.ln() + density(y, k as f64 + 1.0))
+            .collect();
+        log_sum_exp(&parts)
+    };
+    let text = "model { for (i in 1:2) { z[i] ~ dcat(p[i,1:n[i]]); y[i] ~ dnorm(z[i], 1) } }";
+    let evidence = of(1.0, &p[0]) + of(2.0, &p[1]);
+    exact(text, "n=2 3; p[2,3]=0.5 0.5 0 0.2 0.3 0.5; y=1 2", evidence);
+    // Falling numbers are refused as data outside the support.
+    exact(text, "n=3 2; p[2,3]=0.2 0.3 0.5 0.5 0.5 0; y=2 1", evidence);
+    // p(x = k) of a binomial with a known share.
+    let of = |y: f64, n: u32| {
+        let parts: Vec<f64> = (0..=n)
+            .map(|k| {
+                let (n, k) = (f64::from(n), f64::from(k));
+                let ways = ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0);
+                ways + k * 0.3_f64.ln() + (n - k) * 0.7_f64.ln() + density(y, k)
+            })
+            .collect();
+        log_sum_exp(&parts)
+    };
+    exact(
+        "model { for (i in 1:2) { x[i] ~ dbin(0.3, n[i]); y[i] ~ dnorm(x[i], 1) } }",
+        "n=1 3; y=0.5 2",
+        of(0.5, 1) + of(2.0, 3),
     );
 }

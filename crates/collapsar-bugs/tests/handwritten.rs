@@ -367,7 +367,9 @@ fn topics_are_topics() {
                     row[k] = f64::exp(proportions[docs[i]][k] + messages[words[i] * K + k]);
                 }
                 let total: f64 = row.iter().sum();
-                row.iter_mut().for_each(|r| *r /= total);
+                for r in row.iter_mut() {
+                    *r /= total;
+                }
             }
             for (d, proportions) in proportions.iter_mut().enumerate() {
                 for k in 0..K {

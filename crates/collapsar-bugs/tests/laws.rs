@@ -131,8 +131,9 @@ fn climbs_never_fall() {
                 .run(start.clone())
                 .map_err(|e| format!("{direction}: {e}"))?;
             // Written so that a NaN is a fall.
-            if let Some(fall) = bounds.windows(2).find(|pair| !(pair[1] > pair[0])) {
-                return Err(format!("{direction}: from {} to {}", fall[0], fall[1]));
+            let rises = |pair: &&[f64]| pair[1] > pair[0];
+            if let Some([from, to]) = bounds.windows(2).find(|pair| !rises(pair)) {
+                return Err(format!("{direction}: from {from} to {to}"));
             }
             let there = bound(model, &fit.point.messages).map_err(|e| e.to_string())?;
             if there != fit.point.bound {
