@@ -12,6 +12,5 @@ mod value;
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;
 pub use model::{Model, Origin, Prepared, Quantity, Unknowns};
-pub use model::{Model, Origin, Prepared, Quantity};
 pub use outline::Outline;
 pub use syntax::parse;

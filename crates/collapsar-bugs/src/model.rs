@@ -29,7 +29,7 @@ pub struct Prepared {
 pub struct Unknowns {
     /// Its name.
     pub name: String,
-    /// How many elements lines define, observed ones of the same lines included.
+    /// How many of its elements are not data.
     pub elements: usize,
     /// Whether it holds labels.
     pub labels: bool,
@@ -114,7 +114,8 @@ impl Prepared {
                 continue;
             }
             let name = &model.arrays[line.array].name;
-            let elements = line.instances * line.size;
+            let all = line.instances * line.size;
+            let elements = of.map_or(all, |of| of.elements(line.instances));
             match out.iter_mut().find(|unknowns| unknowns.name == *name) {
                 Some(unknowns) => unknowns.elements += elements,
                 None => out.push(Unknowns {

@@ -38,6 +38,20 @@ pub(crate) struct OfLine {
     size: usize,
 }
 
+impl OfLine {
+    /// How many elements of a line with so many repetitions are not observed.
+    pub(crate) fn elements(&self, instances: usize) -> usize {
+        let each = match self.kind {
+            Kind::Gaussian | Kind::Bounded => 1,
+            _ => self.size,
+        };
+        match self.ranks.len() {
+            0 => instances * self.size,
+            _ => each * self.ranks.iter().filter(|&&rank| rank != OBSERVED).count(),
+        }
+    }
+}
+
 /// The part that a line has of a joint variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joint {

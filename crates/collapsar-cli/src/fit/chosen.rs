@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use collapsar_bugs::{Origin, Quantity};
+use collapsar_bugs::{Prepared, Quantity, Unknowns};
 
+use super::source::Source;
 use crate::text::count;
 
 /// Arrays of more elements than this are not printed unless asked for.
@@ -24,14 +25,29 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     /// Chooses by names of arrays or elements, or by the rule where there are none.
-    pub(crate) fn of(all: Vec<Quantity>, names: &[String]) -> anyhow::Result<Self> {
+    pub(crate) fn of(
+        prepared: &Prepared,
+        source: &Source,
+        names: &[String],
+    ) -> anyhow::Result<Self> {
+        let arrays = prepared.unknowns();
+        let take = |chosen: &dyn Fn(&str) -> bool| {
+            let quantities = prepared.quantities_of(chosen);
+            quantities.map_err(|diagnostic| source.refusal(&diagnostic))
+        };
         if names.is_empty() {
-            return Ok(Self::by_rule(all));
+            return Self::by_rule(&arrays, take);
         }
+        let array = |name: &String| name.split('[').next().unwrap_or(name).to_owned();
+        let asked: Vec<String> = names.iter().map(array).collect();
+        let mut quantities = take(&|name| asked.iter().any(|asked| asked == name))?;
+        let asked = |q: &Quantity| names.iter().any(|name| *name == q.array || *name == q.name);
         for name in names {
-            if all.iter().all(|q| q.array != *name && q.name != *name) {
-                let mut arrays: Vec<&str> = all.iter().map(|q| q.array.as_str()).collect();
-                arrays.dedup();
+            if quantities
+                .iter()
+                .all(|q| q.array != *name && q.name != *name)
+            {
+                let arrays: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
                 let arrays = match arrays.as_slice() {
                     [] => "nothing: all of this model is known".to_owned(),
                     _ => format!("one of {}, or an element of these", arrays.join(", ")),
@@ -39,8 +55,7 @@ impl Chosen {
                 bail!("--monitor {name}: nothing unknown of that name, expected {arrays}");
             }
         }
-        let asked = |q: &Quantity| names.iter().any(|name| *name == q.array || *name == q.name);
-        let quantities: Vec<Quantity> = all.into_iter().filter(asked).collect();
+        quantities.retain(asked);
         Ok(Self {
             printed: vec![true; quantities.len()],
             quantities,
@@ -48,39 +63,28 @@ impl Chosen {
         })
     }
 
-    fn by_rule(all: Vec<Quantity>) -> Self {
-        let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
-        for quantity in &all {
-            match sizes.get_mut(&quantity.array) {
-                Some(size) => *size += 1,
-                None => drop(sizes.insert(quantity.array.clone(), 1)),
-            }
-        }
-        let mut chosen = Self {
-            quantities: vec![],
-            printed: vec![],
-            left_out: vec![],
-        };
-        let mut last = String::new();
-        for quantity in all {
-            let size = sizes[&quantity.array];
-            let label = matches!(quantity.origin, Origin::Label(..));
-            let many = size > MANY;
-            if (label || many) && quantity.array != last {
-                let noun = if label { "label" } else { "number" };
-                let name = &quantity.array;
-                chosen
-                    .left_out
-                    .push(format!("{name} ({})", count(size, noun)));
-                last.clone_from(name);
-            }
-            if label || (many && quantity.origin == Origin::Computed) {
-                continue;
-            }
-            chosen.quantities.push(quantity);
-            chosen.printed.push(!many);
-        }
-        chosen
+    fn by_rule(
+        arrays: &[Unknowns],
+        take: impl Fn(&dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Quantity>>,
+    ) -> anyhow::Result<Self> {
+        let many = |array: &Unknowns| array.elements > MANY;
+        let left_out = arrays.iter().filter(|array| array.labels || many(array));
+        let find = |name: &str| arrays.iter().find(|array| array.name == name);
+        let quantities = take(&|name| {
+            find(name).is_some_and(|array| !(array.labels || (many(array) && array.computed)))
+        })?;
+        Ok(Self {
+            printed: (quantities.iter())
+                .map(|quantity| !find(&quantity.array).is_some_and(many))
+                .collect(),
+            quantities,
+            left_out: left_out
+                .map(|array| {
+                    let noun = if array.labels { "label" } else { "number" };
+                    format!("{} ({})", array.name, count(array.elements, noun))
+                })
+                .collect(),
+        })
     }
 
     /// The places of what is printed: where there is too much, the smallest arrays first.

@@ -75,9 +75,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let prepared = source.with(read_data(&args.source.data)?)?;
     let observed = prepared.observed();
     let compiled = source.compile(&prepared, &args.source)?;
-    let quantities = prepared.quantities();
-    let quantities = quantities.map_err(|diagnostic| source.refusal(&diagnostic))?;
-    let chosen = Chosen::of(quantities, &args.monitor())?;
+    let chosen = Chosen::of(&prepared, &source, &args.monitor())?;
     let plan = Plan::resolve(&args.climb, args.tolerance(total(&observed)))?;
     plan.prepare()?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.

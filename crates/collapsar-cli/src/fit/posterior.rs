@@ -1,5 +1,7 @@
 //! Decides what is said of each number: in closed form where there is one, else from draws of q.
 
+use std::collections::HashMap;
+
 use collapsar::graph::{Answer, Belief};
 use collapsar_bugs::{Origin, Prepared, Quantity};
 use rand::SeedableRng;
@@ -39,18 +41,18 @@ impl Posterior<'_> {
     /// What is said of these, and how many draws it took.
     pub(crate) fn rows(&self, quantities: &[Quantity]) -> anyhow::Result<(Vec<Row>, usize)> {
         let closed = |quantity: &Quantity| quantity.origin != Origin::Computed;
-        let beliefs = if quantities.iter().any(closed) {
-            self.answer.beliefs()?
-        } else {
-            vec![]
+        let beliefs = match quantities.iter().any(closed) {
+            true => Some(self.answer.beliefs()?),
+            false => None,
         };
+        let mut labels = self.labels(quantities)?;
         let mut wanting = vec![];
         let mut rows: Vec<Row> = Vec::with_capacity(quantities.len());
         for (place, quantity) in quantities.iter().enumerate() {
-            let belief = match quantity.origin {
-                Origin::Computed => None,
-                _ => self.prepared.belief(quantity, self.answer, &beliefs),
-            };
+            let belief = beliefs
+                .as_ref()
+                .and_then(|beliefs| self.prepared.belief(quantity, beliefs))
+                .or_else(|| labels.remove(&place));
             rows.push(match (belief, quantity.origin) {
                 (Some(Belief::Marginal(marginal)), _) => Row {
                     mean: marginal.mean(),
@@ -75,7 +77,7 @@ impl Posterior<'_> {
                 }
             });
         }
-        drop(beliefs);
+        drop((beliefs, labels));
         if wanting.is_empty() {
             return Ok((rows, 0));
         }
@@ -94,6 +96,25 @@ impl Posterior<'_> {
             }
         }
         Ok((rows, count))
+    }
+
+    /// The states of labels that are kept as rows, by place.
+    fn labels(&self, quantities: &[Quantity]) -> anyhow::Result<HashMap<usize, Belief>> {
+        let mut wanted = HashMap::new();
+        for (place, quantity) in quantities.iter().enumerate() {
+            if let Origin::Label(variable, _) = quantity.origin {
+                wanted.insert(variable, place);
+            }
+        }
+        let mut found = HashMap::new();
+        if !wanted.is_empty() {
+            self.answer.each_label(|variable, states| {
+                if let Some(&place) = wanted.get(&variable) {
+                    found.insert(place, Belief::States(states.to_vec()));
+                }
+            })?;
+        }
+        Ok(found)
     }
 
     /// Draws of these, a row a draw: the same, whichever are asked for.
