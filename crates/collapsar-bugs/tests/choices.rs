@@ -297,7 +297,6 @@ fn the_optimum_does_not_depend_on_the_choice() {
 /// With weights collapsed and both labels and components explicit, components keep natural
 /// parameters of their own.
 #[test]
-#[ignore = "own normal-Wishart blocks all start from the same natural parameters, a saddle"]
 fn explicit_components_do_not_start_alike() {
     let prepared = prepared(GMM.0, data(GMM.1));
     let (bound, ..) = optimum(&prepared, &Demands::default(), "z");
@@ -322,7 +321,6 @@ const SCALES: (&str, &str) = (
 /// Precisions keep natural parameters of their own by default here. Labels that are given are a
 /// q(Z) too, so that the best bound is no lower than theirs.
 #[test]
-#[ignore = "own gamma blocks all start from the same natural parameters, and every climb ends with one precision"]
 fn own_precisions_do_not_start_alike() {
     let model = prepared(SCALES.0, data(SCALES.1));
     let (bound, _, choice) = optimum(&model, &Demands::default(), "z");

@@ -89,7 +89,7 @@ impl Labelled {
         let beliefs = answer.beliefs().expect("beliefs");
         let mut all = vec![vec![]; self.labels.len()];
         for (states, &label) in all.iter_mut().zip(&self.labels) {
-            if let collapsar::graph::Belief::States(found) = &beliefs[answer.place(label)] {
+            if let Some(collapsar::graph::Belief::States(found)) = beliefs.of(label, 0) {
                 states.clone_from(found);
             }
         }

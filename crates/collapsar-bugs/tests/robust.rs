@@ -148,7 +148,7 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
                 continue;
             };
             for quantity in &quantities {
-                let _ = prepared.belief(quantity, &answer, &beliefs);
+                let _ = prepared.belief(quantity, &beliefs);
             }
             let mut numbers = vec![0.0; answer.len()];
             let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -73,7 +73,7 @@ pub(crate) struct Scope<'a> {
     looked: Cell<u64>,
     depth: Cell<u32>,
     /// The last line of several elements that was evaluated.
-    last: RefCell<Option<(Definer, u64, Value)>>,
+    last: RefCell<Option<(Definer, u64, Value, bool)>>,
     /// Changes when labels do.
     round: Cell<u64>,
     /// Whether numbers that are not known must not stand for 1.
@@ -546,9 +546,11 @@ impl<'a> Scope<'a> {
             offset: 0,
             ..definer
         };
-        if let Some((last, round, value)) = &*self.last.borrow()
+        if let Some((last, round, value, unknown)) = &*self.last.borrow()
             && (*last, *round) == (same, self.round.get())
+            && self.watch.get() == Watch::Nothing
         {
+            self.looked.set(self.looked.get() + u64::from(*unknown));
             return Ok(value.clone());
         }
         if self.depth.get() > DEEPEST {
@@ -559,6 +561,7 @@ impl<'a> Scope<'a> {
             )
             .into());
         }
+        let looked = self.looked.get();
         let before = self.place.get();
         self.place
             .set(Some((definer.line as usize, definer.instance as usize)));
@@ -571,7 +574,9 @@ impl<'a> Scope<'a> {
             Some(link) => functions::unlink(link, &result?)?,
         };
         if line.size > 1 {
-            *self.last.borrow_mut() = Some((same, self.round.get(), result.clone()));
+            let unknown = looked != self.looked.get();
+            let last = (same, self.round.get(), result.clone(), unknown);
+            *self.last.borrow_mut() = Some(last);
         }
         Ok(result)
     }

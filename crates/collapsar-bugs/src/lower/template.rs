@@ -72,7 +72,8 @@ impl Stochastic<'_> {
             seen.iter().map(key).collect::<Vec<_>>()
         });
         for term in templates.iter().flat_map(|(_, template)| &template.terms) {
-            graph.add(term.sum, &term.atoms, self.factor);
+            // A sum of zero is a term all the same: what is linked must not depend on rounding.
+            graph.keep(term.sum, &term.atoms, self.factor);
         }
         for instance in slow {
             self.each_state(instance, graph, &mut sink)?;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use collapsar::graph::{Belief, Compiled, Demands};
+use collapsar::graph::{Answer, Belief, Compiled, Demands};
 use collapsar::{Collapsed, Direction, Driver, Fit, Potential, Stop};
-use collapsar_bugs::{Array, Data, Model, Prepared};
+use collapsar_bugs::{Array, Data, Model, Origin, Prepared, Quantity};
 
 /// Data from text: `N=3; y=1 2 NA; x[2,3]=1 2 3 4 5 6`, the last index running fastest.
 pub(crate) fn data(text: &str) -> Data {
@@ -96,26 +96,29 @@ pub(crate) fn mean(belief: &Belief) -> f64 {
     }
 }
 
+/// Beliefs by name of all quantities that are not computed.
+pub(crate) fn beliefs(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, Belief> {
+    let beliefs = answer.beliefs().expect("inside the domain");
+    let mut rows = BTreeMap::new();
+    answer
+        .each_label(|variable, states| drop(rows.insert(variable, states.to_vec())))
+        .expect("inside the domain");
+    let quantities = prepared.quantities().expect("quantities");
+    let belief = |q: &Quantity| {
+        let row = || match q.origin {
+            Origin::Label(variable, _) => rows.get(&variable).cloned().map(Belief::States),
+            _ => None,
+        };
+        Some((q.name.clone(), prepared.belief(q, &beliefs).or_else(row)?))
+    };
+    quantities.iter().filter_map(belief).collect()
+}
+
 /// Posterior means by name of all quantities that are not computed.
 pub(crate) fn means(prepared: &Prepared, model: &Compiled, fit: &Fit) -> BTreeMap<String, f64> {
-    let answer = model.answer(&fit.point);
-    let mut beliefs = answer.beliefs().expect("inside the domain");
-    let mut rows = vec![];
-    answer
-        .each_label(|variable, states| rows.push((variable, states.to_vec())))
-        .expect("inside the domain");
-    for (variable, states) in rows {
-        let place = answer.place(variable);
-        beliefs[place] = Belief::States(states);
-    }
-    let quantities = prepared.quantities().expect("quantities");
-    quantities
-        .iter()
-        .filter_map(|q| {
-            Some((
-                q.name.clone(),
-                mean(&prepared.belief(q, &answer, &beliefs)?),
-            ))
-        })
+    let beliefs = beliefs(prepared, &model.answer(&fit.point));
+    beliefs
+        .into_iter()
+        .map(|(name, belief)| (name, mean(&belief)))
         .collect()
 }

@@ -62,6 +62,8 @@ pub struct Choice {
     pub alternatives: Vec<Vec<usize>>,
     /// The class of each block.
     pub(super) of: Vec<u32>,
+    /// The class of each array of rows.
+    rows: Vec<u32>,
 }
 
 /// What the user insists on, by declared names.
@@ -84,9 +86,8 @@ impl Choice {
         let mut choice = Self::classes(graph, blocks);
         let costs = choice.meet(graph, blocks);
         let mut allowed = choice.allowed(demands)?;
-        let first = choice.classes.len() - graph.rows.len();
-        for allowed in &mut allowed[first..] {
-            *allowed = [false, true, false];
+        for &class in &choice.rows {
+            allowed[class as usize] = [false, true, false];
         }
         let search = Search {
             conflicts: &choice.conflict_table(),
@@ -116,6 +117,7 @@ impl Choice {
             conflicts: vec![],
             alternatives: vec![],
             of: vec![],
+            rows: vec![],
         };
         for block in &blocks.blocks {
             let root = union.find(block.declarations[0]);
@@ -141,7 +143,13 @@ impl Choice {
                 }
             }
         }
+        let mut places: Vec<u32> = vec![0; choice.classes.len()];
+        for (root, class) in found {
+            places[class as usize] = root;
+        }
         for rows in &graph.rows {
+            choice.rows.push(choice.classes.len() as u32);
+            places.push(graph.namesake(rows.first));
             choice.classes.push(Class {
                 names: vec![graph.declared[graph.declaration(rows.first)].name.clone()],
                 family: "categorical".into(),
@@ -150,7 +158,25 @@ impl Choice {
                 role: Role::Shared,
             });
         }
+        choice.sort(&places);
         choice
+    }
+
+    /// Puts classes into the order of their declarations.
+    fn sort(&mut self, places: &[u32]) {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|&class| places[class]);
+        let mut ranks = vec![0; order.len()];
+        for (rank, &class) in order.iter().enumerate() {
+            ranks[class] = rank as u32;
+        }
+        self.classes = order
+            .iter()
+            .map(|&class| self.classes[class].clone())
+            .collect();
+        for class in self.of.iter_mut().chain(&mut self.rows) {
+            *class = ranks[*class as usize];
+        }
     }
 
     /// Finds the conflicts; returns how many messages each class would share.
@@ -181,9 +207,8 @@ impl Choice {
                 }
             }
         }
-        let first = self.classes.len() - graph.rows.len();
-        for (index, rows) in graph.rows.iter().enumerate() {
-            let class = first + index;
+        for (rows, &class) in graph.rows.iter().zip(&self.rows) {
+            let class = class as usize;
             for product in 0..rows.products.len() {
                 let atoms = rows.products.atoms(product);
                 here.clear();

@@ -109,13 +109,23 @@ impl Local {
         rows + blocks.map(|(block, _)| block.labels()).sum::<usize>()
     }
 
-    /// Replaces messages of own blocks by natural parameters that `plain` writes.
+    /// Replaces messages of own blocks that lie outside the domain by natural parameters that
+    /// `plain` writes.
     pub(super) fn settle(&self, messages: &mut [f64], mut plain: impl FnMut(&Block, &mut [f64])) {
         for (block, first) in &self.own {
             let range = *first..first + block.len();
             let own = &mut messages[self.slots..][range.clone()];
+            let base = &self.own_base[range];
+            let natural: Vec<f64> = own.iter().zip(base).map(|(own, base)| own + base).collect();
+            let mut mean = vec![0.0; natural.len()];
+            let inside = block
+                .evaluate(&natural, &mut mean)
+                .is_ok_and(f64::is_finite);
+            if inside && mean.iter().all(|mean| mean.is_finite()) {
+                continue;
+            }
             plain(block, own);
-            for (message, base) in own.iter_mut().zip(&self.own_base[range]) {
+            for (message, base) in own.iter_mut().zip(base) {
                 if base.is_finite() {
                     *message -= base;
                 }

@@ -177,11 +177,15 @@ impl Graph {
         self.factors.len() as u32 - 1
     }
 
-    /// Adds `coefficient` times the product of `atoms` to the log joint.
+    /// Adds `coefficient` times the product of `atoms` to the log joint; zero is no term.
     pub fn add(&mut self, coefficient: f64, atoms: &[Atom], factor: u32) {
-        if coefficient == 0.0 {
-            return;
+        if coefficient != 0.0 {
+            self.keep(coefficient, atoms, factor);
         }
+    }
+
+    /// The same, where a coefficient of zero still links its atoms.
+    pub fn keep(&mut self, coefficient: f64, atoms: &[Atom], factor: u32) {
         if atoms.is_empty() {
             self.constant += coefficient;
             return;

@@ -43,6 +43,11 @@ impl Posterior {
         (naturals, value)
     }
 
+    /// How many labels are collapsed.
+    pub(super) fn labels(&self) -> usize {
+        self.blocks.iter().map(|(block, _)| block.labels()).sum()
+    }
+
     /// Means of all collapsed statistics that `fill` writes, block by block.
     pub(super) fn means_at(&self, mut fill: impl FnMut(&Block, &mut [f64])) -> Vec<f64> {
         let mut means = vec![0.0; self.base.len()];

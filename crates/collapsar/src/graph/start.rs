@@ -30,9 +30,11 @@ impl Compiled {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let labels = self.local.labels();
         if labels == 0 {
+            let labels = self.posterior.labels();
+            let share = |block: &Block| share_of(largest_label(block), labels);
             let means = self
                 .posterior
-                .means_at(|block, mean| guess(block, 1.0, &mut rng, mean));
+                .means_at(|block, mean| guess(block, share(block), &mut rng, mean));
             let statistics = self.local.statistics_of(
                 |block, mean| guess(block, 1.0, &mut rng, mean),
                 FAINT,
@@ -42,8 +44,7 @@ impl Compiled {
             self.posterior.backward(&statistics, &means, &mut messages);
             return Ok(self.settle(messages, &mut rng));
         }
-        let share =
-            |states: usize| (SEEDS as f64 * states as f64 / labels as f64).clamp(SHARE, 1.0);
+        let share = |states: usize| share_of(states, labels);
         let mut row_rng = ChaCha8Rng::seed_from_u64(rng.random());
         let statistics = self.local.statistics_of(
             |block, mean| guess(block, share(largest_label(block)), &mut rng, mean),
@@ -56,12 +57,18 @@ impl Compiled {
         Ok(self.settle(messages, &mut rng))
     }
 
-    /// Own natural parameters that lie in their domain.
+    /// Natural parameters of own blocks are what their neighbours' guesses make of them, unless
+    /// that is outside their domain.
     fn settle(&self, mut messages: Vec<f64>, rng: &mut impl Rng) -> Vec<f64> {
         self.local
             .settle(&mut messages, |block, natural| plain(block, rng, natural));
         messages
     }
+}
+
+/// The share of labels of so many states that is given a state.
+fn share_of(states: usize, labels: usize) -> f64 {
+    (SEEDS as f64 * states as f64 / labels.max(1) as f64).clamp(SHARE, 1.0)
 }
 
 /// The most states of a block's labels.
