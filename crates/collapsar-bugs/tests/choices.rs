@@ -332,3 +332,22 @@ fn own_precisions_do_not_start_alike() {
     let (other, ..) = optimum(&prepared(SCALES.0, data(&given)), &Demands::default(), "z");
     assert!(bound >= other, "{bound}, with labels given {other}");
 }
+
+/// Rows of different lengths are different classes of one name.
+#[test]
+#[ignore = "a demand is met by the first class of its name only"]
+fn a_name_is_all_its_classes() {
+    let text = "model {
+        for (i in 1:2) { y[i] ~ dcat(e[i,1:(i + 1)]) }
+        e[1,1:2] ~ ddirch(a[1:2])
+        e[2,1:3] ~ ddirch(a[])
+    }";
+    let prepared = prepared(text, data("y=1 2; a=1 1 1"));
+    let model = prepared.compile(&demands("", "e")).expect("a choice");
+    let roles = model.choice().classes.iter();
+    let roles: Vec<bool> = roles
+        .filter(|class| class.names == ["e"])
+        .map(|class| class.role == Role::Collapsed)
+        .collect();
+    assert_eq!(roles, [false, false]);
+}
