@@ -4,7 +4,7 @@ use collapsar::graph::{Answer, Belief, Beliefs, Compiled, Demands, Graph, Kind};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
+use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop, on_wide_stack};
 use crate::lower::{Form, Lowered, Variables};
 use crate::outline::Outline;
 use crate::syntax::ast::{Program, Span};
@@ -84,9 +84,11 @@ impl Model {
     /// # Errors
     /// Whatever the model or its data lack, and the first edge that is not conjugate.
     pub fn with(&self, data: Data) -> Result<Prepared, Diagnostic> {
-        let elaborated = Elaborated::new(&self.program, data)?;
-        let lowered = Lowered::new(elaborated, &self.source)?;
-        Ok(Prepared { lowered })
+        on_wide_stack(|| {
+            let elaborated = Elaborated::new(&self.program, data)?;
+            let lowered = Lowered::new(elaborated, &self.source)?;
+            Ok(Prepared { lowered })
+        })
     }
 }
 

@@ -615,7 +615,6 @@ fn factors_of_one_normal_are_below_the_evidence() {
 }
 
 #[test]
-#[ignore = "all labels of a line get as many states as the first one"]
 fn labels_of_a_line_may_differ_in_their_states() {
     let density = |y: f64, m: f64| -0.5 * LN_2PI - 0.5 * (y - m).powi(2);
     let p = [vec![0.5, 0.5], vec![0.2, 0.3, 0.5]];
@@ -650,7 +649,6 @@ fn labels_of_a_line_may_differ_in_their_states() {
 
 /// The mean vector of a mixture, by way of a computed line.
 #[test]
-#[ignore = "all but the first element of a computed vector keep their values of the first state"]
 fn computed_vectors_depend_on_labels() {
     let numbers = "p=0.4 0.6; m[2,2]=0 0 3 3; P[2,2]=1 0 0 1; y=3 3";
     let evidence = log_sum_exp(&[0.4_f64.ln() - 9.0, 0.6_f64.ln()]) - LN_2PI;

@@ -87,8 +87,32 @@ pub(crate) struct Scope<'a> {
     data_only: RefCell<HashMap<Span, bool>>,
 }
 
-/// Lines that are computed from one another, one inside the other.
-const DEEPEST: u32 = 400;
+/// Lines that are computed from one another, one inside the other: as many as the 2 MB of a
+/// thread hold.
+const DEEPEST: u32 = 200;
+/// How many times wider the stack of [`on_wide_stack`] is.
+const WIDER: u32 = 128;
+
+thread_local! {
+    static WIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does work in which long chains of computed lines may be followed.
+pub(crate) fn on_wide_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let wide = || {
+        WIDE.set(true);
+        work()
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .stack_size(WIDER as usize * (2 << 20))
+            .spawn_scoped(scope, wide)
+            .expect("a thread for reading the model");
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
 
 type Evaluated<T> = Result<T, Stop>;
 
@@ -553,10 +577,11 @@ impl<'a> Scope<'a> {
             self.looked.set(self.looked.get() + u64::from(*unknown));
             return Ok(value.clone());
         }
-        if self.depth.get() > DEEPEST {
+        let deepest = if WIDE.get() { DEEPEST * WIDER } else { DEEPEST };
+        if self.depth.get() > deepest {
             return Err(Diagnostic::new(
                 line.relation.span,
-                format!("more than {DEEPEST} computed lines depend on one another in a row"),
+                format!("more than {deepest} computed lines depend on one another in a row"),
                 "the last of them",
             )
             .into());

@@ -65,12 +65,14 @@ struct Nest<'a> {
 
 /// Most repetitions of a line.
 const MOST: usize = 1 << 31;
+/// The same where ranges depend on one another, and all counters are kept.
+const MOST_KEPT: usize = 1 << 25;
 
-fn check_count(count: usize, range: &Expr) -> Result<(), Diagnostic> {
-    if count > MOST {
+fn check_count(count: usize, most: usize, range: &Expr) -> Result<(), Diagnostic> {
+    if count > most {
         return Err(Diagnostic::new(
             range.span,
-            "a line is repeated more than two billion times",
+            format!("a line is repeated more than {most} times"),
             "this loop",
         ));
     }
@@ -170,7 +172,7 @@ impl Elaborated {
                     next.extend_from_slice(&before);
                     next.push(value);
                     count += 1;
-                    check_count(count, range)?;
+                    check_count(count, MOST_KEPT, range)?;
                 }
             }
             values = next;
@@ -215,8 +217,8 @@ impl Elaborated {
                 last.map_err(Stop::diagnostic)?,
             );
             let length = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
-            count *= length;
-            check_count(count, range)?;
+            count = usize::saturating_mul(count, length);
+            check_count(count, MOST, range)?;
             grid.push((first, length));
         }
         Ok(Some(grid))
@@ -239,6 +241,13 @@ impl Elaborated {
             let scope = Scope::within(self, Mode::Shape, index, instance);
             let target = &self.lines[index].relation.target;
             let (dims, elements) = scope.places(target).map_err(Stop::diagnostic)?;
+            if elements.is_empty() {
+                return Err(Diagnostic::new(
+                    target.span,
+                    "a line that defines nothing",
+                    "an empty range",
+                ));
+            }
             if instance == 0 {
                 self.lines[index].size = elements.len();
                 self.lines[index].dims = dims;

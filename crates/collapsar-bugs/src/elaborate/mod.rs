@@ -19,7 +19,7 @@ use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Kind, Program, Statement};
 
 pub(crate) use arrays::{Definer, Known};
-pub(crate) use evaluate::{Latent, Mode, Scope, Stop, Watch};
+pub(crate) use evaluate::{Latent, Mode, Scope, Stop, Watch, on_wide_stack};
 pub(crate) use lines::Line;
 pub(crate) use order::references;
 

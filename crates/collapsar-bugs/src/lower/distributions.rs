@@ -106,12 +106,13 @@ impl Emit<'_> {
                     self.constant(1, second, "upper end")?,
                 );
                 if (low, high) != (0.0, 1.0) && value.known().is_none() {
-                    return Err(self
-                        .edge(
-                            0,
-                            "a uniform prior other than dunif(0, 1) has no conjugate family",
-                        )
-                        .into());
+                    return Err(Diagnostic::new(
+                        self.distribution.span,
+                        format!("a prior dunif({low}, {high}) has no conjugate family"),
+                        "not conjugate",
+                    )
+                    .help("dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta")
+                    .into());
                 }
                 if let Item::Known(x) = value {
                     let inside = (low..=high).contains(x);
@@ -381,8 +382,9 @@ impl Emit<'_> {
         };
         let count = probabilities.items.len();
         if state.fract() != 0.0 || state < 1.0 || state as usize > count {
-            return Err(self.outside().into());
+            return self.impossible();
         }
+        self.whole_shares(0, &probabilities.items)?;
         let item = &probabilities.items[state as usize - 1];
         match (item, probabilities.numbers()) {
             // Constants need not add up to one.
@@ -407,8 +409,11 @@ impl Emit<'_> {
     fn binomial(&mut self, x: &Item, p: &Item, trials: &Item) -> Result<(), Halt> {
         let x = self.count(x)?;
         let n = self.constant(1, trials, "number of trials")?;
+        if n.is_nan() || n < 0.0 || n.fract() != 0.0 {
+            return Err(self.parameter(1, n, "a whole number of 0 or more").into());
+        }
         if x > n {
-            return Err(self.outside().into());
+            return self.impossible();
         }
         let ways = ln_gamma(n + 1.0) - ln_gamma(x + 1.0) - ln_gamma(n - x + 1.0);
         self.add(ways, &[])?;
@@ -429,6 +434,7 @@ impl Emit<'_> {
             return Err(self.outside().into());
         }
         self.add(ln_gamma(n + 1.0), &[])?;
+        self.whole_shares(0, &p.items)?;
         let total: Option<f64> = p.numbers().map(|p| p.iter().sum());
         for (count, p) in counts.iter().zip(&p.items) {
             self.add(-ln_gamma(count + 1.0), &[])?;
@@ -443,6 +449,13 @@ impl Emit<'_> {
 
     fn poisson(&mut self, x: &Item, rate: &Item) -> Result<(), Halt> {
         let x = self.count(x)?;
+        if *rate == Item::Known(0.0) {
+            return match x {
+                0.0 => Ok(()),
+                _ if self.states.is_empty() => Err(self.outside().into()),
+                _ => self.add(f64::NEG_INFINITY, &[]),
+            };
+        }
         let rate = self.rate(0, rate, "rate")?;
         self.add(-ln_gamma(x + 1.0), &[])?;
         self.add_ln(x, &rate)?;

@@ -102,6 +102,43 @@ impl Emit<'_> {
         Ok(())
     }
 
+    /// Refuses a value that the distribution cannot give; a state of a label that it cannot have
+    /// is only impossible.
+    pub(super) fn impossible(&mut self) -> Result<(), Halt> {
+        if self.variables.lines[self.line].is_some() && !self.states.is_empty() {
+            return self.add(f64::NEG_INFINITY, &[]);
+        }
+        Err(self.outside().into())
+    }
+
+    /// Refuses probabilities that are only a part of a variable's shares: they do not add up to one.
+    pub(super) fn whole_shares(&self, argument: usize, items: &[Item]) -> Result<(), Halt> {
+        let mut shares = vec![];
+        let mut known = 0.0;
+        for item in items {
+            match item {
+                Item::Known(value) => known += value,
+                Item::Sum(products) => shares.extend(self.share(products)),
+                Item::Opaque => {}
+            }
+        }
+        let Some(first) = shares.first().copied() else {
+            return Ok(());
+        };
+        let parts = self.variables.kind(first.variable).atoms();
+        shares.sort_unstable();
+        shares.dedup();
+        let whole = shares.len() == parts && shares.iter().all(|s| s.variable == first.variable);
+        if whole && known == 0.0 && items.len() >= parts {
+            return Ok(());
+        }
+        let reason = format!(
+            "{}'s probabilities must be all shares of one ddirch or dbeta variable",
+            self.distribution.text
+        );
+        Err(self.edge(argument, &reason).into())
+    }
+
     /// A complaint about data that the distribution cannot give.
     pub(super) fn outside(&self) -> Diagnostic {
         Diagnostic::new(

@@ -131,11 +131,17 @@ fn lower(
             target: line.relation.target.span,
             source,
             factor: graph.factor(text),
+            whole: RefCell::default(),
         }));
     }
     let mut done = vec![false; lines.len()];
     for candidate in rows::candidates(model, variables, source) {
-        if rows::build(&candidate, &lines, model, variables, graph)? {
+        let built = match rows::build(&candidate, &lines, model, variables, graph) {
+            // Another label decides what is read: no rows.
+            Err(Halt::Need(_)) => false,
+            built => built?,
+        };
+        if built {
             candidate.users.iter().for_each(|&user| done[user] = true);
         }
     }
@@ -165,6 +171,8 @@ struct Stochastic<'a> {
     target: Span,
     source: &'a str,
     factor: u32,
+    /// Variables whose shares were seen together.
+    whole: RefCell<BTreeSet<u32>>,
 }
 
 impl Stochastic<'_> {
@@ -227,8 +235,17 @@ impl Stochastic<'_> {
             return Ok(None);
         };
         let item = self.scope.pick(reference, *state as usize)?;
-        // Constants are normalised, for which all are needed.
-        Ok(item.filter(|item| item.known().is_none()))
+        // Constants are normalised, for which all are needed; shares are looked at together once.
+        let Some(Item::Sum(products)) = &item else {
+            return Ok(None);
+        };
+        let variable = products[0].unknowns.first().map(|unknown| unknown.variable);
+        let known = variable.is_none_or(|variable| self.whole.borrow().contains(&variable));
+        if !known {
+            self.whole.borrow_mut().extend(variable);
+            return Ok(None);
+        }
+        Ok(item)
     }
 
     fn emit<'b>(&'b self, instance: usize, sink: &'b mut Sink) -> Result<Emit<'b>, Halt> {

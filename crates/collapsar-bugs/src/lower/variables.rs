@@ -119,6 +119,9 @@ impl Variables {
         bounded: &BTreeSet<usize>,
     ) -> Result<Option<OfLine>, Diagnostic> {
         let line = &model.lines[index];
+        if model.arrays[line.array].is_data() {
+            return Ok(None);
+        }
         let (kind, lowest) = match kind(model, index)? {
             (Kind::Gaussian, lowest) if bounded.contains(&line.array) => (Kind::Bounded, lowest),
             kind => kind,
@@ -347,16 +350,22 @@ fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diagnostic> {
         return Ok((Kind::Gaussian, 0));
     };
     let scope = Scope::new(model, Mode::Shape);
-    let argument = |place: usize| -> Result<Option<Value>, Diagnostic> {
-        if line.instances == 0 {
-            return Ok(None);
+    // The most over repetitions, of which one is enough where none differs in length.
+    let most = |of: &dyn Fn(&Value) -> usize, place: usize| -> Result<usize, Diagnostic> {
+        let Some(argument) = arguments.get(place) else {
+            return Ok(1);
+        };
+        let last = if whole(argument) {
+            1.min(line.instances)
+        } else {
+            line.instances
+        };
+        let mut most = usize::from(line.instances == 0);
+        for instance in 0..last {
+            scope.enter(index, instance);
+            most = most.max(of(&scope.evaluate(argument).map_err(Stop::diagnostic)?));
         }
-        scope.enter(index, 0);
-        (arguments
-            .get(place)
-            .map(|argument| scope.evaluate(argument)))
-        .transpose()
-        .map_err(Stop::diagnostic)
+        Ok(most)
     };
     let square = || match line.dims.as_slice() {
         [] => Ok(1),
@@ -373,19 +382,47 @@ fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diagnostic> {
         "dbeta" | "dunif" => (Kind::Dirichlet(2), 0),
         "ddirch" | "ddirich" => (Kind::Dirichlet(line.size), 0),
         "dcat" => {
-            let states = argument(0)?.map_or(1, |value| value.items.len());
+            let states = most(&|value| value.items.len(), 0)?;
+            if states == 0 {
+                return Err(Diagnostic::new(
+                    line.relation.span,
+                    "dcat without any state",
+                    "no probabilities",
+                ));
+            }
             (Kind::Label(states), 1)
         }
         "dbern" => (Kind::Label(2), 0),
         "dbin" | "dbinom" => {
-            let trials = argument(1)?.and_then(|value| value.single().and_then(Item::known));
-            let states = trials
-                .filter(|n| *n >= 0.0 && *n < 1e6)
-                .map_or(2, |n| n as usize + 1);
-            (Kind::Label(states), 0)
+            let states = |value: &Value| {
+                let trials = value.single().and_then(Item::known);
+                trials
+                    .filter(|n| *n >= 0.0 && *n < 1e6)
+                    .map_or(2, |n| n as usize + 1)
+            };
+            (Kind::Label(most(&states, 1)?), 0)
         }
         _ => (Kind::Gaussian, 0),
     })
+}
+
+/// Whether an expression is a reference to whole rows, as long in every repetition.
+fn whole(expr: &ast::Expr) -> bool {
+    let ast::Node::Reference(reference) = &expr.node else {
+        return false;
+    };
+    let single = |index: &ast::Index| match index {
+        ast::Index::All => true,
+        ast::Index::At(expr) => !matches!(
+            expr.node,
+            ast::Node::Binary {
+                operator: ast::Operator::Range,
+                ..
+            }
+        ),
+    };
+    let indices = reference.indices.as_deref().unwrap_or_default();
+    indices.iter().all(single) && (indices.is_empty() || indices.contains(&ast::Index::All))
 }
 
 /// The share of each element of a Dirichlet line: those whose prior is zero have none.

@@ -109,26 +109,34 @@ impl Local {
         rows + blocks.map(|(block, _)| block.labels()).sum::<usize>()
     }
 
-    /// Replaces messages of own blocks that lie outside the domain by natural parameters that
-    /// `plain` writes.
-    pub(super) fn settle(&self, messages: &mut [f64], mut plain: impl FnMut(&Block, &mut [f64])) {
+    /// Lets `change` change the natural parameters of own blocks, telling it whether they are
+    /// inside the domain, and the means among `statistics`.
+    pub(super) fn settle(
+        &self,
+        messages: &mut [f64],
+        statistics: &[f64],
+        mut change: impl FnMut(&Block, bool, &mut [f64], &[f64]),
+    ) {
         for (block, first) in &self.own {
             let range = *first..first + block.len();
             let own = &mut messages[self.slots..][range.clone()];
             let base = &self.own_base[range];
-            let natural: Vec<f64> = own.iter().zip(base).map(|(own, base)| own + base).collect();
+            let mut natural: Vec<f64> =
+                own.iter().zip(base).map(|(own, base)| own + base).collect();
             let mut mean = vec![0.0; natural.len()];
             let inside = block
                 .evaluate(&natural, &mut mean)
-                .is_ok_and(f64::is_finite);
-            if inside && mean.iter().all(|mean| mean.is_finite()) {
-                continue;
-            }
-            plain(block, own);
-            for (message, base) in own.iter_mut().zip(base) {
-                if base.is_finite() {
-                    *message -= base;
-                }
+                .is_ok_and(f64::is_finite)
+                && mean.iter().all(|mean| mean.is_finite());
+            let guess = &statistics[self.slots..][*first..first + block.len()];
+            change(block, inside, &mut natural, guess);
+            for ((message, natural), base) in own.iter_mut().zip(&natural).zip(base) {
+                // States that cannot be have an infinite base, whatever the message.
+                *message = if base.is_finite() {
+                    natural - base
+                } else {
+                    0.0
+                };
             }
         }
     }
