@@ -110,12 +110,11 @@ impl Local {
     }
 
     /// Lets `change` change the natural parameters of own blocks, telling it whether they are
-    /// inside the domain, and the means among `statistics`.
+    /// inside the domain.
     pub(super) fn settle(
         &self,
         messages: &mut [f64],
-        statistics: &[f64],
-        mut change: impl FnMut(&Block, bool, &mut [f64], &[f64]),
+        mut change: impl FnMut(&Block, bool, &mut [f64]),
     ) {
         for (block, first) in &self.own {
             let range = *first..first + block.len();
@@ -128,8 +127,7 @@ impl Local {
                 .evaluate(&natural, &mut mean)
                 .is_ok_and(f64::is_finite)
                 && mean.iter().all(|mean| mean.is_finite());
-            let guess = &statistics[self.slots..][*first..first + block.len()];
-            change(block, inside, &mut natural, guess);
+            change(block, inside, &mut natural);
             for ((message, natural), base) in own.iter_mut().zip(&natural).zip(base) {
                 // States that cannot be have an infinite base, whatever the message.
                 *message = if base.is_finite() {

@@ -34,43 +34,43 @@ impl Compiled {
             let share = |block: &Block| share_of(largest_label(block), labels);
             let means = self
                 .posterior
-                .means_at(|block, mean| guess(block, share(block), labels > 0, &mut rng, mean));
+                .means_at(|block, mean| guess(block, share(block), &mut rng, mean));
             let statistics = self.local.statistics_of(
-                |block, mean| guess(block, 1.0, labels > 0, &mut rng, mean),
+                |block, mean| guess(block, 1.0, &mut rng, mean),
                 FAINT,
                 |_| None,
             );
             let mut messages = vec![0.0; statistics.len()];
             self.posterior.backward(&statistics, &means, &mut messages);
-            return Ok(self.settle(messages, &statistics, &mut rng));
+            return Ok(self.settle(messages, &mut rng));
         }
         let share = |states: usize| share_of(states, labels);
         let mut row_rng = ChaCha8Rng::seed_from_u64(rng.random());
         let statistics = self.local.statistics_of(
-            |block, mean| guess(block, share(largest_label(block)), true, &mut rng, mean),
+            |block, mean| guess(block, share(largest_label(block)), &mut rng, mean),
             FAINT,
             |states| choose(states, share(states), &mut row_rng),
         );
         let mut messages = vec![0.0; statistics.len()];
         self.posterior
             .value_and_gradient(&statistics, &mut messages)?;
-        Ok(self.settle(messages, &statistics, &mut rng))
+        Ok(self.settle(messages, &mut rng))
     }
 
     /// Natural parameters of own blocks are what their neighbours' guesses make of them, unless
     /// that is outside their domain.
-    fn settle(&self, mut messages: Vec<f64>, statistics: &[f64], rng: &mut impl Rng) -> Vec<f64> {
+    fn settle(&self, mut messages: Vec<f64>, rng: &mut impl Rng) -> Vec<f64> {
         let apart = self.local.labels() > 0;
-        self.local
-            .settle(&mut messages, statistics, |block, inside, natural, mean| {
-                if !inside {
-                    plain(block, rng, natural);
-                }
-                if let (BlockFamily::Gamma(_), true) = (&block.family, apart) {
-                    // The mean that labels are told of: else one of two would forget it.
-                    natural[1] = -natural[0] / mean[1];
-                }
-            });
+        self.local.settle(&mut messages, |block, inside, natural| {
+            if !inside {
+                plain(block, rng, natural);
+            }
+            if let (BlockFamily::Gamma(_), true) = (&block.family, apart) {
+                // Labels chosen at random would leave precisions nearly alike.
+                let spread: f64 = StandardNormal.sample(rng);
+                natural.copy_from_slice(&[1.0, spread.exp()]);
+            }
+        });
         messages
     }
 }
@@ -159,9 +159,8 @@ fn diagonal(dim: usize, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// Means of a block's statistics to begin with; `share` of labels are given a state, and where
-/// there are labels precisions are set apart.
-fn guess(block: &Block, share: f64, apart: bool, rng: &mut impl Rng, mean: &mut [f64]) {
+/// Means of a block's statistics to begin with; `share` of labels are given a state.
+fn guess(block: &Block, share: f64, rng: &mut impl Rng, mean: &mut [f64]) {
     match &block.family {
         BlockFamily::Label(family) => {
             mean.copy_from_slice(&seeded(family.components, share, rng));
@@ -186,11 +185,6 @@ fn guess(block: &Block, share: f64, apart: bool, rng: &mut impl Rng, mean: &mut 
         _ => {
             let mut natural = vec![0.0; block.len()];
             plain(block, rng, &mut natural);
-            if let (BlockFamily::Gamma(_), true) = (&block.family, apart) {
-                // Labels chosen at random would leave precisions nearly alike.
-                let spread: f64 = StandardNormal.sample(rng);
-                natural[1] *= spread.exp();
-            }
             // Inside the domain by construction.
             if block.evaluate(&natural, mean).is_err() {
                 mean.fill(0.0);
