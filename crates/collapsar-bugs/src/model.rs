@@ -1,5 +1,7 @@
 //! A model in the BUGS language: text, then data, then a graph.
 
+use std::rc::Rc;
+
 use collapsar::graph::{Answer, Belief, Beliefs, Compiled, Demands, Graph, Kind};
 
 use crate::data::Data;
@@ -207,6 +209,44 @@ impl Prepared {
         }
     }
 
+    /// The values of quantities in many draws at once, `draws` numbers for each quantity;
+    /// `numbers` holds all numbers of one draw after another.
+    ///
+    /// # Errors
+    /// Where a computed line cannot be computed.
+    pub fn values_of_draws(
+        &self,
+        quantities: &[Quantity],
+        answer: &Answer,
+        numbers: &[f64],
+        draws: usize,
+    ) -> Result<Vec<Vec<f64>>, Diagnostic> {
+        let drawn = AllDrawn {
+            variables: &self.lowered.variables,
+            answer,
+            numbers,
+            draws,
+        };
+        let scope = Scope::new(&self.lowered.model, Mode::Latent(&drawn));
+        let one = |quantity: &Quantity| {
+            match scope.element(quantity.array_index, quantity.element, Span::default()) {
+                Ok(Item::Drawn(values)) => Ok(values.to_vec()),
+                Ok(Item::Known(value)) => Ok(vec![value; draws]),
+                // States and some functions need one draw at a time.
+                _ => (0..draws)
+                    .map(|draw| {
+                        let numbers = &numbers[draw * answer.len()..][..answer.len()];
+                        let mut out = [0.0];
+                        let quantity = std::slice::from_ref(quantity);
+                        self.values(quantity, answer, numbers, &mut out)?;
+                        Ok(out[0])
+                    })
+                    .collect(),
+            }
+        };
+        quantities.iter().map(one).collect()
+    }
+
     /// The values of quantities where the variables' numbers are these.
     ///
     /// # Errors
@@ -300,5 +340,29 @@ impl Prepared {
         observed
             .map(|array| (model.arrays[array].name.clone(), counts[array]))
             .collect()
+    }
+}
+
+/// Unknown elements as they were drawn, all draws at once.
+struct AllDrawn<'a> {
+    variables: &'a Variables,
+    answer: &'a Answer<'a>,
+    numbers: &'a [f64],
+    draws: usize,
+}
+
+impl Latent for AllDrawn<'_> {
+    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
+        let (place, lowest) = match self.variables.form(definer) {
+            Form::Unknown(variable, element) => {
+                let element = number(self.variables.kind(variable), element);
+                (self.answer.place(variable) + element as usize, 0)
+            }
+            Form::Label(variable, lowest) => (self.answer.place(variable), lowest),
+            Form::Zero => return Ok(Item::Known(0.0)),
+        };
+        let values = (0..self.draws)
+            .map(|draw| self.numbers[draw * self.answer.len() + place] + f64::from(lowest));
+        Ok(Item::Drawn(Rc::new(values.collect())))
     }
 }

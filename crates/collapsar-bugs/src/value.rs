@@ -22,6 +22,8 @@ pub(crate) enum Item {
     Known(f64),
     /// A sum of products, like ones together, none of them constant but the first perhaps.
     Sum(Rc<Vec<Product>>),
+    /// Known numbers, one for each of many draws at once.
+    Drawn(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
     Opaque,
 }
@@ -49,7 +51,7 @@ impl Item {
                 unknowns: vec![],
             }]),
             Self::Sum(products) => Some(products.as_ref().clone()),
-            Self::Opaque => None,
+            Self::Drawn(_) | Self::Opaque => None,
         }
     }
 
@@ -73,6 +75,7 @@ impl Item {
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a + b),
+            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(other, |a, b| a + b),
             _ => self.combine(other, |mut a, mut b| {
                 a.append(&mut b);
                 a
@@ -87,6 +90,7 @@ impl Item {
     pub(crate) fn times(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a * b),
+            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(other, |a, b| a * b),
             _ => self.combine(other, |a, b| {
                 let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
                 pairs
@@ -107,6 +111,7 @@ impl Item {
     pub(crate) fn over(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a / b),
+            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(other, |a, b| a / b),
             (_, Self::Known(b)) => self.times(&Self::Known(1.0 / b)),
             _ => Self::Opaque,
         }
@@ -116,6 +121,9 @@ impl Item {
     pub(crate) fn map(&self, function: impl Fn(f64) -> f64) -> Self {
         match self {
             Self::Known(value) => Self::Known(function(*value)),
+            Self::Drawn(values) => Self::Drawn(Rc::new(
+                values.iter().map(|&value| function(value)).collect(),
+            )),
             _ => Self::Opaque,
         }
     }
@@ -124,6 +132,16 @@ impl Item {
     pub(crate) fn map_with(&self, other: &Self, function: impl Fn(f64, f64) -> f64) -> Self {
         match (self, other) {
             (Self::Known(a), Self::Known(b)) => Self::Known(function(*a, *b)),
+            (Self::Drawn(a), Self::Known(b)) => {
+                Self::Drawn(Rc::new(a.iter().map(|&a| function(a, *b)).collect()))
+            }
+            (Self::Known(a), Self::Drawn(b)) => {
+                Self::Drawn(Rc::new(b.iter().map(|&b| function(*a, b)).collect()))
+            }
+            (Self::Drawn(a), Self::Drawn(b)) => {
+                let both = a.iter().zip(b.iter());
+                Self::Drawn(Rc::new(both.map(|(&a, &b)| function(a, b)).collect()))
+            }
             _ => Self::Opaque,
         }
     }
@@ -131,6 +149,7 @@ impl Item {
     pub(crate) fn power(&self, exponent: &Self) -> Self {
         match (self, exponent) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a.powf(*b)),
+            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(exponent, f64::powf),
             (_, Self::Known(1.0)) => self.clone(),
             (_, Self::Known(2.0)) => self.times(self),
             _ => Self::Opaque,
@@ -182,6 +201,22 @@ impl Value {
             [one] => Some(one),
             _ => None,
         }
+    }
+
+    /// How many draws there are at once, if any.
+    pub(crate) fn draws(&self) -> Option<usize> {
+        self.items.iter().find_map(|item| match item {
+            Item::Drawn(values) => Some(values.len()),
+            _ => None,
+        })
+    }
+
+    /// One draw of many.
+    pub(crate) fn of_draw(&self, draw: usize) -> Self {
+        self.map(|item| match item {
+            Item::Drawn(values) => Item::Known(values[draw]),
+            item => item.clone(),
+        })
     }
 
     /// All items as numbers.

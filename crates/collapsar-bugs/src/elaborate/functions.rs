@@ -1,5 +1,7 @@
 //! The functions of the language.
 
+use std::rc::Rc;
+
 use nalgebra::DMatrix;
 
 use crate::diagnostic::Diagnostic;
@@ -99,7 +101,7 @@ pub(crate) fn sum(items: impl Iterator<Item = Item>) -> Item {
     for item in items {
         match item {
             Item::Known(value) => known += value,
-            item => rest = Some(rest.map_or_else(|| item.clone(), |sum| sum.plus(&item))),
+            item => rest = Some(rest.map_or_else(|| item.clone(), |sum: Item| sum.plus(&item))),
         }
     }
     match rest {
@@ -143,6 +145,13 @@ pub(super) fn call(function: &Name, arguments: &[Value], span: Span) -> Called {
             Err(arity(name, count, arguments.len(), span))
         }
     };
+    if matches!(
+        name,
+        "inverse" | "logdet" | "rank" | "sort" | "order" | "sd" | "var" | "ifelse"
+    ) && let Some(draws) = arguments.iter().find_map(Value::draws)
+    {
+        return by_draw(function, arguments, draws, span);
+    }
     let elementwise: Option<fn(f64) -> f64> = match name {
         "sqrt" => Some(f64::sqrt),
         "log" => Some(f64::ln),
@@ -185,6 +194,11 @@ pub(super) fn call(function: &Name, arguments: &[Value], span: Span) -> Called {
             Ok(Value::one(all().fold(Item::Known(1.0), |product, item| {
                 product.times(&item)
             })))
+        }
+        "max" | "min" if all().any(|item| matches!(item, Item::Drawn(_))) => {
+            let larger = if name == "max" { f64::max } else { f64::min };
+            let folded = all().reduce(|a, b| a.map_with(&b, larger));
+            folded.map_or_else(opaque, |item| Ok(Value::one(item)))
         }
         "max" => numbers().map_or_else(opaque, |v| {
             Ok(Value::number(
@@ -262,6 +276,28 @@ pub(super) fn call(function: &Name, arguments: &[Value], span: Span) -> Called {
              logit, ilogit, cloglog, phi, loggam and logfact",
         )),
     }
+}
+
+/// A function that must see all of its numbers, draw by draw.
+fn by_draw(function: &Name, arguments: &[Value], draws: usize, span: Span) -> Called {
+    let mut dims = vec![];
+    let mut columns: Vec<Vec<f64>> = vec![];
+    for draw in 0..draws {
+        let of_draw = arguments.iter().map(|value| value.of_draw(draw));
+        let value = call(function, &of_draw.collect::<Vec<_>>(), span)?;
+        columns.resize_with(value.items.len(), || Vec::with_capacity(draws));
+        for (column, item) in columns.iter_mut().zip(&value.items) {
+            column.push(item.known().unwrap_or(f64::NAN));
+        }
+        dims = value.dims;
+    }
+    Ok(Value {
+        dims,
+        items: columns
+            .into_iter()
+            .map(|column| Item::Drawn(Rc::new(column)))
+            .collect(),
+    })
 }
 
 fn variance(values: &[f64]) -> f64 {

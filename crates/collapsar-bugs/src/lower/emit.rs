@@ -119,7 +119,7 @@ impl Emit<'_> {
             match item {
                 Item::Known(value) => known += value,
                 Item::Sum(products) => shares.extend(self.share(products)),
-                Item::Opaque => {}
+                Item::Drawn(_) | Item::Opaque => {}
             }
         }
         let Some(first) = shares.first().copied() else {
@@ -346,7 +346,7 @@ impl Emit<'_> {
             Item::Known(value) => Err(self
                 .parameter(argument, *value, "probabilities from 0 to 1")
                 .into()),
-            Item::Opaque => Err(self.edge(argument, &reason).into()),
+            Item::Drawn(_) | Item::Opaque => Err(self.edge(argument, &reason).into()),
             Item::Sum(products) => {
                 let atom = self
                     .share(products)

@@ -18,6 +18,9 @@ const FEWEST: usize = 400;
 /// Numbers of draws that are kept at a time.
 const KEPT: usize = 40_000_000;
 
+/// Numbers of all variables that are drawn before lines are computed from them.
+const AT_ONCE: usize = 1_000_000;
+
 /// What is said of one number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Row {
@@ -84,10 +87,9 @@ impl Posterior<'_> {
         let count = (NUMBERS / self.answer.len().max(1)).clamp(FEWEST, DRAWS);
         for places in wanting.chunks((KEPT / count).max(1)) {
             let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
-            let draws = self.draws(&some, 0..count)?;
-            for (column, &place) in places.iter().enumerate() {
-                let mut values: Vec<f64> = draws.iter().map(|draw| draw[column]).collect();
-                let found = of_draws(&mut values);
+            let mut draws = self.draws(&some, 0..count)?;
+            for (&place, values) in places.iter().zip(&mut draws) {
+                let found = of_draws(values);
                 if quantities[place].origin == Origin::Computed {
                     rows[place] = found;
                 } else {
@@ -117,23 +119,32 @@ impl Posterior<'_> {
         Ok(found)
     }
 
-    /// Draws of these, a row a draw: the same, whichever are asked for.
+    /// Draws of each of these: the same, whichever are asked for.
     pub(crate) fn draws(
         &self,
         quantities: &[Quantity],
         which: std::ops::Range<usize>,
     ) -> anyhow::Result<Vec<Vec<f64>>> {
-        let mut numbers = vec![0.0; self.answer.len()];
-        let mut draw = |index: usize| {
-            let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-            rng.set_stream(index as u64 + 1);
-            self.answer.draw(&mut rng, &mut numbers)?;
-            let mut row = vec![0.0; quantities.len()];
-            let done = (self.prepared).values(quantities, self.answer, &numbers, &mut row);
-            done.map_err(|diagnostic| self.source.refusal(&diagnostic))?;
-            Ok(row)
-        };
-        which.map(&mut draw).collect()
+        let length = self.answer.len();
+        let at_once = (AT_ONCE / length.max(1)).max(1);
+        let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
+        for first in which.clone().step_by(at_once) {
+            let some = first..which.end.min(first + at_once);
+            let mut numbers = vec![0.0; length * some.len()];
+            for (index, numbers) in some.clone().zip(numbers.chunks_mut(length.max(1))) {
+                let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+                rng.set_stream(index as u64 + 1);
+                self.answer.draw(&mut rng, numbers)?;
+            }
+            let values =
+                self.prepared
+                    .values_of_draws(quantities, self.answer, &numbers, some.len());
+            let values = values.map_err(|diagnostic| self.source.refusal(&diagnostic))?;
+            for (all, mut values) in all.iter_mut().zip(values) {
+                all.append(&mut values);
+            }
+        }
+        Ok(all)
     }
 }
 

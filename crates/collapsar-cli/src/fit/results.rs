@@ -72,8 +72,9 @@ fn draws(folder: &Path, fitted: &Fitted<'_>, count: usize) -> anyhow::Result<()>
                     return Err(std::io::ErrorKind::InvalidData.into());
                 }
             };
-            for draw in draws {
-                let fields: Vec<String> = draw.iter().map(|x| format!("{x:?}")).collect();
+            for draw in 0..count.min(first + BATCH) - first {
+                let fields: Vec<String> =
+                    draws.iter().map(|of| format!("{:?}", of[draw])).collect();
                 writeln!(out, "{}", fields.join(","))?;
             }
         }
