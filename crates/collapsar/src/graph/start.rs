@@ -19,7 +19,7 @@ const SEEDS: usize = 4;
 /// Of many labels, this share is given a state.
 const SHARE: f64 = 0.05;
 /// What the other labels count.
-const FAINT: f64 = 1e-3;
+const FAINT: f64 = 0.1;
 
 impl Compiled {
     /// Messages to begin from.
@@ -166,18 +166,25 @@ fn guess(block: &Block, share: f64, rng: &mut impl Rng, mean: &mut [f64]) {
             mean.copy_from_slice(&seeded(family.components, share, rng));
         }
         BlockFamily::Network(family, _) => {
-            let probabilities: Vec<Vec<f64>> = (family.states().iter())
-                .map(|&states| seeded(states, share, rng))
+            let chosen: Vec<Option<usize>> = (family.states().iter())
+                .map(|&states| choose(states, share, rng))
                 .collect();
             for (index, table) in family.tables().iter().enumerate() {
+                let faint = table
+                    .scope
+                    .iter()
+                    .any(|&label| chosen[label as usize].is_none());
                 let range = family.parameters(index);
                 for (entry, mean) in mean[range].iter_mut().enumerate() {
                     let mut rest = entry;
-                    *mean = 1.0;
-                    for &variable in table.scope.iter().rev() {
-                        let states = &probabilities[variable as usize];
-                        *mean *= states[rest % states.len()];
-                        rest /= states.len();
+                    *mean = if faint { FAINT } else { 1.0 };
+                    for &label in table.scope.iter().rev() {
+                        let states = family.states()[label as usize];
+                        *mean *= match chosen[label as usize] {
+                            Some(state) => f64::from(u8::from(state == rest % states)),
+                            None => 1.0 / states as f64,
+                        };
+                        rest /= states;
                     }
                 }
             }
