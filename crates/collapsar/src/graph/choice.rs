@@ -4,10 +4,13 @@
 //! where a term holds blocks of both; a class conflicts with itself where a term holds two of its
 //! blocks. What is collapsed must not conflict (maths §9.3). Of the explicit classes, those that
 //! do not conflict with one another receive messages about what they meet, which they share; the
-//! others keep their own natural parameters (maths §9.4). The choice with the fewest messages is
-//! taken.
+//! others keep their own natural parameters (maths §9.4). The choice with the fewest own classes
+//! is taken, of those the one with the most classes collapsed, of those the one with the fewest messages.
+//! Principal components of 20 by 100 numbers take 236 passes with factors and scales collapsed, and
+//! 809 with loadings alone, which have fewer messages.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::blocks::{Blocks, Union};
 use super::terms::Terms;
@@ -75,9 +78,13 @@ pub struct Demands {
     pub explicit: Vec<String>,
 }
 
-/// Statistics of an own factor cost as much as so many messages: they are messages, and they
-/// make the climb one of blocks that wait for one another.
+/// Statistics of an own factor cost as much as so many messages.
 const OWN: usize = 2;
+/// What each class of own factors costs beside: they make the climb one of blocks that wait for
+/// one another.
+const OWN_CLASS: usize = 1 << 48;
+/// What each class costs that is not collapsed: the more is collapsed, the less is left to climb.
+const EXPLICIT: usize = 1 << 40;
 /// Most nodes of the search for the cheapest roles.
 const NODES: usize = 1_000_000;
 
@@ -183,6 +190,8 @@ impl Choice {
     fn meet(&mut self, graph: &Graph, blocks: &Blocks) -> Vec<[usize; 3]> {
         let mut conflicts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
         let mut shared = vec![Terms::default(); self.classes.len()];
+        // Slots that a class sees only together are one message: what it sees of each, digested.
+        let mut seen: Vec<Vec<u64>> = vec![vec![]; self.classes.len()];
         let mut here = vec![];
         for term in 0..graph.terms.len() {
             let atoms = graph.terms.atoms(term);
@@ -198,7 +207,18 @@ impl Choice {
                 let rest: Vec<Atom> = (atoms.iter().copied())
                     .filter(|atom| blocks.of[atom.variable as usize] != a)
                     .collect();
-                shared[class as usize].add(&rest, 1.0, 0);
+                let slot = shared[class as usize].add(&rest, 1.0, 0);
+                let seen = &mut seen[class as usize];
+                seen.resize(seen.len().max(slot + 1), 0);
+                seen[slot] = u64::wrapping_add(seen[slot], {
+                    let own = atoms
+                        .iter()
+                        .filter(|atom| blocks.of[atom.variable as usize] == a);
+                    let mut hasher = DefaultHasher::new();
+                    own.for_each(|atom| atom.hash(&mut hasher));
+                    graph.terms.coefficient(term).to_bits().hash(&mut hasher);
+                    hasher.finish()
+                });
                 for &b in &here[place + 1..] {
                     let (a, b) = (class as usize, self.of[b as usize] as usize);
                     conflicts
@@ -237,8 +257,17 @@ impl Choice {
                 factor: graph.factors[factor as usize].clone(),
             })
             .collect();
-        (self.classes.iter().zip(&shared))
-            .map(|(class, shared)| [0, shared.len(), OWN * class.statistics])
+        (self.classes.iter().zip(&shared).zip(&mut seen))
+            .map(|((class, shared), seen)| {
+                seen.sort_unstable();
+                seen.dedup();
+                let messages = if seen.is_empty() {
+                    shared.len()
+                } else {
+                    seen.len()
+                };
+                [0, messages, OWN * class.statistics + OWN_CLASS]
+            })
             .collect()
     }
 
@@ -388,9 +417,8 @@ impl Search<'_> {
                 && (0..class).any(|other| self.conflicts[class][other] && roles[other] == role);
             if !meets && self.allowed[class][place] {
                 roles.push(role);
-                // One more for each class that is not collapsed, so that classes that meet
-                // nothing are.
-                let more = self.costs[class][place] + usize::from(role != Role::Collapsed);
+                let explicit = if role == Role::Collapsed { 0 } else { EXPLICIT };
+                let more = self.costs[class][place] + explicit;
                 self.go(roles, cost + more, best, nodes);
                 roles.pop();
             }

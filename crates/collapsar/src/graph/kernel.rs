@@ -123,6 +123,35 @@ impl RowKernel {
         }
     }
 
+    /// Visits the slots that it looks at.
+    pub(super) fn each_slot(&self, visit: impl FnMut(u32)) {
+        match &self.shape {
+            Shape::Features { linear, .. } => {
+                linear.entries.columns.iter().copied().for_each(visit)
+            }
+            Shape::Product(product) => {
+                let columns = product
+                    .lookups
+                    .iter()
+                    .flat_map(|lookup| &lookup.entries.columns);
+                columns.copied().for_each(visit);
+            }
+        }
+    }
+
+    /// Takes the numbers of messages in the place of those of slots.
+    pub(super) fn renumber(&mut self, messages: &[u32]) {
+        let renumber = |linear: &mut Linear| {
+            for column in &mut linear.entries.columns {
+                *column = messages[*column as usize];
+            }
+        };
+        match &mut self.shape {
+            Shape::Features { linear, .. } => renumber(linear),
+            Shape::Product(product) => product.lookups.iter_mut().for_each(renumber),
+        }
+    }
+
     /// Adds the statistics to `out`, which belong to slots; returns the sum of log-normalisers.
     pub(super) fn value_and_gradient(&self, messages: &[f64], out: &mut [f64]) -> Result<f64> {
         match &self.shape {

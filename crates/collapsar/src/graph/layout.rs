@@ -5,6 +5,8 @@
 //! other terms are monomials in the means of own blocks and at most one statistic that is collapsed
 //! (maths §9.4).
 
+use std::collections::BTreeMap;
+
 use super::blocks::Blocks;
 use super::choice::{Choice, Role};
 use super::kernel::RowKernel;
@@ -59,6 +61,8 @@ pub(super) struct Layout {
     pub(super) messages: usize,
     /// The products of atoms that messages are about.
     pub(super) slots: Terms,
+    /// Messages about slots; slots that are only seen together have one.
+    pub(super) slot_messages: usize,
     /// Where each block's natural parameters begin: among those of shared blocks, among
     /// messages for own ones, among those of collapsed blocks.
     pub(super) firsts: Vec<u32>,
@@ -95,6 +99,7 @@ impl Layout {
             layout: Self {
                 messages: 0,
                 slots: Terms::default(),
+                slot_messages: 0,
                 firsts: vec![],
                 shared_base: vec![],
                 own_base: vec![],
@@ -201,29 +206,68 @@ impl Builder<'_> {
             if self.role(block) == Role::Collapsed {
                 target = place;
             } else {
-                factors.push(self.layout.slots.len() as u32 + place);
+                factors.push(self.layout.slot_messages as u32 + place);
             }
         }
         self.layout.monomials.push(coefficient, &factors, target);
         Ok(())
     }
 
+    /// Slots that shared blocks see only together are one message about their sum: gives the
+    /// message of each slot. In a factor model with complete data, sums over the data are.
+    fn merge(&self) -> (Vec<u32>, usize) {
+        let slots = self.layout.slots.len();
+        let mut columns: Vec<Vec<(u32, u64)>> = vec![vec![]; slots];
+        for &(place, slot, value) in &self.sharing {
+            columns[slot as usize].push((place, value.to_bits()));
+        }
+        // Rows look at slots one by one.
+        let mut alone = vec![false; slots];
+        for rows in &self.layout.rows {
+            rows.each_slot(|slot| alone[slot as usize] = true);
+        }
+        let mut found: BTreeMap<&[(u32, u64)], u32> = BTreeMap::new();
+        let mut messages = 0;
+        let mut merged = Vec::with_capacity(slots);
+        for (column, alone) in columns.iter().zip(alone) {
+            let known = found.get(column.as_slice()).filter(|_| !alone);
+            merged.push(known.copied().unwrap_or_else(|| {
+                messages += 1;
+                messages as u32 - 1
+            }));
+            if !alone {
+                found.insert(column, merged[merged.len() - 1]);
+            }
+        }
+        (merged, messages)
+    }
+
     fn finish(mut self) -> Result<Layout> {
-        self.layout.messages = self.layout.slots.len() + self.layout.own_base.len();
+        self.sharing.sort_by_key(|entry| (entry.0, entry.1));
+        let (merged, messages) = self.merge();
+        self.layout.slot_messages = messages;
+        self.layout.messages = messages + self.layout.own_base.len();
+        for rows in &mut self.layout.rows {
+            rows.renumber(&merged);
+        }
         for slot in 0..self.layout.slots.len() {
             let atoms = self.layout.slots.atoms(slot).to_vec();
             let factor = self.layout.slots.source(slot);
-            self.monomial(1.0, Some(slot as u32), &atoms, factor)?;
+            self.monomial(1.0, Some(merged[slot]), &atoms, factor)?;
         }
         for term in std::mem::take(&mut self.free) {
             let coefficient = self.graph.terms.coefficient(term);
             let source = self.graph.terms.source(term);
             self.monomial(coefficient, None, self.graph.terms.atoms(term), source)?;
         }
-        self.sharing.sort_by_key(|entry| (entry.0, entry.1));
+        let mut sharing: Vec<(u32, u32, f64)> = (self.sharing.iter())
+            .map(|&(row, slot, value)| (row, merged[slot as usize], value))
+            .collect();
+        sharing.sort_by_key(|entry| (entry.0, entry.1));
+        sharing.dedup_by_key(|entry| (entry.0, entry.1));
         let entries = &mut self.layout.sharing;
         entries.starts = vec![0; self.layout.shared_base.len() + 1];
-        for &(row, slot, value) in &self.sharing {
+        for &(row, slot, value) in &sharing {
             entries.starts[row as usize + 1] += 1;
             entries.columns.push(slot);
             entries.values.push(value);

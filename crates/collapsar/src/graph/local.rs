@@ -56,7 +56,7 @@ impl Local {
             shared_base: std::mem::take(&mut layout.shared_base),
             own_base: std::mem::take(&mut layout.own_base),
             sharing: std::mem::take(&mut layout.sharing),
-            slots: layout.slots.len(),
+            slots: layout.slot_messages,
         }
     }
 
