@@ -28,6 +28,7 @@ class Model:
     exact: dict  # node to mean and sd, where it is known
     order: list  # arrays whose first index has no order of its own
     words: int  # documents whose words are compared, of a topic model
+    options: list  # for `collapsar fit`
 
 
 def read(path=SETTINGS):
@@ -58,6 +59,7 @@ def read(path=SETTINGS):
                 exact=references.get(f"exact-{name}", {"nodes": {}})["nodes"],
                 order=entry.get("order", []),
                 words=entry.get("words", 0),
+                options=entry.get("options", []),
             )
         )
     return models

@@ -663,3 +663,27 @@ fn computed_vectors_depend_on_labels() {
         evidence,
     );
 }
+
+/// Labels of which some are observed: each is seen with its own datum.
+#[test]
+fn observed_labels_count() {
+    let text = "model {
+        for (i in 1:3) { z[i] ~ dcat(p[]); y[i] ~ dnorm(m[z[i]], 1) }
+    }";
+    let density = |y: f64, m: f64| -0.5 * LN_2PI - 0.5 * (y - m).powi(2);
+    let free = log_sum_exp(&[
+        0.4_f64.ln() + density(0.5, 0.0),
+        0.6_f64.ln() + density(0.5, 3.0),
+    ]);
+    let given = 0.4_f64.ln() + density(-0.2, 0.0) + 0.6_f64.ln() + density(2.5, 3.0);
+    let mut numbers = data("p=0.4 0.6; m=0 3; y=-0.2 0.5 2.5");
+    put(&mut numbers, "z", &[3], &[1.0, f64::NAN, 2.0]);
+    let prepared = prepared(text, numbers);
+    let model = prepared.compile(&Demands::default()).expect("a choice");
+    let bound = climb(&model, 0, 1e-12).point.bound;
+    assert!(
+        (bound - free - given).abs() < 1e-10,
+        "{bound}, exactly {}",
+        free + given
+    );
+}

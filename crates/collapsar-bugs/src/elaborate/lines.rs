@@ -37,7 +37,9 @@ impl Counters {
         match self {
             Self::Grid(ranges) => {
                 let inner: usize = ranges[place + 1..].iter().map(|range| range.1).product();
-                ranges[place].0 + (instance / inner % ranges[place].1) as i32
+                let (first, length) = ranges[place];
+                // No longer than the range, whose ends are of this type.
+                first.wrapping_add_unsigned((instance / inner % length) as u32)
             }
             Self::List { depth, values } => values[instance * depth + place],
         }

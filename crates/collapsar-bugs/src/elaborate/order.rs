@@ -80,9 +80,9 @@ impl Elaborated {
                 truncation,
                 ..
             } => {
-                arguments
-                    .iter()
-                    .for_each(|argument| references(argument, &mut names));
+                for argument in arguments {
+                    references(argument, &mut names);
+                }
                 if let Some(truncation) = truncation {
                     let bounds = truncation.lower.iter().chain(&truncation.upper);
                     bounds.for_each(|bound| references(bound, &mut names));
@@ -121,12 +121,11 @@ impl Elaborated {
                 }
                 let mut stack = vec![(line, instance, None::<Vec<Definer>>)];
                 while let Some((line, instance, next)) = stack.pop() {
-                    let mut next = match next {
-                        Some(next) => next,
-                        None => {
-                            marks[line][instance] = Mark::Open;
-                            self.needs(line, instance)
-                        }
+                    let mut next = if let Some(next) = next {
+                        next
+                    } else {
+                        marks[line][instance] = Mark::Open;
+                        self.needs(line, instance)
                     };
                     let Some(parent) = next.pop() else {
                         marks[line][instance] = Mark::Done;
@@ -159,9 +158,9 @@ impl Elaborated {
         let mut names = vec![];
         match &self.lines[line].relation.kind {
             Kind::Stochastic { arguments, .. } => {
-                arguments
-                    .iter()
-                    .for_each(|argument| references(argument, &mut names));
+                for argument in arguments {
+                    references(argument, &mut names);
+                }
             }
             Kind::Deterministic { value, .. } => references(value, &mut names),
         }
@@ -199,9 +198,9 @@ pub(crate) fn references<'a>(expr: &'a Expr, out: &mut Vec<&'a Reference>) {
             }
         }
         Node::Call { arguments, .. } => {
-            arguments
-                .iter()
-                .for_each(|argument| references(argument, out));
+            for argument in arguments {
+                references(argument, out);
+            }
         }
         Node::Negative(operand) | Node::Not(operand) => references(operand, out),
         Node::Binary { left, right, .. } => {

@@ -15,7 +15,7 @@ use crate::elaborate::{Elaborated, Known, Scope, Stop, references};
 use crate::syntax::ast::{Expr, Index, Kind as Relation, Node, Reference};
 use crate::value::Item;
 
-use super::variables::{PLACEHOLDER, Variables};
+use super::variables::{OfLine, PLACEHOLDER, Variables};
 
 /// Labels of one line, and the lines that depend on them.
 pub(super) struct Candidate {
@@ -23,6 +23,9 @@ pub(super) struct Candidate {
     /// The line itself first.
     pub(super) users: Vec<usize>,
 }
+
+/// A constant, and products of atoms with coefficients.
+type StateSum = (f64, Vec<(f64, Vec<Atom>)>);
 
 /// Most repetitions of a line that depend on one label.
 const MOST_USES: usize = 64;
@@ -44,7 +47,8 @@ pub(super) fn candidates(
     let mut found = vec![];
     for line in (0..model.lines.len()).filter(|&line| is_label(line)) {
         let array = model.lines[line].array;
-        let whole = model.arrays[array].in_order(line);
+        let all = variables.lines[line].as_ref().is_some_and(OfLine::all);
+        let whole = all && model.arrays[array].in_order(line);
         let alone = label_arrays.iter().filter(|&&other| other == array).count() == 1;
         if !whole || !alone {
             continue;
@@ -55,9 +59,9 @@ pub(super) fn candidates(
                 let mut names = vec![];
                 match &relation.kind {
                     Relation::Stochastic { arguments, .. } => {
-                        arguments
-                            .iter()
-                            .for_each(|argument| references(argument, &mut names));
+                        for argument in arguments {
+                            references(argument, &mut names);
+                        }
                     }
                     Relation::Deterministic { value, .. } => references(value, &mut names),
                 }
@@ -164,14 +168,14 @@ impl Builder {
         }
         let normal = matches!(line.distribution.text.as_str(), "dnorm" | "dmnorm");
         let in_order = (0..instances).all(|instance| label(instance) == instance);
-        if normal && !own && in_order && instances == self.count && self.constant(line)? {
+        if normal && !own && in_order && instances == self.count && Self::constant(line)? {
             return self.features(line).map(|()| true);
         }
         self.lookups(line, own, label, instances)
     }
 
     /// Whether repetitions differ in nothing but the label and the target.
-    fn constant(&self, line: &Stochastic) -> Result<bool, Halt> {
+    fn constant(line: &Stochastic) -> Result<bool, Halt> {
         let instances = line.scope.model.lines[line.line].instances;
         let mut first = vec![];
         let mut here = vec![];
@@ -182,7 +186,7 @@ impl Builder {
                 signature(line, argument, &mut here)?;
             }
             if instance == 0 {
-                first = here.clone();
+                first.clone_from(&here);
             } else if here != first {
                 return Ok(false);
             }
@@ -201,7 +205,7 @@ impl Builder {
         let mut sums = Sums::default();
         for state in 0..self.states {
             self.capture(line, 0, 0, state, Some(&placeholders))?;
-            let mut by_feature: Vec<(f64, Vec<(f64, Vec<Atom>)>)> = vec![(0.0, vec![]); features];
+            let mut by_feature: Vec<StateSum> = vec![(0.0, vec![]); features];
             for (coefficient, atoms) in self.sink.terms() {
                 let (held, rest): (Vec<Atom>, Vec<Atom>) =
                     atoms.iter().partition(|atom| atom.variable >= PLACEHOLDER);
@@ -211,7 +215,6 @@ impl Builder {
                     .collect();
                 let column = |atom: &Atom| (atom.variable - PLACEHOLDER) as usize;
                 let feature = match held.as_slice() {
-                    [] => 0,
                     [one] => 1 + column(one),
                     [a, b] => {
                         let (a, b) = (column(a).min(column(b)), column(a).max(column(b)));
@@ -444,9 +447,9 @@ impl Builder {
 /// The reference to labels in a line's parameters.
 fn label_reference<'a>(line: &'a Stochastic, labels: usize) -> Option<&'a Reference> {
     let mut names = vec![];
-    line.arguments
-        .iter()
-        .for_each(|argument| references(argument, &mut names));
+    for argument in line.arguments {
+        references(argument, &mut names);
+    }
     let model = line.scope.model;
     names
         .into_iter()

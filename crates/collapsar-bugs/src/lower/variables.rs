@@ -39,6 +39,11 @@ pub(crate) struct OfLine {
 }
 
 impl OfLine {
+    /// Whether no repetition of the line is observed.
+    pub(crate) fn all(&self) -> bool {
+        self.ranks.is_empty()
+    }
+
     /// How many elements of a line with so many repetitions are not observed.
     pub(crate) fn elements(&self, instances: usize) -> usize {
         let each = match self.kind {

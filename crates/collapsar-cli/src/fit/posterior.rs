@@ -44,9 +44,10 @@ impl Posterior<'_> {
     /// What is said of these, and how many draws it took.
     pub(crate) fn rows(&self, quantities: &[Quantity]) -> anyhow::Result<(Vec<Row>, usize)> {
         let closed = |quantity: &Quantity| quantity.origin != Origin::Computed;
-        let beliefs = match quantities.iter().any(closed) {
-            true => Some(self.answer.beliefs()?),
-            false => None,
+        let beliefs = if quantities.iter().any(closed) {
+            Some(self.answer.beliefs()?)
+        } else {
+            None
         };
         let mut labels = self.labels(quantities)?;
         let mut wanting = vec![];

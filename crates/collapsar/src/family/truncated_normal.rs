@@ -5,12 +5,15 @@
 //! density downwards, as far as it is above rounding, by Gauss's rule.
 
 use rand::{Rng, RngExt};
+use rand_distr::{Distribution, StandardNormal};
 
 use super::{Family, check_length, domain};
 use crate::collapsed::Potential;
 use crate::error::Result;
 
 const BLOCK: &str = "truncated normal block";
+/// Normal draws that are tried before a quantile is computed.
+const TRIES: usize = 8;
 
 /// A normal variable between constant bounds, of which one may be infinite, or both.
 ///
@@ -390,6 +393,21 @@ impl Family for TruncatedNormal {
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<f64> {
+        let [shift, precision] = natural else {
+            return self.quantile(natural, rng.random());
+        };
+        // A normal draw that falls between the bounds is one of this distribution, and much cheaper
+        // than a quantile; where few do, the quantile is taken.
+        if *precision > 0.0 && shift.is_finite() {
+            let (centre, sd) = (shift / precision, precision.sqrt().recip());
+            for _ in 0..TRIES {
+                let normal: f64 = StandardNormal.sample(rng);
+                let draw = centre + sd * normal;
+                if draw >= self.lower && draw <= self.upper {
+                    return Ok(draw);
+                }
+            }
+        }
         self.quantile(natural, rng.random())
     }
 

@@ -295,7 +295,9 @@ impl Answer<'_> {
                 }
                 BlockFamily::Dirichlet(family) => {
                     let mut draw = family.sample(natural, rng)?;
-                    draw.iter_mut().for_each(|ln| *ln = ln.exp());
+                    for ln in &mut draw {
+                        *ln = ln.exp();
+                    }
                     put(&draw);
                 }
                 BlockFamily::Label(family) => put(&[family.sample(natural, rng)? as f64]),

@@ -29,7 +29,7 @@ pub(super) enum BlockFamily {
     NormalWishart(NormalWishart),
     Dirichlet(Dirichlet),
     Label(Categorical),
-    Network(Network, Tables),
+    Network(Box<Network>, Tables),
 }
 
 /// Where the tables of a network begin.
@@ -73,7 +73,7 @@ impl Block {
             .collect();
         tables.sort_unstable();
         Self::new(
-            BlockFamily::Network(family, Tables { scopes: tables }),
+            BlockFamily::Network(Box::new(family), Tables { scopes: tables }),
             variables,
         )
     }
@@ -117,7 +117,7 @@ impl Block {
             BlockFamily::NormalWishart(family) => family,
             BlockFamily::Dirichlet(family) => family,
             BlockFamily::Label(family) => family,
-            BlockFamily::Network(family, _) => family,
+            BlockFamily::Network(family, _) => family.as_ref(),
         }
     }
 

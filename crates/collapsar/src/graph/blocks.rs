@@ -119,17 +119,14 @@ impl Blocks {
         // Blocks that share a precision in this way are one, unlinked but for it.
         let mut shared: BTreeMap<u32, Members> = BTreeMap::new();
         for block in members.into_values() {
-            match block.precisions.as_ref().and_then(BTreeSet::first) {
-                Some(&precision) => {
-                    let together = shared.entry(precision).or_default();
-                    together.variables.extend(block.variables);
-                    together.pairs.extend(block.pairs);
-                }
-                None => {
-                    let (n, pairs) = block.numbered();
-                    let family = Gaussian::new(n, &pairs);
-                    self.push(graph, Block::gaussian(family, block.variables));
-                }
+            if let Some(&precision) = block.precisions.as_ref().and_then(BTreeSet::first) {
+                let together = shared.entry(precision).or_default();
+                together.variables.extend(block.variables);
+                together.pairs.extend(block.pairs);
+            } else {
+                let (n, pairs) = block.numbered();
+                let family = Gaussian::new(n, &pairs);
+                self.push(graph, Block::gaussian(family, block.variables));
             }
         }
         for (precision, mut block) in shared {

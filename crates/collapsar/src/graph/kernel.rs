@@ -127,7 +127,7 @@ impl RowKernel {
     pub(super) fn each_slot(&self, visit: impl FnMut(u32)) {
         match &self.shape {
             Shape::Features { linear, .. } => {
-                linear.entries.columns.iter().copied().for_each(visit)
+                linear.entries.columns.iter().copied().for_each(visit);
             }
             Shape::Product(product) => {
                 let columns = product
@@ -278,7 +278,9 @@ fn normalise(row: usize, logits: &mut [f64]) -> Result<f64> {
         *logit = (*logit - highest).exp();
         total += *logit;
     }
-    logits.iter_mut().for_each(|weight| *weight /= total);
+    for weight in logits.iter_mut() {
+        *weight /= total;
+    }
     Ok(highest + total.ln())
 }
 
@@ -396,9 +398,9 @@ impl Product {
             keys.hash(&mut hasher);
             if let (Some((states, weights)), Some(support)) = (own, &self.support) {
                 states.hash(&mut hasher);
-                weights
-                    .iter()
-                    .for_each(|weight| weight.to_bits().hash(&mut hasher));
+                for weight in weights {
+                    weight.to_bits().hash(&mut hasher);
+                }
                 self.constant += support.largest[row];
             }
             let hash = hasher.finish();
@@ -408,21 +410,20 @@ impl Product {
                     && self.keys(other) == keys
                     && own.is_none_or(|own| own == kept.row(other))
             });
-            let merged = match same {
-                Some(&other) => other,
-                None => {
-                    let new = self.weights.len() as u32;
-                    self.keys.extend_from_slice(&keys);
-                    self.weights.push(0.0);
-                    hashes.push(hash);
-                    if let Some((states, weights)) = own {
-                        kept.states.extend_from_slice(states);
-                        kept.weights.extend_from_slice(weights);
-                        kept.starts.push(kept.states.len());
-                    }
-                    found.insert_unique(hash, new, |&row| hashes[row as usize]);
-                    new
+            let merged = if let Some(&other) = same {
+                other
+            } else {
+                let new = self.weights.len() as u32;
+                self.keys.extend_from_slice(&keys);
+                self.weights.push(0.0);
+                hashes.push(hash);
+                if let Some((states, weights)) = own {
+                    kept.states.extend_from_slice(states);
+                    kept.weights.extend_from_slice(weights);
+                    kept.starts.push(kept.states.len());
                 }
+                found.insert_unique(hash, new, |&row| hashes[row as usize]);
+                new
             };
             self.weights[merged as usize] += 1.0;
             self.of[row] = merged;
@@ -560,7 +561,9 @@ impl Product {
             if total > SMALLEST {
                 value += self.weights[row] * (shift + total.ln());
                 let scale = self.weights[row] / total;
-                out.iter_mut().for_each(|weight| *weight *= scale);
+                for weight in out.iter_mut() {
+                    *weight *= scale;
+                }
             } else {
                 self.logits(row, &logits, &mut dense);
                 value += self.weights[row] * normalise(row, &mut dense)?;
@@ -586,7 +589,7 @@ impl Product {
     fn value_and_gradient(&self, messages: &[f64], states: usize, out: &mut [f64]) -> Result<f64> {
         let mut sums = self.zeros();
         let value = self.visit(messages, states, |row, r| {
-            self.send(row, states, r, &mut sums)
+            self.send(row, states, r, &mut sums);
         })?;
         self.gather(&sums, out);
         Ok(value)

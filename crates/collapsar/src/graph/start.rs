@@ -140,12 +140,14 @@ fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
             diagonal(dim, |place| natural[2 + dim + place] = dim as f64);
         }
         BlockFamily::Dirichlet(_) => {
-            natural
-                .iter_mut()
-                .for_each(|a| *a = 5.0 * (0.3 * normal()).exp());
+            for a in natural {
+                *a = 5.0 * (0.3 * normal()).exp();
+            }
         }
         BlockFamily::Label(_) | BlockFamily::Network(..) => {
-            natural.iter_mut().for_each(|a| *a = 0.3 * normal());
+            for a in natural {
+                *a = 0.3 * normal();
+            }
         }
     }
 }

@@ -3,10 +3,8 @@
 //! - `elimination`: in which order variables are summed out.
 //! - `tree`: where the entries of cliques and tables lie.
 //! - `passes`: how sums over all assignments are taken, up and down the tree.
-//! - `number`: what a number is to the passes: a value, or a value with its slope.
 
 mod elimination;
-mod number;
 mod passes;
 mod tree;
 
@@ -17,12 +15,12 @@ use std::ops::Range;
 
 use rand::{Rng, RngExt};
 
-use self::number::{Dual, Real};
 use self::passes::{Hopeless, downward, upward};
 use self::tree::{MOST_ENTRIES, Tree};
 use super::domain;
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
+use crate::number::{Dual, Real};
 
 const BLOCK: &str = "network";
 

@@ -5,8 +5,8 @@
 //! row, and its message is relative to its largest entry. So nothing overflows, and nothing underflows
 //! that is not zero beside what it is added to. On the way down, probabilities are products.
 
-use super::number::Real;
 use super::tree::Tree;
+use crate::number::Real;
 
 /// No assignment of the variables tied to this one has a finite weight.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub(super) fn upward<R: Real>(
         for sum in message.iter_mut() {
             // What has no support keeps no slope.
             if sum.value() > f64::NEG_INFINITY {
-                *sum = *sum - largest;
+                *sum -= largest;
             }
         }
         let parent = &tree.cliques[parent];
