@@ -140,7 +140,7 @@ fn choices_are_those_of_the_table() {
     expect(LDA, "theta | phi", "z", "", &["z"]);
     expect(BITSEQ, "theta", "z", "", &["z"]);
     expect(HMM, "p0 | P | mu,tau", "s", "", &["s"]);
-    expect(PCA, "m,w", "x | a", "tau", &["x | a", "a | tau"]);
+    expect(PCA, "x | a", "m,w", "tau", &["m,w", "a | tau"]);
     let gaussians = "alpha,beta,alpha.c,beta.c";
     expect(
         RATS,

@@ -8,7 +8,7 @@ use super::kernel::RowKernel;
 use super::{Declared, Kind};
 use crate::driver::Point;
 use crate::error::Result;
-use crate::family::{Family, Marginal};
+use crate::family::{Family, GaussianSampler, Marginal};
 
 /// What q says about one number.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,8 @@ impl Beliefs {
 #[derive(Debug)]
 pub struct Answer<'a> {
     blocks: Vec<(&'a Block, Vec<f64>)>,
+    /// Of the Gaussian blocks, factored once for all draws.
+    samplers: Vec<Option<GaussianSampler<'a>>>,
     declared: &'a [Declared],
     rows: &'a [RowKernel],
     slots: Vec<f64>,
@@ -79,6 +81,9 @@ impl Compiled {
     pub fn answer(&self, point: &Point) -> Answer<'_> {
         let mut blocks = self.local.each(&point.messages);
         blocks.append(&mut self.posterior.each(&point.statistics));
+        let samplers = (blocks.iter())
+            .map(|&(block, ref natural)| sampler_of(block, natural))
+            .collect();
         let mut starts = vec![0];
         for declared in self.declared() {
             let more = declared.count as usize * declared.kind.elements();
@@ -86,6 +91,7 @@ impl Compiled {
         }
         Answer {
             blocks,
+            samplers,
             declared: self.declared(),
             rows: self.local.rows(),
             slots: self.local.slots(&point.messages).to_vec(),
@@ -267,12 +273,15 @@ impl Answer<'_> {
                 out[places(rows.first + row as u32)] = state.unwrap_or(last) as f64;
             })?;
         }
-        for (block, natural) in &self.blocks {
+        for (index, (block, natural)) in self.blocks.iter().enumerate() {
             let first = self.place(block.variables[0]);
             let mut put = |values: &[f64]| out[first..first + values.len()].copy_from_slice(values);
             match &block.family {
                 BlockFamily::Gaussian(family) => {
-                    let draw = family.sample(natural, rng)?;
+                    let draw = match &self.samplers[index] {
+                        Some(sampler) => sampler.draw(rng),
+                        None => family.sample(natural, rng)?,
+                    };
                     for (&variable, value) in block.variables.iter().zip(draw) {
                         out[self.place(variable)] = value;
                     }
@@ -310,6 +319,13 @@ impl Answer<'_> {
             }
         }
         Ok(())
+    }
+}
+
+fn sampler_of<'a>(block: &'a Block, natural: &[f64]) -> Option<GaussianSampler<'a>> {
+    match &block.family {
+        BlockFamily::Gaussian(family) => family.sampler(natural).ok(),
+        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@ use super::pattern::{Pattern, find_all};
 use crate::number::Real;
 
 /// $\Lambda = L D L'$, the columns in the order of the pattern.
+#[derive(Debug)]
 pub(super) struct Factor<'a, T> {
     pattern: &'a Pattern,
     /// $D$.

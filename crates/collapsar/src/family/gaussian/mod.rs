@@ -53,6 +53,7 @@ pub struct GaussianOrdinary {
 }
 
 /// The factored precision matrix and the mean.
+#[derive(Debug)]
 pub(super) struct Solved<'a, T> {
     factor: Factor<'a, T>,
     /// By scalar.
@@ -158,6 +159,12 @@ impl Gaussian {
     }
 
     /// Factors the precision matrix and solves for the mean.
+    /// Factors once for many draws.
+    pub(crate) fn sampler(&self, natural: &[f64]) -> Result<GaussianSampler<'_>> {
+        check_length(BLOCK, natural, self.dim())?;
+        Ok(GaussianSampler(self.solve(BLOCK, natural)?))
+    }
+
     pub(super) fn solve<T: Real>(&self, block: &str, natural: &[T]) -> Result<Solved<'_, T>> {
         let Parts {
             shifts,
@@ -329,6 +336,17 @@ pub(super) fn slopes(
     Ok(())
 }
 
+/// Draws from one Gaussian.
+#[derive(Debug)]
+pub(crate) struct GaussianSampler<'a>(Solved<'a, f64>);
+
+impl GaussianSampler<'_> {
+    pub(crate) fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
+        let pairs = self.0.mean.iter().zip(self.0.noise(rng));
+        pairs.map(|(mean, noise)| mean + noise).collect()
+    }
+}
+
 impl Family for Gaussian {
     type Ordinary = GaussianOrdinary;
     /// $x$.
@@ -348,10 +366,7 @@ impl Family for Gaussian {
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Vec<f64>> {
-        check_length(BLOCK, natural, self.dim())?;
-        let solved = self.solve(BLOCK, natural)?;
-        let pairs = solved.mean.iter().zip(solved.noise(rng));
-        Ok(pairs.map(|(mean, noise)| mean + noise).collect())
+        Ok(self.sampler(natural)?.draw(rng))
     }
 
     fn statistics(&self, draw: &Vec<f64>, out: &mut [f64]) {
