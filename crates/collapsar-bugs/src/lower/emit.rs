@@ -105,7 +105,7 @@ impl Emit<'_> {
     /// Refuses a value that the distribution cannot give; a state of a label that it cannot have
     /// is only impossible.
     pub(super) fn impossible(&mut self) -> Result<(), Halt> {
-        if self.variables.lines[self.line].is_some() && !self.states.is_empty() {
+        if !self.states.is_empty() {
             return self.add(f64::NEG_INFINITY, &[]);
         }
         Err(self.outside().into())

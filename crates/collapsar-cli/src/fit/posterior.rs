@@ -85,7 +85,12 @@ impl Posterior<'_> {
         if wanting.is_empty() {
             return Ok((rows, 0));
         }
-        let count = (NUMBERS / self.answer.len().max(1)).clamp(FEWEST, DRAWS);
+        let computed = |&place: &usize| quantities[place].origin == Origin::Computed;
+        let count = if wanting.iter().any(computed) {
+            (NUMBERS / self.answer.len().max(1)).clamp(FEWEST, DRAWS)
+        } else {
+            DRAWS
+        };
         for places in wanting.chunks((KEPT / count).max(1)) {
             let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
             let mut draws = self.draws(&some, 0..count)?;
@@ -126,20 +131,28 @@ impl Posterior<'_> {
         quantities: &[Quantity],
         which: std::ops::Range<usize>,
     ) -> anyhow::Result<Vec<Vec<f64>>> {
+        // Labels are many, and only they and computed lines need them.
+        let labels = quantities
+            .iter()
+            .any(|quantity| matches!(quantity.origin, Origin::Computed | Origin::Label(..)));
         let length = self.answer.len();
         let at_once = (AT_ONCE / length.max(1)).max(1);
         let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
+        let mut buffer = vec![0.0; length * at_once.min(which.len())];
         for first in which.clone().step_by(at_once) {
             let some = first..which.end.min(first + at_once);
-            let mut numbers = vec![0.0; length * some.len()];
+            let numbers = &mut buffer[..length * some.len()];
             for (index, numbers) in some.clone().zip(numbers.chunks_mut(length.max(1))) {
                 let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
                 rng.set_stream(index as u64 + 1);
-                self.answer.draw(&mut rng, numbers)?;
+                self.answer.draw_blocks(&mut rng, numbers)?;
+                if labels {
+                    self.answer.draw_labels(&mut rng, numbers)?;
+                }
             }
             let values =
                 self.prepared
-                    .values_of_draws(quantities, self.answer, &numbers, some.len());
+                    .values_of_draws(quantities, self.answer, numbers, some.len());
             let values = values.map_err(|diagnostic| self.source.refusal(&diagnostic))?;
             for (all, mut values) in all.iter_mut().zip(values) {
                 all.append(&mut values);

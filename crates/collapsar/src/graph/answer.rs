@@ -261,6 +261,15 @@ impl Answer<'_> {
     /// # Errors
     /// Where the fit ended outside the domain.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) -> Result<()> {
+        self.draw_blocks(rng, out)?;
+        self.draw_labels(rng, out)
+    }
+
+    /// Draws the labels that are kept as rows, and leaves the other numbers alone.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn draw_labels<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) -> Result<()> {
         let places = |variable| self.place(variable);
         for rows in self.rows {
             rows.responsibilities(&self.slots, |row, states| {
@@ -273,6 +282,14 @@ impl Answer<'_> {
                 out[places(rows.first + row as u32)] = state.unwrap_or(last) as f64;
             })?;
         }
+        Ok(())
+    }
+
+    /// Draws all numbers but labels that are kept as rows.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn draw_blocks<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) -> Result<()> {
         for (index, (block, natural)) in self.blocks.iter().enumerate() {
             let first = self.place(block.variables[0]);
             let mut put = |values: &[f64]| out[first..first + values.len()].copy_from_slice(values);
