@@ -150,7 +150,7 @@ fn labels_are_told_of_only_where_asked_for() {
     let printed = run(folder.path(), &[&fit[..], &["a"]].concat());
     let printed = String::from_utf8(printed.stdout).expect("UTF-8");
     assert!(
-        printed.contains("collapsed: mu, p; explicit: z\n"),
+        printed.contains("collapsed: p, mu; explicit: z\n"),
         "{printed}"
     );
     assert!(printed.contains("4 starts: bounds "), "{printed}");

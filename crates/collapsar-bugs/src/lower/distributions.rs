@@ -41,6 +41,16 @@ const KNOWN: [(&str, usize); 24] = [
     ("dinterval", 2),
 ];
 
+/// Names of JAGS and R for others of the list.
+const SYNONYMS: [&str; 6] = [
+    "dchisq",
+    "ddirich",
+    "dbinom",
+    "dmultinom",
+    "dnbinom",
+    "dweibull",
+];
+
 impl Emit<'_> {
     /// Adds all terms of the line's distribution.
     pub(super) fn distribution(&mut self, x: &[Item], arguments: &[Value]) -> Result<(), Halt> {
@@ -140,7 +150,9 @@ impl Emit<'_> {
 
     fn check(&self, name: &str, arguments: &[Value]) -> Result<(), Halt> {
         let Some((_, count)) = KNOWN.iter().find(|(known, _)| *known == name) else {
-            let names: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = (KNOWN.iter().map(|(name, _)| *name))
+                .filter(|name| !SYNONYMS.contains(name))
+                .collect();
             return Err(Diagnostic::new(
                 self.distribution.span,
                 format!("{name} is not a distribution that is supported"),
