@@ -8,6 +8,7 @@ use nalgebra::DMatrix;
 
 use super::Halt;
 use super::emit::{Emit, Precision, Rate};
+use super::variables::packed;
 use crate::diagnostic::Diagnostic;
 use crate::value::{Item, Product, Unknown, Value};
 
@@ -745,10 +746,6 @@ impl Emit<'_> {
         }
         Ok((known, sign.unwrap_or(0.0)))
     }
-}
-
-fn packed(dim: usize, row: usize, column: usize) -> u32 {
-    (row * dim - row * (row + 1) / 2 + column) as u32
 }
 
 /// The empty product.

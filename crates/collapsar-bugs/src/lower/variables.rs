@@ -339,7 +339,11 @@ fn bounded_arrays(model: &Elaborated) -> BTreeSet<usize> {
 /// The upper triangle's entry, row by row, of an entry of a symmetric matrix.
 fn triangle(offset: usize, dim: usize) -> u32 {
     let (row, column) = (offset / dim, offset % dim);
-    let (row, column) = (row.min(column), row.max(column));
+    packed(dim, row.min(column), row.max(column))
+}
+
+/// The place of an entry in a packed upper triangle.
+pub(super) fn packed(dim: usize, row: usize, column: usize) -> u32 {
     (row * dim - row * (row + 1) / 2 + column) as u32
 }
 

@@ -297,47 +297,25 @@ fn gaussian_components(graph: &Graph) -> Result<Union> {
         }
     }
     let mut candidates: Vec<(usize, usize)> = candidates.into_iter().collect();
-    while !candidates.is_empty() {
-        let mut best: Option<(usize, Vec<usize>)> = None;
+    loop {
         candidates.retain(|&(a, b)| {
-            if classes[a] == classes[b] {
-                return false;
-            }
-            let joined: Vec<usize> = (classes.iter())
-                .map(|&class| {
-                    if class == classes[b] {
-                        classes[a]
-                    } else {
-                        class
-                    }
-                })
-                .collect();
-            if quadratic(&joined).is_some() {
-                return false;
-            }
-            true
+            classes[a] != classes[b] && quadratic(&joined(&classes, a, b)).is_none()
         });
         let several = candidates.len() > 1;
-        for &(a, b) in &candidates {
-            let joined: Vec<usize> = (classes.iter())
-                .map(|&class| {
-                    if class == classes[b] {
-                        classes[a]
-                    } else {
-                        class
-                    }
-                })
-                .collect();
-            let size = if several { largest(graph, &joined) } else { 0 };
-            if best.as_ref().is_none_or(|(least, _)| size < *least) {
-                best = Some((size, joined));
-            }
-        }
-        if let Some((_, joined)) = best {
-            classes = joined;
+        let best = (candidates.iter().map(|&(a, b)| joined(&classes, a, b)))
+            .min_by_key(|joined| if several { largest(graph, joined) } else { 0 });
+        match best {
+            Some(joined) => classes = joined,
+            None => return Ok(components(graph, &classes)),
         }
     }
-    Ok(components(graph, &classes))
+}
+
+/// The classes of declarations once those of two are one.
+fn joined(classes: &[usize], a: usize, b: usize) -> Vec<usize> {
+    let (kept, gone) = (classes[a], classes[b]);
+    let replace = |&class: &usize| if class == gone { kept } else { class };
+    classes.iter().map(replace).collect()
 }
 
 /// Variables joined by terms that hold several of one class.
