@@ -1,0 +1,88 @@
+//! Decides which Python exception a failure becomes.
+
+use collapsar_bugs::Diagnostic;
+use pyo3::PyErr;
+
+mod python {
+    pyo3::import_exception!(collapsar._errors, CollapsarError);
+    pyo3::import_exception!(collapsar._errors, DataError);
+    pyo3::import_exception!(collapsar._errors, ModelError);
+    pyo3::import_exception!(collapsar._errors, SettingError);
+}
+
+/// What may end a call, before it is Python's.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The library's own.
+    Library(collapsar::Error),
+    /// A complaint about a model, and the model's text.
+    Model(Box<Diagnostic>, String),
+    /// A broken invariant, in the words of the panic.
+    Panic(String),
+}
+
+/// A result before it is Python's.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl From<collapsar::Error> for Failure {
+    fn from(error: collapsar::Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        use collapsar::Error;
+        match failure {
+            Failure::Library(error) => {
+                let message = error.to_string();
+                match error {
+                    Error::Setting {
+                        name,
+                        found,
+                        expected,
+                    } => python::SettingError::new_err((message, name, found, expected)),
+                    Error::Data {
+                        place,
+                        found,
+                        expected,
+                    } => python::DataError::new_err((message, place, found, expected)),
+                    Error::Datum { row, found } => python::DataError::new_err((
+                        message,
+                        format!("row {}", row + 1),
+                        found.to_string(),
+                        "a finite log density",
+                    )),
+                    Error::Collapse { factor, found } => {
+                        python::SettingError::new_err((message, "collapse", found, factor))
+                    }
+                    _ => python::CollapsarError::new_err((message,)),
+                }
+            }
+            Failure::Model(diagnostic, source) => complaint(&diagnostic, &source),
+            Failure::Panic(message) => python::CollapsarError::new_err((format!(
+                "internal error: {message}; this is a bug in collapsar"
+            ),)),
+        }
+    }
+}
+
+/// What a complaint calls the text of a model, which has no file.
+const FILE: &str = "model";
+
+fn complaint(diagnostic: &Diagnostic, source: &str) -> PyErr {
+    let brief = diagnostic.brief(FILE, source);
+    let mut place = brief
+        .trim_end_matches(')')
+        .rsplit(':')
+        .map(|number| number.parse::<usize>().ok());
+    let (column, line) = (place.next().flatten(), place.next().flatten());
+    let rendered = diagnostic.render(FILE, source);
+    python::ModelError::new_err((
+        diagnostic.message.clone(),
+        line,
+        column,
+        rendered,
+        diagnostic.help.clone(),
+    ))
+}

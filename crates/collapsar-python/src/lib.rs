@@ -1,0 +1,35 @@
+//! The private extension module of the Python package: converts and delegates.
+//!
+//! - `error`: failures as Python exceptions
+//! - `run`: climbs with the interpreter free, stopped by Ctrl-C
+//! - `arrays`: NumPy arrays in and out
+//! - `mixture`: mixtures of Gaussians
+//! - `topics`: latent Dirichlet allocation
+//! - `model`: the BUGS language
+//! - `posterior`: what a fit of a BUGS model says of each number
+
+mod arrays;
+mod error;
+mod mixture;
+mod model;
+mod posterior;
+mod run;
+mod topics;
+
+/// What the package's Python files call.
+#[pyo3::pymodule]
+mod _collapsar {
+    #[pymodule_export]
+    use super::mixture::{fit_mixture, sample_mixture, score_mixture};
+    #[pymodule_export]
+    use super::model::{BugsFit, BugsModel};
+    #[pymodule_export]
+    use super::run::panic_for_tests;
+    #[pymodule_export]
+    use super::topics::{complete_topics, fit_topics, infer_topics, quality_of_topics};
+
+    /// The version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

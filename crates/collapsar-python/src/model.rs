@@ -1,0 +1,242 @@
+//! Models in the BUGS language: read, given data, fitted, asked.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use collapsar::Point;
+use collapsar::graph::{Compiled, Demands, Role};
+use collapsar_bugs::{Array, Data, Diagnostic, Model, Prepared, Quantity, Sparse};
+use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::report;
+use crate::error::{Failure, Result};
+use crate::posterior::Posterior;
+use crate::run::{Plan, detached};
+
+/// The text of a model that was read.
+#[pyclass(frozen, module = "collapsar._collapsar")]
+pub(crate) struct BugsModel {
+    model: Model,
+}
+
+/// A fit of a model, which can be asked.
+#[pyclass(frozen, module = "collapsar._collapsar")]
+pub(crate) struct BugsFit {
+    source: String,
+    /// Locked, since it remembers what it has computed.
+    prepared: Mutex<Prepared>,
+    compiled: Compiled,
+    point: Point,
+    seed: u64,
+}
+
+/// What is to be collapsed and what is not.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wanted {
+    collapse: Vec<String>,
+    explicit: Vec<String>,
+    /// Where none is given, it depends on how many data there are.
+    default_tolerance: bool,
+}
+
+/// A dense array, or the parts of a sparse one: shape, row starts, columns, entries.
+#[derive(FromPyObject)]
+pub(crate) enum Given<'py> {
+    Dense(PyReadonlyArrayDyn<'py, f64>),
+    Sparse(
+        (
+            [usize; 2],
+            PyReadonlyArray1<'py, i64>,
+            PyReadonlyArray1<'py, u32>,
+            PyReadonlyArray1<'py, f64>,
+        ),
+    ),
+}
+
+fn data(given: Vec<(String, Given<'_>)>) -> PyResult<Data> {
+    let mut data = Data::default();
+    for (name, given) in given {
+        match given {
+            Given::Dense(array) => {
+                let dims = match array.shape() {
+                    [] => vec![1],
+                    dims => dims.to_vec(),
+                };
+                let values = array.as_slice()?.to_vec();
+                data.arrays.insert(name, Array { dims, values });
+            }
+            Given::Sparse((dims, starts, columns, values)) => {
+                let starts = starts.as_slice()?.iter().map(|&at| at as usize).collect();
+                let sparse = Sparse {
+                    dims,
+                    starts,
+                    columns: columns.as_slice()?.to_vec(),
+                    values: values.as_slice()?.to_vec(),
+                };
+                data.sparse.insert(name, sparse);
+            }
+        }
+    }
+    Ok(data)
+}
+
+fn refusal(source: &str) -> impl Fn(Diagnostic) -> Failure {
+    move |diagnostic| Failure::Model(Box::new(diagnostic), source.into())
+}
+
+#[pymethods]
+impl BugsModel {
+    #[new]
+    fn new(source: String) -> PyResult<Self> {
+        let model = Model::parse(source.clone()).map_err(refusal(&source))?;
+        Ok(Self { model })
+    }
+
+    /// Fits the model to data; the dictionary tells of the climb.
+    fn fit<'py>(
+        &self,
+        py: Python<'py>,
+        given: Vec<(String, Given<'py>)>,
+        wanted: Wanted,
+        mut plan: Plan,
+        callback: Option<Py<PyAny>>,
+    ) -> PyResult<(BugsFit, Bound<'py, PyDict>)> {
+        let data = data(given)?;
+        let source = self.model.source();
+        let ((mut climbed, prepared, compiled, seed), raised) =
+            detached(py, plan.threads, callback, |control| {
+                let prepared = self.model.with(data).map_err(refusal(source))?;
+                let demands = Demands {
+                    collapse: wanted.collapse,
+                    explicit: wanted.explicit,
+                };
+                let compiled = prepared.compile(&demands)?;
+                if wanted.default_tolerance {
+                    let observed = prepared.observed();
+                    plan.tolerance_for(observed.iter().map(|(_, count)| count).sum());
+                }
+                let start = |seed| Ok((compiled.start(seed)?, 0));
+                let climbed = plan.climb(&compiled, &start, None, control)?;
+                Ok((climbed, prepared, compiled, plan.seed))
+            })?;
+        let point = std::mem::take(&mut climbed.fit.point);
+        climbed.fit.point.bound = point.bound;
+        let report = report(py, &climbed, raised)?;
+        let source = source.to_owned();
+        let fit = BugsFit {
+            source,
+            prepared: Mutex::new(prepared),
+            compiled,
+            point,
+            seed,
+        };
+        Ok((fit, report))
+    }
+}
+
+impl BugsFit {
+    fn prepared(&self) -> MutexGuard<'_, Prepared> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn posterior<'a>(&'a self, prepared: &'a Prepared, seed: u64) -> Posterior<'a> {
+        Posterior {
+            source: &self.source,
+            prepared,
+            answer: self.compiled.answer(&self.point),
+            seed,
+        }
+    }
+
+    fn quantities(&self, prepared: &Prepared, names: &[String]) -> Result<Vec<Quantity>> {
+        let chosen = |array: &str| names.iter().any(|name| name == array);
+        let found = prepared.quantities_of(chosen);
+        found.map_err(refusal(&self.source))
+    }
+}
+
+#[pymethods]
+impl BugsFit {
+    /// Arrays that are not data: name, numbers, whether labels, whether computed.
+    fn unknowns(&self) -> Vec<(String, usize, bool, bool)> {
+        let unknowns = self.prepared().unknowns().into_iter();
+        unknowns
+            .map(|array| (array.name, array.elements, array.labels, array.computed))
+            .collect()
+    }
+
+    /// The classes of the graph: names, family, whether collapsed.
+    fn classes(&self) -> Vec<(Vec<String>, String, bool)> {
+        let classes = self.compiled.choice().classes.iter();
+        let collapsed = |role| role == Role::Collapsed;
+        classes
+            .map(|class| {
+                (
+                    class.names.clone(),
+                    class.family.clone(),
+                    collapsed(class.role),
+                )
+            })
+            .collect()
+    }
+
+    /// Names of these arrays' numbers, and a row of mean, sd and three quantiles for each.
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Vec<String>,
+    ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+        let ((names, rows), raised) = detached(py, 0, None, |_| {
+            let prepared = self.prepared();
+            let quantities = self.quantities(&prepared, &arrays)?;
+            let rows = self.posterior(&prepared, self.seed).rows(&quantities)?;
+            Ok((named(quantities), rows))
+        })?;
+        let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
+        matrix(py, names, &rows, 5, raised)
+    }
+
+    /// Names of these arrays' numbers, and draws of them, a row a draw.
+    fn draws<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Vec<String>,
+        count: usize,
+        seed: u64,
+    ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+        let ((names, rows), raised) = detached(py, 0, None, |_| {
+            let prepared = self.prepared();
+            let quantities = self.quantities(&prepared, &arrays)?;
+            let rows = self
+                .posterior(&prepared, seed)
+                .draws(&quantities, 0..count)?;
+            Ok((named(quantities), rows))
+        })?;
+        let width = names.len();
+        matrix(py, names, &rows, width, raised)
+    }
+}
+
+fn named(quantities: Vec<Quantity>) -> Vec<String> {
+    quantities.into_iter().map(|q| q.name).collect()
+}
+
+fn matrix<'py>(
+    py: Python<'py>,
+    names: Vec<String>,
+    rows: &[Vec<f64>],
+    width: usize,
+    raised: Option<PyErr>,
+) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let array = if rows.is_empty() {
+        PyArray2::zeros(py, [0, width], false)
+    } else {
+        PyArray2::from_vec2(py, rows)?
+    };
+    Ok((names, array.into_any()))
+}

@@ -1,0 +1,190 @@
+//! Latent Dirichlet allocation: fits, new documents, how good topics are.
+
+use std::sync::Arc;
+
+use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, Start, Topics, TopicsFit};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{report, shaped};
+use crate::error::Result;
+use crate::run::{Plan, detached};
+
+/// Documents as SciPy's CSR matrices have them: starts, words, counts, and the vocabulary's size.
+type Documents<'py> = (
+    PyReadonlyArray1<'py, i64>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, f32>,
+    usize,
+);
+
+/// The documents, copied out of Python: the library keeps them in two orders anyway.
+struct Bags {
+    starts: Vec<usize>,
+    words: Vec<u32>,
+    counts: Vec<f32>,
+    vocabulary: usize,
+}
+
+impl Bags {
+    fn new((starts, words, counts, vocabulary): &Documents<'_>) -> PyResult<Self> {
+        let starts = starts.as_slice()?.iter().map(|&at| at as usize);
+        Ok(Self {
+            starts: starts.collect(),
+            words: words.as_slice()?.to_vec(),
+            counts: counts.as_slice()?.to_vec(),
+            vocabulary: *vocabulary,
+        })
+    }
+
+    fn corpus(self) -> collapsar::Result<Arc<Corpus>> {
+        let corpus = Corpus::new(self.starts, self.words, self.counts, self.vocabulary)?;
+        Ok(Arc::new(corpus))
+    }
+}
+
+/// A topic model as Python's dictionary says; priors that are not given are learned.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wanted {
+    topics: usize,
+    alpha: Option<Vec<f64>>,
+    beta: Option<f64>,
+    start: String,
+}
+
+/// Fits topics to documents.
+#[pyfunction]
+pub(crate) fn fit_topics<'py>(
+    py: Python<'py>,
+    documents: Documents<'py>,
+    wanted: Wanted,
+    plan: Plan,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let bags = Bags::new(&documents)?;
+    let ((climbed, answer), raised) = detached(py, plan.threads, callback, |control| {
+        let settings = Settings {
+            alpha: wanted.alpha.map_or(Alpha::Learned, Alpha::Given),
+            beta: wanted.beta.map_or(Beta::Learned, Beta::Given),
+            ..Settings::new(wanted.topics)
+        };
+        let start: Start = wanted.start.parse()?;
+        let model = Topics::new(bags.corpus()?, &settings)?;
+        let climbed = plan.climb(&model, &|seed| model.start(start, seed), None, control)?;
+        let answer = model.fit(&climbed.fit.point);
+        Ok((climbed, answer))
+    })?;
+    let result = report(py, &climbed, raised)?;
+    let (words, count) = (answer.vocabulary(), answer.documents());
+    let topics = answer.topics;
+    result.set_item("alpha", PyArray1::from_vec(py, answer.alpha))?;
+    result.set_item("beta", answer.beta)?;
+    let word_counts = shaped(py, answer.word_counts, &[words, topics])?;
+    result.set_item("word_counts", word_counts)?;
+    let document_counts = shaped(py, answer.document_counts, &[count, topics])?;
+    result.set_item("document_counts", document_counts)?;
+    Ok(result)
+}
+
+/// Fitted topics: the prior of proportions, that of words, and expected tokens, a row a word.
+type Fitted<'py> = (Vec<f64>, f64, PyReadonlyArray1<'py, f64>);
+
+fn fitted((alpha, beta, counts): &Fitted<'_>) -> PyResult<TopicsFit> {
+    Ok(TopicsFit {
+        topics: alpha.len(),
+        alpha: alpha.clone(),
+        beta: *beta,
+        word_counts: counts.as_slice()?.to_vec(),
+        document_counts: vec![],
+    })
+}
+
+/// Expected tokens and proportions of new documents, and a lower bound on their log probability.
+#[pyfunction]
+pub(crate) fn infer_topics<'py>(
+    py: Python<'py>,
+    topics: Fitted<'py>,
+    documents: Documents<'py>,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
+    let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
+    let inferred = whole(py, threads, || Ok(fit.infer(&bags.corpus()?)?))?;
+    let shape = [inferred.counts.len() / inferred.topics, inferred.topics];
+    Ok((
+        shaped(py, inferred.counts, &shape)?,
+        shaped(py, inferred.proportions, &shape)?,
+        inferred.bound,
+    ))
+}
+
+/// Log probability and number of tokens of second halves of documents, given the first.
+#[pyfunction]
+pub(crate) fn complete_topics<'py>(
+    py: Python<'py>,
+    topics: Fitted<'py>,
+    observed: Documents<'py>,
+    evaluated: Documents<'py>,
+    threads: usize,
+) -> PyResult<(f64, f64)> {
+    let fit = fitted(&topics)?;
+    let (first, second) = (Bags::new(&observed)?, Bags::new(&evaluated)?);
+    let completion = whole(py, threads, || {
+        Ok(fit.completion(&first.corpus()?, &*second.corpus()?)?)
+    })?;
+    Ok((completion.ln_probability, completion.tokens))
+}
+
+/// How good topics are by their `count` most probable words, and the words that rank highest.
+#[pyfunction]
+pub(crate) fn quality_of_topics<'py>(
+    py: Python<'py>,
+    topics: Fitted<'py>,
+    documents: Documents<'py>,
+    count: usize,
+    relevance: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
+    let (quality, tops) = whole(py, 0, || {
+        let ranking = Ranking::Relevance(relevance);
+        ranking.check()?;
+        let quality = fit.quality(&*bags.corpus()?, count)?;
+        Ok((quality, fit.top_words_of_all(count, ranking)))
+    })?;
+    let out = PyDict::new(py);
+    out.set_item("diversity", quality.diversity)?;
+    out.set_item("exclusivity", quality.exclusivity)?;
+    out.set_item("umass", quality.coherence.map(|c| c.umass))?;
+    out.set_item("npmi", quality.coherence.map(|c| c.npmi))?;
+    let of_topics = quality.topics.iter().map(|topic| {
+        let coherence = topic.coherence;
+        (
+            topic.tokens,
+            topic.share,
+            coherence.map(|c| c.umass),
+            coherence.map(|c| c.npmi),
+            topic.exclusivity,
+        )
+    });
+    out.set_item("topics", of_topics.collect::<Vec<_>>())?;
+    let words = tops.iter().map(|top| {
+        let words = top.iter();
+        let words = words.map(|w| (w.word, w.probability, w.relevance(relevance)));
+        words.collect::<Vec<_>>()
+    });
+    out.set_item("words", words.collect::<Vec<_>>())?;
+    Ok(out)
+}
+
+/// Does work whose parts are of no use.
+fn whole<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    match detached(py, threads, None, |_| work())? {
+        (_, Some(error)) => Err(error),
+        (done, None) => Ok(done),
+    }
+}
