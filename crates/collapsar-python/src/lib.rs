@@ -26,7 +26,9 @@ mod _collapsar {
     #[pymodule_export]
     use super::run::panic_for_tests;
     #[pymodule_export]
-    use super::topics::{complete_topics, fit_topics, infer_topics, quality_of_topics};
+    use super::topics::{
+        complete_topics, fit_topics, infer_topics, quality_of_topics, words_of_topics,
+    };
 
     /// The version of the package.
     #[pymodule_export]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, Start, Topics, TopicsFit};
+use collapsar::topics::{
+    Alpha, Beta, Corpus, Ranking, Settings, Start, TopicQuality, Topics, TopicsFit,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -136,45 +138,61 @@ pub(crate) fn complete_topics<'py>(
     Ok((completion.ln_probability, completion.tokens))
 }
 
-/// How good topics are by their `count` most probable words, and the words that rank highest.
+/// How good topics are by their `count` most probable words.
 #[pyfunction]
 pub(crate) fn quality_of_topics<'py>(
     py: Python<'py>,
     topics: Fitted<'py>,
     documents: Documents<'py>,
     count: usize,
-    relevance: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
-    let (quality, tops) = whole(py, 0, || {
-        let ranking = Ranking::Relevance(relevance);
-        ranking.check()?;
-        let quality = fit.quality(&*bags.corpus()?, count)?;
-        Ok((quality, fit.top_words_of_all(count, ranking)))
-    })?;
+    let quality = whole(py, 0, || Ok(fit.quality(&*bags.corpus()?, count)?))?;
     let out = PyDict::new(py);
     out.set_item("diversity", quality.diversity)?;
     out.set_item("exclusivity", quality.exclusivity)?;
     out.set_item("umass", quality.coherence.map(|c| c.umass))?;
     out.set_item("npmi", quality.coherence.map(|c| c.npmi))?;
-    let of_topics = quality.topics.iter().map(|topic| {
-        let coherence = topic.coherence;
-        (
-            topic.tokens,
-            topic.share,
-            coherence.map(|c| c.umass),
-            coherence.map(|c| c.npmi),
-            topic.exclusivity,
-        )
-    });
-    out.set_item("topics", of_topics.collect::<Vec<_>>())?;
-    let words = tops.iter().map(|top| {
-        let words = top.iter();
-        let words = words.map(|w| (w.word, w.probability, w.relevance(relevance)));
-        words.collect::<Vec<_>>()
-    });
-    out.set_item("words", words.collect::<Vec<_>>())?;
+    let each = |value: &dyn Fn(&TopicQuality) -> f64| {
+        PyArray1::from_vec(py, quality.topics.iter().map(value).collect())
+    };
+    let topics = PyDict::new(py);
+    topics.set_item("tokens", each(&|topic| topic.tokens))?;
+    topics.set_item("share", each(&|topic| topic.share))?;
+    topics.set_item(
+        "umass",
+        each(&|topic| topic.coherence.map_or(f64::NAN, |c| c.umass)),
+    )?;
+    topics.set_item(
+        "npmi",
+        each(&|topic| topic.coherence.map_or(f64::NAN, |c| c.npmi)),
+    )?;
+    topics.set_item("exclusivity", each(&|topic| topic.exclusivity))?;
+    out.set_item("topics", topics)?;
     Ok(out)
+}
+
+/// The words that rank highest in each topic: word, probability, relevance.
+#[pyfunction]
+pub(crate) fn words_of_topics(
+    py: Python<'_>,
+    topics: Fitted<'_>,
+    count: usize,
+    relevance: f64,
+) -> PyResult<Vec<Vec<(usize, f64, f64)>>> {
+    let fit = fitted(&topics)?;
+    let tops = whole(py, 0, || {
+        let ranking = Ranking::Relevance(relevance);
+        ranking.check()?;
+        Ok(fit.top_words_of_all(count, ranking))
+    })?;
+    let tops = tops.iter().map(|top| {
+        let words = top.iter();
+        words
+            .map(|w| (w.word, w.probability, w.relevance(relevance)))
+            .collect()
+    });
+    Ok(tops.collect())
 }
 
 /// Does work whose parts are of no use.
