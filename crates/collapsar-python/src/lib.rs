@@ -8,6 +8,11 @@
 //! - `model`: the BUGS language
 //! - `posterior`: what a fit of a BUGS model says of each number
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python calls owns its arguments"
+)]
+
 mod arrays;
 mod error;
 mod mixture;

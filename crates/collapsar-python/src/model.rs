@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use collapsar::Point;
 use collapsar::graph::{Compiled, Demands, Role};
 use collapsar_bugs::{Array, Data, Diagnostic, Model, Prepared, Quantity, Sparse};
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -39,6 +39,8 @@ pub(crate) struct Wanted {
     explicit: Vec<String>,
     /// Where none is given, it depends on how many data there are.
     default_tolerance: bool,
+    /// Where to begin, instead of where seeds say.
+    messages: Option<Vec<f64>>,
 }
 
 /// A dense array, or the parts of a sparse one: shape, row starts, columns, entries.
@@ -117,7 +119,10 @@ impl BugsModel {
                     let observed = prepared.observed();
                     plan.tolerance_for(observed.iter().map(|(_, count)| count).sum());
                 }
-                let start = |seed| Ok((compiled.start(seed)?, 0));
+                let start = |seed| match &wanted.messages {
+                    Some(messages) => Ok((messages.clone(), 0)),
+                    None => Ok((compiled.start(seed)?, 0)),
+                };
                 let climbed = plan.climb(&compiled, &start, None, control)?;
                 Ok((climbed, prepared, compiled, plan.seed))
             })?;
@@ -159,6 +164,11 @@ impl BugsFit {
 
 #[pymethods]
 impl BugsFit {
+    /// Where the climb ended: a fit that begins there and takes no step is this one again.
+    fn messages<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        PyArray1::from_slice(py, &self.point.messages).into_any()
+    }
+
     /// Arrays that are not data: name, numbers, whether labels, whether computed.
     fn unknowns(&self) -> Vec<(String, usize, bool, bool)> {
         let unknowns = self.prepared().unknowns().into_iter();

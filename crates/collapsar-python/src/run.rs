@@ -1,8 +1,9 @@
 //! Decides how a climb runs under Python: on threads of its own, the interpreter free, Ctrl-C heard.
 
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -29,10 +30,29 @@ pub(crate) struct Plan {
     pub(crate) threads: usize,
 }
 
+/// A step of a climb, and where the climb waits to hear whether it is to stop.
+struct Shown {
+    run: usize,
+    step: Step,
+    reply: SyncSender<bool>,
+}
+
 /// What a climb is watched by.
 pub(crate) struct Control {
     interrupt: AtomicBool,
-    steps: Option<Sender<(usize, Step)>>,
+    steps: Option<Sender<Shown>>,
+}
+
+impl Control {
+    /// Shows a step to whoever watches, and says whether the climb is to stop.
+    fn shows(&self, run: usize, step: Step) -> bool {
+        let Some(steps) = &self.steps else {
+            return false;
+        };
+        let (reply, answer) = mpsc::sync_channel(1);
+        // Nobody listens only where the call is over.
+        steps.send(Shown { run, step, reply }).is_ok() && answer.recv().unwrap_or(true)
+    }
 }
 
 /// The best of several climbs.
@@ -71,32 +91,34 @@ pub(crate) fn detached<T: Send>(
                 let _alive = sender;
                 on_threads(threads, || work(&control))
             });
-            let stop = || {
-                if let Some(control) = watched.upgrade() {
-                    control.interrupt.store(true, Ordering::Relaxed);
-                }
-            };
             loop {
-                let heard = match receiver.recv_timeout(TICK) {
-                    Ok((run, step)) if raised.is_none() => Python::attach(|py| {
-                        let callback = callback.as_ref().map(|callback| callback.bind(py));
-                        callback.map_or(Ok(false), |callback| {
-                            callback.call1((run, record(py, &step)?))?.is_truthy()
-                        })
-                    }),
-                    Ok(_) => Ok(false),
+                let (heard, reply) = match receiver.recv_timeout(TICK) {
+                    Ok(Shown { run, step, reply }) => {
+                        let heard = Python::attach(|py| match (&callback, &raised) {
+                            (Some(callback), None) => callback
+                                .bind(py)
+                                .call1((run, record(py, &step)?))?
+                                .is_truthy(),
+                            _ => Ok(false),
+                        });
+                        (heard, Some(reply))
+                    }
                     Err(RecvTimeoutError::Timeout) => {
-                        Python::attach(|py| py.check_signals().map(|()| false))
+                        let heard = Python::attach(|py| py.check_signals().map(|()| false));
+                        (heard, None)
                     }
                     Err(RecvTimeoutError::Disconnected) => break,
                 };
-                match heard {
-                    Ok(false) => {}
-                    Ok(true) => stop(),
-                    Err(error) => {
-                        stop();
-                        raised.get_or_insert(error);
-                    }
+                let stops = !matches!(heard, Ok(false));
+                if let Err(error) = heard {
+                    raised.get_or_insert(error);
+                }
+                if stops && let Some(control) = watched.upgrade() {
+                    control.interrupt.store(true, Ordering::Relaxed);
+                }
+                if let Some(reply) = reply {
+                    // A climb that no longer waits has ended.
+                    let _ = reply.send(stops);
                 }
             }
             let panicked = |panic: Box<dyn Any + Send>| Err(Failure::Panic(words(panic.as_ref())));
@@ -206,11 +228,11 @@ impl Plan {
             .interrupt(interrupt)
             .observe(|step| {
                 steps.push(*step);
-                if let Some(sender) = &control.steps {
-                    // Nobody listens only where the call is over.
-                    let _ = sender.send((index, *step));
+                if control.shows(index, *step) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
-                std::ops::ControlFlow::Continue(())
             });
         if let Some(jumps) = jumps {
             driver = driver.search(jumps);

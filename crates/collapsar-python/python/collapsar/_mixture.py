@@ -39,8 +39,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     tol : float, default=1e-3
         The climb has converged when a step raises the bound by less than this many nats.
     reg_covar : float, default=1e-6
-        Added to the diagonal of the prior covariance where it comes from the data and is singular.
-        Elsewhere it is not needed: the prior keeps covariances positive definite.
+        Added to the diagonal of the prior covariance where it comes from the data and is singular
+        (and a ten-thousandth of the mean variance, if that is more). Elsewhere it is not needed:
+        the prior keeps covariances positive definite.
     max_iter : int, default=100
         Most steps of a climb.
     n_init : int, default=1
@@ -113,9 +114,13 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from collapsar import BayesianGaussianMixture
-    >>> X = np.array([[1, 2], [1, 4], [1, 0], [4, 2], [12, 4], [10, 7]])
-    >>> mixture = BayesianGaussianMixture(n_components=2, random_state=42).fit(X)
-    >>> mixture.predict([[0, 0], [9, 3]]).tolist() in ([0, 1], [1, 0])
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(0, 1, (50, 2)), rng.normal(9, 1, (50, 2))])
+    >>> mixture = BayesianGaussianMixture(n_components=5, random_state=0).fit(X)
+    >>> sorted(mixture.weights_.round(1).tolist())
+    [0.0, 0.0, 0.0, 0.5, 0.5]
+    >>> a, b = mixture.predict([[0, 0], [9, 9]])
+    >>> bool(a != b)
     True
     """
 
@@ -325,7 +330,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         covariance = np.atleast_2d(np.cov(X.T))
         if self.covariance_type in ("diag", "spherical"):
             covariance = np.diag(np.diag(covariance))
-        covariance.flat[:: len(covariance) + 1] += self.reg_covar
+        # Less than this share of the variance, and the bound would not be known to ten digits.
+        ridge = max(self.reg_covar, 1e-4 * float(np.trace(covariance)) / len(covariance))
+        covariance.flat[:: len(covariance) + 1] += ridge
         return _collapsar.fit_mixture(X, {**wanted, "scale": covariance.ravel()}, plan, watch)
 
     def _go_on(self, X, wanted: dict[str, Any]) -> None:

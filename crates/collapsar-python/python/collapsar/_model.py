@@ -115,6 +115,7 @@ class Model:
             "collapse": list(collapse),
             "explicit": list(explicit),
             "default_tolerance": tol is None,
+            "messages": None,
         }
         plan = {
             "method": method,
@@ -130,7 +131,7 @@ class Model:
             fit, report = self._model.fit(given, settings, plan, watch)
         finally:
             close()
-        fitted = Fit(self, fit, report)
+        fitted = Fit(self, fit, report, (given, settings, plan))
         raised = report["raised"]
         if raised is not None:
             # What was reached can still be used: `except KeyboardInterrupt as stop: stop.fit`.
@@ -160,8 +161,11 @@ class Fit:
         What was integrated out, and what was not; what is joint is in brackets.
     """
 
-    def __init__(self, model: Model, fit: BugsFit, report: dict[str, Any]) -> None:
+    def __init__(
+        self, model: Model, fit: BugsFit, report: dict[str, Any], asked: tuple[Any, ...]
+    ) -> None:
         self.model = model
+        self._report, self._asked = report, asked
         self._fit = fit
         self._trace = report["trace"]
         self.bound: float = report["bound"]
@@ -182,6 +186,11 @@ class Fit:
             f"<collapsar.Fit: bound {self.bound:.3f}, {self.outcome},"
             f" {self.iterations} iterations; collapsed: {', '.join(self.collapsed) or 'nothing'}>"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception has no place in a file.
+        report = {**self._report, "raised": None}
+        return _again, (self.model.text, self._asked, report, self._fit.messages())
 
     @property
     def unknowns(self) -> list[str]:
@@ -291,6 +300,15 @@ class Fit:
         except (TypeError, ValueError):
             # Before version 1 groups were arguments.
             return arviz.from_dict(posterior=chains)
+
+
+def _again(text: str, asked: tuple[Any, ...], report: dict[str, Any], messages: Any) -> Fit:
+    """A fit that was pickled: a climb that begins at its end and takes no step."""
+    given, settings, plan = asked
+    model = Model(text)
+    there = {**settings, "messages": messages}
+    fit, _ = model._model.fit(given, there, {**plan, "max_iter": 0, "restarts": 1}, None)
+    return Fit(model, fit, report, asked)
 
 
 def _shaped(names: list[str], values: Any) -> dict[str, Any]:

@@ -1,0 +1,274 @@
+"""BayesianGaussianMixture beyond scikit-learn's own tests."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import multigammaln
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import BayesianGaussianMixture as Theirs
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from collapsar import BayesianGaussianMixture
+
+KINDS = ["full", "tied", "diag", "spherical"]
+PRIORS = ["dirichlet_process", "dirichlet_distribution"]
+
+
+@parametrize_with_checks([BayesianGaussianMixture()])
+def test_scikit_learn_accepts_the_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def blobs():
+    rng = np.random.default_rng(0)
+    return np.vstack([rng.normal(0, 1, (200, 2)), rng.normal(6, [1, 2], (100, 2))])
+
+
+def test_one_component_gives_the_evidence(blobs):
+    # With one component nothing is left to approximate: the marginal likelihood of a
+    # normal-Wishart in its textbook form.
+    mixture = BayesianGaussianMixture(
+        weight_concentration_prior_type="dirichlet_distribution", random_state=0
+    ).fit(blobs)
+    n, d = blobs.shape
+    scale0, freedom0, worth0 = np.cov(blobs.T), d, 1.0
+    centred = blobs - blobs.mean(axis=0)
+    scale, freedom, worth = scale0 + centred.T @ centred, freedom0 + n, worth0 + n
+    evidence = (
+        -0.5 * n * d * np.log(np.pi)
+        + multigammaln(freedom / 2, d)
+        - multigammaln(freedom0 / 2, d)
+        + 0.5 * freedom0 * np.linalg.slogdet(scale0)[1]
+        - 0.5 * freedom * np.linalg.slogdet(scale)[1]
+        + 0.5 * d * np.log(worth0 / worth)
+    )
+    # Eleven digits: sums over 300 rows in another order.
+    assert mixture.log_evidence_ == pytest.approx(evidence, rel=1e-11)
+    assert mixture.lower_bound_ == mixture.log_evidence_
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_predictive_density_is_one(kind, prior):
+    rng = np.random.default_rng(1)
+    X = np.r_[rng.normal(0, 1, 40), rng.normal(5, 0.5, 40)][:, None]
+    mixture = BayesianGaussianMixture(
+        n_components=3, covariance_type=kind, weight_concentration_prior_type=prior, random_state=0
+    ).fit(X)
+    density = lambda x: np.exp(mixture.score_samples([[x]])[0])  # noqa: E731
+    total = quad(density, -300, 300, points=[0, 5], limit=400)[0]
+    # The tails beyond 300 are those of Student-t with few degrees of freedom.
+    assert total == pytest.approx(1.0, abs=2e-2)
+    shares = mixture.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("prior", PRIORS)
+def test_means_are_scikit_learns_where_components_are_plain(blobs, kind, prior):
+    settings = dict(
+        n_components=2,
+        covariance_type=kind,
+        weight_concentration_prior_type=prior,
+        random_state=0,
+        tol=1e-8,
+        max_iter=1000,
+    )
+    ours, theirs = BayesianGaussianMixture(**settings), Theirs(**settings)
+    ours.fit(blobs), theirs.fit(blobs)
+    order = [np.argsort(m.means_[:, 0]) for m in (ours, theirs)]
+    # The optima of the two bounds differ by the spread of parameters, which is small here.
+    np.testing.assert_allclose(ours.means_[order[0]], theirs.means_[order[1]], atol=2e-2)
+    np.testing.assert_allclose(ours.weights_[order[0]], theirs.weights_[order[1]], atol=1e-2)
+    for name in ("precisions_cholesky_", "covariances_", "mean_precision_"):
+        assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name)), name
+    public = {name for name in vars(theirs) if name.endswith("_")}
+    assert public <= set(vars(ours))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vbem_follows_translations(blobs, kind):
+    settings = dict(n_components=4, covariance_type=kind, method="vbem", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        here = BayesianGaussianMixture(**settings).fit(blobs)
+        there = BayesianGaussianMixture(**settings).fit(blobs + 100)
+    np.testing.assert_allclose(here.means_, there.means_ - 100, atol=1e-7)
+
+
+def test_every_method_ends_where_the_others_do(blobs):
+    bounds = [
+        BayesianGaussianMixture(
+            n_components=2, method=method, tol=1e-10, max_iter=2000, random_state=0
+        )
+        .fit(blobs)
+        .log_evidence_
+        for method in ("vbem", "fr", "pr", "hs", "lbfgs", "newton", "auto")
+    ]
+    np.testing.assert_allclose(bounds, bounds[0], atol=1e-5)
+
+
+def test_jumps_do_not_lower_the_bound(blobs):
+    plain = BayesianGaussianMixture(n_components=5, random_state=3, max_iter=3000).fit(blobs)
+    jumped = clone(plain).set_params(jumps=True).fit(blobs)
+    assert jumped.log_evidence_ >= plain.log_evidence_ - 1e-3
+
+
+@pytest.mark.parametrize("init", ["kmeans", "k-means++", "random", "random_from_data"])
+def test_every_start_climbs(blobs, init):
+    mixture = BayesianGaussianMixture(
+        n_components=3, init_params=init, random_state=0, max_iter=2000, n_init=2
+    ).fit(blobs)
+    assert mixture.converged_
+    assert np.all(np.diff(mixture.lower_bounds_) >= 0)
+
+
+def test_no_steps_and_few(blobs):
+    mixture = BayesianGaussianMixture(n_components=3, max_iter=0, random_state=0).fit(blobs)
+    assert mixture.n_iter_ == 0 and not mixture.converged_
+    with pytest.warns(ConvergenceWarning):
+        BayesianGaussianMixture(n_components=3, max_iter=1, tol=0, random_state=0).fit(blobs)
+
+
+def test_kinds_of_arrays_give_the_same_numbers(blobs):
+    pandas = pytest.importorskip("pandas")
+    blobs = blobs.astype(np.float32).astype(float)
+    fitted = [
+        BayesianGaussianMixture(n_components=2, random_state=0).fit(X)
+        for X in (
+            blobs,
+            np.asfortranarray(blobs),
+            blobs.astype(np.float32),
+            blobs.tolist(),
+            pandas.DataFrame(blobs, columns=["a", "b"]),
+        )
+    ]
+    assert len({mixture.log_evidence_ for mixture in fitted}) == 1
+    assert fitted[-1].feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_threads_do_not_change_numbers(blobs):
+    bounds = {
+        BayesianGaussianMixture(n_components=3, random_state=0, n_jobs=jobs).fit(blobs).lower_bound_
+        for jobs in (None, 1, 2, -1)
+    }
+    assert len(bounds) == 1
+
+
+def test_copies_are_the_same(blobs):
+    mixture = BayesianGaussianMixture(n_components=2, random_state=0).fit(blobs)
+    copy = pickle.loads(pickle.dumps(mixture))
+    np.testing.assert_array_equal(copy.score_samples(blobs), mixture.score_samples(blobs))
+    again = clone(mixture).fit(blobs)
+    assert again.lower_bound_ == mixture.lower_bound_
+
+
+def test_tools_of_scikit_learn_work(blobs):
+    pipeline = make_pipeline(StandardScaler(), BayesianGaussianMixture(n_components=2))
+    assert len(pipeline.fit(blobs).predict(blobs)) == len(blobs)
+    assert np.all(np.isfinite(cross_val_score(BayesianGaussianMixture(), blobs, cv=3)))
+    search = GridSearchCV(
+        BayesianGaussianMixture(random_state=0, max_iter=1000), {"n_components": [1, 2]}, cv=3
+    )
+    assert search.fit(blobs).best_params_ == {"n_components": 2}
+    parallel = GridSearchCV(
+        BayesianGaussianMixture(random_state=0), {"n_components": [1, 2]}, n_jobs=2, cv=2
+    )
+    assert parallel.fit(blobs).best_params_ == {"n_components": 2}
+
+
+def test_warm_starts_go_on(blobs):
+    mixture = BayesianGaussianMixture(
+        n_components=4, warm_start=True, max_iter=2, tol=1e-6, random_state=0
+    )
+    bounds = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for _ in range(5):
+            bounds.append(mixture.fit(blobs).lower_bound_)
+        assert np.all(np.diff(bounds) > 0)
+        # Other data of another size: from the labels that the fit gives them.
+        mixture.fit(blobs[::2])
+    assert mixture.n_iter_ <= 2
+
+
+def test_draws_have_the_mixtures_moments(blobs):
+    mixture = BayesianGaussianMixture(n_components=2, random_state=0).fit(blobs)
+    X, y = mixture.sample(20_000)
+    assert X.shape == (20_000, 2) and np.all(np.diff(y) >= 0)
+    expected = mixture.weights_ @ mixture.means_
+    # Five standard errors of a mean of 20,000.
+    np.testing.assert_allclose(X.mean(axis=0), expected, atol=5 * X.std(axis=0).max() / 141)
+    with pytest.raises(ValueError, match="at least one"):
+        mixture.sample(0)
+
+
+def test_steps_are_shown_and_can_stop(blobs, capsys):
+    seen = []
+    mixture = BayesianGaussianMixture(
+        n_components=4,
+        random_state=0,
+        tol=0,
+        max_iter=500,
+        verbose=1,
+        verbose_interval=1,
+        callback=lambda step: seen.append(step) or len(seen) == 3,
+    )
+    with pytest.warns(ConvergenceWarning):
+        mixture.fit(blobs)
+    assert [step["iteration"] for step in seen] == [1, 2, 3] and mixture.n_iter_ == 3
+    assert "Initialization 0\n  Iteration 1\n" in capsys.readouterr().out
+
+
+def test_a_callback_that_raises_leaves_a_usable_estimator(blobs):
+    def callback(step):
+        raise RuntimeError("enough")
+
+    mixture = BayesianGaussianMixture(n_components=2, random_state=0, callback=callback)
+    with pytest.raises(RuntimeError, match="enough"):
+        mixture.fit(blobs)
+    assert mixture.predict(blobs).shape == (300,)
+
+
+def test_constant_and_collinear_columns_are_fitted(blobs):
+    X = np.c_[blobs, np.ones(300), blobs[:, 0]]
+    for kind in KINDS:
+        mixture = BayesianGaussianMixture(n_components=2, covariance_type=kind, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            assert np.all(np.isfinite(mixture.fit(X).score_samples(X)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"method": "steepest"}, "method"),
+        ({"covariance_prior": -np.eye(2)}, "positive-definite"),
+        ({"mean_prior": [1.0]}, "means"),
+        ({"degrees_of_freedom_prior": 0.5}, "degrees_of_freedom_prior"),
+        ({"n_components": 301}, "n_samples"),
+    ],
+)
+def test_bad_settings_are_refused(blobs, settings, words):
+    with pytest.raises(ValueError, match=words):
+        BayesianGaussianMixture(**settings).fit(blobs)
+
+
+def test_weights_have_their_posterior(blobs):
+    # The weights' posterior is what the counts say: prior plus expected rows.
+    mixture = BayesianGaussianMixture(
+        n_components=3, weight_concentration_prior_type="dirichlet_distribution", random_state=0
+    ).fit(blobs)
+    assert mixture.weight_concentration_.sum() == pytest.approx(300 + 1.0)
+    a = mixture.weight_concentration_
+    sd = np.sqrt(a * (a.sum() - a) / (a.sum() ** 2 * (a.sum() + 1)))
+    np.testing.assert_allclose(mixture.weights_sd_, sd, rtol=1e-9)

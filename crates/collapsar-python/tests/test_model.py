@@ -1,0 +1,144 @@
+"""Models in the BUGS language."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import collapsar
+
+NORMAL = """
+model {
+  for (i in 1:N) { y[i] ~ dnorm(mu, 4) }
+  mu ~ dnorm(1, 0.25)
+  twice <- 2 * mu
+}
+"""
+
+MIXTURE = """
+model {
+  for (i in 1:N) {
+    z[i] ~ dcat(p[1:K])
+    y[i] ~ dnorm(mu[z[i]], tau[z[i]])
+  }
+  p[1:K] ~ ddirch(a[1:K])
+  for (k in 1:K) {
+    a[k] <- 1
+    mu[k] ~ dnorm(0, 0.01)
+    tau[k] ~ dgamma(1, 1)
+  }
+}
+"""
+
+
+@pytest.fixture
+def groups():
+    rng = np.random.default_rng(0)
+    return {"y": np.r_[rng.normal(0, 1, 50), rng.normal(8, 1, 50)], "N": 100, "K": 2}
+
+
+def test_a_conjugate_model_is_exact():
+    y = np.array([0.3, 1.9, 2.2])
+    fit = collapsar.Model(NORMAL).fit({"y": y, "N": 3})
+    evidence = multivariate_normal(np.ones(3), np.eye(3) / 4 + 4.0).logpdf(y)
+    assert fit.bound == pytest.approx(evidence, rel=1e-12)
+    precision = 0.25 + 3 * 4
+    mean = (0.25 * 1 + 4 * y.sum()) / precision
+    assert fit.mean("mu") == pytest.approx(mean, rel=1e-12)
+    assert fit.sd("mu") == pytest.approx(precision**-0.5, rel=1e-12)
+    assert fit.mean("twice") == pytest.approx(2 * mean, abs=5 * 2 * precision**-0.5 / 4000**0.5)
+
+
+def test_tables_draws_and_traces(groups):
+    pandas = pytest.importorskip("pandas")
+    fit = collapsar.Model(MIXTURE).fit(groups, n_init=4)
+    table = fit.posterior
+    assert isinstance(table, pandas.DataFrame)
+    assert list(table.columns) == ["mean", "sd", "q2.5", "median", "q97.5"]
+    assert "mu[2]" in table.index and "z[1]" not in table.index
+    assert sorted(fit.mean("mu").round()) == [0.0, 8.0]
+    assert len(fit.bounds) == 4 and fit.bound == fit.bounds.max()
+    draws = fit.draws(2000, ["mu", "z"])
+    assert draws["mu"].shape == (2000, 2) and draws["z"].shape == (2000, 100)
+    # Six standard errors.
+    error = 6 * fit.sd("mu").max() / 2000**0.5
+    np.testing.assert_allclose(draws["mu"].mean(axis=0), fit.mean("mu"), atol=error)
+    assert set(np.unique(draws["z"])) <= {1.0, 2.0}
+    assert len(fit.trace) == fit.iterations and np.all(np.diff(fit.trace["bound"]) >= 0)
+    assert "z" in fit.explicit and "p" in fit.collapsed
+    assert "bound" in repr(fit)
+
+
+def test_missing_data_and_frames():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"y": [0.3, np.nan, 2.2]})
+    fit = collapsar.Model(NORMAL).fit(frame)
+    assert "y" in fit.unknowns
+    whole = fit.draws(10, "y")["y"]
+    assert whole.shape[0] == 10 and np.isnan(whole[:, 0]).all() and np.isfinite(whole[:, 1]).all()
+    nullable = pandas.DataFrame({"y": pandas.array([1, None, 3], dtype="Int64")})
+    assert "y" in collapsar.Model(NORMAL).fit(nullable).unknowns
+
+
+def test_matrices_keep_their_order():
+    text = """
+    model {
+      for (i in 1:2) { for (j in 1:3) { m[i,j] ~ dnorm(y[i,j], 1.0E6) } }
+    }
+    """
+    y = np.arange(6.0).reshape(2, 3)
+    for given in (y, np.asfortranarray(y), y.tolist()):
+        fit = collapsar.Model(text).fit({"y": given})
+        np.testing.assert_allclose(fit.mean("m"), y, atol=1e-9)
+
+
+def test_sparse_matrices_are_what_dense_ones_are():
+    sparse = pytest.importorskip("scipy.sparse")
+    text = """
+    model {
+      for (d in 1:3) { x[d,1:4] ~ dmulti(p[1:4], n[d]) }
+      p[1:4] ~ ddirch(a[1:4])
+    }
+    """
+    x = np.array([[3, 0, 0, 1], [0, 2, 0, 0], [0, 0, 0, 5]])
+    data = {"n": x.sum(axis=1), "a": np.ones(4)}
+    dense = collapsar.Model(text).fit({**data, "x": x})
+    thin = collapsar.Model(text).fit({**data, "x": sparse.csr_matrix(x)})
+    assert thin.bound == pytest.approx(dense.bound, rel=1e-12)
+    np.testing.assert_allclose(thin.mean("p"), (1 + x.sum(axis=0)) / (4 + x.sum()), rtol=1e-12)
+
+
+def test_fits_and_models_can_be_pickled(groups):
+    fit = collapsar.Model(MIXTURE).fit(groups, n_init=2)
+    copy = pickle.loads(pickle.dumps(fit))
+    assert copy.bound == fit.bound
+    np.testing.assert_array_equal(copy.mean("mu"), fit.mean("mu"))
+    np.testing.assert_array_equal(copy.draws(3)["tau"], fit.draws(3)["tau"])
+
+
+def test_what_is_collapsed_can_be_said(groups):
+    fit = collapsar.Model(MIXTURE).fit(groups, explicit=["p"])
+    assert "p" in fit.explicit
+    with pytest.raises(collapsar.SettingError, match="collapse is q"):
+        collapsar.Model(MIXTURE).fit(groups, collapse=["q"])
+
+
+def test_bad_data_are_refused(groups):
+    model = collapsar.Model(MIXTURE)
+    with pytest.raises(collapsar.ModelError, match="K is neither data"):
+        model.fit({"y": groups["y"], "N": 100})
+    with pytest.raises(collapsar.DataError, match="y"):
+        model.fit({**groups, "y": ["a", "b"]})
+    with pytest.raises(TypeError, match="mapping"):
+        model.fit([1, 2])
+    with pytest.raises(collapsar.SettingError, match="one of z, p"):
+        model.fit(groups).draws(names="q")
+    with pytest.warns(UserWarning, match="not converged"):
+        model.fit(groups, max_iter=1, tol=0)
+
+
+def test_arviz(groups):
+    pytest.importorskip("arviz")
+    posterior = collapsar.Model(MIXTURE).fit(groups).to_arviz(50).posterior
+    assert posterior["mu"].shape == (1, 50, 2)

@@ -1,0 +1,118 @@
+"""LatentDirichletAllocation beyond scikit-learn's own tests."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import gammaln
+from sklearn.decomposition import LatentDirichletAllocation as Theirs
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from collapsar import LatentDirichletAllocation
+
+
+@parametrize_with_checks([LatentDirichletAllocation(max_iter=20)])
+def test_scikit_learn_accepts_the_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def documents():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(30, 0.1), 3)
+    shares = rng.dirichlet(np.full(3, 0.3), 60)
+    return rng.multinomial(80, shares @ topics)
+
+
+def test_one_topic_gives_the_evidence(documents):
+    lda = LatentDirichletAllocation(1, topic_word_prior=0.2, random_state=0).fit(documents)
+    words = documents.sum(axis=0)
+    evidence = (
+        gammaln(30 * 0.2)
+        - gammaln(30 * 0.2 + words.sum())
+        + (gammaln(0.2 + words) - gammaln(0.2)).sum()
+    )
+    assert lda.log_evidence_ == pytest.approx(evidence, rel=1e-10)
+    np.testing.assert_allclose(lda.components_, 0.2 + words[None, :], rtol=1e-6)
+
+
+def test_sparse_is_dense(documents):
+    settings = dict(n_components=3, random_state=0)
+    dense = LatentDirichletAllocation(**settings).fit(documents)
+    for X in (sp.csr_matrix(documents), sp.csc_array(documents), sp.coo_matrix(documents)):
+        thin = LatentDirichletAllocation(**settings).fit(X)
+        assert thin.log_evidence_ == dense.log_evidence_
+        np.testing.assert_array_equal(thin.transform(X), dense.transform(documents))
+
+
+def test_wide_sparse_matrices_stay_sparse():
+    # Dense, it would be 80 gigabytes.
+    rng = np.random.default_rng(0)
+    rows, columns = np.repeat(np.arange(10_000), 20), rng.integers(0, 1_000_000, 200_000)
+    X = sp.csr_matrix((np.ones(200_000), (rows, columns)), shape=(10_000, 1_000_000))
+    lda = LatentDirichletAllocation(2, max_iter=1, init="random", random_state=0).fit(X)
+    assert lda.transform(X[:5]).shape == (5, 2)
+
+
+def test_attributes_and_completion_are_as_good_as_scikit_learns(documents):
+    ours = LatentDirichletAllocation(3, random_state=0, n_init=3).fit(documents)
+    theirs = Theirs(3, random_state=0, max_iter=200).fit(documents)
+    public = {name for name in vars(theirs) if name.endswith("_")}
+    assert public <= set(vars(ours))
+    half = documents // 2
+    rest = documents - half
+    # Theirs through the same formula: the predictive probability of each later token.
+    shares = theirs.transform(half)
+    topics = theirs.components_ / theirs.components_.sum(axis=1, keepdims=True)
+    ln_p = (rest * np.log(shares @ topics)).sum()
+    assert ours.completion_perplexity(half, rest) < 1.02 * np.exp(-ln_p / rest.sum())
+
+
+def test_priors_can_be_learned_or_given(documents):
+    plain = LatentDirichletAllocation(3, random_state=0, max_iter=500).fit(documents)
+    learned = LatentDirichletAllocation(
+        3, doc_topic_prior="learn", topic_word_prior="learn", random_state=0, max_iter=500
+    ).fit(documents)
+    assert learned.log_evidence_ > plain.log_evidence_
+    assert learned.doc_topic_prior_.shape == (3,)
+    given = LatentDirichletAllocation(3, doc_topic_prior=[0.1, 0.2, 0.3], random_state=0)
+    np.testing.assert_array_equal(given.fit(documents).doc_topic_prior_, [0.1, 0.2, 0.3])
+
+
+def test_words_and_quality(documents):
+    lda = LatentDirichletAllocation(3, random_state=0).fit(documents)
+    names = [f"w{i}" for i in range(30)]
+    top = lda.top_words(5, feature_names=names)
+    best = lda.components_.argmax(axis=1)
+    assert [words[0][0] for words in top] == [names[i] for i in best]
+    quality = lda.quality(documents, 5)
+    assert -1 <= quality["npmi"] <= 1 and 0 < quality["diversity"] <= 1
+    assert quality["topics"]["tokens"].sum() == pytest.approx(documents.sum(), rel=1e-9)
+    with pytest.raises(ValueError, match="relevance"):
+        lda.top_words(5, relevance=2.0)
+
+
+def test_copies_are_the_same(documents):
+    lda = LatentDirichletAllocation(3, random_state=0).fit(documents)
+    copy = pickle.loads(pickle.dumps(lda))
+    np.testing.assert_array_equal(copy.transform(documents), lda.transform(documents))
+
+
+def test_frames_go_in_and_come_out(documents):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(documents, columns=[f"w{i}" for i in range(30)])
+    lda = LatentDirichletAllocation(3, random_state=0).set_output(transform="pandas")
+    found = lda.fit_transform(frame)
+    assert list(found.columns) == [f"latentdirichletallocation{i}" for i in range(3)]
+    assert lda.top_words(1)[0][0][0].startswith("w")
+
+
+def test_bad_input_is_refused(documents):
+    with pytest.raises(ValueError, match="Negative values"):
+        LatentDirichletAllocation(2).fit(-documents)
+    lda = LatentDirichletAllocation(2).fit(documents)
+    with pytest.raises(ValueError, match="features"):
+        lda.transform(documents[:, :4])
+    with pytest.raises(ValueError, match="alpha|doc_topic_prior|broadcast"):
+        LatentDirichletAllocation(2, doc_topic_prior=[1.0, 2.0, 3.0]).fit(documents)
