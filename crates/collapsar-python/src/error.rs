@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Library(collapsar::Error),
     /// A complaint about a model, and the model's text.
     Model(Box<Diagnostic>, String),
+    /// A file that cannot be used, in the reader's words.
+    File(String),
     /// A broken invariant, in the words of the panic.
     Panic(String),
 }
@@ -27,6 +29,12 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 impl From<collapsar::Error> for Failure {
     fn from(error: collapsar::Error) -> Self {
         Self::Library(error)
+    }
+}
+
+impl From<collapsar_formats::Error> for Failure {
+    fn from(error: collapsar_formats::Error) -> Self {
+        Self::File(error.to_string())
     }
 }
 
@@ -60,6 +68,7 @@ impl From<Failure> for PyErr {
                 }
             }
             Failure::Model(diagnostic, source) => complaint(&diagnostic, &source),
+            Failure::File(message) => python::DataError::new_err((message,)),
             Failure::Panic(message) => python::CollapsarError::new_err((format!(
                 "internal error: {message}; this is a bug in collapsar"
             ),)),

@@ -7,6 +7,7 @@
 //! - `topics`: latent Dirichlet allocation
 //! - `model`: the BUGS language
 //! - `posterior`: what a fit of a BUGS model says of each number
+//! - `quant`: transcripts, from reads
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -18,6 +19,7 @@ mod error;
 mod mixture;
 mod model;
 mod posterior;
+mod quant;
 mod run;
 mod topics;
 
@@ -28,6 +30,8 @@ mod _collapsar {
     use super::mixture::{fit_mixture, sample_mixture, score_mixture};
     #[pymodule_export]
     use super::model::{BugsFit, BugsModel};
+    #[pymodule_export]
+    use super::quant::{class_names, quantification, quantify, transcript_lengths};
     #[pymodule_export]
     use super::run::panic_for_tests;
     #[pymodule_export]

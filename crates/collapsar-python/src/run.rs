@@ -44,6 +44,11 @@ pub(crate) struct Control {
 }
 
 impl Control {
+    /// Set when the work is to stop.
+    pub(crate) fn interrupt(&self) -> &AtomicBool {
+        &self.interrupt
+    }
+
     /// Shows a step to whoever watches, and says whether the climb is to stop.
     fn shows(&self, run: usize, step: Step) -> bool {
         let Some(steps) = &self.steps else {

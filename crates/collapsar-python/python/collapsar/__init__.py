@@ -3,6 +3,7 @@
 - `BayesianGaussianMixture`: scikit-learn's class of that name, with a better climb
 - `LatentDirichletAllocation`: scikit-learn's class of that name, collapsed
 - `Model`: any conjugate model in the BUGS language
+- `quant`, `read_quant`: how abundant transcripts are, from reads
 - `CollapsarError`, `ModelError`, `DataError`, `SettingError`: what goes wrong
 
 The two estimators need scikit-learn (``pip install collapsar[sklearn]``) and are imported when
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ._collapsar import __version__
 from ._errors import CollapsarError, DataError, ModelError, SettingError
 from ._model import Fit, Model
+from ._quant import Quantification, quant, read_quant
 
 if TYPE_CHECKING:
     from ._mixture import BayesianGaussianMixture
@@ -27,8 +29,11 @@ __all__ = [
     "LatentDirichletAllocation",
     "Model",
     "ModelError",
+    "Quantification",
     "SettingError",
     "__version__",
+    "quant",
+    "read_quant",
 ]
 
 _ESTIMATORS = {

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import Any, final
 
 from numpy import float32, float64, int64, uint32
@@ -13,14 +14,18 @@ __all__ = [
     "BugsFit",
     "BugsModel",
     "__version__",
+    "class_names",
     "complete_topics",
     "fit_mixture",
     "fit_topics",
     "infer_topics",
     "panic_for_tests",
     "quality_of_topics",
+    "quantification",
+    "quantify",
     "sample_mixture",
     "score_mixture",
+    "transcript_lengths",
     "words_of_topics",
 ]
 
@@ -52,6 +57,12 @@ def quality_of_topics(topics: _Topics, documents: _Documents, count: int) -> dic
 def words_of_topics(
     topics: _Topics, count: int, relevance: float
 ) -> list[list[tuple[int, float, float]]]: ...
+def quantify(source: Any, wanted: Mapping[str, Any]) -> dict[str, Any]: ...
+def transcript_lengths(
+    path: str | PathLike[str],
+) -> tuple[list[str], list[float], list[float], list[str | None]]: ...
+def class_names(path: str | PathLike[str]) -> list[str]: ...
+def quantification(folder: str | PathLike[str]) -> dict[str, Any]: ...
 def panic_for_tests() -> None: ...
 @final
 class BugsModel:

@@ -1,0 +1,288 @@
+//! Quantification of transcripts: reads in, estimates and what the posterior says out.
+
+use std::path::{Path, PathBuf};
+
+use collapsar::Error;
+use collapsar::quant::{
+    Answer, Chains, Draws, Origins, Prior, Quantified, Reads, ReadsBuilder, Settings, Solver,
+    Summary, Thrift,
+};
+use collapsar_formats::{ProbReader, read_classes, read_lengths, read_quantification};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::shaped;
+use crate::error::{Failure, Result};
+use crate::run::{Control, detached};
+
+/// Where reads come from.
+#[derive(FromPyObject)]
+pub(crate) enum Source<'py> {
+    /// A kind of file and its path.
+    File((String, PathBuf)),
+    /// p(read | transcript) as a CSR matrix has it, how often each read is there, and the
+    /// number of transcripts.
+    Matrix(
+        (
+            PyReadonlyArray1<'py, i64>,
+            PyReadonlyArray1<'py, u32>,
+            PyReadonlyArray1<'py, f64>,
+            PyReadonlyArray1<'py, f64>,
+            usize,
+        ),
+    ),
+}
+
+/// Reads that Python no longer holds.
+enum Taken {
+    Prob(PathBuf),
+    Classes(PathBuf),
+    Matrix {
+        starts: Vec<usize>,
+        ids: Vec<u32>,
+        weights: Vec<f64>,
+        counts: Vec<f64>,
+        transcripts: usize,
+    },
+}
+
+impl Source<'_> {
+    fn taken(self) -> PyResult<Taken> {
+        Ok(match self {
+            Self::File((kind, path)) if kind == "prob" => Taken::Prob(path),
+            Self::File((_, path)) => Taken::Classes(path),
+            Self::Matrix((starts, ids, weights, counts, transcripts)) => Taken::Matrix {
+                starts: starts.as_slice()?.iter().map(|&at| at as usize).collect(),
+                ids: ids.as_slice()?.to_vec(),
+                weights: weights.as_slice()?.to_vec(),
+                counts: counts.as_slice()?.to_vec(),
+                transcripts,
+            },
+        })
+    }
+}
+
+/// How to quantify, as Python's dictionary says.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wanted {
+    /// Effective lengths; ones where they are not known.
+    effective: Option<Vec<f64>>,
+    /// Transcripts of each gene.
+    genes: Vec<Vec<u32>>,
+    /// Learned where it is None.
+    prior: Option<f64>,
+    tolerance: f64,
+    exact: bool,
+    draws: usize,
+    seed: u64,
+    threads: usize,
+}
+
+/// Names, where the file has them, and the reads.
+fn read(taken: Taken, effective: Option<&[f64]>) -> Result<(Vec<String>, Reads)> {
+    let mut names = vec![];
+    let builder = match taken {
+        Taken::Prob(path) => prob(&path)?,
+        Taken::Classes(path) => {
+            let classes = read_classes(&path)?;
+            let mut builder = ReadsBuilder::new(classes.transcripts, Thrift::default())?;
+            for class in classes.classes.iter().filter(|class| class.count > 0.0) {
+                let ids = class.transcripts.iter().copied();
+                let entries: Vec<(u32, f64)> = match (&class.weights, effective) {
+                    (Some(weights), _) => ids
+                        .zip(weights.iter().map(|weight| weight.ln()))
+                        .filter(|(_, weight)| *weight > f64::NEG_INFINITY)
+                        .collect(),
+                    (None, Some(lengths)) if lengths.len() == classes.transcripts => {
+                        ids.map(|id| (id, -lengths[id as usize].ln())).collect()
+                    }
+                    (None, _) => {
+                        return Err(Failure::Library(Error::Data {
+                            place: path.display().to_string(),
+                            found: "classes without weights".into(),
+                            expected: "an effective length for each transcript to weigh them by"
+                                .into(),
+                        }));
+                    }
+                };
+                builder.push(&entries, class.count)?;
+            }
+            names = classes.names;
+            builder
+        }
+        Taken::Matrix {
+            starts,
+            ids,
+            weights,
+            counts,
+            transcripts,
+        } => {
+            let mut builder = ReadsBuilder::new(transcripts, Thrift::default())?;
+            for (range, &count) in starts.windows(2).zip(&counts) {
+                let range = range[0]..range[1];
+                let weights = weights[range.clone()].iter().map(|weight| weight.ln());
+                let ids = ids[range].iter().copied();
+                builder.push(&ids.zip(weights).collect::<Vec<_>>(), count)?;
+            }
+            builder
+        }
+    };
+    Ok((names, builder.finish()?))
+}
+
+fn prob(path: &Path) -> Result<ReadsBuilder> {
+    let mut reader = ProbReader::open(path)?;
+    let mut builder = ReadsBuilder::new(reader.header().transcripts, Thrift::default())?;
+    let mut entries = Vec::new();
+    while reader.next(&mut entries)? {
+        // Transcripts are counted from 1 on, noise being 0.
+        entries.retain(|entry| entry.0 > 0);
+        for entry in &mut entries {
+            entry.0 -= 1;
+        }
+        if !entries.is_empty() {
+            builder.push(&entries, 1.0)?;
+        }
+    }
+    Ok(builder)
+}
+
+/// What a quantification is after its climb.
+struct Solved {
+    names: Vec<String>,
+    reads: f64,
+    quantified: Quantified,
+    counts: Vec<f64>,
+    tpm: Vec<f64>,
+    transcripts: Vec<(Summary, Summary)>,
+    genes: Vec<(Summary, Summary)>,
+    draws: Vec<Vec<f64>>,
+}
+
+fn solve(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Solved>> {
+    let (names, reads) = read(taken, wanted.effective.as_deref())?;
+    let settings = Settings {
+        prior: wanted.prior.map_or(Prior::Learned, Prior::Given),
+        tolerance: wanted.tolerance,
+        ..Settings::default()
+    };
+    let solver = Solver::new(&reads, &settings)?;
+    let quantified = solver.interrupt(control.interrupt()).run()?;
+    if quantified.interrupted {
+        return Ok(None);
+    }
+    let made = Chains {
+        draws: wanted.draws.max(Chains::default().draws),
+        seed: wanted.seed,
+        ..Chains::default()
+    };
+    let drawn = if wanted.exact {
+        let drawn = Draws::new(&reads, &quantified, made, Some(control.interrupt()))?;
+        let Some(drawn) = drawn else { return Ok(None) };
+        Some(drawn)
+    } else {
+        None
+    };
+    let origins = match &drawn {
+        Some(draws) => Origins::Exact(draws),
+        None => Origins::Collapsed(&quantified),
+    };
+    let ones = vec![1.0; reads.transcripts()];
+    let effective = wanted.effective.as_deref().unwrap_or(&ones);
+    let answer = Answer::new(&reads, origins, effective, (made.draws, made.seed))?;
+    let estimates = answer.estimates();
+    Ok(Some(Solved {
+        names,
+        reads: reads.reads(),
+        counts: estimates.counts,
+        tpm: estimates.tpm,
+        transcripts: answer.transcripts(),
+        genes: answer.groups(&wanted.genes),
+        draws: answer.count_draws(0..wanted.draws),
+        quantified,
+    }))
+}
+
+/// Quantifies transcripts from reads.
+#[pyfunction]
+pub(crate) fn quantify<'py>(
+    py: Python<'py>,
+    source: Source<'py>,
+    wanted: Wanted,
+) -> PyResult<Bound<'py, PyDict>> {
+    let taken = source.taken()?;
+    let (solved, raised) = detached(py, wanted.threads, None, |control| {
+        solve(taken, &wanted, control)
+    })?;
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let Some(solved) = solved else {
+        return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err(()));
+    };
+    let out = PyDict::new(py);
+    out.set_item("names", solved.names)?;
+    out.set_item("reads", solved.reads)?;
+    out.set_item("counts", PyArray1::from_vec(py, solved.counts))?;
+    out.set_item("tpm", PyArray1::from_vec(py, solved.tpm))?;
+    out.set_item("transcripts", summaries(py, &solved.transcripts)?)?;
+    out.set_item("genes", summaries(py, &solved.genes)?)?;
+    if !solved.draws.is_empty() {
+        out.set_item("draws", PyArray2::from_vec2(py, &solved.draws)?)?;
+    }
+    out.set_item("bound", solved.quantified.bound)?;
+    out.set_item("alpha", solved.quantified.alpha)?;
+    out.set_item("iterations", solved.quantified.iterations)?;
+    out.set_item("converged", solved.quantified.unfinished == 0)?;
+    Ok(out)
+}
+
+/// Mean, sd, lower and upper of TPM, then of reads, a row each.
+fn summaries<'py>(py: Python<'py>, rows: &[(Summary, Summary)]) -> PyResult<Bound<'py, PyAny>> {
+    let four = |s: &Summary| [s.mean, s.sd, s.lower, s.upper];
+    let flat = rows
+        .iter()
+        .flat_map(|(reads, tpm)| [four(tpm), four(reads)].concat());
+    shaped(py, flat.collect(), &[rows.len(), 8])
+}
+
+/// Names, lengths, effective lengths (NaN where there is none) and genes of a `.tr` file.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "columns of one table")]
+pub(crate) fn transcript_lengths(
+    path: PathBuf,
+) -> PyResult<(Vec<String>, Vec<f64>, Vec<f64>, Vec<Option<String>>)> {
+    let rows = read_lengths(&path).map_err(Failure::from)?;
+    let effective = rows.iter().map(|row| row.effective.unwrap_or(f64::NAN));
+    let effective = effective.collect();
+    Ok((
+        rows.iter().map(|row| row.name.clone()).collect(),
+        rows.iter().map(|row| row.length).collect(),
+        effective,
+        rows.into_iter().map(|row| row.gene).collect(),
+    ))
+}
+
+/// Names of the transcripts of a file of equivalence classes, none where it has none.
+#[pyfunction]
+pub(crate) fn class_names(path: PathBuf) -> PyResult<Vec<String>> {
+    Ok(read_classes(&path).map_err(Failure::from)?.names)
+}
+
+/// A folder of results: of ours, or of another program that writes `quant.sf`.
+#[pyfunction]
+pub(crate) fn quantification(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let read = read_quantification(&folder).map_err(Failure::from)?;
+    let out = PyDict::new(py);
+    out.set_item("names", read.names)?;
+    out.set_item("lengths", PyArray1::from_vec(py, read.lengths))?;
+    out.set_item("effective", PyArray1::from_vec(py, read.effective))?;
+    out.set_item("counts", PyArray1::from_vec(py, read.counts))?;
+    out.set_item("tpm", PyArray1::from_vec(py, read.tpm))?;
+    if !read.draws.is_empty() {
+        out.set_item("draws", PyArray2::from_vec2(py, &read.draws)?)?;
+    }
+    Ok(out)
+}
