@@ -155,6 +155,20 @@ def test_kinds_of_arrays_give_the_same_numbers(blobs):
     assert fitted[-1].feature_names_in_.tolist() == ["a", "b"]
 
 
+def test_polars_frames_are_taken(blobs):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": blobs[:, 0], "b": blobs[:, 1]})
+    mixture = BayesianGaussianMixture(n_components=2, random_state=0).fit(frame)
+    assert mixture.feature_names_in_.tolist() == ["a", "b"]
+    assert (mixture.predict(frame) == mixture.predict(polars.DataFrame({"a": blobs[:, 0], "b": blobs[:, 1]}))).all()
+
+
+def test_progress_is_shown(blobs, capsys):
+    pytest.importorskip("tqdm")
+    BayesianGaussianMixture(n_components=2, random_state=0, progress=True).fit(blobs)
+    assert "iterations" in capsys.readouterr().err
+
+
 def test_threads_do_not_change_numbers(blobs):
     bounds = {
         BayesianGaussianMixture(n_components=3, random_state=0, n_jobs=jobs).fit(blobs).lower_bound_

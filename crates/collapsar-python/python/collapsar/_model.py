@@ -295,11 +295,10 @@ class Fit:
 
         draws = self.draws(n, names)
         chains = {name: values[np.newaxis] for name, values in draws.items()}
-        try:
-            return arviz.from_dict({"posterior": chains})
-        except (TypeError, ValueError):
-            # Before version 1 groups were arguments.
+        # Before version 1 groups were arguments.
+        if int(arviz.__version__.split(".")[0]) < 1:
             return arviz.from_dict(posterior=chains)
+        return arviz.from_dict({"posterior": chains})
 
 
 def _again(text: str, asked: tuple[Any, ...], report: dict[str, Any], messages: Any) -> Fit:

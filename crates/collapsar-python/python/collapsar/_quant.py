@@ -115,7 +115,7 @@ def quant(
         raise ValueError(f"prior is {prior!r}, expected a number or 'learn'")
     source = _source(reads, counts)
     labels: list[str] | None = list(names) if names is not None else None
-    if labels is None and source[0] == "classes":
+    if labels is None and len(source) == 2 and source[0] == "classes":
         labels = _collapsar.class_names(source[1]) or None
     length, effective, named, of_genes = _lengths(lengths, labels)
     labels = labels or named
