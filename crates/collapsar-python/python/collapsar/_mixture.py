@@ -252,7 +252,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             "max_iter": int(self.max_iter),
             "seed": int(rng.randint(np.iinfo(np.int32).max)),
             "restarts": 1 if again else int(self.n_init),
-            "threads": threads(self.n_jobs),
+            "threads": threads(self.n_jobs, X.size * self.n_components * self.n_init),
         }
         watch, close = watcher(self.callback, self.progress, self._printer())
         try:
@@ -435,7 +435,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         }
 
     def _score(self, X):
-        return _collapsar.score_mixture(X, self._density(), threads(self.n_jobs))
+        jobs = threads(self.n_jobs, X.size * len(self.means_))
+        return _collapsar.score_mixture(X, self._density(), jobs)
 
     def _labels(self, X):
         return self._score(X)[1][:, : len(self.means_)].argmax(axis=1)

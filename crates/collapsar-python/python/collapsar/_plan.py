@@ -11,8 +11,17 @@ Callback = Callable[[dict[str, Any]], Any]
 METHODS = ("auto", "vbem", "fr", "pr", "hs", "lbfgs", "newton")
 
 
-def threads(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for: None and -1 mean as many as there are processors."""
+#: Fewer numbers than this are done before a second thread has begun.
+_FEW = 50_000
+
+
+def threads(n_jobs: int | None, numbers: int | None = None) -> int:
+    """How many threads `n_jobs` asks for: None and -1 mean as many as there are processors.
+
+    With None it may be one where there are few `numbers` to go through.
+    """
+    if n_jobs is None and numbers is not None and numbers < _FEW:
+        return 1
     if n_jobs is None or n_jobs == -1:
         return 0
     if n_jobs < 0:

@@ -318,7 +318,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             count = len(documents[0]) - 1
             even = np.tile(self._alpha_ / self._alpha_.sum(), (count, 1))
             return np.zeros_like(even), even, 0.0
-        return _collapsar.infer_topics(self._topics(), documents, threads(self.n_jobs))
+        jobs = threads(self.n_jobs, len(documents[1]) * len(self._alpha_))
+        return _collapsar.infer_topics(self._topics(), documents, jobs)
 
     def _perplexity(self, documents) -> float:
         tokens = documents[2].sum(dtype=np.float64)
