@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from numbers import Integral, Real
 from typing import Any
+from zlib import adler32
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
@@ -240,6 +241,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
                 f" n_samples = {n_samples}"
             )
         wanted = self._wanted(n_features)
+        about = self._about(X, wanted) if self.warm_start else None
         again = self.warm_start and hasattr(self, "converged_")
         rng = check_random_state(self.random_state)
         if again:
@@ -260,6 +262,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         finally:
             close()
         self._keep(result, n_features)
+        self._asked = about
         if result["raised"] is not None:
             raise result["raised"]
         if self.verbose:
@@ -337,11 +340,23 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
     def _go_on(self, X, wanted: dict[str, Any]) -> None:
         """Begins where the last fit ended: exactly on the same data, by labels on others."""
-        same = self.means_.shape == (self.n_components, X.shape[1])
-        if same and self._fitted["covariance"] == self.covariance_type:
+        if self.means_.shape != (self.n_components, X.shape[1]):
+            return
+        if self._asked == self._about(X, wanted):
             wanted["messages"], wanted["fingerprint"] = self._messages, self._fingerprint
-            if self._shape != X.shape:
-                wanted["labels"] = self._labels(X)
+        else:
+            wanted["labels"] = self._labels(X)
+
+    def _about(self, X, wanted: dict[str, Any]) -> tuple[Any, ...]:
+        """Tells fits of other data or with another prior apart."""
+        names = ("covariance", "process", "concentration", "mean_precision", "degrees_of_freedom")
+        arrays = (wanted["location"], wanted["scale"])
+        return (
+            X.shape,
+            adler32(X),
+            *(wanted[name] for name in names),
+            *(None if array is None else tuple(array) for array in arrays),
+        )
 
     def _nearest(self, X, rng):
         """Each row's nearest of `n_components` rows, drawn as `init_params` says."""
@@ -407,7 +422,6 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.trace_ = result["trace"]
         self.lower_bounds_ = self.trace_["bound"].tolist()
         self._messages, self._fingerprint = result["messages"], result["fingerprint"]
-        self._shape = (round(counts.sum()), n_features)
         self._fitted = {
             "covariance": kind,
             "process": self._process(),
