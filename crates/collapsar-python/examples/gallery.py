@@ -1,6 +1,6 @@
 """Draws what scikit-learn's gallery shows of its Bayesian mixture, by its class and by ours.
 
-Ours is drawn twice: as it is, and with jumps out of poor optima.
+Ours is drawn twice: as it is, and without its jumps out of poor optima.
 
 Three settings of the gallery: two blobs and five components, a noisy sine with few and with many
 components, and three flat clouds under priors of growing concentration.
@@ -25,9 +25,7 @@ import collapsar
 CLASSES = {
     "scikit-learn": sklearn.mixture.BayesianGaussianMixture,
     "collapsar": collapsar.BayesianGaussianMixture,
-    "with jumps": lambda **settings: collapsar.BayesianGaussianMixture(
-        **{**settings, "jumps": True, "max_iter": 2000}
-    ),
+    "without jumps": lambda **settings: collapsar.BayesianGaussianMixture(**settings, jumps=False),
 }
 
 

@@ -142,3 +142,15 @@ def test_arviz(groups):
     pytest.importorskip("arviz")
     posterior = collapsar.Model(MIXTURE).fit(groups).to_arviz(50).posterior
     assert posterior["mu"].shape == (1, 50, 2)
+
+
+def test_what_was_reached_is_kept_when_a_fit_is_stopped(groups):
+    def callback(step):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough") as caught:
+        collapsar.Model(MIXTURE).fit(groups, callback=callback)
+    assert caught.value.fit.iterations == 1
+    assert caught.value.fit.mean("mu").shape == (2,)
+    # A callback may also stop without an exception.
+    assert collapsar.Model(MIXTURE).fit(groups, callback=lambda step: True).iterations == 1

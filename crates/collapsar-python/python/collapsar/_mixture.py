@@ -71,8 +71,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         How many steps there are between two that are printed.
     method : {'auto', 'vbem', 'fr', 'pr', 'hs', 'lbfgs', 'newton'}, default='auto'
         How to climb.
-    jumps : bool, default=False
-        Whether climbs try to split and merge components once they slow down.
+    jumps : bool or 'auto', default='auto'
+        Whether climbs try to split and merge components once they slow down. 'auto' does with
+        ``method='auto'``, unless `warm_start` cuts climbs into pieces.
     n_jobs : int, default=None
         Threads; None and -1 mean all processors. Results are the same for any number.
     callback : callable, default=None
@@ -97,7 +98,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     lower_bound_ : float
         The same.
     lower_bounds_ : list of float
-        The bound after each step of the best climb.
+        The highest bound so far, after each step of the best climb.
     trace_ : dict of ndarray
         All that is known of each step.
     converged_ : bool
@@ -146,7 +147,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         "verbose": ["verbose"],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions(set(METHODS))],
-        "jumps": ["boolean"],
+        "jumps": ["boolean", StrOptions({"auto"})],
         "n_jobs": [None, Integral],
         "callback": [None, callable],
         "progress": ["boolean"],
@@ -173,7 +174,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         verbose=0,
         verbose_interval=10,
         method="auto",
-        jumps=False,
+        jumps="auto",
         n_jobs=None,
         callback=None,
         progress=False,
@@ -298,8 +299,13 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             "labels": None,
             "messages": None,
             "fingerprint": None,
-            "jumps": bool(self.jumps),
+            "jumps": self._jumps(),
         }
+
+    def _jumps(self) -> bool:
+        if self.jumps == "auto":
+            return self.method == "auto" and not self.warm_start
+        return bool(self.jumps)
 
     def _process(self) -> bool:
         return self.weight_concentration_prior_type == "dirichlet_process"
@@ -420,7 +426,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.n_passes_, self.outcome_ = result["passes"], result["outcome"]
         self.lower_bound_ = self.log_evidence_ = result["bound"]
         self.trace_ = result["trace"]
-        self.lower_bounds_ = self.trace_["bound"].tolist()
+        # Trials of jumps begin below; what they are tried from is kept until they have risen above.
+        self.lower_bounds_ = np.maximum.accumulate(self.trace_["bound"]).tolist()
         self._messages, self._fingerprint = result["messages"], result["fingerprint"]
         self._fitted = {
             "covariance": kind,
