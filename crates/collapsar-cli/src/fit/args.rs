@@ -41,7 +41,8 @@ elements. The table that is printed also leaves out other arrays of more than 10
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// Tell of these only: arrays, or elements such as mu[2,1]
+    // Not a doc comment, to which brackets are a link.
+    #[arg(help = "Tell of these only: arrays, or elements such as mu[2,1]")]
     #[arg(long, value_name = "A,B", value_parser = monitored)]
     pub(crate) monitor: Vec<Names>,
     /// Write all results into DIR, made if need be
