@@ -87,6 +87,14 @@ struct Way {
     search: bool,
 }
 
+/// How the climb of a component ended.
+struct End {
+    bound: f64,
+    converged: bool,
+    iterations: u64,
+    passes: u64,
+}
+
 /// Where the climbs stand, and what they have cost.
 struct Stand {
     alpha: f64,
@@ -199,12 +207,34 @@ impl<'a> Solver<'a> {
         if stand.interrupted {
             return Ok(());
         }
-        let (alpha, messages) = (stand.alpha, &stand.messages);
-        let ends = (0..reads.components.len())
-            .into_par_iter()
+        // Each writes its end where it stood: kept until all are done, ends are most of what a
+        // run holds beside its reads.
+        let (mut messages, mut counts) = (&mut stand.messages[..], &mut stand.counts[..]);
+        let mut places = Vec::with_capacity(reads.components.len());
+        for component in &reads.components {
+            let size = component.places.len();
+            places.push((
+                messages.split_off_mut(..size).unwrap_or_default(),
+                counts.split_off_mut(..size).unwrap_or_default(),
+            ));
+        }
+        let alpha = stand.alpha;
+        let ends = (places.into_par_iter().enumerate())
             .with_max_len(1)
-            .map(|index| self.climb(index, alpha, messages, way))
-            .collect::<Result<Vec<Option<Climbed>>>>()?;
+            .map(|(index, (messages, counts))| {
+                let end = self.climb(index, alpha, messages, way)?;
+                Ok(end.map(|end| {
+                    messages.copy_from_slice(&end.point.messages);
+                    counts.copy_from_slice(&end.point.statistics);
+                    End {
+                        bound: end.point.bound,
+                        converged: end.converged,
+                        iterations: end.iterations,
+                        passes: end.passes,
+                    }
+                }))
+            })
+            .collect::<Result<Vec<Option<End>>>>()?;
         stand.bound = 0.0;
         stand.unfinished = 0;
         let mut most = 0;
@@ -213,14 +243,11 @@ impl<'a> Solver<'a> {
                 stand.interrupted = true;
                 continue;
             };
-            stand.bound += end.point.bound;
+            stand.bound += end.bound;
             stand.unfinished += usize::from(!end.converged);
             most = most.max(end.iterations);
             let entries = reads.starts[component.rows.end] - reads.starts[component.rows.start];
             stand.passes += end.passes as f64 * entries as f64 / reads.entries() as f64;
-            let places = component.places.clone();
-            stand.messages[places.clone()].copy_from_slice(&end.point.messages);
-            stand.counts[places].copy_from_slice(&end.point.statistics);
         }
         stand.iterations += most;
         Ok(())
@@ -241,9 +268,8 @@ impl<'a> Solver<'a> {
             return Ok(None);
         }
         let model = Quant::component(self.reads, alpha, index);
-        let places = self.reads.components[index].places.clone();
-        let start = messages[places.clone()].to_vec();
-        if places.len() <= self.settings.dense {
+        let start = messages.to_vec();
+        if start.len() <= self.settings.dense {
             let end = climb(&model, start, way.tolerance, way.plain)?;
             return if way.search && alpha < 1.0 {
                 absences(&model, end, way.tolerance).map(Some)
