@@ -366,12 +366,7 @@ impl Builder {
                 *key = nothing;
             }
         }
-        for keys in keys {
-            self.rows.part(RowPart::Lookup {
-                keys,
-                sums: sums.clone(),
-            });
-        }
+        self.rows.part(RowPart::Lookup { uses: keys, sums });
         Ok(true)
     }
 

@@ -42,7 +42,9 @@ struct Linear {
 #[derive(Debug)]
 struct Product {
     lookups: Vec<Linear>,
-    /// Keys of distinct rows, lookups fastest.
+    /// The lookup that each of a row's keys belongs to.
+    uses: Vec<usize>,
+    /// Keys of distinct rows, those of a row together.
     keys: Vec<u32>,
     /// How many rows are the same.
     weights: Vec<f64>,
@@ -106,15 +108,8 @@ impl RowKernel {
             })
             .collect();
         let (first, count, states) = (rows.first, rows.count, rows.states);
-        let features = rows
-            .parts
-            .iter()
-            .any(|part| matches!(part, RowPart::Features { .. }));
-        let shape = if features {
-            feature_shape(rows, &places)
-        } else {
-            Shape::Product(Product::new(rows, &places))
-        };
+        let shape = feature_shape(&rows, &places)
+            .unwrap_or_else(|| Shape::Product(Product::new(rows, &places)));
         Self {
             first,
             count,
@@ -192,14 +187,14 @@ impl RowKernel {
         mut choose: impl FnMut(usize) -> Option<usize>,
         out: &mut [f64],
     ) {
-        const NONE: u16 = u16::MAX;
+        const NONE: u32 = u32::MAX;
         let states = self.states;
-        let chosen: Vec<u16> = (0..self.count)
-            .map(|_| choose(states).map_or(NONE, |state| state as u16))
+        let chosen: Vec<u32> = (0..self.count)
+            .map(|_| choose(states).map_or(NONE, |state| state as u32))
             .collect();
         let fill = |row: usize, state: usize| match chosen[row] {
             NONE => faint / states as f64,
-            one => f64::from(u8::from(usize::from(one) == state)),
+            one => f64::from(u8::from(one as usize == state)),
         };
         match &self.shape {
             Shape::Features { mixture, linear } => {
@@ -216,12 +211,20 @@ impl RowKernel {
                 let mut sums = product.zeros();
                 let mut responsibilities = vec![0.0; states];
                 for row in 0..self.count {
-                    for (state, r) in responsibilities.iter_mut().enumerate() {
-                        *r = fill(row, state);
-                    }
                     let merged = product.of[row] as usize;
-                    product.possible(merged, &mut responsibilities);
-                    product.scatter(merged, &responsibilities, &mut sums);
+                    // Rows that may have a few states only have those alike.
+                    let filled = if let Some(support) = &product.support {
+                        let possible = support.row(merged).0.len();
+                        let count = if chosen[row] == NONE { faint } else { 1.0 };
+                        responsibilities[..possible].fill(count / possible as f64);
+                        &responsibilities[..possible]
+                    } else {
+                        for (state, r) in responsibilities.iter_mut().enumerate() {
+                            *r = fill(row, state);
+                        }
+                        &responsibilities[..]
+                    };
+                    product.send(merged, states, filled, &mut sums);
                 }
                 product.gather(&sums, out);
             }
@@ -284,39 +287,31 @@ fn normalise(row: usize, logits: &mut [f64]) -> Result<f64> {
     Ok(highest + total.ln())
 }
 
-fn feature_shape(rows: Rows, slots: &[u32]) -> Shape {
-    let states = rows.states;
-    let mut linear: Option<(Linear, Blocks, usize)> = None;
-    let mut constant: Vec<Linear> = vec![];
-    for part in rows.parts {
-        match part {
-            RowPart::Features {
-                columns,
-                values,
-                sums,
-            } => {
-                let zeros = vec![0.0; columns];
-                let ones = vec![1.0; columns];
-                let blocks = Blocks::new(&values, columns, &zeros, &ones);
-                linear = Some((Linear::new(&sums, slots), blocks, columns));
+/// The shape of rows that have features, where all else is the same for all of them.
+fn feature_shape(rows: &Rows, slots: &[u32]) -> Option<Shape> {
+    let (columns, values, sums) = rows.parts.iter().find_map(|part| match part {
+        RowPart::Features {
+            columns,
+            values,
+            sums,
+        } => Some((*columns, values, sums)),
+        _ => None,
+    })?;
+    let mut linear = Linear::new(sums, slots);
+    for part in &rows.parts {
+        if let RowPart::Lookup { uses, sums } = part {
+            let lookup = Linear::new(sums, slots);
+            for _ in uses {
+                let features = Covariance::Full.features(columns);
+                linear.add_to_first(&lookup, features, rows.states);
             }
-            RowPart::Lookup { sums, .. } => constant.push(Linear::new(&sums, slots)),
-            RowPart::Support { .. } => {}
         }
     }
-    // `Rows::supported` has seen the features.
-    let (mut linear, blocks, columns) = linear.unwrap_or_else(|| {
-        let sums = Linear::new(&Sums::default(), slots);
-        (sums, Blocks::new(&[], 1, &[0.0], &[1.0]), 1)
-    });
-    let features = Covariance::Full.features(columns);
-    for lookup in constant {
-        linear.add_to_first(&lookup, features, states);
-    }
-    Shape::Features {
-        mixture: Mixture::new(blocks, Covariance::Full, states),
+    let blocks = Blocks::new(values, columns, &vec![0.0; columns], &vec![1.0; columns]);
+    Some(Shape::Features {
+        mixture: Mixture::new(blocks, Covariance::Full, rows.states),
         linear,
-    }
+    })
 }
 
 impl Linear {
@@ -356,11 +351,13 @@ impl Product {
             }
         };
         let (mut lookups, mut lists, mut support) = (vec![], vec![], None);
+        let mut own = vec![];
         for part in rows.parts {
             match part {
-                RowPart::Lookup { keys, sums } => {
+                RowPart::Lookup { uses, sums } => {
+                    own.resize(own.len() + uses.len(), lookups.len());
                     lookups.push(Linear::new(&sums, slots));
-                    lists.push(all_first(keys));
+                    lists.extend(uses.into_iter().map(all_first));
                 }
                 RowPart::Support {
                     starts,
@@ -372,6 +369,7 @@ impl Product {
         }
         let mut product = Self {
             lookups,
+            uses: own,
             keys: vec![],
             weights: vec![],
             support,
@@ -434,29 +432,27 @@ impl Product {
     }
 
     fn keys(&self, row: usize) -> &[u32] {
-        let lookups = self.lookups.len();
-        &self.keys[row * lookups..(row + 1) * lookups]
+        let uses = self.uses.len();
+        &self.keys[row * uses..(row + 1) * uses]
+    }
+
+    /// A row's keys, each with the table of its lookup.
+    fn looked_up<'a, T>(
+        &'a self,
+        row: usize,
+        tables: &'a [T],
+    ) -> impl Iterator<Item = (usize, &'a T)> {
+        let keys = self.keys(row).iter().zip(&self.uses);
+        keys.map(|(&key, &lookup)| (key as usize, &tables[lookup]))
     }
 
     /// Adds a row's responsibilities to the sums of its keys.
     fn scatter(&self, row: usize, responsibilities: &[f64], sums: &mut [Vec<f64>]) {
         let states = responsibilities.len();
-        for (&key, sums) in self.keys(row).iter().zip(sums) {
-            let sums = &mut sums[key as usize * states..][..states];
+        for (&key, &lookup) in self.keys(row).iter().zip(&self.uses) {
+            let sums = &mut sums[lookup][key as usize * states..][..states];
             for (sum, r) in sums.iter_mut().zip(responsibilities) {
                 *sum += r;
-            }
-        }
-    }
-
-    /// Leaves nothing to states that a row cannot have.
-    fn possible(&self, row: usize, responsibilities: &mut [f64]) {
-        if let Some(support) = &self.support {
-            let states = &support.states[support.starts[row]..support.starts[row + 1]];
-            let share = responsibilities.iter().sum::<f64>() / states.len().max(1) as f64;
-            responsibilities.fill(0.0);
-            for &state in states {
-                responsibilities[state as usize] = share;
             }
         }
     }
@@ -465,8 +461,8 @@ impl Product {
     fn logits(&self, row: usize, lookups: &[Vec<f64>], out: &mut [f64]) {
         let states = out.len();
         out.fill(0.0);
-        for (&key, lookup) in self.keys(row).iter().zip(lookups) {
-            let part = &lookup[key as usize * states..][..states];
+        for (key, lookup) in self.looked_up(row, lookups) {
+            let part = &lookup[key * states..][..states];
             out.iter_mut()
                 .zip(part)
                 .for_each(|(out, part)| *out += part);
@@ -522,29 +518,23 @@ impl Product {
         let mut row_weights = vec![0.0; states];
         let mut dense = vec![0.0; states];
         for row in 0..self.weights.len() {
-            let keys = self.keys(row);
-            let shift: f64 = keys
-                .iter()
-                .zip(&tables)
-                .map(|(&key, table)| table.1[key as usize])
-                .sum();
+            let keys = self.looked_up(row, &tables);
+            let shift: f64 = keys.map(|(key, table)| table.1[key]).sum();
             let out: &mut [f64] = if let Some(support) = &self.support {
                 let range = support.starts[row]..support.starts[row + 1];
                 let out = &mut row_weights[..range.len()];
                 out.copy_from_slice(&support.weights[range.clone()]);
                 let list = &support.states[range];
-                for (&key, (table, _)) in keys.iter().zip(&tables) {
-                    let part = &table[key as usize * states..][..states];
+                for (key, (table, _)) in self.looked_up(row, &tables) {
+                    let part = &table[key * states..][..states];
                     for (out, &state) in out.iter_mut().zip(list) {
                         *out *= part[state as usize];
                     }
                 }
                 out
             } else {
-                let mut parts = keys
-                    .iter()
-                    .zip(&tables)
-                    .map(|(&key, (table, _))| &table[key as usize * states..][..states]);
+                let mut parts = (self.looked_up(row, &tables))
+                    .map(|(key, (table, _))| &table[key * states..][..states]);
                 let out = &mut row_weights[..states];
                 match parts.next() {
                     Some(part) => out.copy_from_slice(part),
@@ -612,8 +602,8 @@ impl Product {
         self.visit(messages, states, |row, r| {
             let changes = &mut changes[..r.len()];
             changes.fill(0.0);
-            for (&key, direction) in self.keys(row).iter().zip(&directions) {
-                let part = &direction[key as usize * states..][..states];
+            for (key, direction) in self.looked_up(row, &directions) {
+                let part = &direction[key * states..][..states];
                 match &self.support {
                     Some(support) => {
                         let list = &support.states[support.starts[row]..support.starts[row + 1]];
@@ -650,8 +640,8 @@ impl Product {
             None => self.scatter(row, numbers, sums),
             Some(support) => {
                 let list = &support.states[support.starts[row]..support.starts[row + 1]];
-                for (&key, sums) in self.keys(row).iter().zip(sums) {
-                    let sums = &mut sums[key as usize * states..][..states];
+                for (&key, &lookup) in self.keys(row).iter().zip(&self.uses) {
+                    let sums = &mut sums[lookup][key as usize * states..][..states];
                     for (&state, number) in list.iter().zip(numbers) {
                         sums[state as usize] += number;
                     }

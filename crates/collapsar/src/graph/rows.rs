@@ -36,8 +36,9 @@ impl Sums {
 pub enum RowPart {
     /// A logit for each state that depends on a key.
     Lookup {
-        /// The key of each row; empty where there is only one.
-        keys: Vec<u32>,
+        /// The key of each row, as often as rows look something up; a list is empty where there is
+        /// only one key.
+        uses: Vec<Vec<u32>>,
         /// A sum for each key and state, states fastest.
         sums: Sums,
     },
@@ -193,10 +194,12 @@ impl Rows {
         };
         for part in &self.parts {
             match part {
-                RowPart::Lookup { keys, sums } => {
-                    let key = keys.get(row).map_or(0, |&key| key as usize);
-                    for state in 0..self.states {
-                        sum(sums, key * self.states + state, state, 1.0);
+                RowPart::Lookup { uses, sums } => {
+                    for keys in uses {
+                        let key = keys.get(row).map_or(0, |&key| key as usize);
+                        for state in 0..self.states {
+                            sum(sums, key * self.states + state, state, 1.0);
+                        }
                     }
                 }
                 RowPart::Features {
