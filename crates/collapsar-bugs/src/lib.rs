@@ -6,6 +6,7 @@ mod elaborate;
 mod lower;
 mod model;
 pub mod outline;
+mod posterior;
 pub mod syntax;
 mod value;
 
@@ -13,4 +14,5 @@ pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;
 pub use model::{Model, Origin, Prepared, Quantity, Unknowns};
 pub use outline::Outline;
+pub use posterior::{Posterior, Refusal, Row};
 pub use syntax::parse;

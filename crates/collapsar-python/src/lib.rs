@@ -18,7 +18,6 @@ mod arrays;
 mod error;
 mod mixture;
 mod model;
-mod posterior;
 mod quant;
 mod run;
 mod topics;

@@ -3,15 +3,16 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
-use collapsar::graph::{Compiled, Demands, Role};
-use collapsar_bugs::{Array, Data, Diagnostic, Model, Prepared, Quantity, Sparse};
+use collapsar::graph::{Answer, Compiled, Demands, Role};
+use collapsar_bugs::{
+    Array, Data, Diagnostic, Model, Posterior, Prepared, Quantity, Refusal, Sparse,
+};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::report;
 use crate::error::{Failure, Result};
-use crate::posterior::Posterior;
 use crate::run::{Plan, detached};
 
 /// The text of a model that was read.
@@ -146,12 +147,15 @@ impl BugsFit {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn posterior<'a>(&'a self, prepared: &'a Prepared, seed: u64) -> Posterior<'a> {
-        Posterior {
-            source: &self.source,
-            prepared,
-            answer: self.compiled.answer(&self.point),
-            seed,
+    fn answer(&self) -> Answer<'_> {
+        self.compiled.answer(&self.point)
+    }
+
+    /// Why the fit does not answer.
+    fn no_answer(&self, refusal: Refusal) -> Failure {
+        match refusal {
+            Refusal::Model(diagnostic) => Failure::Model(diagnostic, self.source.clone()),
+            Refusal::Fit(error) => error.into(),
         }
     }
 
@@ -201,10 +205,17 @@ impl BugsFit {
         let ((names, rows), raised) = detached(py, 0, None, |_| {
             let prepared = self.prepared();
             let quantities = self.quantities(&prepared, &arrays)?;
-            let rows = self.posterior(&prepared, self.seed).rows(&quantities)?;
+            let posterior = Posterior {
+                prepared: &prepared,
+                answer: &self.answer(),
+                seed: self.seed,
+            };
+            let (rows, _) = (posterior.rows(&quantities)).map_err(|why| self.no_answer(why))?;
             Ok((named(quantities), rows))
         })?;
-        let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
+        let rows: Vec<Vec<f64>> = (rows.iter())
+            .map(|row| [&[row.mean, row.sd][..], &row.quantiles].concat())
+            .collect();
         matrix(py, names, &rows, 5, raised)
     }
 
@@ -219,9 +230,15 @@ impl BugsFit {
         let ((names, rows), raised) = detached(py, 0, None, |_| {
             let prepared = self.prepared();
             let quantities = self.quantities(&prepared, &arrays)?;
-            let rows = self
-                .posterior(&prepared, seed)
-                .draws(&quantities, 0..count)?;
+            let posterior = Posterior {
+                prepared: &prepared,
+                answer: &self.answer(),
+                seed,
+            };
+            let draws = posterior.draws(&quantities, 0..count);
+            let draws = draws.map_err(|why| self.no_answer(why))?;
+            let row = |draw: usize| draws.iter().map(|of| of[draw]).collect();
+            let rows: Vec<Vec<f64>> = (0..count).map(row).collect();
             Ok((named(quantities), rows))
         })?;
         let width = names.len();

@@ -3,13 +3,11 @@
 //! - `source`: the model's file and its data, read
 //! - `args`: the flags as typed
 //! - `chosen`: which numbers are told of
-//! - `posterior`: what is said of each
 //! - `results`: the files of a fit
 //! - `summary`: what is printed
 
 mod args;
 mod chosen;
-mod posterior;
 mod results;
 pub(crate) mod source;
 mod summary;
@@ -19,14 +17,13 @@ use std::process::ExitCode;
 
 use collapsar::graph::{Answer, Compiled};
 use collapsar::{Collapsed, Potential};
-use collapsar_bugs::Prepared;
+use collapsar_bugs::{Posterior, Prepared, Row};
 use collapsar_formats::{prepare_folder, read_data};
 
 use crate::climb::{Ascent, Ended, Plan, each};
 use crate::common::Common;
 pub(crate) use args::FitArgs;
 use chosen::Chosen;
-use posterior::{Posterior, Row};
 use source::Source;
 
 /// A fit and what is told of it.
@@ -57,7 +54,6 @@ impl Fitted<'_> {
 
     fn posterior(&self) -> Posterior<'_> {
         Posterior {
-            source: self.source,
             prepared: self.prepared,
             answer: &self.answer,
             seed: self.args.climb.seed,
@@ -115,7 +111,8 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         rows: vec![],
         draws: 0,
     };
-    (fitted.rows, fitted.draws) = fitted.posterior().rows(&fitted.chosen.quantities)?;
+    let told = fitted.posterior().rows(&fitted.chosen.quantities);
+    (fitted.rows, fitted.draws) = told.map_err(|refusal| source.no_answer(refusal))?;
     if let Some(folder) = &args.out {
         results::write(folder, &fitted)?;
     }

@@ -68,7 +68,7 @@ fn draws(folder: &Path, fitted: &Fitted<'_>, count: usize) -> anyhow::Result<()>
             let draws = match posterior.draws(quantities, first..count.min(first + BATCH)) {
                 Ok(draws) => draws,
                 Err(error) => {
-                    refused = Some(error);
+                    refused = Some(fitted.source.no_answer(error));
                     return Err(std::io::ErrorKind::InvalidData.into());
                 }
             };

@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use collapsar::Error;
 use collapsar::graph::{Class, Compiled, Demands, Role};
-use collapsar_bugs::{Data, Diagnostic, Model, Prepared};
+use collapsar_bugs::{Data, Diagnostic, Model, Prepared, Refusal};
 
 use crate::common::{Common, Usage};
 use crate::files::name_of;
@@ -121,6 +121,14 @@ impl Source {
             ),
             error => error.into(),
         })
+    }
+
+    /// Why a fit does not answer, as an error to print.
+    pub(crate) fn no_answer(&self, refusal: Refusal) -> anyhow::Error {
+        match refusal {
+            Refusal::Model(diagnostic) => self.refusal(&diagnostic),
+            Refusal::Fit(error) => error.into(),
+        }
     }
 
     /// A complaint about the model.
