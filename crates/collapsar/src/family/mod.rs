@@ -31,8 +31,8 @@ mod wishart;
 pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
 pub use gamma::{Gamma, GammaDraw, GammaOrdinary};
-pub(crate) use gaussian::GaussianSampler;
 pub use gaussian::{Gaussian, GaussianOrdinary};
+pub(crate) use gaussian::{GaussianSampler, Last};
 pub use gaussian_gamma::{
     GaussianGamma, GaussianGammaDraw, GaussianGammaMarginals, GaussianGammaOrdinary,
 };

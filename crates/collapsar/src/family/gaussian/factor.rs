@@ -18,6 +18,7 @@ pub(super) struct Factor<'a, T> {
 }
 
 /// $\Lambda^{-1}$ at the entries of the factor.
+#[derive(Debug)]
 pub(super) struct Inverse<T> {
     /// The diagonal, in the order of elimination.
     pub(super) diagonal: Vec<T>,
@@ -78,6 +79,10 @@ impl<'a, T: Real> Factor<'a, T> {
         })
     }
 
+    pub(super) fn pattern(&self) -> &'a Pattern {
+        self.pattern
+    }
+
     /// $\ln|\Lambda|$.
     pub(super) fn ln_determinant(&self) -> T {
         let logs = self.pivots.iter().map(|d| d.ln());
@@ -134,22 +139,16 @@ impl<'a, T: Real> Factor<'a, T> {
     /// Takahashi's recursion, from the last column to the first (maths §3.9):
     /// $Z_{ij} = -\sum_k Z_{ik} L_{kj}$ and $Z_{jj} = 1 / D_j - \sum_k Z_{kj} L_{kj}$.
     ///
-    /// It needs the entries of $Z$ on the pattern of $L$ only, and takes their place.
-    pub(super) fn inverse(self) -> Inverse<T> {
-        let Self {
-            pattern,
-            pivots: mut diagonal,
-            mut below,
-        } = self;
-        let mut factor = Vec::new();
+    /// It needs the entries of $Z$ on the pattern of $L$ only.
+    pub(super) fn inverse(&self) -> Inverse<T> {
+        let pattern = self.pattern;
+        let mut diagonal = vec![T::from(0.0); pattern.len()];
+        let mut below = vec![T::from(0.0); self.below.len()];
         let mut sums = Vec::new();
         for j in (0..pattern.len()).rev() {
-            let rows = pattern.rows(j);
+            let (rows, factor) = self.column(j);
             let places = pattern.places(j);
             let (done, rest) = below.split_at_mut(places.end);
-            let column = &mut done[places.start..];
-            factor.clear();
-            factor.extend_from_slice(column);
             sums.clear();
             sums.resize(rows.len(), T::from(0.0));
             for (s, row) in rows.iter().enumerate() {
@@ -172,8 +171,9 @@ impl<'a, T: Real> Factor<'a, T> {
                 }
                 sums[s] += own;
             }
-            let mut variance = diagonal[j].recip();
-            for ((z, sum), l) in column.iter_mut().zip(&sums).zip(&factor) {
+            let mut variance = self.pivots[j].recip();
+            let column = &mut done[places.start..];
+            for ((z, sum), l) in column.iter_mut().zip(&sums).zip(factor) {
                 *z = -*sum;
                 variance += *sum * *l;
             }

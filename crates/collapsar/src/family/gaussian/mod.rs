@@ -62,14 +62,27 @@ pub(super) struct Solved<'a, T> {
     pub(super) square: T,
 }
 
-/// Means and covariances on the pattern, and what the log-partition function is made of.
-pub(super) struct Moments<'a, T> {
-    pattern: &'a Pattern,
+/// A factored precision matrix and its inverse on the pattern.
+#[derive(Debug)]
+struct Covariance<'a, T> {
+    /// $\Lambda$, as natural parameters hold it.
+    precision: &'a [T],
+    factor: Factor<'a, T>,
     inverse: Inverse<T>,
-    /// By scalar.
-    pub(super) mean: Vec<T>,
     /// $\ln|\Lambda|$.
     ln_determinant: T,
+}
+
+/// What the last block of a list had found out, for the next: in factor models many have the
+/// same precision matrix.
+#[derive(Debug, Default)]
+pub(crate) struct Last<'a>(Option<Covariance<'a, f64>>);
+
+/// Means and covariances on the pattern, and what the log-partition function is made of.
+pub(super) struct Moments<'a, T> {
+    covariance: Covariance<'a, T>,
+    /// By scalar.
+    pub(super) mean: Vec<T>,
     /// $h'\Lambda^{-1}h$.
     pub(super) square: T,
 }
@@ -158,13 +171,13 @@ impl Gaussian {
         })
     }
 
-    /// Factors the precision matrix and solves for the mean.
     /// Factors once for many draws.
     pub(crate) fn sampler(&self, natural: &[f64]) -> Result<GaussianSampler<'_>> {
         check_length(BLOCK, natural, self.dim())?;
         Ok(GaussianSampler(self.solve(BLOCK, natural)?))
     }
 
+    /// Factors the precision matrix and solves for the mean.
     pub(super) fn solve<T: Real>(&self, block: &str, natural: &[T]) -> Result<Solved<'_, T>> {
         let Parts {
             shifts,
@@ -184,19 +197,51 @@ impl Gaussian {
         }
     }
 
-    pub(super) fn moments<T: Real>(&self, block: &str, natural: &[T]) -> Result<Moments<'_, T>> {
-        let Solved {
-            factor,
-            mean,
-            square,
-        } = self.solve(block, natural)?;
-        Ok(Moments {
-            pattern: &self.pattern,
+    fn covariance<'a, T: Real>(
+        &'a self,
+        block: &str,
+        natural: &'a [T],
+    ) -> Result<Covariance<'a, T>> {
+        let parts = self.parts(natural);
+        let factor = self.factor(block, parts.precisions, parts.couplings)?;
+        Ok(Covariance {
+            precision: &natural[self.scalars()..],
             ln_determinant: factor.ln_determinant(),
             inverse: factor.inverse(),
-            mean,
-            square,
+            factor,
         })
+    }
+
+    pub(super) fn moments<'a, T: Real>(
+        &'a self,
+        block: &str,
+        natural: &'a [T],
+    ) -> Result<Moments<'a, T>> {
+        let covariance = self.covariance(block, natural)?;
+        covariance.moments(block, self.parts(natural).shifts)
+    }
+
+    /// As [`Potential::value_and_gradient`], for one of a list of blocks.
+    pub(crate) fn evaluate_after<'a>(
+        &'a self,
+        last: &mut Last<'a>,
+        natural: &'a [f64],
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        check_length(BLOCK, natural, self.dim())?;
+        let same = |last: &Covariance<'_, f64>| {
+            std::ptr::eq(last.factor.pattern(), &raw const *self.pattern)
+                && last.precision == &natural[self.scalars()..]
+        };
+        let covariance = match last.0.take().filter(same) {
+            Some(covariance) => covariance,
+            None => self.covariance(BLOCK, natural)?,
+        };
+        let moments = covariance.moments(BLOCK, self.parts(natural).shifts)?;
+        self.write(&moments, 1.0, gradient);
+        let value = moments.value();
+        last.0 = Some(moments.covariance);
+        Ok(value)
     }
 
     /// Writes the mean statistics of x, those of √τ x where the precision of x has a factor τ with
@@ -274,16 +319,32 @@ impl Solved<'_, f64> {
     }
 }
 
+impl<'a, T: Real> Covariance<'a, T> {
+    fn moments(self, block: &str, shifts: &[T]) -> Result<Moments<'a, T>> {
+        let (mean, square) = self.factor.solve(shifts);
+        if !square.value().is_finite() {
+            return Err(not_finite(block, square.value()));
+        }
+        Ok(Moments {
+            covariance: self,
+            mean,
+            square,
+        })
+    }
+}
+
 impl<T: Real> Moments<'_, T> {
     /// Each scalar with its variance, in no order.
     fn variances(&self) -> impl Iterator<Item = (usize, T)> {
-        let scalars = self.pattern.order.iter().map(|i| *i as usize);
-        scalars.zip(self.inverse.diagonal.iter().copied())
+        let order = &self.covariance.factor.pattern().order;
+        let scalars = order.iter().map(|i| *i as usize);
+        scalars.zip(self.covariance.inverse.diagonal.iter().copied())
     }
 
     /// The covariance of each pair.
     fn covariances(&self) -> impl Iterator<Item = T> {
-        self.pattern.slots.iter().map(|at| self.inverse.below[*at])
+        let slots = &self.covariance.factor.pattern().slots;
+        (slots.iter()).map(|at| self.covariance.inverse.below[*at])
     }
 
     /// The log-partition function of x.
@@ -294,8 +355,8 @@ impl<T: Real> Moments<'_, T> {
 
     /// $\tfrac n2 \ln 2\pi - \tfrac12 \ln|\Lambda|$.
     pub(super) fn ln_volume(&self) -> T {
-        let n = self.pattern.len() as f64;
-        T::from(0.5) * (T::from(n * TAU.ln()) - self.ln_determinant)
+        let n = self.mean.len() as f64;
+        T::from(0.5) * (T::from(n * TAU.ln()) - self.covariance.ln_determinant)
     }
 }
 
