@@ -84,7 +84,7 @@ impl Auto {
             .is_some_and(|forecast| forecast.growing);
         self.resting = false;
         Proposal {
-            is_gradient: self.forecast.is_none() || self.leap == 1.0,
+            is_gradient: (self.forecast.is_none() || self.leap == 1.0) && !point.is_turned(),
             ..Proposal::default()
         }
     }
@@ -101,7 +101,7 @@ impl Auto {
             self.secants.clear();
             self.leap = 1.0;
         } else if let Some(forecast) = self.forecast.take() {
-            let error = self.secants.error(&forecast, &after.gradient);
+            let error = self.secants.error(&forecast, after.ascent());
             if error < self.trust.good {
                 self.leap = (2.0 * self.leap).min(LONGEST);
             } else if error > self.trust.bad {

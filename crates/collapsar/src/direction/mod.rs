@@ -63,6 +63,11 @@ impl Direction {
         Self::Auto,
     ];
 
+    /// Whether it goes where changes of basis lead; the others are about the gradient.
+    pub(crate) fn follows_turns(self) -> bool {
+        self == Self::Auto
+    }
+
     /// The name, as `--method` takes it.
     pub fn name(self) -> &'static str {
         match self {

@@ -54,7 +54,7 @@ impl Secants {
             statistics: vec![],
         });
         difference(&after.messages, &before.messages, &mut secant.messages);
-        difference(&after.gradient, &before.gradient, &mut secant.gradient);
+        difference(after.ascent(), before.ascent(), &mut secant.gradient);
         difference(
             &after.statistics,
             &before.statistics,
@@ -79,10 +79,11 @@ impl Secants {
         growth: f64,
         direction: &mut Vec<f64>,
     ) -> Option<Forecast> {
-        direction.clone_from(&point.gradient);
+        direction.clear();
+        direction.extend_from_slice(point.ascent());
         let span = self.span()?;
         // ⟨v, g⟩ in the metric, for each Ritz vector v.
-        let slopes: Vec<f64> = self.slopes(&point.gradient).collect();
+        let slopes: Vec<f64> = self.slopes(point.ascent()).collect();
         let before = span.vectors.tr_mul(&DVector::from_vec(slopes));
         let mut after = before.clone();
         let mut shares = before.clone();

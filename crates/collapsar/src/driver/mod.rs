@@ -117,6 +117,9 @@ pub(crate) struct State {
     pub(crate) iteration: u64,
     pub(crate) passes: u64,
     pub(crate) fallbacks: u64,
+    /// Steps in a row that followed a change of basis down.
+    #[serde(default)]
+    pub(crate) misled: u64,
     pub(crate) seconds: f64,
     pub(crate) search: Search,
     /// Whether a jump comes before the next step: a run may end between the two.
@@ -144,6 +147,8 @@ pub struct Driver<'a, M: Collapsed> {
     jumps: Option<&'a dyn Jumps>,
 }
 
+/// Steps in a row that changes of basis may lead down before they are no longer asked for.
+const MISLED: u64 = 3;
 /// The shortest share of a VBEM step that is tried: below it a step is rounding.
 const SHORTEST: f64 = 1e-9;
 
@@ -227,6 +232,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
         }
         let mut point = Point {
             messages: start,
+            turned: self.direction.follows_turns().then(Vec::new),
             ..Point::default()
         };
         let mut evaluator = Evaluator {
@@ -243,6 +249,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             iteration: 0,
             passes,
             fallbacks: 0,
+            misled: 0,
             seconds: 0.0,
             search,
             jump_due: false,
@@ -292,6 +299,14 @@ impl<'a, M: Collapsed> Driver<'a, M> {
                 &mut trial,
             )?;
             let fell_back = !rises && !proposal.is_gradient;
+            if fell_back && state.point.is_turned() {
+                state.misled += 1;
+                if state.misled == MISLED {
+                    trial.turned = None;
+                }
+            } else {
+                state.misled = 0;
+            }
             if !rises {
                 rises = climb_gradient(&mut evaluator, &state.point, fell_back, &mut trial)?;
             }

@@ -20,6 +20,27 @@ pub struct Point {
     /// Where the model's inner problems ended, for those nearby to begin from; empty where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warm: Vec<f64>,
+    /// As [`Point::gradient`], to where VBEM's step leads after a change of basis (maths §9.7); empty where
+    /// the model has none, and absent where the climb does not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turned: Option<Vec<f64>>,
+}
+
+impl Point {
+    /// Where VBEM's step leads, after a change of basis where there is one.
+    pub(crate) fn ascent(&self) -> &[f64] {
+        match &self.turned {
+            Some(turned) if !turned.is_empty() => turned,
+            _ => &self.gradient,
+        }
+    }
+
+    /// Whether [`Point::ascent`] is not the gradient.
+    pub(crate) fn is_turned(&self) -> bool {
+        self.turned
+            .as_ref()
+            .is_some_and(|turned| !turned.is_empty())
+    }
 }
 
 /// Relative rounding error of a bound that can still be compared with another.
@@ -41,6 +62,11 @@ impl<M: Collapsed> Evaluator<'_, M> {
         let (local, posterior) = self.model.evaluate(point)?;
         for (target, message) in point.gradient.iter_mut().zip(&point.messages) {
             *target -= message; // maths §1.2
+        }
+        if let Some(turned) = &mut point.turned {
+            for (target, message) in turned.iter_mut().zip(&point.messages) {
+                *target -= message;
+            }
         }
         // HRL12 (4), as maths §1.1 writes it.
         point.bound =

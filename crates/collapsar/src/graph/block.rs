@@ -4,7 +4,7 @@ use super::{Atom, Graph, Kind};
 use crate::collapsed::Potential;
 use crate::error::Result;
 use crate::family::{
-    Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Network, NormalWishart,
+    Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Last, Network, NormalWishart,
     TruncatedNormal, Wishart,
 };
 
@@ -246,6 +246,26 @@ impl Block {
     pub(super) fn evaluate(&self, natural: &[f64], mean: &mut [f64]) -> Result<f64> {
         self.potential().value_and_gradient(natural, mean)
     }
+}
+
+/// The sum of the values of blocks, whose natural parameters begin at their places; writes the means
+/// of their statistics.
+pub(super) fn evaluate_all(
+    blocks: &[(Block, usize)],
+    naturals: &[f64],
+    means: &mut [f64],
+) -> Result<f64> {
+    let mut value = 0.0;
+    let mut last = Last::default();
+    for (block, first) in blocks {
+        let range = *first..first + block.len();
+        let (natural, mean) = (&naturals[range.clone()], &mut means[range]);
+        value += match &block.family {
+            BlockFamily::Gaussian(family) => family.evaluate_after(&mut last, natural, mean)?,
+            _ => block.evaluate(natural, mean)?,
+        };
+    }
+    Ok(value)
 }
 
 /// −2 on the diagonal of a packed upper triangle and −1 off it.

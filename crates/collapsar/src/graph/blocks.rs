@@ -118,6 +118,8 @@ impl Blocks {
         }
         // Blocks that share a precision in this way are one, unlinked but for it.
         let mut shared: BTreeMap<u32, Members> = BTreeMap::new();
+        // Blocks alike have one pattern, ordered once.
+        let mut families: BTreeMap<(usize, Vec<(u32, u32)>), Gaussian> = BTreeMap::new();
         for block in members.into_values() {
             if let Some(&precision) = block.precisions.as_ref().and_then(BTreeSet::first) {
                 let together = shared.entry(precision).or_default();
@@ -125,8 +127,9 @@ impl Blocks {
                 together.pairs.extend(block.pairs);
             } else {
                 let (n, pairs) = block.numbered();
-                let family = Gaussian::new(n, &pairs);
-                self.push(graph, Block::gaussian(family, block.variables));
+                let family = (families.entry((n, pairs)))
+                    .or_insert_with_key(|(n, pairs)| Gaussian::new(*n, pairs));
+                self.push(graph, Block::gaussian(family.clone(), block.variables));
             }
         }
         for (precision, mut block) in shared {

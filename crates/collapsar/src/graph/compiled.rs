@@ -5,9 +5,11 @@ use super::choice::{Choice, Demands, Role};
 use super::layout::Layout;
 use super::local::Local;
 use super::posterior::Posterior;
-use super::{Declared, Graph};
-use crate::collapsed::Collapsed;
+use super::turn::{Moments, Turn};
+use super::{Atom, Declared, Graph};
+use crate::collapsed::{Collapsed, Potential};
 use crate::digest::digest;
+use crate::driver::Point;
 use crate::error::Result;
 
 /// A model compiled from a [`Graph`].
@@ -17,6 +19,7 @@ pub struct Compiled {
     declared: Vec<Declared>,
     pub(super) local: Local,
     pub(super) posterior: Posterior,
+    pub(super) turn: Turn,
     constant: f64,
     fingerprint: String,
 }
@@ -38,8 +41,23 @@ impl Compiled {
         } else {
             graph
         };
-        let blocks = Blocks::new(&graph)?;
-        let choice = Choice::new(&graph, &blocks, demands)?;
+        let mut blocks = Blocks::new(&graph)?;
+        let mut choice = Choice::new(&graph, &blocks, demands)?;
+        let (mut turn, missing) = Turn::new(&graph, &blocks, &choice);
+        if !missing.is_empty() {
+            // The last states of a chain, or those that nothing was seen of.
+            let links = graph.factor("a change of basis");
+            for (x, y) in missing {
+                graph.keep(
+                    0.0,
+                    &[x, y].map(|variable| Atom { variable, part: 0 }),
+                    links,
+                );
+            }
+            blocks = Blocks::new(&graph)?;
+            choice = Choice::new(&graph, &blocks, demands)?;
+            (turn, _) = Turn::new(&graph, &blocks, &choice);
+        }
         let fingerprint = fingerprint(&graph, &choice);
         let mut layout = Layout::new(&mut graph, &blocks, &choice)?;
         let firsts = std::mem::take(&mut layout.firsts);
@@ -58,6 +76,7 @@ impl Compiled {
             declared: graph.declared,
             local: Local::new(shared, own, std::mem::take(&mut layout.rows), &mut layout),
             posterior: Posterior::new(collapsed, &mut layout),
+            turn,
             constant: graph.constant,
         })
     }
@@ -83,6 +102,49 @@ impl Collapsed for Compiled {
 
     fn posterior(&self) -> &Posterior {
         &self.posterior
+    }
+
+    /// Turns bases on the way where the climb asks for it: the moments are at hand.
+    fn evaluate(&self, point: &mut Point) -> Result<(f64, f64)> {
+        let Some(turned) = &mut point.turned else {
+            let local = (self.local).value_and_gradient(&point.messages, &mut point.statistics)?;
+            let posterior =
+                (self.posterior).value_and_gradient(&point.statistics, &mut point.gradient)?;
+            return Ok((local, posterior));
+        };
+        turned.clear();
+        let mut shared = vec![];
+        let keep = |means: &[f64]| shared.extend_from_slice(means);
+        let local = (self.local).value_and_means(&point.messages, &mut point.statistics, keep)?;
+        let statistics = &point.statistics;
+        let posterior = self
+            .posterior
+            .value_and_means(statistics, |naturals, means| {
+                self.posterior
+                    .backward(statistics, means, &mut point.gradient);
+                if self.turn.is_empty() {
+                    return;
+                }
+                let base = self.local.own_base();
+                let slots = point.gradient.len() - base.len();
+                let targets = point.gradient[slots..].iter().zip(base);
+                let mut own: Vec<f64> = targets.map(|(target, base)| target + base).collect();
+                let gain = self.turn.apply(Moments {
+                    shared: &shared,
+                    naturals,
+                    collapsed: means,
+                    own: &mut own,
+                });
+                if gain > 0.0 {
+                    turned.resize(point.gradient.len(), 0.0);
+                    self.posterior.backward(statistics, means, turned);
+                    // What own blocks are told is the same in every basis but for their rates.
+                    for ((out, own), base) in turned[slots..].iter_mut().zip(&own).zip(base) {
+                        *out = own - base;
+                    }
+                }
+            })?;
+        Ok((local, posterior))
     }
 
     fn constant(&self) -> f64 {

@@ -76,6 +76,18 @@ pub(super) struct Layout {
     pub(super) rows: Vec<RowKernel>,
 }
 
+/// Where each block's natural parameters begin among those of its role.
+pub(super) fn firsts(blocks: &Blocks, choice: &Choice) -> Vec<u32> {
+    let mut ends = [0; 3];
+    let places = blocks.blocks.iter().zip(&choice.of).map(|(block, &class)| {
+        let end = &mut ends[choice.classes[class as usize].role as usize];
+        let first = *end;
+        *end += block.len() as u32;
+        first
+    });
+    places.collect()
+}
+
 struct Builder<'a> {
     graph: &'a Graph,
     blocks: &'a Blocks,
@@ -129,6 +141,7 @@ impl Builder<'_> {
     }
 
     fn place_blocks(&mut self) {
+        self.layout.firsts = firsts(self.blocks, self.choice);
         for (index, block) in self.blocks.blocks.iter().enumerate() {
             let base = match self.role(index as u32) {
                 Role::Shared => &mut self.layout.shared_base,
@@ -136,7 +149,6 @@ impl Builder<'_> {
                 Role::Collapsed => &mut self.layout.collapsed_base,
             };
             let first = base.len();
-            self.layout.firsts.push(first as u32);
             base.resize(first + block.len(), 0.0);
             block.base(&mut base[first..]);
         }

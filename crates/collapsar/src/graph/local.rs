@@ -1,10 +1,11 @@
 //! The sum over explicit blocks: from messages to natural parameters to means.
 
-use super::block::Block;
+use super::block::{Block, evaluate_all};
 use super::kernel::RowKernel;
 use super::layout::{Entries, Layout};
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::parallel::Buffers;
 
 /// $A(m)$: log-partition functions of the explicit blocks (maths §9.4).
 #[derive(Debug)]
@@ -17,6 +18,7 @@ pub struct Local {
     own_base: Vec<f64>,
     sharing: Entries,
     slots: usize,
+    buffers: Buffers,
 }
 
 impl Entries {
@@ -57,6 +59,7 @@ impl Local {
             own_base: std::mem::take(&mut layout.own_base),
             sharing: std::mem::take(&mut layout.sharing),
             slots: layout.slot_messages,
+            buffers: Buffers::default(),
         }
     }
 
@@ -159,30 +162,52 @@ impl Local {
     }
 }
 
+impl Local {
+    /// As [`Potential::value_and_gradient`]; `see` gets the means of shared blocks' statistics.
+    pub(super) fn value_and_means(
+        &self,
+        at: &[f64],
+        gradient: &mut [f64],
+        see: impl FnOnce(&[f64]),
+    ) -> Result<f64> {
+        let (slots, rest) = gradient.split_at_mut(self.slots);
+        let shared = self.shared_base.len();
+        let mut value = self.buffers.lend(2 * shared, |buffer| {
+            let (naturals, means) = buffer.split_at_mut(shared);
+            naturals.copy_from_slice(&self.shared_base);
+            self.sharing.multiply(&at[..self.slots], naturals);
+            let value = evaluate_all(&self.shared, naturals, means)?;
+            slots.fill(0.0);
+            self.sharing.multiply_transposed(means, slots);
+            see(means);
+            Ok::<f64, Error>(value)
+        })?;
+        for rows in &self.rows {
+            value += rows.value_and_gradient(&at[..self.slots], slots)?;
+        }
+        value += self.buffers.lend(self.own_base.len(), |naturals| {
+            let messages = self.own_base.iter().zip(&at[self.slots..]);
+            for (natural, (base, message)) in naturals.iter_mut().zip(messages) {
+                *natural = base + message;
+            }
+            evaluate_all(&self.own, naturals, rest)
+        })?;
+        Ok(value)
+    }
+
+    /// The natural parameters of own blocks that receive no messages.
+    pub(super) fn own_base(&self) -> &[f64] {
+        &self.own_base
+    }
+}
+
 impl Potential for Local {
     fn dim(&self) -> usize {
         self.slots + self.own_base.len()
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let (shared, own) = self.naturals(at);
-        let mut means = vec![0.0; shared.len()];
-        let mut value = 0.0;
-        for (block, first) in &self.shared {
-            let range = *first..first + block.len();
-            value += block.evaluate(&shared[range.clone()], &mut means[range])?;
-        }
-        let (slots, rest) = gradient.split_at_mut(self.slots);
-        slots.fill(0.0);
-        self.sharing.multiply_transposed(&means, slots);
-        for rows in &self.rows {
-            value += rows.value_and_gradient(&at[..self.slots], slots)?;
-        }
-        for (block, first) in &self.own {
-            let range = *first..first + block.len();
-            value += block.evaluate(&own[range.clone()], &mut rest[range])?;
-        }
-        Ok(value)
+        self.value_and_means(at, gradient, |_| ())
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {

@@ -15,6 +15,7 @@
 //! - `rows`: how labels that know of no other label are kept: as rows, all at once
 //! - `kernel`: the sum over rows
 //! - `start`: where a climb begins
+//! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `answer`: what a fit says about each variable
 
 mod answer;
@@ -29,6 +30,7 @@ mod posterior;
 mod rows;
 mod start;
 mod terms;
+mod turn;
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! The collapsed blocks and the terms between explicit ones, as a function of the statistics.
 
-use super::block::Block;
+use super::block::{Block, evaluate_all};
 use super::layout::{Layout, Monomials, NONE};
 use crate::collapsed::Potential;
 use crate::error::Result;
+use crate::parallel::Buffers;
 
 /// $C(\tau)$: log-partition functions of the collapsed blocks, whose natural parameters are
 /// multilinear in the statistics, and the terms that hold none of them (maths §9.4).
@@ -13,6 +14,7 @@ pub struct Posterior {
     base: Vec<f64>,
     monomials: Monomials,
     messages: usize,
+    buffers: Buffers,
 }
 
 impl Posterior {
@@ -22,25 +24,51 @@ impl Posterior {
             base: std::mem::take(&mut layout.collapsed_base),
             monomials: std::mem::take(&mut layout.monomials),
             messages: layout.messages,
+            buffers: Buffers::default(),
         }
     }
 
     /// Natural parameters of the collapsed blocks, and the sum of the other terms.
     pub(super) fn naturals(&self, statistics: &[f64]) -> (Vec<f64>, f64) {
-        let mut naturals = self.base.clone();
+        let mut naturals = vec![0.0; self.base.len()];
+        let value = self.write_naturals(statistics, &mut naturals);
+        (naturals, value)
+    }
+
+    fn write_naturals(&self, statistics: &[f64], naturals: &mut [f64]) -> f64 {
+        naturals.copy_from_slice(&self.base);
         let mut value = 0.0;
+        let at = |factor: u32| statistics[factor as usize];
         for monomial in 0..self.monomials.len() {
-            let factors = self.monomials.factors(monomial).iter();
-            let product = factors
-                .fold(self.monomials.coefficients[monomial], |product, &factor| {
-                    product * statistics[factor as usize]
-                });
+            let coefficient = self.monomials.coefficients[monomial];
+            let product = match *self.monomials.factors(monomial) {
+                [a] => coefficient * at(a),
+                [a, b] => coefficient * at(a) * at(b),
+                ref factors => (factors.iter()).fold(coefficient, |product, &f| product * at(f)),
+            };
             match self.monomials.targets[monomial] {
                 NONE => value += product,
                 target => naturals[target as usize] += product,
             }
         }
-        (naturals, value)
+        value
+    }
+
+    /// The value; `see` gets the natural parameters of the collapsed blocks and the means of their
+    /// statistics.
+    pub(super) fn value_and_means(
+        &self,
+        at: &[f64],
+        see: impl FnOnce(&[f64], &mut [f64]),
+    ) -> Result<f64> {
+        let len = self.base.len();
+        self.buffers.lend(2 * len, |buffer| {
+            let (naturals, means) = buffer.split_at_mut(len);
+            let value = self.write_naturals(at, naturals);
+            let value = value + evaluate_all(&self.blocks, naturals, means)?;
+            see(naturals, means);
+            Ok(value)
+        })
     }
 
     /// How many labels are collapsed.
@@ -70,9 +98,17 @@ impl Posterior {
         gradient.fill(0.0);
         for monomial in 0..self.monomials.len() {
             let seed = self.seed(monomial, means, 1.0) * self.monomials.coefficients[monomial];
-            let factors = self.monomials.factors(monomial);
-            for (place, &factor) in factors.iter().enumerate() {
-                gradient[factor as usize] += seed * others(factors, place, statistics);
+            match *self.monomials.factors(monomial) {
+                [a] => gradient[a as usize] += seed,
+                [a, b] => {
+                    gradient[a as usize] += seed * statistics[b as usize];
+                    gradient[b as usize] += seed * statistics[a as usize];
+                }
+                ref factors => {
+                    for (place, &factor) in factors.iter().enumerate() {
+                        gradient[factor as usize] += seed * others(factors, place, statistics);
+                    }
+                }
             }
         }
     }
@@ -115,14 +151,7 @@ impl Potential for Posterior {
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let (naturals, mut value) = self.naturals(at);
-        let mut means = vec![0.0; naturals.len()];
-        for (block, first) in &self.blocks {
-            let range = *first..first + block.len();
-            value += block.evaluate(&naturals[range.clone()], &mut means[range])?;
-        }
-        self.backward(at, &means, gradient);
-        Ok(value)
+        self.value_and_means(at, |_, means| self.backward(at, means, gradient))
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {

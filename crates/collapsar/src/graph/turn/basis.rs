@@ -1,0 +1,109 @@
+//! The best change of basis: limited-memory BFGS on the group of invertible matrices.
+
+use nalgebra::DMatrix;
+
+use super::sums::Problem;
+
+/// Steps that are remembered.
+const MEMORY: usize = 8;
+/// Most steps.
+const STEPS: usize = 60;
+/// Gains below this share of all so far, or below so many nats, are not worth another step. Principal
+/// components take 30 passes to within 0.01 nats of the end; with a share of 0.01 they take 60 to 110.
+const WORTH: f64 = 1e-6;
+const LEAST: f64 = 1e-9;
+/// Halvings of a step that leads down.
+const HALVINGS: usize = 12;
+
+/// The basis that raises the bound most.
+#[derive(Debug)]
+pub(super) struct Best {
+    pub(super) basis: DMatrix<f64>,
+    /// Of the gammas.
+    pub(super) rates: Vec<f64>,
+    /// By how much the bound rises.
+    pub(super) gain: f64,
+}
+
+/// A step and the fall of the gradient along it.
+struct Pair {
+    step: DMatrix<f64>,
+    fall: DMatrix<f64>,
+    curvature: f64,
+}
+
+impl Problem<'_> {
+    /// The best change of basis, and nothing where no step from $I$ raises the bound.
+    ///
+    /// Steps multiply: $R \leftarrow (I + E) R$, with gradients $\nabla F R^\top$ of $E$, in which the problem looks
+    /// much the same wherever $R$ is.
+    pub(super) fn climb(&self) -> Option<Best> {
+        let identity = DMatrix::identity(self.size, self.size);
+        let mut basis = identity.clone();
+        let (mut value, mut gradient, mut rates) = self.evaluate(&basis)?;
+        let first = value;
+        let mut pairs: Vec<Pair> = vec![];
+        for _ in 0..STEPS {
+            let step = self.direction(&pairs, &gradient);
+            let slope = step.dot(&gradient);
+            if slope <= 0.0 || slope.is_nan() {
+                break;
+            }
+            let mut length = 1.0;
+            let found = (0..HALVINGS).find_map(|_| {
+                let next = (&identity + &step * length) * &basis;
+                let found = self
+                    .evaluate(&next)
+                    .filter(|(there, ..)| *there > value + 1e-4 * length * slope);
+                if found.is_none() {
+                    length *= 0.5;
+                }
+                found.map(|found| (next, found))
+            });
+            let Some((next, (there, gradient_there, rates_there))) = found else {
+                break;
+            };
+            let step = step * length;
+            let fall = &gradient - &gradient_there;
+            let curvature = step.dot(&fall);
+            if curvature > 1e-12 * step.norm() * fall.norm() {
+                if pairs.len() == MEMORY {
+                    pairs.remove(0);
+                }
+                pairs.push(Pair {
+                    step,
+                    fall,
+                    curvature,
+                });
+            }
+            let gain = there - value;
+            (basis, value, gradient, rates) = (next, there, gradient_there, rates_there);
+            if gain < WORTH * (value - first) || gain < LEAST {
+                break;
+            }
+        }
+        let gain = value - first;
+        (gain > 0.0).then_some(Best { basis, rates, gain })
+    }
+
+    /// The two loops of NocedalWright06 (7.4).
+    fn direction(&self, pairs: &[Pair], gradient: &DMatrix<f64>) -> DMatrix<f64> {
+        let mut direction = gradient.clone();
+        let mut shares = Vec::with_capacity(pairs.len());
+        for pair in pairs.iter().rev() {
+            let share = pair.step.dot(&direction) / pair.curvature;
+            direction -= &pair.fall * share;
+            shares.push(share);
+        }
+        // Before anything is known: the curvature of so many vectors of unit variance.
+        direction *= match pairs.last() {
+            Some(pair) => pair.curvature / pair.fall.norm_squared(),
+            None => 1.0 / self.members.max(1.0),
+        };
+        for (pair, share) in pairs.iter().zip(shares.iter().rev()) {
+            let correction = pair.fall.dot(&direction) / pair.curvature;
+            direction += &pair.step * (share - correction);
+        }
+        direction
+    }
+}

@@ -1,0 +1,344 @@
+//! Decides which variables form the vectors of a space, from the terms of the log joint alone.
+//!
+//! A collapsed Gaussian and a shared one that stand in a term by themselves belong to one column of the
+//! space; columns whose products share a term belong to one pair of vectors. A shared Gaussian
+//! between two collapsed ones is an entry of a matrix, whose column is that of the vector that it is
+//! squared with.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::Space;
+use super::space::Builder;
+use crate::graph::Graph;
+use crate::graph::block::BlockFamily;
+use crate::graph::blocks::{Blocks, Union};
+use crate::graph::choice::{Choice, Role};
+
+/// What a variable can be to a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Not a Gaussian.
+    Other,
+    /// A Gaussian that is collapsed.
+    Collapsed,
+    /// A Gaussian whose block shares messages.
+    Shared,
+    /// Another Gaussian.
+    Still,
+}
+
+/// What is known of columns, vectors and matrices.
+pub(super) struct Finder<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) blocks: &'a Blocks,
+    pub(super) parts: Vec<Part>,
+    pub(super) columns: Union,
+    /// Whether a variable is in a column.
+    pub(super) placed: Vec<bool>,
+    pub(super) members: Union,
+    /// The column, by one of its variables, that an entry of a matrix is multiplied with, and that it leads to.
+    pub(super) duals: BTreeMap<u32, u32>,
+    pub(super) rows: BTreeMap<u32, u32>,
+    pub(super) matrices: Union,
+    /// Vectors, the second of which a matrix carries to the first.
+    pub(super) successions: HashSet<(u32, u32)>,
+    /// Products that are no statistics of their block but would have to be.
+    pub(super) missing: Vec<(u32, u32)>,
+}
+
+/// Up to two variables.
+#[derive(Debug, Clone, Copy, Default)]
+struct Few {
+    list: [u32; 2],
+    len: usize,
+}
+
+impl Few {
+    fn push(&mut self, variable: u32) -> bool {
+        let room = self.len < self.list.len();
+        if room {
+            self.list[self.len] = variable;
+            self.len += 1;
+        }
+        room
+    }
+}
+
+/// The Gaussians of a term.
+#[derive(Debug, Clone, Copy, Default)]
+struct Gaussians {
+    collapsed: Few,
+    shared: Few,
+}
+
+impl Gaussians {
+    fn slices(&self) -> (&[u32], &[u32]) {
+        let [collapsed, shared] = [&self.collapsed, &self.shared].map(|few| &few.list[..few.len]);
+        (collapsed, shared)
+    }
+}
+
+/// The spaces that can be turned, and the pairs of Gaussians whose products more could be turned with.
+pub(super) fn spaces(
+    graph: &Graph,
+    blocks: &Blocks,
+    choice: &Choice,
+    firsts: &[u32],
+) -> (Vec<Space>, Vec<(u32, u32)>) {
+    let Some(mut finder) = Finder::new(graph, blocks, choice) else {
+        return (vec![], vec![]);
+    };
+    finder.find_columns();
+    if !finder.placed.contains(&true) {
+        return (vec![], vec![]);
+    }
+    finder.find_members();
+    finder.find_matrices();
+    let spaces = (finder.outlines().into_iter())
+        .filter_map(|outline| Builder::new(&mut finder, &outline, choice, firsts)?.space())
+        .collect();
+    (spaces, finder.missing)
+}
+
+impl<'a> Finder<'a> {
+    fn new(graph: &'a Graph, blocks: &'a Blocks, choice: &Choice) -> Option<Self> {
+        let count = graph.variables() as usize;
+        let mut parts = vec![Part::Other; count];
+        let (mut collapsed, mut shared) = (false, false);
+        for (index, block) in blocks.blocks.iter().enumerate() {
+            let part = match (&block.family, role(choice, index)) {
+                (BlockFamily::Gaussian(_), Role::Collapsed) => Part::Collapsed,
+                (BlockFamily::Gaussian(_), Role::Shared) => Part::Shared,
+                (
+                    BlockFamily::Gaussian(_)
+                    | BlockFamily::GaussianGamma(_)
+                    | BlockFamily::Bounded(_),
+                    _,
+                ) => Part::Still,
+                _ => Part::Other,
+            };
+            collapsed |= part == Part::Collapsed;
+            shared |= part == Part::Shared;
+            for &variable in &block.variables {
+                parts[variable as usize] = part;
+            }
+        }
+        (collapsed && shared).then(|| Self {
+            graph,
+            blocks,
+            parts,
+            columns: Union::new(count),
+            placed: vec![false; count],
+            members: Union::new(count),
+            duals: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            matrices: Union::new(count),
+            successions: HashSet::new(),
+            missing: vec![],
+        })
+    }
+
+    /// The Gaussians of a term where at most two are collapsed, at most two shared, and none is another.
+    fn gaussians(&self, term: usize) -> Gaussians {
+        let mut found = Gaussians::default();
+        for atom in self.graph.terms.atoms(term) {
+            let list = match self.parts[atom.variable as usize] {
+                Part::Other => continue,
+                Part::Collapsed => Some(&mut found.collapsed),
+                Part::Shared => Some(&mut found.shared),
+                Part::Still => None,
+            };
+            if !list.is_some_and(|list| list.push(atom.variable)) {
+                return Gaussians::default();
+            }
+        }
+        found
+    }
+
+    fn find_columns(&mut self) {
+        for term in 0..self.graph.terms.len() {
+            if let ([x], [w]) = self.gaussians(term).slices() {
+                self.columns.join(*x, *w);
+                self.placed[*x as usize] = true;
+                self.placed[*w as usize] = true;
+            }
+        }
+    }
+
+    fn same_column(&mut self, a: u32, b: u32) -> bool {
+        self.placed[a as usize]
+            && self.placed[b as usize]
+            && self.columns.find(a) == self.columns.find(b)
+    }
+
+    fn find_members(&mut self) {
+        for term in 0..self.graph.terms.len() {
+            if let ([a, b], [v, w]) = self.gaussians(term).slices() {
+                let straight = self.same_column(*a, *v) && self.same_column(*b, *w);
+                let crossed = self.same_column(*a, *w) && self.same_column(*b, *v);
+                if straight || crossed {
+                    self.members.join(*a, *b);
+                    self.members.join(*v, *w);
+                }
+            }
+        }
+    }
+
+    /// Entries of matrices and, through them, vectors that no covector meets.
+    fn find_matrices(&mut self) {
+        let mut terms = vec![];
+        for term in 0..self.graph.terms.len() {
+            let gaussians = self.gaussians(term);
+            if let ([_, _], [a] | [a, _]) = gaussians.slices()
+                && !self.placed[*a as usize]
+            {
+                terms.push(gaussians);
+            }
+        }
+        loop {
+            let before = (self.duals.len(), self.rows.len(), self.placed_count());
+            for gaussians in &terms {
+                match gaussians.slices() {
+                    ([x, y], [a, b]) if a == b && x == y => self.match_dual(*a, *x),
+                    ([x, y], [a, b]) if a != b && x != y => self.members.join(*x, *y),
+                    ([x, y], [a]) => self.match_row(*a, *x, *y),
+                    _ => {}
+                }
+            }
+            if before == (self.duals.len(), self.rows.len(), self.placed_count()) {
+                break;
+            }
+        }
+        self.join_ends(&terms);
+        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        for gaussians in &terms {
+            if let ([x, y], [a]) = gaussians.slices()
+                && let Some((to, from)) = self.succession(*a, *x, *y)
+            {
+                let pair = (self.members.find(to), self.members.find(from));
+                self.successions.insert(pair);
+                let first = *known.entry(pair).or_insert(*a);
+                self.matrices.join(first, *a);
+            }
+        }
+        // Columns do not tell which way an entry on the diagonal leads, the others do.
+        for gaussians in &terms {
+            if let ([x, y], [a]) = gaussians.slices() {
+                let (x, y) = (self.members.find(*x), self.members.find(*y));
+                if let Some(&first) = known.get(&(x, y)).or_else(|| known.get(&(y, x))) {
+                    self.matrices.join(first, *a);
+                }
+            }
+        }
+    }
+
+    /// Elements that nothing but a matrix leads to, as at the end of a chain, are one vector where they come
+    /// from one.
+    fn join_ends(&mut self, terms: &[Gaussians]) {
+        let mut sizes = vec![0_u32; self.placed.len()];
+        for variable in 0..self.placed.len() as u32 {
+            sizes[self.members.find(variable) as usize] += 1;
+        }
+        let mut ends: HashMap<u32, u32> = HashMap::new();
+        for gaussians in terms {
+            if let ([x, y], [a]) = gaussians.slices()
+                && let Some((to, from)) = self.succession(*a, *x, *y)
+                && sizes[to as usize] == 1
+            {
+                let first = *ends.entry(self.members.find(from)).or_insert(to);
+                self.members.join(first, to);
+            }
+        }
+    }
+
+    fn placed_count(&self) -> usize {
+        self.placed.iter().filter(|placed| **placed).count()
+    }
+
+    /// The entry `a` is squared with `x`.
+    fn match_dual(&mut self, a: u32, x: u32) {
+        match (self.placed[x as usize], self.duals.get(&a).copied()) {
+            (true, None) => {
+                let column = self.columns.find(x);
+                self.duals.insert(a, column);
+            }
+            (false, Some(column)) => {
+                self.columns.join(x, column);
+                self.placed[x as usize] = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// The entry `a` stands between `x` and `y`.
+    fn match_row(&mut self, a: u32, x: u32, y: u32) {
+        let Some(&column) = self.duals.get(&a) else {
+            return;
+        };
+        let column = self.columns.find(column);
+        let on = |finder: &mut Self, v: u32| {
+            finder.placed[v as usize] && finder.columns.find(v) == column
+        };
+        let to = match (on(self, x), on(self, y)) {
+            (true, false) => y,
+            _ => x,
+        };
+        match (self.placed[to as usize], self.rows.get(&a).copied()) {
+            (true, None) => {
+                let row = self.columns.find(to);
+                self.rows.insert(a, row);
+            }
+            (false, Some(row)) if on(self, if to == x { y } else { x }) => {
+                self.columns.join(to, row);
+                self.placed[to as usize] = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// Which of two variables an entry of a matrix leads to, and which from, where their columns tell.
+    fn succession(&mut self, a: u32, x: u32, y: u32) -> Option<(u32, u32)> {
+        let column = self.columns.find(*self.duals.get(&a)?);
+        let (at_x, at_y) = (self.columns.find(x), self.columns.find(y));
+        match (at_x == column, at_y == column) {
+            (true, false) => Some((y, x)),
+            (false, true) => Some((x, y)),
+            _ => None,
+        }
+    }
+
+    /// Columns that belong to one space, in order.
+    fn outlines(&mut self) -> Vec<Vec<u32>> {
+        let mut union = Union::new(self.placed.len());
+        for variable in 0..self.placed.len() as u32 {
+            if self.placed[variable as usize] {
+                let member = self.members.find(variable);
+                let columns = (self.columns.find(variable), self.columns.find(member));
+                if self.placed[member as usize] {
+                    union.join(columns.0, columns.1);
+                }
+            }
+        }
+        for (a, column) in self.duals.clone() {
+            if let Some(&row) = self.rows.get(&a) {
+                let (column, row) = (self.columns.find(column), self.columns.find(row));
+                union.join(column, row);
+            }
+        }
+        let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for variable in 0..self.placed.len() as u32 {
+            if self.placed[variable as usize] && self.columns.find(variable) == variable {
+                found
+                    .entry(union.find(variable))
+                    .or_default()
+                    .push(variable);
+            }
+        }
+        found.into_values().collect()
+    }
+}
+
+/// What became of a block.
+pub(super) fn role(choice: &Choice, block: usize) -> Role {
+    choice.classes[choice.of[block] as usize].role
+}
