@@ -100,10 +100,12 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.check()?;
-    let data = Data::read(args, common)?;
+    let mut data = Data::read(args, common)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let stage = args.out.as_deref().map(Stage::new).transpose()?;
     let solved = solve::solve(args, &data, common)?;
+    // What is said of transcripts needs memory too, the reads no more.
+    data.reads.forget_rows();
     let said = answer::of(args, &data, &solved)?;
     if common.interrupted() {
         return Err(Interrupted.into());

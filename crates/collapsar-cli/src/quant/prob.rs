@@ -36,6 +36,7 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
     }
     let noise = usize::from(args.fragments.noise);
     let mut builder = ReadsBuilder::new(header.transcripts + noise, args.thrift())?;
+    builder.reserve(header.mapped);
     let mut counter = Counter::new(common, Some(header.mapped));
     let mut entries = Vec::new();
     let mut only_noise = 0;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::components::Component;
-use super::reads::Reads;
+use super::reads::{Reads, range};
 use crate::collapsed::Potential;
 use crate::error::Result;
 use crate::kernel::gamma::exp_below;
@@ -75,7 +75,7 @@ impl<'a> Local<'a> {
         let first = self.first();
         let mut offers: Vec<f64> = vec![0.0; self.reads.longest];
         for row in rows {
-            let range = self.reads.starts[row]..self.reads.starts[row + 1];
+            let range = range(&self.reads.starts, row);
             let weights = &self.reads.weights[range.clone()];
             let ids = &self.reads.ids[range];
             let offers = &mut offers[..ids.len()];

@@ -62,7 +62,7 @@ impl<'a> Quant<'a> {
     pub fn whole(reads: &'a Reads, alpha: f64) -> Self {
         let all = Component {
             places: 0..reads.transcripts(),
-            rows: 0..reads.rows(),
+            rows: 0..reads.counts.len(),
         };
         let constant = constant(reads, alpha) + reads.constants.iter().sum::<f64>();
         Self::new(reads, alpha, &all, constant, "all transcripts")

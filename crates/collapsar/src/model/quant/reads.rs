@@ -31,6 +31,9 @@ impl Default for Thrift {
 /// The least weight that can be told from zero with room for messages.
 const SMALLEST: f64 = 1e-300;
 
+/// Rows that room is made for before they come.
+const MOST_RESERVED: u64 = 1 << 20;
+
 /// Takes reads one by one, keeps rows.
 #[derive(Debug)]
 pub struct ReadsBuilder {
@@ -88,6 +91,18 @@ impl ReadsBuilder {
             alignments: 0,
             entries: vec![],
         })
+    }
+
+    /// Makes room for so many reads, and up to a million rows of them: where a list has the memory
+    /// it will need, growing leaves no holes behind, and what is never filled is never resident.
+    pub fn reserve(&mut self, reads: u64) {
+        let rows = reads.min(MOST_RESERVED) as usize;
+        self.starts.reserve(rows);
+        self.digests.reserve(rows);
+        self.counts.reserve(rows);
+        self.cut.reserve(rows);
+        self.ids.reserve(2 * rows);
+        self.ratios.reserve(2 * rows);
     }
 
     /// Adds `count` reads with the same alignments: transcripts and ln p(read | transcript).
@@ -262,7 +277,9 @@ impl ReadsBuilder {
             unique: placed(&unique),
             unique_cut: placed(&unique_cut),
             unique_constant,
-            longest: starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0),
+            longest: (starts.windows(2).map(|w| w[1] - w[0]).max()).unwrap_or(0) as usize,
+            rows: counts.len(),
+            entries: ids.len(),
             starts,
             ids,
             weights,
@@ -290,30 +307,56 @@ fn sort_rows<T: Copy>(rows: &[u32], values: &mut Vec<T>) {
 /// Puts the entries of rows into the order of `rows`, where they are: a second copy of the weights
 /// would be the most memory that a run ever holds.
 fn sort_entries(rows: &[u32], starts: &[u32], ids: &mut [u32], weights: &mut [f64]) {
-    let mut places = vec![0; ids.len()];
+    let mut targets = vec![0; rows.len()];
     let mut next = 0;
     for &row in rows {
-        for place in &mut places[range(starts, row as usize)] {
-            *place = next;
-            next += 1;
+        targets[row as usize] = next;
+        next += range(starts, row as usize).len();
+    }
+    // The row of every so manieth entry, from which those between are few steps away: the place of
+    // every entry would be half as much memory as the weights.
+    let mut marks = Vec::with_capacity(ids.len().div_ceil(STRIDE));
+    for row in 0..rows.len() {
+        while marks.len() * STRIDE < starts[row + 1] as usize {
+            marks.push(row);
         }
     }
-    for entry in 0..places.len() {
-        while places[entry] as usize != entry {
-            let place = places[entry] as usize;
-            ids.swap(entry, place);
-            weights.swap(entry, place);
-            places.swap(entry, place);
+    let place = |entry: usize| {
+        let mut row = marks[entry / STRIDE];
+        while starts[row + 1] as usize <= entry {
+            row += 1;
         }
+        targets[row] + (entry - starts[row] as usize)
+    };
+    let mut moved = vec![false; ids.len()];
+    for entry in 0..ids.len() {
+        if moved[entry] {
+            continue;
+        }
+        // Round a cycle of places, each entry taking that of the next.
+        let mut held = (ids[entry], weights[entry]);
+        let mut to = place(entry);
+        while to != entry {
+            std::mem::swap(&mut held.0, &mut ids[to]);
+            std::mem::swap(&mut held.1, &mut weights[to]);
+            moved[to] = true;
+            to = place(to);
+        }
+        (ids[entry], weights[entry]) = held;
     }
 }
 
+/// Entries between two whose rows are noted.
+const STRIDE: usize = 16;
+
 /// Where rows begin, in the order of `rows`.
-fn sorted_starts(rows: &[u32], starts: &[u32]) -> Vec<usize> {
+fn sorted_starts(rows: &[u32], starts: &[u32]) -> Vec<u32> {
     let mut sorted = Vec::with_capacity(starts.len());
-    sorted.push(0);
+    let mut next = 0;
+    sorted.push(next);
     for &row in rows {
-        sorted.push(sorted[sorted.len() - 1] + range(starts, row as usize).len());
+        next += range(starts, row as usize).len() as u32;
+        sorted.push(next);
     }
     sorted
 }
@@ -344,7 +387,7 @@ pub struct Reads {
     pub(crate) unique_constant: f64,
     pub(crate) order: Vec<u32>,
     pub(crate) components: Vec<Component>,
-    pub(crate) starts: Vec<usize>,
+    pub(crate) starts: Vec<u32>,
     pub(crate) ids: Vec<u32>,
     pub(crate) weights: Vec<f64>,
     pub(crate) counts: Vec<f64>,
@@ -352,6 +395,8 @@ pub struct Reads {
     pub(crate) constants: Vec<f64>,
     /// Most weights in a row.
     pub(crate) longest: usize,
+    rows: usize,
+    entries: usize,
     total: f64,
     alignments: u64,
 }
@@ -379,12 +424,24 @@ impl Reads {
 
     /// How many different rows the other reads make.
     pub fn rows(&self) -> usize {
-        self.counts.len()
+        self.rows
     }
 
     /// How many weights these rows hold.
     pub fn entries(&self) -> usize {
-        self.ids.len()
+        self.entries
+    }
+
+    /// Frees the rows, most of the memory, once nothing is climbed or drawn any more.
+    ///
+    /// How many there were stays known, and so does all that an [`Answer`](super::Answer) needs; a
+    /// model made of what is left has unique reads only.
+    pub fn forget_rows(&mut self) {
+        self.starts = vec![0];
+        (self.ids, self.weights, self.counts, self.cut) = (vec![], vec![], vec![], vec![]);
+        for component in &mut self.components {
+            component.rows = 0..0;
+        }
     }
 
     /// How many transcripts share reads; they stand first.
@@ -419,8 +476,8 @@ impl Reads {
         let thrift = Thrift { cut: 0.0, grain };
         let mut builder = ReadsBuilder::new(self.transcripts(), thrift)?;
         let mut row = vec![];
-        for (range, &count) in self.starts.windows(2).zip(&self.counts) {
-            let range = range[0]..range[1];
+        for (index, &count) in self.counts.iter().enumerate() {
+            let range = range(&self.starts, index);
             let places = self.ids[range.clone()].iter();
             row.clear();
             row.extend((places.zip(&self.weights[range])).map(|(&p, w)| (p, w.ln())));
@@ -440,7 +497,7 @@ impl Reads {
     pub(crate) fn digest(&self) -> u64 {
         let ids = self.ids.iter().flat_map(|x| x.to_le_bytes());
         let floats = self.weights.iter().chain(&self.counts).chain(&self.unique);
-        let starts = self.starts.iter().flat_map(|x| x.to_le_bytes());
+        let starts = (self.starts.iter()).flat_map(|&x| u64::from(x).to_le_bytes());
         digest(
             ids.chain(starts)
                 .chain(floats.flat_map(|x| x.to_bits().to_le_bytes())),
