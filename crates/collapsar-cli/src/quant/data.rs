@@ -133,10 +133,17 @@ pub(crate) fn lengths(
     file: &Path,
     common: &Common,
 ) -> anyhow::Result<(Transcripts, Option<Vec<Option<String>>>)> {
-    let mut transcripts = Transcripts::default();
-    let mut genes = Vec::new();
+    let rows = read_lengths(file)?;
+    // Room for all at once: lists that grow leave holes in memory for the rest of the run.
+    let known = rows.iter().any(|row| row.gene.is_some());
+    let mut transcripts = Transcripts {
+        names: Vec::with_capacity(rows.len()),
+        lengths: Vec::with_capacity(rows.len()),
+        effective: Vec::with_capacity(rows.len()),
+    };
+    let mut genes = Vec::with_capacity(if known { rows.len() } else { 0 });
     let (mut short, mut missing) = (0, 0);
-    for row in read_lengths(file)? {
+    for row in rows {
         let effective = row.effective.unwrap_or_else(|| {
             missing += 1;
             row.length
@@ -145,7 +152,9 @@ pub(crate) fn lengths(
         transcripts.names.push(row.name);
         transcripts.lengths.push(row.length);
         transcripts.effective.push(effective.max(1.0));
-        genes.push(row.gene);
+        if known {
+            genes.push(row.gene);
+        }
     }
     let name = name_of(file);
     if short > 0 {
@@ -160,7 +169,6 @@ pub(crate) fn lengths(
             "{name}: {transcripts} without an effective length, for which the length is taken"
         ));
     }
-    let known = genes.iter().any(Option::is_some);
     Ok((transcripts, known.then_some(genes)))
 }
 

@@ -311,26 +311,27 @@ fn sort_entries(rows: &[u32], starts: &[u32], ids: &mut [u32], weights: &mut [f6
     let mut next = 0;
     for &row in rows {
         targets[row as usize] = next;
-        next += range(starts, row as usize).len();
+        next += range(starts, row as usize).len() as u32;
     }
     // The row of every so manieth entry, from which those between are few steps away: the place of
     // every entry would be half as much memory as the weights.
     let mut marks = Vec::with_capacity(ids.len().div_ceil(STRIDE));
     for row in 0..rows.len() {
         while marks.len() * STRIDE < starts[row + 1] as usize {
-            marks.push(row);
+            marks.push(row as u32);
         }
     }
     let place = |entry: usize| {
-        let mut row = marks[entry / STRIDE];
+        let mut row = marks[entry / STRIDE] as usize;
         while starts[row + 1] as usize <= entry {
             row += 1;
         }
-        targets[row] + (entry - starts[row] as usize)
+        targets[row] as usize + (entry - starts[row] as usize)
     };
-    let mut moved = vec![false; ids.len()];
+    // A bit for each entry.
+    let mut moved = vec![0_u64; ids.len().div_ceil(64)];
     for entry in 0..ids.len() {
-        if moved[entry] {
+        if moved[entry / 64] >> (entry % 64) & 1 == 1 {
             continue;
         }
         // Round a cycle of places, each entry taking that of the next.
@@ -339,7 +340,7 @@ fn sort_entries(rows: &[u32], starts: &[u32], ids: &mut [u32], weights: &mut [f6
         while to != entry {
             std::mem::swap(&mut held.0, &mut ids[to]);
             std::mem::swap(&mut held.1, &mut weights[to]);
-            moved[to] = true;
+            moved[to / 64] |= 1 << (to % 64);
             to = place(to);
         }
         (ids[entry], weights[entry]) = held;
@@ -504,3 +505,6 @@ impl Reads {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;
