@@ -247,7 +247,7 @@ impl<'a> Solver<'a> {
             stand.unfinished += usize::from(!end.converged);
             most = most.max(end.iterations);
             let entries = reads.starts[component.rows.end] - reads.starts[component.rows.start];
-            stand.passes += end.passes as f64 * entries as f64 / reads.entries() as f64;
+            stand.passes += end.passes as f64 * f64::from(entries) / reads.entries() as f64;
         }
         stand.iterations += most;
         Ok(())
