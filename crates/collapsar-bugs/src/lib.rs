@@ -2,11 +2,14 @@
 
 mod data;
 mod diagnostic;
+mod draws;
 mod elaborate;
+mod exact;
 mod lower;
 mod model;
 pub mod outline;
 mod posterior;
+mod predict;
 pub mod syntax;
 mod value;
 

@@ -1,15 +1,13 @@
 //! A model in the BUGS language: text, then data, then a graph.
 
-use std::rc::Rc;
-
-use collapsar::graph::{Answer, Belief, Beliefs, Compiled, Demands, Graph, Kind};
+use collapsar::graph::{Belief, Beliefs, Compiled, Demands, Graph, Kind};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop, on_wide_stack};
-use crate::lower::{Form, Lowered, Variables};
+use crate::elaborate::{Elaborated, Mode, Scope, Stop, on_wide_stack};
+use crate::lower::{Form, Lowered};
 use crate::outline::Outline;
-use crate::syntax::ast::{Program, Span};
+use crate::syntax::ast::Program;
 use crate::syntax::parse;
 use crate::value::Item;
 
@@ -23,7 +21,7 @@ pub struct Model {
 /// A model with its data.
 #[derive(Debug)]
 pub struct Prepared {
-    lowered: Lowered,
+    pub(crate) lowered: Lowered,
 }
 
 /// An array that is not data, or not all of it.
@@ -48,8 +46,8 @@ pub struct Quantity {
     pub array: String,
     /// Where it comes from.
     pub origin: Origin,
-    array_index: usize,
-    element: usize,
+    pub(crate) array_index: usize,
+    pub(crate) element: usize,
 }
 
 /// What a quantity is.
@@ -63,6 +61,8 @@ pub enum Origin {
     Zero,
     /// Computed from others.
     Computed,
+    /// Left out of the fit, since no datum depends on it, and predicted from its parents.
+    Predicted,
 }
 
 impl Model {
@@ -114,18 +114,24 @@ impl Prepared {
         let mut out: Vec<Unknowns> = vec![];
         for (index, line) in model.lines.iter().enumerate() {
             let of = self.lowered.variables.lines[index].as_ref();
-            if line.stochastic() && of.is_none() {
+            let leaves = self.lowered.variables.leaves.count(index);
+            if line.stochastic() && of.is_none() && leaves == 0 {
                 continue;
             }
             let name = &model.arrays[line.array].name;
-            let all = line.instances * line.size;
-            let elements = of.map_or(all, |of| of.elements(line.instances));
+            let fitted = match of {
+                Some(of) => of.elements(line.instances),
+                None if line.stochastic() => 0,
+                None => line.instances * line.size,
+            };
+            let elements = fitted + leaves * line.size;
             match out.iter_mut().find(|unknowns| unknowns.name == *name) {
                 Some(unknowns) => unknowns.elements += elements,
                 None => out.push(Unknowns {
                     name: name.clone(),
                     elements,
-                    labels: of.is_some_and(|of| matches!(of.kind, Kind::Label(_))),
+                    labels: of.is_some_and(|of| matches!(of.kind, Kind::Label(_)))
+                        || (leaves > 0 && line.counts_states()),
                     computed: !line.stochastic(),
                 }),
             }
@@ -176,6 +182,7 @@ impl Prepared {
                         }
                         Form::Label(variable, lowest) => Origin::Label(variable, lowest),
                         Form::Zero => Origin::Zero,
+                        Form::Predicted => Origin::Predicted,
                     }
                 } else {
                     let span = model.lines[definer.line as usize].relation.span;
@@ -205,76 +212,14 @@ impl Prepared {
             Origin::Variable(variable, element) => beliefs.of(variable, element as usize).cloned(),
             Origin::Label(variable, _) => beliefs.of(variable, 0).cloned(),
             Origin::Zero => Some(Belief::Marginal(collapsar::family::Marginal::Point(0.0))),
-            Origin::Computed => None,
+            Origin::Computed | Origin::Predicted => None,
         }
-    }
-
-    /// The values of quantities in many draws at once, `draws` numbers for each quantity;
-    /// `numbers` holds all numbers of one draw after another.
-    ///
-    /// # Errors
-    /// Where a computed line cannot be computed.
-    pub fn values_of_draws(
-        &self,
-        quantities: &[Quantity],
-        answer: &Answer,
-        numbers: &[f64],
-        draws: usize,
-    ) -> Result<Vec<Vec<f64>>, Diagnostic> {
-        let drawn = AllDrawn {
-            variables: &self.lowered.variables,
-            answer,
-            numbers,
-            draws,
-        };
-        let scope = Scope::new(&self.lowered.model, Mode::Latent(&drawn));
-        let one = |quantity: &Quantity| {
-            match scope.element(quantity.array_index, quantity.element, Span::default()) {
-                Ok(Item::Drawn(values)) => Ok(values.to_vec()),
-                Ok(Item::Known(value)) => Ok(vec![value; draws]),
-                // States and some functions need one draw at a time.
-                _ => (0..draws)
-                    .map(|draw| {
-                        let numbers = &numbers[draw * answer.len()..][..answer.len()];
-                        let mut out = [0.0];
-                        let quantity = std::slice::from_ref(quantity);
-                        self.values(quantity, answer, numbers, &mut out)?;
-                        Ok(out[0])
-                    })
-                    .collect(),
-            }
-        };
-        quantities.iter().map(one).collect()
-    }
-
-    /// The values of quantities where the variables' numbers are these.
-    ///
-    /// # Errors
-    /// Where a computed line cannot be computed.
-    pub fn values(
-        &self,
-        quantities: &[Quantity],
-        answer: &Answer,
-        numbers: &[f64],
-        out: &mut [f64],
-    ) -> Result<(), Diagnostic> {
-        let drawn = Drawn {
-            variables: &self.lowered.variables,
-            answer,
-            numbers,
-        };
-        let scope = Scope::new(&self.lowered.model, Mode::Latent(&drawn));
-        for (quantity, out) in quantities.iter().zip(out) {
-            let item = scope.element(quantity.array_index, quantity.element, Span::default());
-            *out = item.map_err(Stop::diagnostic)?.known().unwrap_or(f64::NAN);
-        }
-        Ok(())
     }
 }
 
 /// The number of a variable that an unknown is: matrices are whole among numbers and triangles
 /// among unknowns.
-fn number(kind: Kind, element: u32) -> u32 {
+pub(crate) fn number(kind: Kind, element: u32) -> u32 {
     let (dim, before) = match kind {
         Kind::Wishart(dim) => (dim as u32, 0),
         Kind::NormalWishart(dim) if element >= dim as u32 => (dim as u32, dim as u32),
@@ -288,28 +233,6 @@ fn number(kind: Kind, element: u32) -> u32 {
     before + row * dim + row + place
 }
 
-/// Unknown elements as they were drawn.
-struct Drawn<'a> {
-    variables: &'a Variables,
-    answer: &'a Answer<'a>,
-    numbers: &'a [f64],
-}
-
-impl Latent for Drawn<'_> {
-    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
-        Ok(Item::Known(match self.variables.form(definer) {
-            Form::Unknown(variable, element) => {
-                let element = number(self.variables.kind(variable), element);
-                self.numbers[self.answer.place(variable) + element as usize]
-            }
-            Form::Label(variable, lowest) => {
-                self.numbers[self.answer.place(variable)] + f64::from(lowest)
-            }
-            Form::Zero => 0.0,
-        }))
-    }
-}
-
 impl Model {
     /// The model as a picture would show it; the data say which arrays are observed.
     pub fn outline(&self, data: &Data) -> Outline {
@@ -318,6 +241,22 @@ impl Model {
 }
 
 impl Prepared {
+    /// Arrays with elements that are left out of the fit and predicted, and how many those are.
+    pub fn predicted(&self) -> Vec<(String, usize)> {
+        let model = &self.lowered.model;
+        let mut found: Vec<(String, usize)> = vec![];
+        for (index, line) in model.lines.iter().enumerate() {
+            let elements = self.lowered.variables.leaves.count(index) * line.size;
+            let name = &model.arrays[line.array].name;
+            match found.iter_mut().find(|(known, _)| known == name) {
+                Some((_, count)) => *count += elements,
+                None if elements > 0 => found.push((name.clone(), elements)),
+                None => {}
+            }
+        }
+        found
+    }
+
     /// Arrays of stochastic lines that have observed elements, and how many elements those are.
     pub fn observed(&self) -> Vec<(String, usize)> {
         let model = &self.lowered.model;
@@ -340,29 +279,5 @@ impl Prepared {
         observed
             .map(|array| (model.arrays[array].name.clone(), counts[array]))
             .collect()
-    }
-}
-
-/// Unknown elements as they were drawn, all draws at once.
-struct AllDrawn<'a> {
-    variables: &'a Variables,
-    answer: &'a Answer<'a>,
-    numbers: &'a [f64],
-    draws: usize,
-}
-
-impl Latent for AllDrawn<'_> {
-    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
-        let (place, lowest) = match self.variables.form(definer) {
-            Form::Unknown(variable, element) => {
-                let element = number(self.variables.kind(variable), element);
-                (self.answer.place(variable) + element as usize, 0)
-            }
-            Form::Label(variable, lowest) => (self.answer.place(variable), lowest),
-            Form::Zero => return Ok(Item::Known(0.0)),
-        };
-        let values = (0..self.draws)
-            .map(|draw| self.numbers[draw * self.answer.len() + place] + f64::from(lowest));
-        Ok(Item::Drawn(Rc::new(values.collect())))
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use collapsar::graph::{Answer, Belief};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::diagnostic::Diagnostic;
+use crate::draws::{Failure, Needs, OF_STREAM, Sampler};
+use crate::exact::Exact;
 use crate::model::{Origin, Prepared, Quantity};
 
 /// Draws that quantiles are taken from.
@@ -18,7 +18,7 @@ const FEWEST: usize = 400;
 /// Numbers of draws that are kept at a time.
 const KEPT: usize = 40_000_000;
 
-/// Numbers of all variables that are drawn before lines are computed from them.
+/// Numbers that are drawn before lines are computed from them.
 const AT_ONCE: usize = 1_000_000;
 
 /// What is said of one number.
@@ -47,6 +47,15 @@ impl From<Diagnostic> for Refusal {
     }
 }
 
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Model(diagnostic) => Self::Model(diagnostic),
+            Failure::Fit(error) => Self::Fit(error),
+        }
+    }
+}
+
 impl From<collapsar::Error> for Refusal {
     fn from(error: collapsar::Error) -> Self {
         Self::Fit(error)
@@ -72,30 +81,36 @@ impl Posterior<'_> {
     /// # Errors
     /// Where the fit ended outside the domain or a line cannot be computed.
     pub fn rows(&self, quantities: &[Quantity]) -> Result<(Vec<Row>, usize), Refusal> {
-        let closed = |quantity: &Quantity| quantity.origin != Origin::Computed;
+        let closed = |quantity: &Quantity| !drawn(quantity);
         let beliefs = if quantities.iter().any(closed) {
             Some(self.answer.beliefs()?)
         } else {
             None
         };
         let mut labels = self.labels(quantities)?;
+        let exact = Exact::new(&self.prepared.lowered, self.answer);
         let mut wanting = vec![];
         let mut rows: Vec<Row> = Vec::with_capacity(quantities.len());
         for (place, quantity) in quantities.iter().enumerate() {
             let belief = beliefs
                 .as_ref()
                 .and_then(|beliefs| self.prepared.belief(quantity, beliefs))
-                .or_else(|| labels.remove(&place));
-            rows.push(match (belief, quantity.origin) {
-                (Some(Belief::Marginal(marginal)), _) => Row {
+                .or_else(|| labels.remove(&place))
+                .or_else(|| exact.belief(quantity));
+            rows.push(match belief {
+                Some(Belief::Marginal(marginal)) => Row {
                     mean: marginal.mean(),
                     sd: marginal.sd(),
                     quantiles: SHARES.map(|share| marginal.quantile(share)),
                 },
-                (Some(Belief::States(states)), Origin::Label(_, lowest)) => {
-                    of_states(&states, f64::from(lowest))
+                Some(Belief::States(states)) => {
+                    let lowest = match quantity.origin {
+                        Origin::Label(_, lowest) => f64::from(lowest),
+                        _ => exact.lowest(quantity),
+                    };
+                    of_states(&states, lowest)
                 }
-                (Some(Belief::Moments { mean, sd }), _) => {
+                Some(Belief::Moments { mean, sd }) => {
                     wanting.push(place);
                     let quantiles = [f64::NAN; 3];
                     Row {
@@ -104,7 +119,7 @@ impl Posterior<'_> {
                         quantiles,
                     }
                 }
-                _ => {
+                None => {
                     wanting.push(place);
                     of_draws(&mut [])
                 }
@@ -114,18 +129,15 @@ impl Posterior<'_> {
         if wanting.is_empty() {
             return Ok((rows, 0));
         }
-        let computed = |&place: &usize| quantities[place].origin == Origin::Computed;
-        let count = if wanting.iter().any(computed) {
-            (NUMBERS / self.answer.len().max(1)).clamp(FEWEST, DRAWS)
-        } else {
-            DRAWS
-        };
+        let some: Vec<Quantity> = wanting.iter().map(|&p| quantities[p].clone()).collect();
+        let needs = Needs::of(&self.prepared.lowered, &some);
+        let count = (NUMBERS / needs.count().max(1)).clamp(FEWEST, DRAWS);
         for places in wanting.chunks((KEPT / count).max(1)) {
             let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
             let mut draws = self.draws(&some, 0..count)?;
             for (&place, values) in places.iter().zip(&mut draws) {
                 let found = of_draws(values);
-                if quantities[place].origin == Origin::Computed {
+                if drawn(&quantities[place]) {
                     rows[place] = found;
                 } else {
                     rows[place].quantiles = found.quantiles;
@@ -163,34 +175,28 @@ impl Posterior<'_> {
         quantities: &[Quantity],
         which: std::ops::Range<usize>,
     ) -> Result<Vec<Vec<f64>>, Refusal> {
-        // Labels are many, and only they and computed lines need them.
-        let labels = quantities
-            .iter()
-            .any(|quantity| matches!(quantity.origin, Origin::Computed | Origin::Label(..)));
-        let length = self.answer.len();
-        let at_once = (AT_ONCE / length.max(1)).max(1);
+        let needs = Needs::of(&self.prepared.lowered, quantities);
+        let mut sampler = Sampler::new(&self.prepared.lowered, self.answer, &needs, self.seed);
+        let at_once = (AT_ONCE / needs.count().max(1)).max(1);
+        // Streams of random numbers cannot be entered in between.
+        let begin = which.start - which.start % OF_STREAM;
         let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
-        let mut buffer = vec![0.0; length * at_once.min(which.len())];
-        for first in which.clone().step_by(at_once) {
+        for first in (begin..which.end).step_by(at_once) {
             let some = first..which.end.min(first + at_once);
-            let numbers = &mut buffer[..length * some.len()];
-            for (index, numbers) in some.clone().zip(numbers.chunks_mut(length.max(1))) {
-                let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-                rng.set_stream(index as u64 + 1);
-                self.answer.draw_blocks(&mut rng, numbers)?;
-                if labels {
-                    self.answer.draw_labels(&mut rng, numbers)?;
-                }
-            }
-            let draws = some.len();
-            let values =
-                (self.prepared).values_of_draws(quantities, self.answer, numbers, draws)?;
-            for (all, mut values) in all.iter_mut().zip(values) {
-                all.append(&mut values);
+            let drawn = sampler.draws(some.clone())?;
+            let early = which.start.saturating_sub(first).min(some.len());
+            for (all, quantity) in all.iter_mut().zip(quantities) {
+                let mut values = drawn.values(quantity)?;
+                all.extend(values.drain(early..));
             }
         }
         Ok(all)
     }
+}
+
+/// Whether only draws tell of a quantity, but for what [`Exact`] finds.
+fn drawn(quantity: &Quantity) -> bool {
+    matches!(quantity.origin, Origin::Computed | Origin::Predicted)
 }
 
 /// What the probabilities of a label's states say of its value.
@@ -235,10 +241,12 @@ fn of_draws(values: &mut [f64]) -> Row {
     }
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    values.sort_unstable_by(f64::total_cmp);
     let quantile = |share: f64| {
         let place = share * (count - 1.0);
-        let (low, high) = (values[place as usize], values[place.ceil() as usize]);
+        // Only the two that are asked for are put where sorting would put them.
+        let (_, low, above) = values.select_nth_unstable_by(place as usize, f64::total_cmp);
+        let (low, next) = (*low, above.iter().copied().min_by(f64::total_cmp));
+        let high = next.filter(|_| place.fract() > 0.0).unwrap_or(low);
         low + (high - low) * place.fract()
     };
     Row {

@@ -4,11 +4,9 @@ mod common;
 mod models;
 
 use collapsar::graph::Belief;
-use collapsar_bugs::Origin;
+use collapsar_bugs::{Origin, Posterior};
 use common::{beliefs, climb, data, prepared};
 use models::MODELS;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 const DRAWS: usize = 4000;
 
@@ -40,19 +38,20 @@ fn draws_have_the_moments_of_beliefs() {
         let answer = model.answer(&fit.point);
         let beliefs = beliefs(&prepared, &answer);
         let quantities = prepared.quantities().expect("quantities");
-        let (mut drawn, mut values) = (vec![0.0; answer.len()], vec![0.0; quantities.len()]);
-        let (mut sums, mut squares) = (values.clone(), values.clone());
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
-        for _ in 0..DRAWS {
-            answer.draw(&mut rng, &mut drawn).expect("a draw");
-            prepared
-                .values(&quantities, &answer, &drawn, &mut values)
-                .expect("values");
-            for (place, value) in values.iter().enumerate() {
-                sums[place] += value / DRAWS as f64;
-                squares[place] += value * value / DRAWS as f64;
-            }
-        }
+        let posterior = Posterior {
+            prepared: &prepared,
+            answer: &answer,
+            seed: 7,
+        };
+        let draws = posterior.draws(&quantities, 0..DRAWS).expect("draws");
+        let moment = |power: i32| -> Vec<f64> {
+            let of = |values: &Vec<f64>| {
+                let powers = values.iter().map(|value| value.powi(power));
+                powers.sum::<f64>() / DRAWS as f64
+            };
+            draws.iter().map(of).collect()
+        };
+        let (sums, squares) = (moment(1), moment(2));
         for (place, quantity) in quantities.iter().enumerate() {
             let lowest = match quantity.origin {
                 Origin::Label(_, lowest) => f64::from(lowest),
@@ -90,7 +89,6 @@ fn draws_have_the_moments_of_beliefs() {
 
 /// Lines that are computed from what is drawn: elements of matrices, labels, sums and products.
 #[test]
-
 fn computed_lines_follow_the_draws() {
     let text = "model {
         for (n in 1:4) { z[n] ~ dcat(pi[]); y[n,1:2] ~ dmnorm(mu[z[n],], Lambda[z[n],,]) }
@@ -112,16 +110,16 @@ fn computed_lines_follow_the_draws() {
     let fit = climb(&model, 1, 1e-9);
     let answer = model.answer(&fit.point);
     let quantities = prepared.quantities().expect("quantities");
-    let mut rng = ChaCha8Rng::seed_from_u64(7);
-    let (mut drawn, mut values) = (vec![0.0; answer.len()], vec![0.0; quantities.len()]);
-    for _ in 0..20 {
-        answer.draw(&mut rng, &mut drawn).expect("a draw");
-        prepared
-            .values(&quantities, &answer, &drawn, &mut values)
-            .expect("values");
+    let posterior = Posterior {
+        prepared: &prepared,
+        answer: &answer,
+        seed: 7,
+    };
+    let draws = posterior.draws(&quantities, 0..20).expect("draws");
+    for draw in 0..20 {
         let of = |name: &str| {
             let place = quantities.iter().position(|q| q.name == name);
-            values[place.unwrap_or_else(|| panic!("no {name}"))]
+            draws[place.unwrap_or_else(|| panic!("no {name}"))][draw]
         };
         let near =
             |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{a} and {b}");
@@ -134,5 +132,34 @@ fn computed_lines_follow_the_draws() {
         );
         assert_eq!(of("Lambda[2,1,2]"), of("Lambda[2,2,1]"));
         near(of("unit"), 0.0);
+    }
+}
+
+/// Draws of a number are the same whatever else is asked for, and wherever one begins.
+#[test]
+fn draws_do_not_depend_on_what_else_is_asked_for() {
+    let text = "model {
+        for (i in 1:N) { y[i] ~ dnorm(mu, tau) }
+        mu ~ dnorm(0, 0.01); tau ~ dgamma(1, 1); phi ~ dgamma(2, 1)
+        sigma <- 1/sqrt(tau); both <- mu * sigma; next <- y[4] + phi
+    }";
+    let prepared = prepared(text, data("N=4; y=1 2 4 NA"));
+    let model = prepared.compile(&collapsar::graph::Demands::default());
+    let model = model.expect("a choice");
+    let fit = climb(&model, 1, 1e-9);
+    let answer = model.answer(&fit.point);
+    let posterior = Posterior {
+        prepared: &prepared,
+        answer: &answer,
+        seed: 3,
+    };
+    let quantities = prepared.quantities().expect("quantities");
+    let all = posterior.draws(&quantities, 0..1200).expect("draws");
+    for (quantity, all) in quantities.iter().zip(&all) {
+        let alone = std::slice::from_ref(quantity);
+        for range in [0..1200, 500..1000, 707..1105] {
+            let some = posterior.draws(alone, range.clone()).expect("draws");
+            assert_eq!(some[0], all[range], "{}", quantity.name);
+        }
     }
 }

@@ -5,13 +5,11 @@ mod models;
 
 use collapsar::graph::Demands;
 use collapsar::{Direction, Driver, Stop};
-use collapsar_bugs::{Data, Model};
+use collapsar_bugs::{Data, Model, Posterior};
 use common::{data, put};
 use models::MODELS;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 /// What words of a program are replaced by: distributions, functions, operators, names, numbers.
 const WORDS: &[&str] = &[
@@ -150,12 +148,12 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
             for quantity in &quantities {
                 let _ = prepared.belief(quantity, &beliefs);
             }
-            let mut numbers = vec![0.0; answer.len()];
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            if answer.draw(&mut rng, &mut numbers).is_ok() {
-                let mut values = vec![0.0; quantities.len()];
-                let _ = prepared.values(&quantities, &answer, &numbers, &mut values);
-            }
+            let posterior = Posterior {
+                prepared: &prepared,
+                answer: &answer,
+                seed,
+            };
+            let _ = posterior.draws(&quantities, 0..2);
         }
     }
     Some(())
@@ -513,6 +511,16 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     ("unobserved count", "model { y ~ dpois(2) }", ""),
     ("truncation", "model { y ~ dnorm(0, 1) T(0, ) }", ""),
+    (
+        "too many states of labels",
+        "model {\n  for (i in 1:25) { x[i] ~ dbern(0.5) }\n  y ~ dnorm(sum(x[]), 1)\n}",
+        "y=12",
+    ),
+    (
+        "improper prediction",
+        "model {\n  y ~ dnorm(m, 1)\n  m ~ dnorm(0, 1)\n  z ~ dnorm(0, -1)\n}",
+        "y=1",
+    ),
 ];
 
 #[test]

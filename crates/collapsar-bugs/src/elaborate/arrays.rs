@@ -114,6 +114,11 @@ impl Array {
         }
     }
 
+    /// Whether the data say nothing of it.
+    pub(crate) fn has_no_data(&self) -> bool {
+        self.known == Known::Nothing
+    }
+
     /// Whether a line defines all elements, one repetition after another.
     pub(crate) fn in_order(&self, line: usize) -> bool {
         let length: usize = self.dims.iter().product();

@@ -151,6 +151,11 @@ impl<'a> Scope<'a> {
         self.round.set(self.round.get() + 1);
     }
 
+    /// Forgets what was evaluated: what is unknown has other values now.
+    pub(crate) fn renew(&self) {
+        self.round.set(self.round.get() + 1);
+    }
+
     fn counter(&self, name: &str) -> Option<i32> {
         let (line, instance) = self.place.get()?;
         self.model.lines[line].counter(instance, name)
@@ -184,7 +189,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether an expression is of data and counters alone.
-    fn is_data(&self, expr: &Expr) -> bool {
+    pub(crate) fn is_data(&self, expr: &Expr) -> bool {
         if let Some(&known) = self.data_only.borrow().get(&expr.span) {
             return known;
         }

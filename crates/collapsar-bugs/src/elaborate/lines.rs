@@ -53,6 +53,19 @@ impl Line {
         Some(self.values.value(instance, place))
     }
 
+    /// Whether the line is a distribution of states, which are counted.
+    pub(crate) fn counts_states(&self) -> bool {
+        match &self.relation.kind {
+            Kind::Stochastic { distribution, .. } => {
+                matches!(
+                    distribution.text.as_str(),
+                    "dcat" | "dbern" | "dbin" | "dbinom"
+                )
+            }
+            Kind::Deterministic { .. } => false,
+        }
+    }
+
     /// Whether the line is a distribution.
     pub(crate) fn stochastic(&self) -> bool {
         matches!(self.relation.kind, Kind::Stochastic { .. })

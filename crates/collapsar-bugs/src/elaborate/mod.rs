@@ -5,12 +5,14 @@
 //! - `evaluate`: what an expression is worth in one repetition of a line
 //! - `functions`: the functions of the language
 //! - `order`: that nothing depends on itself
+//! - `reads`: what a repetition of a line reads
 
 mod arrays;
 mod evaluate;
 mod functions;
 mod lines;
 mod order;
+mod reads;
 
 use std::collections::HashMap;
 
@@ -22,6 +24,7 @@ pub(crate) use arrays::{Definer, Known};
 pub(crate) use evaluate::{Latent, Mode, Scope, Stop, Watch, on_wide_stack};
 pub(crate) use lines::Line;
 pub(crate) use order::references;
+pub(crate) use reads::{Read, Reads};
 
 /// A model's lines with their repetitions, and all arrays.
 #[derive(Debug)]

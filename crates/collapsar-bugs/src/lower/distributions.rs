@@ -52,6 +52,12 @@ const SYNONYMS: [&str; 6] = [
     "dweibull",
 ];
 
+/// How many parameters a distribution has.
+pub(super) fn parameters(name: &str) -> Option<usize> {
+    let known = KNOWN.iter().find(|(known, _)| *known == name);
+    known.map(|(_, count)| *count)
+}
+
 impl Emit<'_> {
     /// Adds all terms of the line's distribution.
     pub(super) fn distribution(&mut self, x: &[Item], arguments: &[Value]) -> Result<(), Halt> {

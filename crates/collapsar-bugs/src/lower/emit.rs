@@ -404,7 +404,7 @@ impl Emit<'_> {
     }
 }
 
-fn ordinal(argument: usize) -> &'static str {
+pub(super) fn ordinal(argument: usize) -> &'static str {
     [
         "the first parameter",
         "the second parameter",

@@ -1,5 +1,6 @@
 //! Decides which variables and terms of a graph a model is.
 //!
+//! - `leaves`: what is left out: unknowns that no datum depends on
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
 //! - `template`: how lines of normal distributions are repeated without being derived again
@@ -8,6 +9,7 @@
 
 mod distributions;
 mod emit;
+mod leaves;
 mod rows;
 mod template;
 mod variables;
@@ -18,7 +20,8 @@ use std::collections::BTreeSet;
 use collapsar::graph::{Atom, Graph};
 
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
+use crate::elaborate::{Definer, Elaborated, Latent, Line, Mode, Scope, Stop};
+use crate::predict::{Drawer, Wrong};
 use crate::syntax::ast::{Expr, Kind, Name, Node, Span, Truncation};
 use crate::value::{Item, Value};
 use emit::{Emit, Sink};
@@ -31,6 +34,45 @@ pub(crate) struct Lowered {
     pub(crate) model: Elaborated,
     pub(crate) graph: Graph,
     pub(crate) variables: Variables,
+}
+
+/// Most states that the labels of one repetition may have together: a table of as many entries.
+const MOST_STATES: f64 = 1e7;
+
+/// A large count in words.
+fn large(count: f64) -> String {
+    match count {
+        count if count < 1e6 => format!("{count}"),
+        count if count < 1e9 => format!("{:.0} million", count / 1e6),
+        count if count < 1e12 => format!("{:.0} billion", count / 1e9),
+        count => format!("{count:.0e}"),
+    }
+}
+
+/// A complaint about a parameter with which nothing can be drawn.
+pub(crate) fn cannot_draw(line: &Line, wrong: &Wrong, name: &str) -> Diagnostic {
+    let (span, text) = match &line.relation.kind {
+        Kind::Stochastic {
+            distribution,
+            arguments,
+            ..
+        } => {
+            let argument = arguments.get(wrong.argument);
+            let span = argument.map_or(line.relation.span, |argument| argument.span);
+            (span, distribution.text.as_str())
+        }
+        Kind::Deterministic { .. } => (line.relation.span, "the distribution"),
+    };
+    Diagnostic::new(
+        span,
+        format!(
+            "{} of {text} is {}, expected {}",
+            emit::ordinal(wrong.argument),
+            wrong.found,
+            wrong.expected
+        ),
+        format!("for {name}"),
+    )
 }
 
 /// Why lowering stopped.
@@ -152,6 +194,10 @@ fn lower(
                 continue;
             }
             for instance in 0..line.instances {
+                if variables.leaves.contains(stochastic.line, instance) {
+                    stochastic.check_leaf(instance)?;
+                    continue;
+                }
                 stochastic.each_state(instance, graph, &mut sink)?;
             }
         }
@@ -182,6 +228,7 @@ impl Stochastic<'_> {
         sink.clear();
         match self.terms(instance, None, sink) {
             Err(Halt::Need(label)) => {
+                self.check_states(label, instance, sink)?;
                 for state in 0..self.variables.states(label) {
                     self.states.borrow_mut().push((label, state));
                     let done = self.each_state(instance, graph, sink);
@@ -200,6 +247,74 @@ impl Stochastic<'_> {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Refuses a repetition whose labels have too many states together.
+    fn check_states(&self, label: u32, instance: usize, sink: &mut Sink) -> Result<(), Halt> {
+        let count = |states: &[(u32, u32)]| -> f64 {
+            let each = states
+                .iter()
+                .map(|&(label, _)| f64::from(self.variables.states(label)));
+            each.product()
+        };
+        let given = self.states.borrow().len();
+        if count(&self.states.borrow()) * f64::from(self.variables.states(label)) <= MOST_STATES {
+            return Ok(());
+        }
+        // All that would be asked for, were each label in its first state.
+        let mut next = Some(label);
+        while let Some(label) = next {
+            self.states.borrow_mut().push((label, 0));
+            self.scope.enter(self.line, instance);
+            sink.clear();
+            next = match self.terms(instance, None, sink) {
+                Err(Halt::Need(label)) => Some(label),
+                _ => None,
+            };
+        }
+        let (labels, states) = (self.states.borrow().len(), count(&self.states.borrow()));
+        self.states.borrow_mut().truncate(given);
+        let name = self.instance_name(instance);
+        let line = &self.scope.model.lines[self.line].relation;
+        Err(Diagnostic::new(
+            line.span,
+            format!(
+                "{name} depends on {labels} labels, which have {} states together, expected {} at most",
+                large(states),
+                large(MOST_STATES),
+            ),
+            "a table of all of them",
+        )
+        .help("let the line read fewer labels: sum in steps, each with a label of its own, or give some as data")
+        .into())
+    }
+
+    /// The first element of a repetition, as in `y[3]`.
+    fn instance_name(&self, instance: usize) -> String {
+        let line = &self.scope.model.lines[self.line];
+        let array = &self.scope.model.arrays[line.array];
+        self.scope.enter(self.line, instance);
+        match self.scope.places(&line.relation.target) {
+            Ok((_, elements)) => array.element_name(elements[0]),
+            Err(_) => array.name.clone(),
+        }
+    }
+
+    /// Refuses what can never be drawn: constants that the distribution cannot have.
+    fn check_leaf(&self, instance: usize) -> Result<(), Halt> {
+        let line = &self.scope.model.lines[self.line];
+        let scope = Scope::within(self.scope.model, Mode::Shape, self.line, instance);
+        let mut known = vec![];
+        for argument in self.arguments {
+            known.push(scope.evaluate(argument)?.numbers());
+        }
+        let Some(known) = known.into_iter().collect::<Option<Vec<_>>>() else {
+            return Ok(());
+        };
+        match Drawer::new(&self.distribution.text, &known, line.size) {
+            Ok(_) => Ok(()),
+            Err(wrong) => Err(cannot_draw(line, &wrong, &self.instance_name(instance)).into()),
         }
     }
 
@@ -314,6 +429,8 @@ impl Latent for Unknowns<'_> {
         match self.variables.form(definer) {
             Form::Unknown(variable, element) => Ok(Item::unknown(variable, element)),
             Form::Zero => Ok(Item::Known(0.0)),
+            // Nothing that is kept reads it.
+            Form::Predicted => Ok(Item::Opaque),
             Form::Label(variable, lowest) => {
                 let states = self.states.borrow();
                 match states.iter().find(|(label, _)| *label == variable) {

@@ -40,16 +40,13 @@ pub(super) fn candidates(
         let of = variables.lines[line].as_ref();
         of.is_some_and(|of| matches!(of.kind, Kind::Label(_)))
     };
-    let label_arrays: Vec<usize> = (0..model.lines.len())
-        .filter(|&line| is_label(line))
-        .map(|line| model.lines[line].array)
-        .collect();
     let mut found = vec![];
     for line in (0..model.lines.len()).filter(|&line| is_label(line)) {
         let array = model.lines[line].array;
         let all = variables.lines[line].as_ref().is_some_and(OfLine::all);
         let whole = all && model.arrays[array].in_order(line);
-        let alone = label_arrays.iter().filter(|&&other| other == array).count() == 1;
+        let lines = (0..model.lines.len()).filter(|&line| model.lines[line].array == array);
+        let alone = lines.filter(|&line| is_label(line)).count() == 1;
         if !whole || !alone {
             continue;
         }
@@ -68,7 +65,7 @@ pub(super) fn candidates(
                 let labels: Vec<&Reference> = (names.into_iter())
                     .filter(|name| {
                         let array = model.find(&name.name.text);
-                        array.is_some_and(|array| label_arrays.contains(&array))
+                        array.is_some_and(|array| variables.label_array(array))
                     })
                     .collect();
                 let ours = |name: &&Reference| model.find(&name.name.text) == Some(array);
@@ -81,6 +78,9 @@ pub(super) fn candidates(
                     return Some(false);
                 }
                 let same = labels.iter().all(|name| text(name) == text(labels[0]));
+                if variables.leaves.count(user) == model.lines[user].instances {
+                    return Some(false);
+                }
                 let observed = variables.lines[user].is_none();
                 (model.lines[user].stochastic() && same && observed).then_some(true)
             })
@@ -168,7 +168,8 @@ impl Builder {
         }
         let normal = matches!(line.distribution.text.as_str(), "dnorm" | "dmnorm");
         let in_order = (0..instances).all(|instance| label(instance) == instance);
-        if normal && !own && in_order && instances == self.count && Self::constant(line)? {
+        let all = !line.variables.leaves.any(line.line);
+        if normal && !own && all && in_order && instances == self.count && Self::constant(line)? {
             return self.features(line).map(|()| true);
         }
         self.lookups(line, own, label, instances)
@@ -299,6 +300,9 @@ impl Builder {
         let mut used = vec![0_u8; self.count];
         let mut here = vec![];
         for instance in 0..instances {
+            if line.variables.leaves.contains(line.line, instance) {
+                continue;
+            }
             here.clear();
             line.scope.enter(line.line, instance);
             for argument in line.arguments {
@@ -487,8 +491,7 @@ fn signature(line: &Stochastic, expr: &Expr, out: &mut Vec<u64>) -> Result<(), S
                 );
                 return Ok(());
             };
-            let label = line.variables.label_array(model, array);
-            if label {
+            if line.variables.label_array(array) {
                 return Ok(());
             }
             let mut names = vec![];
@@ -499,7 +502,7 @@ fn signature(line: &Stochastic, expr: &Expr, out: &mut Vec<u64>) -> Result<(), S
             }
             let gated = names.iter().any(|name| {
                 let array = model.find(&name.name.text);
-                array.is_some_and(|array| line.variables.label_array(model, array))
+                array.is_some_and(|array| line.variables.label_array(array))
             });
             if !gated && !model.arrays[array].defined() {
                 let (_, elements) = scope.places(reference)?;

@@ -48,19 +48,29 @@ impl Stochastic<'_> {
             if instance == TRIAL && 2 * templates.len() > TRIAL {
                 return Ok(false);
             }
+            if self.variables.leaves.contains(self.line, instance) {
+                self.check_leaf(instance)?;
+                continue;
+            }
             self.scope.enter(self.line, instance);
             if self.read(Watch::Reads).is_err() {
                 return Ok(false);
             }
-            let leaves = self.scope.leaves.borrow().clone();
-            let seen = self.scope.seen.borrow().clone();
-            if !templates.contains_key(&seen) {
+            // Looked up by a slice: most repetitions read what others did.
+            let known = templates.contains_key(self.scope.seen.borrow().as_slice());
+            if !known {
+                let seen = self.scope.seen.borrow().clone();
+                let leaves = self.scope.leaves.borrow().clone();
                 let Some(template) = self.derive(instance, &mut sink) else {
                     return Ok(false);
                 };
                 templates.insert(seen.clone(), template);
+                // What was read before the derivation, which reads the same in symbols.
+                self.scope.seen.replace(seen);
+                self.scope.leaves.replace(leaves);
             }
-            match templates.get_mut(&seen) {
+            let leaves = self.scope.leaves.borrow();
+            match templates.get_mut(self.scope.seen.borrow().as_slice()) {
                 Some(template) if template.leaves == leaves.len() => template.add(&leaves),
                 _ => slow.push(instance),
             }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collapsar::graph::{Graph, Kind};
 
+use super::leaves::Leaves;
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Definer, Elaborated, Latent, Line, Mode, Scope, Stop};
 use crate::syntax::ast;
@@ -18,6 +19,8 @@ pub(crate) enum Form {
     Zero,
     /// A label, and the value of its first state.
     Label(u32, u32),
+    /// Left out of the fit, and predicted.
+    Predicted,
 }
 
 /// The variables of a line.
@@ -78,6 +81,9 @@ pub(crate) struct Variables {
     declared: Vec<(u32, Kind, u32)>,
     /// The first hidden label of each line that is a mixture by itself.
     hidden: Vec<Option<u32>>,
+    /// Whether each array holds labels that are not observed.
+    labels: Vec<bool>,
+    pub(crate) leaves: Leaves,
 }
 
 impl Variables {
@@ -87,13 +93,16 @@ impl Variables {
         graph: &mut Graph,
         apart: &BTreeSet<u32>,
     ) -> Result<Self, Diagnostic> {
-        let joint = joint_lines(model, apart);
+        let bounded = bounded_arrays(model);
+        let leaves = Leaves::find(model, &bounded);
+        let joint = joint_lines(model, apart, &leaves);
         let mut variables = Self {
             lines: vec![None; model.lines.len()],
             declared: vec![],
             hidden: vec![None; model.lines.len()],
+            labels: vec![false; model.arrays.len()],
+            leaves,
         };
-        let bounded = bounded_arrays(model);
         for (index, line) in model.lines.iter().enumerate() {
             if line.stochastic() && !joint.contains_key(&index) {
                 variables.lines[index] =
@@ -111,6 +120,10 @@ impl Variables {
                     ..of
                 });
             }
+        }
+        for (line, of) in model.lines.iter().zip(&variables.lines) {
+            let label = |of: &OfLine| matches!(of.kind, Kind::Label(_));
+            variables.labels[line.array] |= of.as_ref().is_some_and(label);
         }
         Ok(variables)
     }
@@ -138,6 +151,10 @@ impl Variables {
         let mut count = 0;
         let scope = Scope::new(model, Mode::Shape);
         for instance in 0..line.instances {
+            if self.leaves.contains(index, instance) {
+                ranks.resize(ranks.len() + per, OBSERVED);
+                continue;
+            }
             scope.enter(index, instance);
             let (_, elements) = scope
                 .places(&line.relation.target)
@@ -249,6 +266,9 @@ impl Variables {
 
     /// What the element that this repetition of a line defines is.
     pub(crate) fn form(&self, definer: Definer) -> Form {
+        if (self.leaves).contains(definer.line as usize, definer.instance as usize) {
+            return Form::Predicted;
+        }
         let Some(of) = &self.lines[definer.line as usize] else {
             return Form::Zero;
         };
@@ -284,13 +304,8 @@ impl Variables {
     }
 
     /// Whether an array holds labels that are not observed.
-    pub(crate) fn label_array(&self, model: &Elaborated, array: usize) -> bool {
-        model.lines.iter().zip(&self.lines).any(|(line, of)| {
-            let label = of
-                .as_ref()
-                .is_some_and(|of| matches!(of.kind, Kind::Label(_)));
-            line.array == array && label
-        })
+    pub(super) fn label_array(&self, array: usize) -> bool {
+        self.labels[array]
     }
 
     /// The kind of a variable.
@@ -484,7 +499,11 @@ fn shares(model: &Elaborated, index: usize) -> Result<Vec<u32>, Diagnostic> {
 
 /// Lines of means that may be joint with their precision matrix: `dmnorm(known, c * Lambda)` with
 /// one mean for each matrix. Gives the line of the matrix and the matrix of each repetition.
-fn joint_lines(model: &Elaborated, apart: &BTreeSet<u32>) -> BTreeMap<usize, (usize, Vec<u32>)> {
+fn joint_lines(
+    model: &Elaborated,
+    apart: &BTreeSet<u32>,
+    leaves: &Leaves,
+) -> BTreeMap<usize, (usize, Vec<u32>)> {
     let mut found: BTreeMap<usize, (usize, Vec<u32>)> = BTreeMap::new();
     let definers = Definers;
     let scope = Scope::new(model, Mode::Latent(&definers));
@@ -506,6 +525,7 @@ fn joint_lines(model: &Elaborated, apart: &BTreeSet<u32>) -> BTreeMap<usize, (us
         if distribution.text != "dmnorm"
             || arguments.len() != 2
             || apart.contains(&(index as u32))
+            || leaves.any(index)
             || !latent
         {
             continue;

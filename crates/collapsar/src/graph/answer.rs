@@ -290,52 +290,100 @@ impl Answer<'_> {
     /// # Errors
     /// Where the fit ended outside the domain.
     pub fn draw_blocks<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) -> Result<()> {
-        for (index, (block, natural)) in self.blocks.iter().enumerate() {
-            let first = self.place(block.variables[0]);
-            let mut put = |values: &[f64]| out[first..first + values.len()].copy_from_slice(values);
-            match &block.family {
-                BlockFamily::Gaussian(family) => {
-                    let draw = match &self.samplers[index] {
-                        Some(sampler) => sampler.draw(rng),
-                        None => family.sample(natural, rng)?,
-                    };
-                    for (&variable, value) in block.variables.iter().zip(draw) {
-                        out[self.place(variable)] = value;
-                    }
+        for block in 0..self.blocks.len() {
+            self.draw_block(block, rng, out)?;
+        }
+        Ok(())
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The variables of a block.
+    pub fn block_variables(&self, block: usize) -> &[u32] {
+        &self.blocks[block].0.variables
+    }
+
+    /// Draws the numbers of one block, and leaves the others alone.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn draw_block<R: Rng + ?Sized>(
+        &self,
+        index: usize,
+        rng: &mut R,
+        out: &mut [f64],
+    ) -> Result<()> {
+        let (block, natural) = &self.blocks[index];
+        let first = self.place(block.variables[0]);
+        let mut put = |values: &[f64]| out[first..first + values.len()].copy_from_slice(values);
+        match &block.family {
+            BlockFamily::Gaussian(family) => {
+                let draw = match &self.samplers[index] {
+                    Some(sampler) => sampler.draw(rng),
+                    None => family.sample(natural, rng)?,
+                };
+                for (&variable, value) in block.variables.iter().zip(draw) {
+                    out[self.place(variable)] = value;
                 }
-                BlockFamily::GaussianGamma(family) => {
-                    let draw = family.sample(natural, rng)?;
-                    let values = draw.values.iter().copied().chain([draw.ln_precision.exp()]);
-                    for (&variable, value) in block.variables.iter().zip(values) {
-                        out[self.place(variable)] = value;
-                    }
+            }
+            BlockFamily::GaussianGamma(family) => {
+                let draw = family.sample(natural, rng)?;
+                let values = draw.values.iter().copied().chain([draw.ln_precision.exp()]);
+                for (&variable, value) in block.variables.iter().zip(values) {
+                    out[self.place(variable)] = value;
                 }
-                BlockFamily::Bounded(family) => put(&[family.sample(natural, rng)?]),
-                BlockFamily::Gamma(family) => put(&[family.sample(natural, rng)?.value]),
-                BlockFamily::Wishart(family) => put(&family.sample(natural, rng)?.precision),
-                BlockFamily::NormalWishart(family) => {
-                    let mut draw = family.sample(natural, rng)?;
-                    let mut values = draw.means.swap_remove(0);
-                    values.append(&mut draw.precision);
-                    put(&values);
+            }
+            BlockFamily::Bounded(family) => put(&[family.sample(natural, rng)?]),
+            BlockFamily::Gamma(family) => put(&[family.sample(natural, rng)?.value]),
+            BlockFamily::Wishart(family) => put(&family.sample(natural, rng)?.precision),
+            BlockFamily::NormalWishart(family) => {
+                let mut draw = family.sample(natural, rng)?;
+                let mut values = draw.means.swap_remove(0);
+                values.append(&mut draw.precision);
+                put(&values);
+            }
+            BlockFamily::Dirichlet(family) => {
+                let mut draw = family.sample(natural, rng)?;
+                for ln in &mut draw {
+                    *ln = ln.exp();
                 }
-                BlockFamily::Dirichlet(family) => {
-                    let mut draw = family.sample(natural, rng)?;
-                    for ln in &mut draw {
-                        *ln = ln.exp();
-                    }
-                    put(&draw);
-                }
-                BlockFamily::Label(family) => put(&[family.sample(natural, rng)? as f64]),
-                BlockFamily::Network(family, _) => {
-                    let draw = family.sample(natural, rng)?;
-                    for (&variable, state) in block.variables.iter().zip(draw) {
-                        out[self.place(variable)] = f64::from(state);
-                    }
+                put(&draw);
+            }
+            BlockFamily::Label(family) => put(&[family.sample(natural, rng)? as f64]),
+            BlockFamily::Network(family, _) => {
+                let draw = family.sample(natural, rng)?;
+                for (&variable, state) in block.variables.iter().zip(draw) {
+                    out[self.place(variable)] = f64::from(state);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The mean and the variance of a sum of variables with coefficients, where all of them are
+    /// of blocks that are normal; each variable once.
+    pub fn of_sum(&self, terms: &[(u32, f64)]) -> Option<(f64, f64)> {
+        let (mut mean, mut variance, mut found) = (0.0, 0.0, 0);
+        for ((block, _), sampler) in self.blocks.iter().zip(&self.samplers) {
+            let Some(sampler) = sampler else { continue };
+            let mut coefficients = vec![];
+            for &(variable, coefficient) in terms {
+                if let Ok(place) = block.variables.binary_search(&variable) {
+                    coefficients.resize(block.variables.len(), 0.0);
+                    coefficients[place] = coefficient;
+                    found += 1;
+                }
+            }
+            if !coefficients.is_empty() {
+                let (more, wider) = sampler.of_sum(&coefficients);
+                mean += more;
+                variance += wider;
+            }
+        }
+        (found == terms.len()).then_some((mean, variance))
     }
 }
 

@@ -406,6 +406,12 @@ impl GaussianSampler<'_> {
         let pairs = self.0.mean.iter().zip(self.0.noise(rng));
         pairs.map(|(mean, noise)| mean + noise).collect()
     }
+
+    /// The mean and the variance of the sum of all scalars with these coefficients.
+    pub(crate) fn of_sum(&self, coefficients: &[f64]) -> (f64, f64) {
+        let mean = self.0.mean.iter().zip(coefficients).map(|(m, c)| m * c);
+        (mean.sum(), self.0.factor.solve(coefficients).1)
+    }
 }
 
 impl Family for Gaussian {

@@ -1,0 +1,134 @@
+//! Decides what of computed and predicted numbers is known without draws: sums of normal variables,
+//! and what has constant parameters.
+
+use collapsar::family::Marginal;
+use collapsar::graph::{Answer, Belief, Kind};
+
+use crate::elaborate::{Definer, Latent, Mode, Scope, Stop};
+use crate::lower::{Form, Lowered, Variables};
+use crate::model::{Origin, Quantity};
+use crate::predict::Drawer;
+use crate::syntax::ast::{Kind as Relation, Span};
+use crate::value::{Item, Value};
+
+/// What q says in closed form of more than its own numbers.
+pub(crate) struct Exact<'a> {
+    lowered: &'a Lowered,
+    answer: &'a Answer<'a>,
+    symbols: Symbols<'a>,
+}
+
+impl<'a> Exact<'a> {
+    pub(crate) fn new(lowered: &'a Lowered, answer: &'a Answer<'a>) -> Self {
+        let symbols = Symbols(&lowered.variables);
+        Self {
+            lowered,
+            answer,
+            symbols,
+        }
+    }
+
+    /// What is known of a quantity, if anything.
+    pub(crate) fn belief(&self, quantity: &Quantity) -> Option<Belief> {
+        let model = &self.lowered.model;
+        match quantity.origin {
+            Origin::Computed => {
+                let scope = Scope::new(model, Mode::Latent(&self.symbols));
+                let (array, element) = (quantity.array_index, quantity.element);
+                let item = scope.element(array, element, Span::default()).ok()?;
+                let (mean, variance) = self.sum(&item)?;
+                normal(mean, variance)
+            }
+            Origin::Predicted => {
+                let definer = model.arrays[quantity.array_index].definer(quantity.element)?;
+                let line = &model.lines[definer.line as usize];
+                let Relation::Stochastic {
+                    distribution,
+                    arguments,
+                    ..
+                } = &line.relation.kind
+                else {
+                    return None;
+                };
+                let scope = Scope::within(
+                    model,
+                    Mode::Latent(&self.symbols),
+                    definer.line as usize,
+                    definer.instance as usize,
+                );
+                let values = arguments
+                    .iter()
+                    .map(|argument| scope.evaluate(argument).ok());
+                let values = values.collect::<Option<Vec<Value>>>()?;
+                let numbers = values
+                    .iter()
+                    .map(Value::numbers)
+                    .collect::<Option<Vec<_>>>();
+                if let Some(numbers) = numbers {
+                    let drawer = Drawer::new(&distribution.text, &numbers, line.size);
+                    return drawer.ok()??.belief(definer.offset as usize);
+                }
+                let [mean, precision] = values.as_slice() else {
+                    return None;
+                };
+                let precision = precision.single()?.known()?;
+                if distribution.text != "dnorm" || precision.is_nan() || precision <= 0.0 {
+                    return None;
+                }
+                let (mean, variance) = self.sum(mean.single()?)?;
+                normal(mean, variance + precision.recip())
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of the first state of a predicted label.
+    pub(crate) fn lowest(&self, quantity: &Quantity) -> f64 {
+        let model = &self.lowered.model;
+        let definer = model.arrays[quantity.array_index].definer(quantity.element);
+        let line = definer.map(|definer| &model.lines[definer.line as usize].relation.kind);
+        match line {
+            Some(Relation::Stochastic { distribution, .. }) if distribution.text == "dcat" => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Mean and variance of a sum of normal variables with coefficients.
+    fn sum(&self, item: &Item) -> Option<(f64, f64)> {
+        let Item::Sum(products) = item else {
+            return None;
+        };
+        let (mut constant, mut terms) = (0.0, vec![]);
+        for product in products.iter() {
+            match product.unknowns.as_slice() {
+                [] => constant = product.coefficient,
+                [one] if self.lowered.variables.kind(one.variable) == Kind::Gaussian => {
+                    terms.push((one.variable, product.coefficient));
+                }
+                _ => return None,
+            }
+        }
+        let (mean, variance) = self.answer.of_sum(&terms)?;
+        Some((constant + mean, variance))
+    }
+}
+
+fn normal(mean: f64, variance: f64) -> Option<Belief> {
+    let sd = variance.sqrt();
+    sd.is_finite()
+        .then_some(Belief::Marginal(Marginal::Normal { mean, sd }))
+}
+
+/// Unknown elements as symbols; what depends on labels or on predictions has none.
+struct Symbols<'a>(&'a Variables);
+
+impl Latent for Symbols<'_> {
+    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
+        match self.0.form(definer) {
+            Form::Unknown(variable, element) => Ok(Item::unknown(variable, element)),
+            Form::Zero => Ok(Item::Known(0.0)),
+            Form::Label(variable, _) => Err(Stop::Need(variable)),
+            Form::Predicted => Ok(Item::Opaque),
+        }
+    }
+}
