@@ -11,6 +11,7 @@ pub mod outline;
 mod posterior;
 mod predict;
 pub mod syntax;
+mod unused;
 mod value;
 
 pub use data::{Array, Data, Sparse};

@@ -7,8 +7,9 @@ use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Elaborated, Mode, Scope, Stop, on_wide_stack};
 use crate::lower::{Form, Lowered};
 use crate::outline::Outline;
-use crate::syntax::ast::Program;
+use crate::syntax::ast::{Program, Span};
 use crate::syntax::parse;
+use crate::unused;
 use crate::value::Item;
 
 /// The text of a model that was read.
@@ -106,6 +107,29 @@ impl Prepared {
     /// As [`Compiled::new`].
     pub fn compile(&self, demands: &Demands) -> collapsar::Result<Compiled> {
         Compiled::new(self.lowered.graph.clone(), demands)
+    }
+
+    /// Where the line of a factor of the graph stands, by its number.
+    pub fn factor(&self, index: u32) -> Option<Span> {
+        self.lowered.factors.get(index as usize).copied()
+    }
+
+    /// A complaint of the graph with the line that it is about, where there is one.
+    pub fn complaint(&self, error: &collapsar::Error, source: &str) -> Option<Diagnostic> {
+        let collapsar::Error::Graph {
+            factor,
+            found,
+            expected,
+        } = error
+        else {
+            return None;
+        };
+        let is_it = |span: &&Span| {
+            source.get(span.start as usize..span.end as usize) == Some(factor.as_str())
+        };
+        let span = self.lowered.factors.iter().find(is_it)?;
+        let message = format!("{found}, expected {expected}");
+        Some(Diagnostic::new(*span, message, "in this line"))
     }
 
     /// The arrays that are not data, in the order of the model's lines.
@@ -234,6 +258,12 @@ pub(crate) fn number(kind: Kind, element: u32) -> u32 {
 }
 
 impl Model {
+    /// Names in the data that the text never mentions, each with one of the text that is like it
+    /// and that the data lack.
+    pub fn unused(&self, data: &Data) -> Vec<(String, Option<String>)> {
+        unused::names(&self.program, data)
+    }
+
     /// The model as a picture would show it; the data say which arrays are observed.
     pub fn outline(&self, data: &Data) -> Outline {
         Outline::new(&self.program, &self.source, data)

@@ -27,6 +27,8 @@ pub struct Node {
     pub plates: Vec<String>,
     /// The distribution of a stochastic line.
     pub distribution: Option<String>,
+    /// Whether it is observed, but for some elements that the data lack.
+    pub partly: bool,
 }
 
 /// What a node is.
@@ -185,6 +187,7 @@ impl Reader<'_> {
         let nodes = self.nodes.into_iter().zip(random).map(|(found, random)| {
             let given = found.given || has_numbers(data, &found.name);
             let stochastic = stochastic(&found);
+            let partly = stochastic && !found.given && lacks_numbers(data, &found.name);
             let (distribution, plates) = found
                 .line
                 .map_or((None, vec![]), |line| (line.distribution, line.plates));
@@ -198,6 +201,7 @@ impl Reader<'_> {
                 },
                 plates,
                 distribution,
+                partly,
             }
         });
         Outline {
@@ -211,6 +215,13 @@ fn has_numbers(data: &Data, name: &str) -> bool {
     let dense = data.arrays.get(name);
     dense.is_some_and(|array| array.values.iter().any(|value| !value.is_nan()))
         || data.sparse.contains_key(name)
+}
+
+/// Whether data are given of which some are missing.
+fn lacks_numbers(data: &Data, name: &str) -> bool {
+    let missing = |values: &[f64]| values.iter().filter(|value| value.is_nan()).count();
+    let dense = data.arrays.get(name).map(|array| array.values.as_slice());
+    dense.is_some_and(|values| (1..values.len()).contains(&missing(values)))
 }
 
 /// All names in an expression, those in indices included.
@@ -299,6 +310,23 @@ mod tests {
                 "Constant one - <> ",
             ]
         );
+    }
+
+    #[test]
+    fn data_with_gaps_are_partly_observed() {
+        let text =
+            "model { for (i in 1:2) { x[i] ~ dnorm(m, 1) }\n y ~ dnorm(m, 1)\n m ~ dnorm(0, 1) }";
+        let mut outline = outline(text, &["x"]);
+        let partly = |outline: &Outline| -> Vec<bool> {
+            outline.nodes.iter().map(|node| node.partly).collect()
+        };
+        assert_eq!(partly(&outline), [true, false, false]);
+        let mut data = Data::default();
+        for (name, values) in [("x", vec![1.0, 2.0]), ("y", vec![f64::NAN])] {
+            data.arrays.insert(name.to_owned(), Array::vector(values));
+        }
+        outline = Model::parse(text).unwrap().outline(&data);
+        assert_eq!(partly(&outline), [false; 3]);
     }
 
     #[test]

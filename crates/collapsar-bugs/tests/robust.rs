@@ -510,11 +510,36 @@ const BAD: &[(&str, &str, &str)] = &[
         "y=2 NA; p=0.5 0.5",
     ),
     ("unobserved count", "model { y ~ dpois(2) }", ""),
+    (
+        "degree",
+        "model {\n  y ~ dnorm(a*a, 1)\n  a ~ dnorm(0, 1)\n}",
+        "y=1",
+    ),
     ("truncation", "model { y ~ dnorm(0, 1) T(0, ) }", ""),
     (
         "too many states of labels",
         "model {\n  for (i in 1:25) { x[i] ~ dbern(0.5) }\n  y ~ dnorm(sum(x[]), 1)\n}",
         "y=12",
+    ),
+    (
+        "too many indices of a vector",
+        "model { y ~ dnorm(m[1,1,1], 1) }",
+        "m=1 2; y=1",
+    ),
+    (
+        "a row of zeros",
+        "model {\n  for (n in 1:2) { z[n] ~ dcat(p[]); one[n] ~ dbern(L[n,z[n]]) }\n  p[1:2] ~ ddirch(a[])\n}",
+        "one=1 1; L[2,2]=0.5 0.5 0 0; a=1 1",
+    ),
+    (
+        "no state that is possible",
+        "model {\n  for (n in 1:2) { z[n] ~ dcat(p[]); y[n] ~ dbern(equals(z[n], 3)) }\n  p[1:2] ~ ddirch(a[])\n}",
+        "y=0 1; a=1 1",
+    ),
+    (
+        "a loop over something unknown",
+        "model {\n  K ~ dpois(3)\n  M <- K + 1\n  for (i in 1:M) { y[i] ~ dnorm(0, 1) }\n}",
+        "y=1 2",
     ),
     (
         "improper prediction",
@@ -529,10 +554,14 @@ fn complaints_say_where_and_what() {
     for (what, text, numbers) in BAD {
         let complaint = Model::parse(*text)
             .and_then(|model| model.with(data(numbers)))
-            .map(|prepared| prepared.compile(&Demands::default()).map(drop));
+            .map(|prepared| {
+                let done = prepared.compile(&Demands::default()).map(drop);
+                done.map_err(|error| (prepared.complaint(&error, text), error))
+            });
         let complaint = match complaint {
             Err(diagnostic) => diagnostic.render("m.bug", text),
-            Ok(Err(error)) => error.to_string(),
+            Ok(Err((Some(diagnostic), _))) => diagnostic.render("m.bug", text),
+            Ok(Err((None, error))) => error.to_string(),
             Ok(Ok(())) => "accepted".into(),
         };
         all.extend([what, "\n", &complaint, "\n\n"]);

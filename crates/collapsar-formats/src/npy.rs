@@ -73,6 +73,79 @@ pub(crate) fn read(
     })
 }
 
+/// Reads an array of any number of axes from a file of `length` bytes: lengths, and numbers with the
+/// last index running fastest. NaN stands for a number that is not there.
+pub(crate) fn read_array(
+    path: &str,
+    mut reader: impl BufRead,
+    length: u64,
+) -> Result<(Vec<usize>, Vec<f64>)> {
+    let too_large = || Error::damaged(path, "NPY", "the shape is too large");
+    let bytes = header_bytes(path, &mut reader)?;
+    let header = guarded(|| NpyHeader::from_reader(bytes.as_slice()))
+        .ok_or_else(too_large)?
+        .map_err(|error| Error::damaged(path, "NPY", error))?;
+    let shape = header.shape().to_vec();
+    let size = item_size(path, &header.dtype())?;
+    let present = length.saturating_sub(bytes.len() as u64);
+    let count = (shape.iter()).try_fold(1_u64, |count, length| count.checked_mul(*length));
+    let claimed = count.and_then(|count| count.checked_mul(size));
+    let claimed = claimed.ok_or_else(too_large)?;
+    if claimed > present {
+        let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+        let shape = shape.join(" by ");
+        let cause = format!("{shape} values of {size} bytes do not fit in {present} bytes");
+        return Err(Error::damaged(path, "NPY", cause));
+    }
+    if claimed == 0 {
+        return Err(Error::Empty {
+            path: path.to_owned(),
+            found: "an array without values",
+        });
+    }
+    let order = header.order();
+    let stored = stored_values(path, NpyFile::with_header(header, reader))?;
+    if let Some(place) = stored.iter().position(|value| value.is_infinite()) {
+        return Err(Error::Missing {
+            path: path.to_owned(),
+            place: Place::Row(place as u64 + 1),
+            column: "1".to_owned(),
+            found: stored[place].to_string(),
+        });
+    }
+    let mut dims: Vec<usize> = shape.iter().map(|&length| length as usize).collect();
+    let values = match order {
+        Order::C => stored,
+        Order::Fortran => from_columns(&dims, &stored),
+    };
+    if dims.is_empty() {
+        dims.push(1);
+    }
+    Ok((dims, values))
+}
+
+/// Numbers whose first index runs fastest, with the last running fastest.
+fn from_columns(dims: &[usize], stored: &[f64]) -> Vec<f64> {
+    let mut strides = vec![1; dims.len()];
+    for axis in 1..dims.len() {
+        strides[axis] = strides[axis - 1] * dims[axis - 1];
+    }
+    let mut index = vec![0; dims.len()];
+    let mut values = Vec::with_capacity(stored.len());
+    for _ in 0..stored.len() {
+        let place: usize = index.iter().zip(&strides).map(|(i, s)| i * s).sum();
+        values.push(stored[place]);
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < dims[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+    values
+}
+
 /// Everything before the data, checked before the parser sees it: its length is a claim of the file, and
 /// nesting is refused because the parser recurses, and no guard catches a stack that overflows.
 fn header_bytes(path: &str, reader: &mut impl BufRead) -> Result<Vec<u8>> {

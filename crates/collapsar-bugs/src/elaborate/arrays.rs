@@ -324,7 +324,7 @@ impl Elaborated {
 }
 
 /// `3 indices`, `1 index`.
-fn many(count: usize, noun: &str) -> String {
+pub(super) fn many(count: usize, noun: &str) -> String {
     match (count, noun) {
         (1, _) => format!("1 {noun}"),
         (_, "index") => format!("{count} indices"),

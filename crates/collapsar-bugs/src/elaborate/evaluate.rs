@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use super::arrays::many;
 use super::functions;
 use super::order::references;
 use super::{Definer, Elaborated};
@@ -397,10 +398,13 @@ impl<'a> Scope<'a> {
             return Err(Diagnostic::new(
                 reference.span,
                 format!(
-                    "{} has {} dimensions, and {} are given",
+                    "{} has {}, and {} given",
                     name.text,
-                    lengths.len(),
-                    indices.len()
+                    many(lengths.len(), "dimension"),
+                    match indices.len() {
+                        1 => "1 is".to_owned(),
+                        count => format!("{count} are"),
+                    }
                 ),
                 "dimension mismatch",
             )

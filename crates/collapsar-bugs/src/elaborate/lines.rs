@@ -1,5 +1,7 @@
 //! Decides how often each line is repeated, and with which counters.
 
+use std::collections::BTreeSet;
+
 use super::evaluate::{Mode, Scope, Stop};
 use super::order::references;
 use super::{Definer, Elaborated};
@@ -76,6 +78,41 @@ impl Line {
 struct Nest<'a> {
     counters: Vec<String>,
     ranges: Vec<&'a Expr>,
+    /// Names that are not data.
+    unknown: BTreeSet<String>,
+}
+
+/// All relations of a block, those in loops as well.
+fn relations_of<'a>(statements: &'a [Statement], out: &mut Vec<&'a Relation>) {
+    for statement in statements {
+        match statement {
+            Statement::For { body, .. } => relations_of(body, out),
+            Statement::Relation(relation) => out.push(relation),
+        }
+    }
+}
+
+/// The first of these names in an expression, but for those whose lengths alone are asked for.
+fn mentions(expr: &Expr, names: &BTreeSet<String>) -> Option<String> {
+    if let Node::Call { function, .. } = &expr.node
+        && matches!(function.text.as_str(), "length" | "dim" | "nrow" | "ncol")
+    {
+        return None;
+    }
+    match &expr.node {
+        Node::Number(_) => None,
+        Node::Reference(_) => {
+            let mut found = vec![];
+            references(expr, &mut found);
+            let mut found = found.iter().map(|reference| &reference.name.text);
+            found.find(|name| names.contains(*name)).cloned()
+        }
+        Node::Call { arguments, .. } => arguments.iter().find_map(|a| mentions(a, names)),
+        Node::Negative(operand) | Node::Not(operand) => mentions(operand, names),
+        Node::Binary { left, right, .. } => {
+            mentions(left, names).or_else(|| mentions(right, names))
+        }
+    }
 }
 
 /// Most repetitions of a line.
@@ -100,8 +137,33 @@ impl Elaborated {
         let mut nest = Nest {
             counters: vec![],
             ranges: vec![],
+            unknown: self.unknown_names(statements),
         };
         self.unroll_within(statements, &mut nest)
+    }
+
+    /// Names that lines of a block make unknown: stochastic ones without data, and what is computed
+    /// from them.
+    fn unknown_names(&self, statements: &[Statement]) -> BTreeSet<String> {
+        let mut relations = vec![];
+        relations_of(statements, &mut relations);
+        let mut unknown = BTreeSet::new();
+        loop {
+            let before = unknown.len();
+            for relation in &relations {
+                let name = &relation.target.name.text;
+                let depends = match &relation.kind {
+                    Kind::Stochastic { .. } => self.find(name).is_none(),
+                    Kind::Deterministic { value, .. } => mentions(value, &unknown).is_some(),
+                };
+                if depends {
+                    unknown.insert(name.clone());
+                }
+            }
+            if unknown.len() == before {
+                return unknown;
+            }
+        }
     }
 
     fn unroll_within<'a>(
@@ -113,6 +175,16 @@ impl Elaborated {
             match statement {
                 Statement::For { index, range, body } => {
                     self.check_counter(index, nest)?;
+                    if let Some(name) = mentions(range, &nest.unknown) {
+                        return Err(Diagnostic::new(
+                            range.span,
+                            format!("a loop over {}, whose range depends on {name}, which is unknown", index.text),
+                            "must be data",
+                        )
+                        .help(format!(
+                            "give {name} with --data, or loop over the most there may be and let labels choose"
+                        )));
+                    }
                     nest.counters.push(index.text.clone());
                     nest.ranges.push(range);
                     self.unroll_within(body, nest)?;

@@ -33,6 +33,8 @@ pub(crate) use variables::{Form, Variables};
 pub(crate) struct Lowered {
     pub(crate) model: Elaborated,
     pub(crate) graph: Graph,
+    /// Where the line of each factor of the graph stands.
+    pub(crate) factors: Vec<Span>,
     pub(crate) variables: Variables,
 }
 
@@ -106,10 +108,11 @@ impl Lowered {
             let mut graph = Graph::default();
             let variables = Variables::new(&model, &mut graph, &apart)?;
             match lower(&model, &variables, &mut graph, source) {
-                Ok(()) => {
+                Ok(factors) => {
                     return Ok(Self {
                         model,
                         graph,
+                        factors,
                         variables,
                     });
                 }
@@ -127,12 +130,13 @@ impl Lowered {
     }
 }
 
+/// Adds all terms; returns where the line of each factor stands.
 fn lower(
     model: &Elaborated,
     variables: &Variables,
     graph: &mut Graph,
     source: &str,
-) -> Result<(), Halt> {
+) -> Result<Vec<Span>, Halt> {
     let states = RefCell::new(vec![]);
     let unknowns = Unknowns {
         variables,
@@ -140,6 +144,7 @@ fn lower(
     };
     let scope = Scope::new(model, Mode::Latent(&unknowns));
     let mut lines: Vec<Option<Stochastic>> = vec![];
+    let mut factors = vec![];
     for (index, line) in model.lines.iter().enumerate() {
         let Kind::Stochastic {
             distribution,
@@ -162,6 +167,7 @@ fn lower(
             .into());
         }
         let text = &source[line.relation.span.start as usize..line.relation.span.end as usize];
+        factors.push(line.relation.span);
         lines.push(Some(Stochastic {
             scope: &scope,
             variables,
@@ -202,7 +208,7 @@ fn lower(
             }
         }
     }
-    Ok(())
+    Ok(factors)
 }
 
 /// One stochastic line.
@@ -286,7 +292,7 @@ impl Stochastic<'_> {
             ),
             "a table of all of them",
         )
-        .help("let the line read fewer labels: sum in steps, each with a label of its own, or give some as data")
+        .help("let the line read fewer labels: a running sum may be a chain, s[i] ~ dcat(step[s[i-1],x[i],])")
         .into())
     }
 

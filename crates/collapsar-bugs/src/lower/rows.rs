@@ -11,6 +11,7 @@ use collapsar::graph::{Atom, Graph, Kind, RowPart, Rows, Sums};
 
 use super::emit::Sink;
 use super::{Halt, Stochastic};
+use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Elaborated, Known, Scope, Stop, references};
 use crate::syntax::ast::{Expr, Index, Kind as Relation, Node, Reference};
 use crate::value::Item;
@@ -172,7 +173,7 @@ impl Builder {
         if normal && !own && all && in_order && instances == self.count && Self::constant(line)? {
             return self.features(line).map(|()| true);
         }
-        self.lookups(line, own, label, instances)
+        self.lookups(line, own, reference, label, instances)
     }
 
     /// Whether repetitions differ in nothing but the label and the target.
@@ -290,6 +291,7 @@ impl Builder {
         &mut self,
         line: &Stochastic,
         own: bool,
+        reference: Option<&Reference>,
         label: impl Fn(usize) -> usize,
         instances: usize,
     ) -> Result<bool, Halt> {
@@ -324,6 +326,7 @@ impl Builder {
             } else {
                 let key = known.len() as u32;
                 known.insert(here.clone(), key);
+                let mut possible = false;
                 for state in 0..self.states {
                     match self.capture(line, instance, label, state, None) {
                         Err(Halt::Need(_)) => return Ok(false),
@@ -344,6 +347,11 @@ impl Builder {
                     }
                     let products = products.iter().map(|(c, atoms)| (*c, atoms.as_slice()));
                     self.rows.sum(&mut sums, constant, products, line.factor);
+                    possible |= constant > f64::NEG_INFINITY;
+                }
+                if let (false, Some(reference)) = (possible, reference) {
+                    let name = format!("{} has the probability 0", line.instance_name(instance));
+                    return Err(nothing_possible(line, instance, reference, &name));
                 }
                 key
             };
@@ -428,9 +436,13 @@ impl Builder {
                     constants.push(value.min(1.0).ln());
                 }
             });
-            if !legal || states.len() == starts[starts.len() - 1] {
+            if !legal {
                 // The slow path has a word for it.
                 return Ok(false);
+            }
+            if states.len() == starts[starts.len() - 1] {
+                let name = format!("row {row} of {} is 0", table.name.text);
+                return Err(nothing_possible(line, instance, label, &name));
             }
             starts.push(states.len());
         }
@@ -441,6 +453,27 @@ impl Builder {
         });
         Ok(true)
     }
+}
+
+/// A complaint about data that no state of a label allows.
+fn nothing_possible(line: &Stochastic, instance: usize, label: &Reference, why: &str) -> Halt {
+    line.scope.enter(line.line, instance);
+    let name = match (
+        line.scope.model.find(&label.name.text),
+        line.scope.places(label),
+    ) {
+        (Some(array), Ok((_, elements))) if elements.len() == 1 => {
+            line.scope.model.arrays[array].element_name(elements[0])
+        }
+        _ => label.name.text.clone(),
+    };
+    let span = line.scope.model.lines[line.line].relation.span;
+    Diagnostic::new(
+        span,
+        format!("{why} in every state of {name}, expected one state at least that is possible"),
+        "impossible under this line",
+    )
+    .into()
 }
 
 /// The reference to labels in a line's parameters.

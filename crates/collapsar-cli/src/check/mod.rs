@@ -56,6 +56,9 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
     args.source.check()?;
     let source = Source::read(&args.source.model, common)?;
     let data = read_data(&args.source.data)?;
+    if !args.source.data.is_empty() {
+        source.warn_of_unused(&data, common);
+    }
     let outline = source.model.outline(&data);
     let mut drawing = Drawing::of(&outline);
     let text = if args.source.data.is_empty() {
@@ -69,12 +72,7 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
         for (node, mark) in drawing.outline.nodes.iter().zip(&mut drawing.collapsed) {
             *mark = node.kind == NodeKind::Unknown && collapsed.contains(&&node.name);
         }
-        report::classes(
-            &source,
-            &compiled,
-            &prepared.observed(),
-            &args.source.explicit,
-        )
+        report::classes(&source, &compiled, &prepared, &args.source.explicit)
     };
     if let Some(file) = &args.svg {
         write(file, &svg::picture(&source.name, &drawing))?;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use collapsar::graph::{Choice, Class, Compiled, Role};
+use collapsar::graph::{Choice, Class, Compiled, Conflict, Role};
 use collapsar::{Collapsed, Potential};
-use collapsar_bugs::Outline;
 use collapsar_bugs::outline::NodeKind;
+use collapsar_bugs::{Outline, Prepared};
 
 use crate::fit::source::{Source, class_name, names, one_line};
 use crate::text::{count, table};
@@ -24,9 +24,10 @@ const ROLES: [(Role, &str); 3] = [
 pub(crate) fn classes(
     source: &Source,
     compiled: &Compiled,
-    observed: &[(String, usize)],
+    prepared: &Prepared,
     explicit: &[String],
 ) -> String {
+    let observed = prepared.observed();
     let choice = compiled.choice();
     let mut text = String::new();
     let mut line = |parts: std::fmt::Arguments<'_>| {
@@ -53,23 +54,24 @@ pub(crate) fn classes(
         for class in here {
             line(format_args!("{}", described(&choice.classes[class], width)));
             if role != Role::Collapsed {
-                for reason in reasons(source, choice, class, explicit) {
+                for reason in reasons(source, prepared, choice, class, explicit) {
                     line(format_args!("    {reason}"));
                 }
             }
         }
     }
-    if !observed.is_empty() {
-        line(format_args!("\nobserved"));
-        let width = observed
-            .iter()
-            .map(|(name, _)| name.chars().count())
-            .max()
-            .unwrap_or(0);
-        for (name, numbers) in observed {
+    let left_out = "predicted after the fit: no datum depends on it";
+    for (title, arrays) in [("observed", observed), (left_out, prepared.predicted())] {
+        if arrays.is_empty() {
+            continue;
+        }
+        line(format_args!("\n{title}"));
+        let width = arrays.iter().map(|(name, _)| name.chars().count());
+        let width = width.max().unwrap_or(0);
+        for (name, numbers) in arrays {
             line(format_args!(
                 "  {name:width$}  {}",
-                count(*numbers, "number")
+                count(numbers, "number")
             ));
         }
     }
@@ -110,7 +112,13 @@ fn described(class: &Class, width: usize) -> String {
 }
 
 /// Why a class is not collapsed.
-fn reasons(source: &Source, choice: &Choice, class: usize, explicit: &[String]) -> Vec<String> {
+fn reasons(
+    source: &Source,
+    prepared: &Prepared,
+    choice: &Choice,
+    class: usize,
+    explicit: &[String],
+) -> Vec<String> {
     let mut reasons = vec![];
     let asked = choice.classes[class]
         .names
@@ -125,12 +133,12 @@ fn reasons(source: &Source, choice: &Choice, class: usize, explicit: &[String]) 
             (first, second) if second == class => first,
             _ => return None,
         };
-        Some((other, &conflict.factor))
+        Some((other, conflict))
     });
-    let meetings: Vec<(usize, &String)> = meetings.collect();
+    let meetings: Vec<(usize, &Conflict)> = meetings.collect();
     let told = |other: usize| other == class || choice.classes[other].role == Role::Collapsed;
     let any = meetings.iter().any(|&(other, _)| told(other));
-    for (other, factor) in meetings {
+    for (other, conflict) in meetings {
         if (any || asked.is_some()) && !told(other) {
             continue;
         }
@@ -141,8 +149,11 @@ fn reasons(source: &Source, choice: &Choice, class: usize, explicit: &[String]) 
         };
         reasons.push(format!(
             "meets {whom} in {} ({})",
-            one_line(factor),
-            source.place(factor)
+            one_line(&conflict.factor),
+            prepared.factor(conflict.index).map_or_else(
+                || source.place(&conflict.factor),
+                |span| source.place_of(span.start as usize)
+            )
         ));
     }
     reasons

@@ -42,7 +42,7 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     // Not a doc comment, to which brackets are a link.
-    #[arg(help = "Tell of these only: arrays, or elements such as mu[2,1]")]
+    #[arg(help = "Tell of these only: arrays, or elements such as mu[2,1], mu[1:3] and mu[2,]")]
     #[arg(long, value_name = "A,B", value_parser = monitored)]
     pub(crate) monitor: Vec<Names>,
     /// Write all results into DIR, made if need be

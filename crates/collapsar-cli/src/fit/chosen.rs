@@ -41,16 +41,16 @@ impl Chosen {
         let array = |name: &String| name.split('[').next().unwrap_or(name).to_owned();
         let asked: Vec<String> = names.iter().map(array).collect();
         let mut quantities = take(&|name| asked.iter().any(|asked| asked == name))?;
-        let asked = |q: &Quantity| names.iter().any(|name| *name == q.array || *name == q.name);
+        let asked = |q: &Quantity| names.iter().any(|name| is_meant(name, q));
         for name in names {
-            if quantities
-                .iter()
-                .all(|q| q.array != *name && q.name != *name)
-            {
+            if !quantities.iter().any(|q| is_meant(name, q)) {
                 let arrays: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
                 let arrays = match arrays.as_slice() {
                     [] => "nothing: all of this model is known".to_owned(),
-                    _ => format!("one of {}, or an element of these", arrays.join(", ")),
+                    _ => format!(
+                        "one of {}, or elements of these such as [1], [2:3] or [,1]",
+                        arrays.join(", ")
+                    ),
                 };
                 bail!("--monitor {name}: nothing unknown of that name, expected {arrays}");
             }
@@ -104,5 +104,63 @@ impl Chosen {
     /// How many could be printed.
     pub(crate) fn printable(&self) -> usize {
         self.printed.iter().filter(|printed| **printed).count()
+    }
+}
+
+/// Whether a name with or without brackets means a quantity: indices may be numbers, ranges or nothing.
+fn is_meant(name: &str, quantity: &Quantity) -> bool {
+    name == quantity.array || matches(name, &quantity.name)
+}
+
+fn matches(name: &str, element: &str) -> bool {
+    fn parts(text: &str) -> Option<(&str, Vec<&str>)> {
+        let (array, indices) = text.strip_suffix(']')?.split_once('[')?;
+        Some((array, indices.split(',').collect()))
+    }
+    if name == element {
+        return true;
+    }
+    let (Some((array, asked)), Some((own, indices))) = (parts(name), parts(element)) else {
+        return false;
+    };
+    let within = |asked: &str, index: &str| {
+        let Ok(index) = index.parse::<usize>() else {
+            return false;
+        };
+        let (first, last) = asked.split_once(':').unwrap_or((asked, asked));
+        match (first.parse::<usize>(), last.parse::<usize>()) {
+            (Ok(first), Ok(last)) => (first..=last).contains(&index),
+            _ => asked.is_empty(),
+        }
+    };
+    array == own
+        && asked.len() == indices.len()
+        && asked
+            .iter()
+            .zip(&indices)
+            .all(|(asked, index)| within(asked, index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn ranges_and_empty_indices() {
+        for (name, element, meant) in [
+            ("mu[1:3]", "mu[3]", true),
+            ("mu[1:3]", "mu[4]", false),
+            ("mu[2,]", "mu[2,7]", true),
+            ("mu[2,]", "mu[1,7]", false),
+            ("mu[,2:3]", "mu[9,2]", true),
+            ("mu[]", "mu[5]", true),
+            ("mu[]", "mu[5,1]", false),
+            ("mu[1:3]", "nu[1]", false),
+            ("mu[a:3]", "mu[1]", false),
+            ("mu[x]", "mu[1]", false),
+            ("tau", "tau", true),
+        ] {
+            assert_eq!(matches(name, element), meant, "{name} {element}");
+        }
     }
 }

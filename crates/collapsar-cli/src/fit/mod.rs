@@ -15,7 +15,7 @@ mod summary;
 use std::io::Write;
 use std::process::ExitCode;
 
-use collapsar::graph::{Answer, Compiled};
+use collapsar::graph::{Answer, Compiled, Kind};
 use collapsar::{Collapsed, Potential};
 use collapsar_bugs::{Posterior, Prepared, Row};
 use collapsar_formats::{prepare_folder, read_data};
@@ -68,7 +68,9 @@ fn total(observed: &[(String, usize)]) -> usize {
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.check()?;
     let source = Source::read(&args.source.model, common)?;
-    let prepared = source.with(read_data(&args.source.data)?)?;
+    let data = read_data(&args.source.data)?;
+    source.warn_of_unused(&data, common);
+    let prepared = source.with(data)?;
     let observed = prepared.observed();
     let compiled = source.compile(&prepared, &args.source)?;
     let chosen = Chosen::of(&prepared, &source, &args.monitor())?;
@@ -117,6 +119,13 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         results::write(folder, &fitted)?;
     }
     ended.warn(common);
+    let mut declared = prepared.graph().declared().iter();
+    let labels = declared.any(|declared| matches!(declared.kind, Kind::Label(_)));
+    if labels && args.climb.restarts == 1 && compiled.local().dim() > 0 {
+        common.say(
+            "labels have several optima: --restarts 10 climbs from more starts and keeps the best",
+        );
+    }
     std::io::stdout().write_all(summary::of(&fitted).as_bytes())?;
     Ok(ended.exit(&args.climb))
 }

@@ -119,7 +119,10 @@ impl Source {
                 one_line(&factor),
                 self.place(&factor)
             ),
-            error => error.into(),
+            error => match prepared.complaint(&error, self.model.source()) {
+                Some(diagnostic) => self.refusal(&diagnostic),
+                None => error.into(),
+            },
         })
     }
 
@@ -136,10 +139,26 @@ impl Source {
         refusal(diagnostic, &self.name, self.model.source(), self.brief)
     }
 
+    /// Warns of data that the model never mentions.
+    pub(crate) fn warn_of_unused(&self, data: &Data, common: &Common) {
+        for (name, like) in self.model.unused(data) {
+            let meant = like.map_or_else(String::new, |like| format!("; is {like} meant?"));
+            common.warn(&format!(
+                "{}: nothing reads {name} of the data{meant}",
+                self.name
+            ));
+        }
+    }
+
     /// Where a line of the model stands, as `file:line:column`.
     pub(crate) fn place(&self, line: &str) -> String {
+        self.place_of(self.model.source().find(line).unwrap_or(0))
+    }
+
+    /// Where a byte of the model stands.
+    pub(crate) fn place_of(&self, start: usize) -> String {
         let source = self.model.source();
-        let before = &source[..source.find(line).unwrap_or(0)];
+        let before = &source[..source.floor_char_boundary(start)];
         let column = before
             .rsplit('\n')
             .next()

@@ -89,7 +89,7 @@ fn read(path: &Path, name: &str, length: Option<u64>, file: impl Read) -> Result
     let extension = extension(path);
     let (head, mut reader) = unzip(name, file)?;
     if head.starts_with(b"\x93NUMPY") || extension == "npy" {
-        return array(path, name, length, &head, reader);
+        return array(path, name, length, reader);
     }
     let refused = |found: &str, hint: Option<&str>| Error::Format {
         path: name.to_owned(),
@@ -148,13 +148,7 @@ fn begins_like_an_assignment(text: &[u8]) -> bool {
 }
 
 /// The one array of a NumPy file.
-fn array(
-    path: &Path,
-    name: &str,
-    length: Option<u64>,
-    head: &[u8],
-    mut reader: impl BufRead,
-) -> Result<Items> {
+fn array(path: &Path, name: &str, length: Option<u64>, mut reader: impl BufRead) -> Result<Items> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy());
     let Some(stem) = stem.filter(|stem| !stem.is_empty()) else {
         return Err(Error::Format {
@@ -165,8 +159,8 @@ fn array(
         });
     };
     let stem = stem.strip_suffix(".npy").unwrap_or(&stem).to_owned();
-    let table = if let Some(length) = length {
-        npy::read(name, reader, length, None)?
+    let (dims, values) = if let Some(length) = length {
+        npy::read_array(name, reader, length)?
     } else {
         // The reader checks what the header claims against the length, which zipped data do not tell.
         let mut bytes = Vec::new();
@@ -174,32 +168,9 @@ fn array(
             .read_to_end(&mut bytes)
             .map_err(|error| text_error(name, &error))?;
         let length = bytes.len() as u64;
-        npy::read(name, Cursor::new(bytes), length, None)?
+        npy::read_array(name, Cursor::new(bytes), length)?
     };
-    // A table does not tell one axis from a single column; the header, found good by now, does.
-    let one_axis = table.columns.len() == 1 && !has_two_axes(head);
-    let dims = if one_axis {
-        vec![table.rows]
-    } else {
-        vec![table.rows, table.columns.len()]
-    };
-    let values = table.values;
     Ok(Items::from([(stem, Item::Array(Array { dims, values }))]))
-}
-
-/// Whether the shape in the header of a NumPy file has a second number.
-fn has_two_axes(head: &[u8]) -> bool {
-    let shape = head.windows(5).position(|word| word == b"shape");
-    let rest = &head[shape.unwrap_or(head.len())..];
-    let open = rest.iter().position(|&byte| byte == b'(');
-    let numbers = rest[open.unwrap_or(rest.len())..]
-        .split(|&byte| byte == b')')
-        .next()
-        .unwrap_or_default();
-    let axes = numbers.split(|&byte| byte == b',');
-    axes.filter(|axis| axis.iter().any(u8::is_ascii_digit))
-        .count()
-        > 1
 }
 
 /// Puts a thing of a file beside the others.

@@ -32,6 +32,29 @@ fn doubles(values: &[f64]) -> Vec<u8> {
 }
 
 #[test]
+fn arrays_of_any_shape() {
+    let any = |fortran, shape: &str, values: &[f64]| {
+        let bytes = file("'<f8'", fortran, shape, &doubles(values));
+        super::read_array("t.npy", &bytes[..], bytes.len() as u64).map_err(|e| e.to_string())
+    };
+    let values: Vec<f64> = (0..12).map(f64::from).collect();
+    let (dims, c) = any(false, "(2, 3, 2)", &values).unwrap();
+    assert_eq!((dims, c), (vec![2, 3, 2], values.clone()));
+    let (_, fortran) = any(true, "(2, 3, 2)", &values).unwrap();
+    for (place, value) in fortran.iter().enumerate() {
+        // The first index runs fastest in the file.
+        let (i, j, k) = (place / 6, place / 2 % 3, place % 2);
+        assert_eq!(*value, (i + 2 * j + 6 * k) as f64);
+    }
+    let (dims, gap) = any(false, "(2,)", &[1.0, f64::NAN]).unwrap();
+    assert!(dims == [2] && gap[0] == 1.0 && gap[1].is_nan());
+    assert_eq!(any(false, "()", &[4.0]).unwrap(), (vec![1], vec![4.0]));
+    assert!(any(false, "(2,)", &[1.0, f64::INFINITY]).is_err());
+    let found = any(false, "(2, 2, 2)", &[1.0; 7]).unwrap_err();
+    assert!(found.contains("2 by 2 by 2 values"), "{found}");
+}
+
+#[test]
 fn orders_and_axes() {
     let data = doubles(&[1., 2., 3., 4., 5., 6.]);
     let c = of(&file("'<f8'", false, "(2, 3)", &data)).unwrap();

@@ -37,6 +37,8 @@ pub struct Conflict {
     pub second: usize,
     /// The factor, as it was named to [`Graph::factor`].
     pub factor: String,
+    /// The number that [`Graph::factor`] gave it.
+    pub index: u32,
 }
 
 /// A class of blocks: what it is called and what became of it.
@@ -253,6 +255,7 @@ impl Choice {
                 first,
                 second,
                 factor: graph.factors[factor as usize].clone(),
+                index: factor,
             })
             .collect();
         (self.classes.iter().zip(&shared).zip(&mut seen))
