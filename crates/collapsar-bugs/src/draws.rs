@@ -215,17 +215,19 @@ impl<'a> Sampler<'a> {
         let mut columns = vec![empty; self.needs.numbers.len()];
         for source in &mut self.blocks {
             for draw in which.clone() {
-                let rng = source.rng.take().filter(|_| draw % OF_STREAM != 0);
+                if draw % OF_STREAM == 0 {
+                    source.rng = None;
+                }
                 let stream = source.block.map_or(ROWS, |block| block as u64 + 1) << 20;
-                let mut rng = rng.unwrap_or_else(|| stream_of(&self.seed, stream, draw));
+                let rng = &mut source.rng;
+                let rng = rng.get_or_insert_with(|| stream_of(&self.seed, stream, draw));
                 match source.block {
-                    Some(block) => self.answer.draw_block(block, &mut rng, &mut self.buffer)?,
-                    None => self.answer.draw_labels(&mut rng, &mut self.buffer)?,
+                    Some(block) => self.answer.draw_block(block, rng, &mut self.buffer)?,
+                    None => self.answer.draw_labels(rng, &mut self.buffer)?,
                 }
                 for &(column, place) in &source.wanted {
                     columns[column].push(self.buffer[place]);
                 }
-                source.rng = Some(rng);
             }
         }
         let numbers = self.needs.numbers.iter().copied();
@@ -281,28 +283,30 @@ pub(crate) struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    /// The values of a quantity.
-    pub(crate) fn values(&self, quantity: &Quantity) -> Result<Vec<f64>, Diagnostic> {
-        let (array, element) = (quantity.array_index, quantity.element);
-        let scope = Scope::new(&self.lowered.model, Mode::Latent(self));
-        match scope.element(array, element, Span::default()) {
-            Ok(Item::Drawn(values)) => Ok(Rc::unwrap_or_clone(values)),
-            Ok(Item::Known(value)) => Ok(vec![value; self.draws]),
-            // States and some functions need one draw at a time.
-            _ => {
-                let one = OneDraw::of(self);
-                let scope = Scope::new(&self.lowered.model, Mode::Latent(&one));
-                (0..self.draws)
+    /// The values of quantities.
+    pub(crate) fn values(&self, quantities: &[Quantity]) -> Result<Vec<Vec<f64>>, Diagnostic> {
+        // One for all, since a line of several elements is evaluated once.
+        let all = Scope::new(&self.lowered.model, Mode::Latent(self));
+        let one = OneDraw::of(self);
+        let single = Scope::new(&self.lowered.model, Mode::Latent(&one));
+        let of = |quantity: &Quantity| {
+            let (array, element) = (quantity.array_index, quantity.element);
+            match all.element(array, element, Span::default()) {
+                Ok(Item::Drawn(values)) => Ok(Rc::unwrap_or_clone(values)),
+                Ok(Item::Known(value)) => Ok(vec![value; self.draws]),
+                // Some functions need one draw at a time.
+                _ => (0..self.draws)
                     .map(|draw| {
                         one.draw.set(draw);
-                        scope.renew();
-                        let item = scope.element(array, element, Span::default());
+                        single.renew();
+                        let item = single.element(array, element, Span::default());
                         let item = item.map_err(Stop::diagnostic)?;
                         Ok(item.known().unwrap_or(f64::NAN))
                     })
-                    .collect()
+                    .collect(),
             }
-        }
+        };
+        quantities.iter().map(of).collect()
     }
 
     fn column(&self, definer: Definer) -> Option<(Column, u32)> {
@@ -365,15 +369,14 @@ impl Drawn<'_> {
                 })?;
                 drawer = made.map(|made| (now, made));
             }
-            let mut own = rng
-                .take()
-                .filter(|_| draw % OF_STREAM != 0)
-                .unwrap_or_else(|| stream_of(seed, source, draw));
+            if draw % OF_STREAM == 0 {
+                *rng = None;
+            }
+            let own = rng.get_or_insert_with(|| stream_of(seed, source, draw));
             match &drawer {
-                Some((_, drawer)) => drawer.draw(&mut own, &mut x),
+                Some((_, drawer)) => drawer.draw(own, &mut x),
                 None => x.fill(f64::NAN),
             }
-            *rng = Some(own);
             out.iter_mut().zip(&x).for_each(|(out, x)| out.push(*x));
         }
         Ok(out.into_iter().map(Rc::new).collect())
@@ -412,6 +415,10 @@ impl Latent for Drawn<'_> {
             }
             None => Item::Known(0.0),
         })
+    }
+
+    fn draws(&self) -> Option<usize> {
+        Some(self.draws)
     }
 }
 

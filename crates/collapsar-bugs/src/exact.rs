@@ -1,12 +1,12 @@
 //! Decides what of computed and predicted numbers is known without draws: sums of normal variables,
-//! and what has constant parameters.
+//! multiples of others, and what has constant parameters.
 
 use collapsar::family::Marginal;
-use collapsar::graph::{Answer, Belief, Kind};
+use collapsar::graph::{Answer, Belief, Beliefs, Kind};
 
 use crate::elaborate::{Definer, Latent, Mode, Scope, Stop};
 use crate::lower::{Form, Lowered, Variables};
-use crate::model::{Origin, Quantity};
+use crate::model::{Origin, Quantity, number};
 use crate::predict::Drawer;
 use crate::syntax::ast::{Kind as Relation, Span};
 use crate::value::{Item, Value};
@@ -29,15 +29,17 @@ impl<'a> Exact<'a> {
     }
 
     /// What is known of a quantity, if anything.
-    pub(crate) fn belief(&self, quantity: &Quantity) -> Option<Belief> {
+    pub(crate) fn belief(&self, quantity: &Quantity, beliefs: Option<&Beliefs>) -> Option<Belief> {
         let model = &self.lowered.model;
         match quantity.origin {
             Origin::Computed => {
                 let scope = Scope::new(model, Mode::Latent(&self.symbols));
                 let (array, element) = (quantity.array_index, quantity.element);
                 let item = scope.element(array, element, Span::default()).ok()?;
-                let (mean, variance) = self.sum(&item)?;
-                normal(mean, variance)
+                match self.sum(&item) {
+                    Some((mean, variance)) => normal(mean, variance),
+                    None => self.multiple(&item, beliefs?),
+                }
             }
             Origin::Predicted => {
                 let definer = model.arrays[quantity.array_index].definer(quantity.element)?;
@@ -91,6 +93,36 @@ impl<'a> Exact<'a> {
             Some(Relation::Stochastic { distribution, .. }) if distribution.text == "dcat" => 1.0,
             _ => 0.0,
         }
+    }
+
+    /// What is known of a positive multiple of one number, or of one minus a share.
+    fn multiple(&self, item: &Item, beliefs: &Beliefs) -> Option<Belief> {
+        let Item::Sum(products) = item else {
+            return None;
+        };
+        let (less, product) = match products.as_slice() {
+            [one] if one.coefficient > 0.0 => (false, one),
+            [one, less] if one.unknowns.is_empty() && one.coefficient == 1.0 => (true, less),
+            _ => return None,
+        };
+        let [unknown] = product.unknowns.as_slice() else {
+            return None;
+        };
+        let kind = self.lowered.variables.kind(unknown.variable);
+        let element = number(kind, unknown.element) as usize;
+        let Belief::Marginal(marginal) = beliefs.of(unknown.variable, element)? else {
+            return None;
+        };
+        let c = product.coefficient;
+        Some(Belief::Marginal(match (*marginal, less) {
+            (Marginal::Gamma { shape, rate }, false) => Marginal::Gamma {
+                shape,
+                rate: rate / c,
+            },
+            (Marginal::Beta { a, b }, false) if c == 1.0 => Marginal::Beta { a, b },
+            (Marginal::Beta { a, b }, true) if c == -1.0 => Marginal::Beta { a: b, b: a },
+            _ => return None,
+        }))
     }
 
     /// Mean and variance of a sum of normal variables with coefficients.

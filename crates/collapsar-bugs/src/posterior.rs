@@ -96,7 +96,7 @@ impl Posterior<'_> {
                 .as_ref()
                 .and_then(|beliefs| self.prepared.belief(quantity, beliefs))
                 .or_else(|| labels.remove(&place))
-                .or_else(|| exact.belief(quantity));
+                .or_else(|| exact.belief(quantity, beliefs.as_ref()));
             rows.push(match belief {
                 Some(Belief::Marginal(marginal)) => Row {
                     mean: marginal.mean(),
@@ -185,8 +185,7 @@ impl Posterior<'_> {
             let some = first..which.end.min(first + at_once);
             let drawn = sampler.draws(some.clone())?;
             let early = which.start.saturating_sub(first).min(some.len());
-            for (all, quantity) in all.iter_mut().zip(quantities) {
-                let mut values = drawn.values(quantity)?;
+            for (all, mut values) in all.iter_mut().zip(drawn.values(quantities)?) {
                 all.extend(values.drain(early..));
             }
         }

@@ -149,6 +149,7 @@ impl Item {
     pub(crate) fn power(&self, exponent: &Self) -> Self {
         match (self, exponent) {
             (Self::Known(a), Self::Known(b)) => Self::Known(a.powf(*b)),
+            (Self::Drawn(_), Self::Known(2.0)) => self.map(|a| a * a),
             (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(exponent, f64::powf),
             (_, Self::Known(1.0)) => self.clone(),
             (_, Self::Known(2.0)) => self.times(self),

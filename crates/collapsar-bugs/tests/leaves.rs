@@ -186,3 +186,44 @@ fn priors_alone_are_fitted() {
     assert!(prepared.predicted().is_empty());
     assert_eq!(prepared.graph().variables(), 2);
 }
+
+/// Multiples of one number need no draws, and states pick numbers draw by draw.
+#[test]
+fn multiples_are_exact_and_states_pick() {
+    let text = "model {
+        for (i in 1:3) { y[i] ~ dpois(l) }
+        for (i in 1:4) { x[i] ~ dcat(p[]) }
+        z ~ dcat(p[]); w ~ dnorm(m[z], 1)
+        l ~ dgamma(2, 1); p[1:2] ~ ddirch(a[])
+        three <- 3*l; other <- 1 - p[1]; picked <- m[z]; twice <- p[z] + n[z,2]
+    }";
+    let numbers = "y=3 5 4; x=1 1 1 2; w=1; a=1 1; m=0 2; n[2,2]=1 2 3 4";
+    let names = ["l", "three", "p[2]", "other", "z", "picked", "twice"];
+    let (rows, _, _) = fitted(text, numbers, &names);
+    for (a, b, c) in [(0, 1, 3.0), (2, 3, 1.0)] {
+        near("mean", rows[b].mean, c * rows[a].mean, 1e-12);
+        near("sd", rows[b].sd, c * rows[a].sd, 1e-12);
+        near("high", rows[b].quantiles[2], c * rows[a].quantiles[2], 1e-9);
+    }
+    // m[z] is 2z − 2.
+    near("picked", rows[5].mean, 2.0 * rows[4].mean - 2.0, 0.1);
+    assert!(rows[6].mean > 2.0 && rows[6].mean < 5.0);
+    let prepared = prepared(text, data(numbers));
+    let model = prepared.compile(&Demands::default()).expect("a choice");
+    let fit = climb(&model, 1, 1e-13);
+    let answer = model.answer(&fit.point);
+    let posterior = Posterior {
+        prepared: &prepared,
+        answer: &answer,
+        seed: 1,
+    };
+    let all = prepared.quantities().expect("quantities");
+    let draws = posterior.draws(&all, 0..50).expect("draws");
+    let of = |name: &str| &draws[all.iter().position(|q| q.name == name).expect("a name")];
+    for draw in 0..50 {
+        let z = of("z")[draw];
+        assert_eq!(of("picked")[draw], 2.0 * z - 2.0);
+        let share = of(&format!("p[{z}]"))[draw];
+        assert_eq!(of("twice")[draw], share + 2.0 * z);
+    }
+}

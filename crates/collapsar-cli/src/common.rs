@@ -3,12 +3,14 @@
 use std::fmt;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Context;
 use clap::Args;
 
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
+/// How many threads were asked for; 0 where none were.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 const EVERYWHERE: &str = "Talk and threads";
 
@@ -33,6 +35,7 @@ impl Common {
     /// Makes the thread pool and listens to Ctrl-C.
     pub(crate) fn install(&self) -> anyhow::Result<()> {
         if let Some(threads) = self.threads {
+            THREADS.store(threads.get(), Ordering::Relaxed);
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads.get())
                 // One of them is this one: the others' memory is not handed back to it.
@@ -75,6 +78,18 @@ impl Common {
     )]
     pub(crate) fn warn(&self, text: &str) {
         complain("warning", text);
+    }
+}
+
+/// How many threads there are. Asking rayon would start them, which costs more than a small fit.
+pub(crate) fn threads() -> usize {
+    let given = std::env::var("RAYON_NUM_THREADS").ok();
+    let given = given.and_then(|given| given.parse().ok());
+    let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    match (THREADS.load(Ordering::Relaxed), given) {
+        (0, None | Some(0)) => all(),
+        (0, Some(given)) => given,
+        (asked, _) => asked,
     }
 }
 

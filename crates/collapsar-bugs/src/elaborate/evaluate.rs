@@ -3,18 +3,22 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use super::arrays::many;
 use super::functions;
 use super::order::references;
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Index, Kind, Node, Operator, Reference, Span};
+use crate::syntax::ast::{Expr, Kind, Node, Operator, Reference, Span};
 use crate::value::{Item, Value};
 
 /// What stochastic elements that are not data are worth.
 pub(crate) trait Latent {
     /// The item of the element that this repetition of a line defines.
     fn latent(&self, definer: Definer) -> Result<Item, Stop>;
+
+    /// How many draws all items are of, if they are.
+    fn draws(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// How unknown elements are treated.
@@ -67,7 +71,7 @@ pub(crate) enum Watch {
 /// Where expressions are evaluated.
 pub(crate) struct Scope<'a> {
     pub(crate) model: &'a Elaborated,
-    mode: Mode<'a>,
+    pub(super) mode: Mode<'a>,
     /// The line and its repetition.
     place: Cell<Option<(usize, usize)>>,
     /// How often something unknown was looked at: what looked at nothing unknown is kept.
@@ -78,7 +82,7 @@ pub(crate) struct Scope<'a> {
     /// Changes when labels do.
     round: Cell<u64>,
     /// Whether numbers that are not known must not stand for 1.
-    strict: Cell<bool>,
+    pub(super) strict: Cell<bool>,
     watch: Cell<Watch>,
     /// Data that were read, the largest expressions of data alone as one number each.
     pub(crate) leaves: RefCell<Vec<f64>>,
@@ -115,7 +119,7 @@ pub(crate) fn on_wide_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-type Evaluated<T> = Result<T, Stop>;
+pub(super) type Evaluated<T> = Result<T, Stop>;
 
 impl<'a> Scope<'a> {
     pub(crate) fn new(model: &'a Elaborated, mode: Mode<'a>) -> Self {
@@ -172,7 +176,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Without watching.
-    fn unwatched<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(super) fn unwatched<T>(&self, work: impl FnOnce() -> T) -> T {
         let watch = self.watch.replace(Watch::Nothing);
         let result = work();
         self.watch.set(watch);
@@ -282,212 +286,17 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Whole numbers: what a counter runs over, or an index.
-    pub(crate) fn counters(&self, expr: &Expr) -> Evaluated<Vec<i32>> {
-        if let Node::Binary {
-            operator: Operator::Range,
-            left,
-            right,
-        } = &expr.node
-        {
-            let (first, last) = (self.index(left)?, self.index(right)?);
-            // An empty range is no loop.
-            return Ok((first..=last).collect());
-        }
-        let value = self.evaluate(expr)?;
-        value
-            .items
-            .iter()
-            .map(|item| self.whole(item, expr.span))
-            .collect()
-    }
-
-    /// The same of what must be data: ranges of loops and indices of what is defined.
-    pub(crate) fn fixed(&self, expr: &Expr) -> Evaluated<Vec<i32>> {
-        self.strict.set(true);
-        let result = self.counters(expr);
-        self.strict.set(false);
-        result
-    }
-
-    /// One end of a range that must be data.
-    pub(crate) fn end(&self, expr: &Expr) -> Evaluated<i32> {
-        self.strict.set(true);
-        let result = self.index(expr);
-        self.strict.set(false);
-        result
-    }
-
-    /// One whole number.
-    pub(crate) fn index(&self, expr: &Expr) -> Evaluated<i32> {
-        let value = self.evaluate(expr)?;
-        match value.single() {
-            Some(item) => self.whole(item, expr.span),
-            None => Err(Diagnostic::new(
-                expr.span,
-                format!("{} numbers where one is expected", value.items.len()),
-                "not a single number",
-            )
-            .into()),
-        }
-    }
-
-    fn whole(&self, item: &Item, span: Span) -> Evaluated<i32> {
-        match item {
-            Item::Known(value) if value.fract() == 0.0 && value.abs() < f64::from(i32::MAX) => {
-                Ok(*value as i32)
-            }
-            Item::Known(value) => Err(Diagnostic::new(
-                span,
-                format!("{value} where a whole number is expected"),
-                "an index or the end of a range",
-            )
-            .into()),
-            _ if self.strict.get() => Err(Diagnostic::new(
-                span,
-                "a range or an index of a target that is not data",
-                "not known before the fit",
-            )
-            .help("compute it in a data block, or give it with --data")
-            .into()),
-            _ if matches!(self.mode, Mode::Shape) => Ok(1),
-            _ => Err(Diagnostic::new(
-                span,
-                "an index that is neither data nor a discrete variable",
-                "not a whole number",
-            )
-            .into()),
-        }
-    }
-
-    /// The elements that a reference means, and their lengths: single indices have none.
-    pub(crate) fn places(&self, reference: &Reference) -> Evaluated<(Vec<usize>, Vec<usize>)> {
-        let name = &reference.name;
-        let Some(array) = self.model.find(&name.text) else {
-            return Err(Diagnostic::new(
-                name.span,
-                format!("{} is neither data nor defined by the model", name.text),
-                "not known",
-            )
-            .help("define it in the model, or give it with --data")
-            .into());
-        };
-        let lengths = &self.model.arrays[array].dims;
-        if lengths.is_empty() {
-            return Err(Diagnostic::new(
-                name.span,
-                format!("the lengths of {} are not known yet", name.text),
-                "used here",
-            )
-            .help("only data and what is computed from data may stand in ranges and lengths")
-            .into());
-        }
-        let Some(indices) = &reference.indices else {
-            let count = lengths.iter().product();
-            let dims = if count == 1 && lengths.len() == 1 {
-                vec![]
-            } else {
-                lengths.clone()
-            };
-            return Ok((dims, (0..count).collect()));
-        };
-        if indices.len() == 1 && indices[0] == Index::All && lengths.len() > 1 {
-            return Ok((lengths.clone(), (0..lengths.iter().product()).collect()));
-        }
-        if indices.len() != lengths.len() {
-            return Err(Diagnostic::new(
-                reference.span,
-                format!(
-                    "{} has {}, and {} given",
-                    name.text,
-                    many(lengths.len(), "dimension"),
-                    match indices.len() {
-                        1 => "1 is".to_owned(),
-                        count => format!("{count} are"),
-                    }
-                ),
-                "dimension mismatch",
-            )
-            .into());
-        }
-        let mut dims = vec![];
-        let mut elements = vec![0];
-        for (index, &length) in indices.iter().zip(lengths) {
-            let chosen: Vec<usize> = match index {
-                Index::All => {
-                    dims.push(length);
-                    (0..length).collect()
-                }
-                Index::At(expr) => {
-                    let values = self.unwatched(|| self.counters(expr))?;
-                    let range = matches!(
-                        expr.node,
-                        Node::Binary {
-                            operator: Operator::Range,
-                            ..
-                        }
-                    );
-                    if range || values.len() != 1 {
-                        dims.push(values.len());
-                    }
-                    for &value in &values {
-                        if value < 1 || value as usize > length {
-                            return Err(Diagnostic::new(
-                                expr.span,
-                                format!(
-                                    "index {value} of {} is out of range, expected 1 to {length}",
-                                    name.text
-                                ),
-                                format!("is {value} here"),
-                            )
-                            .into());
-                        }
-                    }
-                    values.into_iter().map(|value| value as usize - 1).collect()
-                }
-            };
-            elements = (elements.iter())
-                .flat_map(|before| chosen.iter().map(move |index| before * length + index))
-                .collect();
-        }
-        Ok((dims, elements))
-    }
-
-    /// One element of a vector that a reference means, without looking at the others: the item
-    /// at `place`, counted from 1, if one index alone is open.
-    pub(crate) fn pick(&self, reference: &Reference, place: usize) -> Evaluated<Option<Item>> {
-        let Some(array) = self.model.find(&reference.name.text) else {
-            return Ok(None);
-        };
-        let lengths = &self.model.arrays[array].dims;
-        let whole = [Index::All];
-        let indices = reference.indices.as_deref().unwrap_or(&whole);
-        let open = indices.iter().filter(|index| **index == Index::All).count();
-        if open != 1 || indices.len() != lengths.len() {
-            return Ok(None);
-        }
-        let mut element = 0;
-        for (index, &length) in indices.iter().zip(lengths) {
-            let value = match index {
-                Index::All => place,
-                Index::At(expr) => {
-                    let value = self.unwatched(|| self.index(expr))?;
-                    usize::try_from(value).unwrap_or(0)
-                }
-            };
-            if value < 1 || value > length {
-                return Ok(None);
-            }
-            element = element * length + value - 1;
-        }
-        self.element(array, element, reference.span).map(Some)
-    }
-
     fn reference(&self, reference: &Reference) -> Evaluated<Value> {
         if reference.indices.is_none()
             && let Some(value) = self.counter(&reference.name.text)
         {
             return Ok(Value::number(f64::from(value)));
+        }
+        if let Mode::Latent(latent) = self.mode
+            && let Some(draws) = latent.draws()
+            && let Some(item) = self.gathered(reference, draws)?
+        {
+            return Ok(Value::one(item));
         }
         let (dims, elements) = self.places(reference)?;
         let array = self.model.find(&reference.name.text).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! - `lines`: how often each line is repeated, and with which counters
 //! - `arrays`: how long arrays are, what of them is data and what defines the rest
 //! - `evaluate`: what an expression is worth in one repetition of a line
+//! - `indices`: which elements a reference means
 //! - `functions`: the functions of the language
 //! - `order`: that nothing depends on itself
 //! - `reads`: what a repetition of a line reads
@@ -10,6 +11,7 @@
 mod arrays;
 mod evaluate;
 mod functions;
+mod indices;
 mod lines;
 mod order;
 mod reads;

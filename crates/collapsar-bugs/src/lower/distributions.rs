@@ -1,18 +1,16 @@
-//! The terms of each distribution.
+//! The terms of each distribution of single numbers, and who adds those of others.
 
 use collapsar::Potential;
 use collapsar::family::TruncatedNormal;
 use collapsar::graph::{Atom, Kind};
-use collapsar::special::{ln_beta, ln_gamma, ln_multivariate_gamma};
-use nalgebra::DMatrix;
+use collapsar::special::{ln_beta, ln_gamma};
 
 use super::Halt;
-use super::emit::{Emit, Precision, Rate};
-use super::variables::packed;
+use super::emit::{Emit, Rate};
 use crate::diagnostic::Diagnostic;
 use crate::value::{Item, Product, Unknown, Value};
 
-const LN_2PI: f64 = 1.837_877_066_409_345_6;
+pub(super) const LN_2PI: f64 = 1.837_877_066_409_345_6;
 
 /// Names of distributions with the number of their parameters.
 const KNOWN: [(&str, usize); 24] = [
@@ -182,7 +180,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn positive(&self, argument: usize, item: &Item, what: &str) -> Result<f64, Halt> {
+    pub(super) fn positive(&self, argument: usize, item: &Item, what: &str) -> Result<f64, Halt> {
         let value = self.constant(argument, item, what)?;
         if value > 0.0 && value.is_finite() {
             Ok(value)
@@ -192,7 +190,7 @@ impl Emit<'_> {
     }
 
     /// An observed count.
-    fn count(&self, value: &Item) -> Result<f64, Halt> {
+    pub(super) fn count(&self, value: &Item) -> Result<f64, Halt> {
         match value {
             Item::Known(count) if *count >= 0.0 && count.fract() == 0.0 => Ok(*count),
             Item::Known(_) => Err(self.outside().into()),
@@ -394,122 +392,7 @@ impl Emit<'_> {
         self.add(ln_gamma(total), &[])
     }
 
-    fn categorical(&mut self, x: &Item, probabilities: &Value) -> Result<(), Halt> {
-        let state = match x {
-            Item::Known(state) => *state,
-            _ => return Err(self.outside().into()),
-        };
-        let count = probabilities.items.len();
-        if state.fract() != 0.0 || state < 1.0 || state as usize > count {
-            return self.impossible();
-        }
-        self.whole_shares(0, &probabilities.items)?;
-        let item = &probabilities.items[state as usize - 1];
-        match (item, probabilities.numbers()) {
-            // Constants need not add up to one.
-            (Item::Known(p), Some(all)) => {
-                if let Some(bad) = all.iter().find(|p| p.is_nan() || **p < 0.0) {
-                    return Err(self.parameter(0, *bad, "probabilities of 0 or more").into());
-                }
-                self.add((p / all.iter().sum::<f64>()).ln(), &[])
-            }
-            _ => self.add_ln_share(1.0, 0, item),
-        }
-    }
-
-    fn bernoulli(&mut self, x: &Item, p: &Item) -> Result<(), Halt> {
-        match x {
-            Item::Known(1.0) => self.add_ln_share(1.0, 0, p),
-            Item::Known(0.0) => self.add_ln_share(1.0, 0, &Item::Known(1.0).minus(p)),
-            _ => Err(self.outside().into()),
-        }
-    }
-
-    fn binomial(&mut self, x: &Item, p: &Item, trials: &Item) -> Result<(), Halt> {
-        let x = self.count(x)?;
-        let n = self.constant(1, trials, "number of trials")?;
-        if n.is_nan() || n < 0.0 || n.fract() != 0.0 {
-            return Err(self.parameter(1, n, "a whole number of 0 or more").into());
-        }
-        if x > n {
-            return self.impossible();
-        }
-        let ways = ln_gamma(n + 1.0) - ln_gamma(x + 1.0) - ln_gamma(n - x + 1.0);
-        self.add(ways, &[])?;
-        self.add_ln_share(x, 0, p)?;
-        self.add_ln_share(n - x, 0, &Item::Known(1.0).minus(p))
-    }
-
-    fn multinomial(&mut self, x: &[Item], p: &Value, trials: &Item) -> Result<(), Halt> {
-        if p.items.len() != x.len() {
-            return Err(self.mismatch(x.len(), p.items.len()));
-        }
-        let counts = x
-            .iter()
-            .map(|x| self.count(x))
-            .collect::<Result<Vec<f64>, Halt>>()?;
-        let n = self.constant(1, trials, "number of trials")?;
-        if counts.iter().sum::<f64>() != n {
-            return Err(self.outside().into());
-        }
-        self.add(ln_gamma(n + 1.0), &[])?;
-        self.whole_shares(0, &p.items)?;
-        let total: Option<f64> = p.numbers().map(|p| p.iter().sum());
-        for (count, p) in counts.iter().zip(&p.items) {
-            self.add(-ln_gamma(count + 1.0), &[])?;
-            let p = match (p, total) {
-                (Item::Known(p), Some(total)) => Item::Known(p / total),
-                _ => p.clone(),
-            };
-            self.add_ln_share(*count, 0, &p)?;
-        }
-        Ok(())
-    }
-
-    fn poisson(&mut self, x: &Item, rate: &Item) -> Result<(), Halt> {
-        let x = self.count(x)?;
-        if *rate == Item::Known(0.0) {
-            return match x {
-                0.0 => Ok(()),
-                _ if self.states.is_empty() => Err(self.outside().into()),
-                _ => self.add(f64::NEG_INFINITY, &[]),
-            };
-        }
-        let rate = self.rate(0, rate, "rate")?;
-        self.add(-ln_gamma(x + 1.0), &[])?;
-        self.add_ln(x, &rate)?;
-        self.add_times(-1.0, &rate, &[one()])
-    }
-
-    fn negative_binomial(&mut self, x: &Item, p: &Item, size: &Item) -> Result<(), Halt> {
-        let x = self.count(x)?;
-        let size = self.positive(1, size, "size")?;
-        self.add(ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0), &[])?;
-        self.add_ln_share(size, 0, p)?;
-        self.add_ln_share(x, 0, &Item::Known(1.0).minus(p))
-    }
-
-    fn weibull(&mut self, x: &Item, shape: &Item, rate: &Item) -> Result<(), Halt> {
-        let shape = self.positive(0, shape, "shape")?;
-        let rate = self.rate(1, rate, "rate")?;
-        let x = match x {
-            Item::Known(x) if *x > 0.0 => *x,
-            Item::Known(_) => return Err(self.outside().into()),
-            _ => {
-                return Err(Diagnostic::new(
-                    self.target,
-                    "dweib that is not observed has no conjugate family",
-                    "not data",
-                )
-                .into());
-            }
-        };
-        self.add(shape.ln() + (shape - 1.0) * x.ln(), &[])?;
-        self.add_ln(1.0, &rate)?;
-        self.add_times(-x.powf(shape), &rate, &[one()])
-    }
-
-    fn mismatch(&self, elements: usize, parameters: usize) -> Halt {
+    pub(super) fn mismatch(&self, elements: usize, parameters: usize) -> Halt {
         Diagnostic::new(
             self.target,
             format!(
@@ -520,242 +403,10 @@ impl Emit<'_> {
         )
         .into()
     }
-
-    fn wishart(&mut self, x: &[Item], scale: &Value, freedom: &Item) -> Result<(), Halt> {
-        let dim = (x.len() as f64).sqrt() as usize;
-        let scale = scale
-            .numbers()
-            .ok_or_else(|| Halt::from(self.edge(0, "dwish's scale matrix must be constant")))?;
-        if scale.len() != x.len() {
-            return Err(self.mismatch(x.len(), scale.len()));
-        }
-        let freedom = self.constant(1, freedom, "degrees of freedom")?;
-        if freedom <= dim as f64 - 1.0 || freedom.is_nan() {
-            let expected = format!("more than {}", dim as f64 - 1.0);
-            return Err(self.parameter(1, freedom, &expected).into());
-        }
-        let ln_determinant = self.ln_determinant(0, &scale, dim)?;
-        let size = dim as f64;
-        self.add(
-            0.5 * freedom * ln_determinant
-                - 0.5 * freedom * size * std::f64::consts::LN_2
-                - ln_multivariate_gamma(dim, 0.5 * freedom),
-            &[],
-        )?;
-        let matrix = self.matrix(x, 0)?;
-        let Precision::Multiple(_, variable) = matrix else {
-            return Err(Diagnostic::new(
-                self.target,
-                "dwish that is observed is not supported",
-                "data",
-            )
-            .into());
-        };
-        let determinant = self.determinant_part(variable);
-        self.add(0.5 * (freedom - size - 1.0), &[determinant])?;
-        for row in 0..dim {
-            for column in row..dim {
-                let twice = if row == column { 1.0 } else { 2.0 };
-                let entry = self.entry(variable, dim, row, column);
-                self.add(-0.5 * twice * scale[row * dim + column], &[entry])?;
-            }
-        }
-        Ok(())
-    }
-
-    fn ln_determinant(&self, argument: usize, matrix: &[f64], dim: usize) -> Result<f64, Halt> {
-        let matrix = DMatrix::from_row_slice(dim, dim, matrix);
-        let symmetric = (&matrix - matrix.transpose()).amax() <= 1e-9 * matrix.amax();
-        let factor = matrix.cholesky().filter(|_| symmetric).ok_or_else(|| {
-            let span = self.arguments[argument].span;
-            Halt::from(Diagnostic::new(
-                span,
-                format!(
-                    "a matrix of {} that is not positive definite",
-                    self.distribution.text
-                ),
-                format!("for {}", self.instance_name()),
-            ))
-        })?;
-        Ok(2.0 * factor.l_dirty().diagonal().map(f64::ln).sum())
-    }
-
-    /// A matrix as a known one, or a multiple of a Wishart variable.
-    fn matrix(&self, items: &[Item], argument: usize) -> Result<Precision, Halt> {
-        let numbers: Option<Vec<f64>> = items.iter().map(Item::known).collect();
-        if let Some(numbers) = numbers {
-            return Ok(Precision::Known(numbers));
-        }
-        let refuse = || {
-            let reason = format!(
-                "{}'s precision must be constant or a multiple of a dwish variable",
-                self.distribution.text
-            );
-            Halt::from(self.edge(argument, &reason))
-        };
-        let dim = (items.len() as f64).sqrt() as usize;
-        let mut found: Option<(f64, u32)> = None;
-        for (place, item) in items.iter().enumerate() {
-            let products = item.products().ok_or_else(refuse)?;
-            let [product] = products.as_slice() else {
-                return Err(refuse());
-            };
-            let [unknown] = product.unknowns.as_slice() else {
-                return Err(refuse());
-            };
-            let offset = match self.variables.kind(unknown.variable) {
-                Kind::Wishart(size) if size == dim => 0,
-                Kind::NormalWishart(size) if size == dim => dim as u32,
-                _ => return Err(refuse()),
-            };
-            let (row, column) = (place / dim, place % dim);
-            let here = (product.coefficient, unknown.variable);
-            let entry = packed(dim, row.min(column), row.max(column));
-            if unknown.element != offset + entry || *found.get_or_insert(here) != here {
-                return Err(refuse());
-            }
-        }
-        found
-            .map(|(c, w)| Precision::Multiple(c, w))
-            .ok_or_else(refuse)
-    }
-
-    fn determinant_part(&self, variable: u32) -> Atom {
-        let part = match self.variables.kind(variable) {
-            Kind::NormalWishart(_) => 1,
-            _ => 0,
-        };
-        Atom { variable, part }
-    }
-
-    fn entry(&self, variable: u32, dim: usize, row: usize, column: usize) -> Atom {
-        let before = match self.variables.kind(variable) {
-            Kind::NormalWishart(_) => 2 + dim as u32,
-            _ => 1,
-        };
-        Atom {
-            variable,
-            part: before + packed(dim, row.min(column), row.max(column)),
-        }
-    }
-
-    fn multivariate_normal(
-        &mut self,
-        x: &[Item],
-        mean: &Value,
-        precision: &Value,
-    ) -> Result<(), Halt> {
-        let dim = x.len();
-        if mean.items.len() != dim || precision.items.len() != dim * dim {
-            return Err(self.mismatch(dim, mean.items.len()));
-        }
-        for item in &mean.items {
-            self.gaussian_sum(0, item)?;
-        }
-        self.add(-0.5 * dim as f64 * LN_2PI, &[])?;
-        let residuals: Vec<Item> = x.iter().zip(&mean.items).map(|(x, m)| x.minus(m)).collect();
-        match self.matrix(&precision.items, 1)? {
-            Precision::Known(matrix) => {
-                let ln_determinant = self.ln_determinant(1, &matrix, dim)?;
-                self.add(0.5 * ln_determinant, &[])?;
-                let rate = Rate {
-                    coefficient: 1.0,
-                    gammas: vec![],
-                };
-                for (a, row) in residuals.iter().zip(matrix.chunks(dim)) {
-                    for (b, &entry) in residuals.iter().zip(row) {
-                        let products = a.times(b).products().unwrap_or_default();
-                        self.add_times(-0.5 * entry, &rate, &products)?;
-                    }
-                }
-                Ok(())
-            }
-            Precision::Multiple(c, variable) => {
-                if c.is_nan() || c <= 0.0 {
-                    return Err(self.parameter(1, c, "a positive multiple").into());
-                }
-                self.add(0.5 * dim as f64 * c.ln(), &[])?;
-                let determinant = self.determinant_part(variable);
-                self.add(0.5, &[determinant])?;
-                self.quadratic_form(&residuals, c, variable)
-            }
-        }
-    }
-
-    /// Adds -c/2 r'Λr for a matrix Λ that is not known.
-    fn quadratic_form(&mut self, residuals: &[Item], c: f64, variable: u32) -> Result<(), Halt> {
-        let dim = residuals.len();
-        let (known, sign) = self.split_mean(residuals, variable)?;
-        for row in 0..dim {
-            for column in row..dim {
-                let twice = if row == column { 1.0 } else { 2.0 };
-                let entry = self.entry(variable, dim, row, column);
-                let products = known[row]
-                    .times(&known[column])
-                    .products()
-                    .unwrap_or_default();
-                for product in products {
-                    let mut atoms = vec![entry];
-                    for unknown in &product.unknowns {
-                        atoms.push(self.factor_atom(*unknown)?);
-                    }
-                    self.add(-0.5 * c * twice * product.coefficient, &atoms)?;
-                }
-            }
-        }
-        if sign != 0.0 {
-            // r = a + sμ: -c/2 (2s a'Λμ + μ'Λμ)
-            self.add(-0.5 * c, &[Atom { variable, part: 0 }])?;
-            for (place, a) in known.iter().enumerate() {
-                for product in a.products().unwrap_or_default() {
-                    let mut atoms = vec![Atom {
-                        variable,
-                        part: 2 + place as u32,
-                    }];
-                    for unknown in &product.unknowns {
-                        atoms.push(self.factor_atom(*unknown)?);
-                    }
-                    self.add(-c * sign * product.coefficient, &atoms)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Residuals without the mean that is joint with the matrix, and the sign with which it is
-    /// in all of them.
-    fn split_mean(&self, residuals: &[Item], variable: u32) -> Result<(Vec<Item>, f64), Halt> {
-        let dim = residuals.len();
-        let is_mean = |unknown: &Unknown, place: usize| {
-            unknown.variable == variable && unknown.element == place as u32
-        };
-        if !matches!(self.variables.kind(variable), Kind::NormalWishart(_)) {
-            return Ok((residuals.to_vec(), 0.0));
-        }
-        let mut sign: Option<f64> = None;
-        let mut known = Vec::with_capacity(dim);
-        for (place, residual) in residuals.iter().enumerate() {
-            let mut here = 0.0;
-            for product in residual.products().unwrap_or_default() {
-                if let [unknown] = product.unknowns.as_slice()
-                    && is_mean(unknown, place)
-                {
-                    here = product.coefficient;
-                }
-            }
-            if here.abs() != 1.0 && here != 0.0 || sign.is_some_and(|sign| sign != here) {
-                return Err(self.apart(variable));
-            }
-            sign = Some(here);
-            let mean = Item::unknown(variable, place as u32).times(&Item::Known(here));
-            known.push(residual.minus(&mean));
-        }
-        Ok((known, sign.unwrap_or(0.0)))
-    }
 }
 
 /// The empty product.
-fn one() -> Product {
+pub(super) fn one() -> Product {
     Product {
         coefficient: 1.0,
         unknowns: vec![],

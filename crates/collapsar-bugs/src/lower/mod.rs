@@ -1,16 +1,24 @@
 //! Decides which variables and terms of a graph a model is.
 //!
 //! - `leaves`: what is left out: unknowns that no datum depends on
+//! - `kinds`: what kind of variables a line has
+//! - `joint`: which means are joint with their precision matrices
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
+//! - `signature`: which repetitions have the same terms
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
-//! - `distributions`: the terms of each distribution
+//! - `distributions`, `counts`, `matrices`: the terms of each distribution
 
+mod counts;
 mod distributions;
 mod emit;
+mod joint;
+mod kinds;
 mod leaves;
+mod matrices;
 mod rows;
+mod signature;
 mod template;
 mod variables;
 

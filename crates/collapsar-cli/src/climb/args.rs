@@ -6,7 +6,7 @@ use clap::Args;
 use collapsar::Direction;
 use serde_json::{Map, Value, json};
 
-use crate::common::Usage;
+use crate::common::{Usage, threads};
 use crate::values::{named, not_negative};
 
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ impl ClimbArgs {
             ("max_iterations", json!(self.max_iterations)),
             ("max_passes", json!(self.max_passes)),
             ("time", json!(self.time)),
-            ("threads", json!(rayon::current_num_threads())),
+            ("threads", json!(threads())),
         ];
         fields
             .map(|(name, value)| (name.to_owned(), value))
