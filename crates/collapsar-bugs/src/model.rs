@@ -210,9 +210,10 @@ impl Prepared {
                     }
                 } else {
                     let span = model.lines[definer.line as usize].relation.span;
+                    let looked = scope.looked();
                     match scope.element(line.array, element, span) {
-                        // A constant is no quantity.
-                        Ok(Item::Known(_)) => continue,
+                        // A constant is no quantity, unless a label picks it.
+                        Ok(Item::Known(_)) if looked == scope.looked() => continue,
                         Err(Stop::Complaint(diagnostic)) => return Err(*diagnostic),
                         _ => Origin::Computed,
                     }

@@ -156,6 +156,11 @@ impl<'a> Scope<'a> {
         self.round.set(self.round.get() + 1);
     }
 
+    /// How often something unknown was looked at so far.
+    pub(crate) fn looked(&self) -> u64 {
+        self.looked.get()
+    }
+
     /// Forgets what was evaluated: what is unknown has other values now.
     pub(crate) fn renew(&self) {
         self.round.set(self.round.get() + 1);
