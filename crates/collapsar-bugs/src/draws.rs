@@ -48,7 +48,7 @@ impl Needs {
             search
                 .reads
                 .element(quantity.array_index, quantity.element, &mut |read| {
-                    first.push(read)
+                    first.push(read);
                 });
         }
         search.follow(first);
@@ -63,6 +63,9 @@ impl Needs {
         self.numbers.len() + self.leaves.len()
     }
 }
+
+/// A line's repetition, where it is one, and what of what it reads is still to be followed.
+type Visited = (Option<(usize, usize)>, Vec<Read>);
 
 struct Search<'a> {
     lowered: &'a Lowered,
@@ -107,7 +110,7 @@ impl Search<'_> {
     }
 
     /// Notes a number of q, or gives what a computed or predicted line reads.
-    fn visit(&mut self, definer: Definer) -> Option<(Option<(usize, usize)>, Vec<Read>)> {
+    fn visit(&mut self, definer: Definer) -> Option<Visited> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
         let variables = &self.lowered.variables;
         if self.lowered.model.lines[line].stochastic() {

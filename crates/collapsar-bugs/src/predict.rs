@@ -17,7 +17,7 @@ pub(crate) struct Wrong {
     pub(crate) expected: &'static str,
 }
 
-fn wrong(argument: usize, found: impl ToString, expected: &'static str) -> Wrong {
+fn wrong(argument: usize, found: &impl ToString, expected: &'static str) -> Wrong {
     Wrong {
         argument,
         found: found.to_string(),
@@ -85,7 +85,7 @@ fn positive(argument: usize, value: f64) -> Result<f64, Wrong> {
     if value > 0.0 && value.is_finite() {
         Ok(value)
     } else {
-        Err(wrong(argument, value, "a positive number"))
+        Err(wrong(argument, &value, "a positive number"))
     }
 }
 
@@ -93,7 +93,7 @@ fn share(argument: usize, value: f64) -> Result<f64, Wrong> {
     if (0.0..=1.0 + 1e-9).contains(&value) {
         Ok(value.min(1.0))
     } else {
-        Err(wrong(argument, value, "a probability from 0 to 1"))
+        Err(wrong(argument, &value, "a probability from 0 to 1"))
     }
 }
 
@@ -106,7 +106,7 @@ fn whole(argument: usize, value: f64) -> Result<u64, Wrong> {
     if value >= 0.0 && value.fract() == 0.0 && value < 1e15 {
         Ok(value as u64)
     } else {
-        Err(wrong(argument, value, "a whole number of 0 or more"))
+        Err(wrong(argument, &value, "a whole number of 0 or more"))
     }
 }
 
@@ -117,7 +117,7 @@ fn shares(argument: usize, weights: &[f64]) -> Result<Vec<f64>, Wrong> {
     }
     let total: f64 = weights.iter().sum();
     if total <= 0.0 {
-        return Err(wrong(argument, total, "a positive probability at least"));
+        return Err(wrong(argument, &total, "a positive probability at least"));
     }
     Ok(weights.iter().map(|weight| weight / total).collect())
 }
@@ -128,7 +128,7 @@ fn as_long(argument: usize, values: &[f64], length: usize) -> Result<&[f64], Wro
         Ok(values)
     } else {
         let found = format!("{} numbers", values.len());
-        Err(wrong(argument, found, "as many as the target has"))
+        Err(wrong(argument, &found, "as many as the target has"))
     }
 }
 
@@ -139,7 +139,7 @@ impl Drawer {
             [one] => Ok(*one),
             many => {
                 let found = format!("{} numbers", many.len());
-                Err(wrong(argument, found, "a single number"))
+                Err(wrong(argument, &found, "a single number"))
             }
         };
         let positive = |argument: usize| positive(argument, single(argument)?);
@@ -152,7 +152,7 @@ impl Drawer {
                 let mean = DVector::from_column_slice(as_long(0, &p[0], size)?);
                 let precision = as_long(1, &p[1], size * size)?;
                 let factor = DMatrix::from_row_slice(size, size, precision).cholesky();
-                let not = || wrong(1, "not", "a positive definite matrix");
+                let not = || wrong(1, &"indefinite", "a positive definite matrix");
                 // Λ = LL': L'⁻¹z has covariance Λ⁻¹.
                 let root = factor.ok_or_else(not)?.l().transpose();
                 let root = root.try_inverse().ok_or_else(not)?;
@@ -174,7 +174,7 @@ impl Drawer {
                 let dim = size.isqrt();
                 let freedom = single(1)?;
                 if freedom.is_nan() || freedom <= dim as f64 - 1.0 {
-                    return Err(wrong(1, freedom, "more than the rows less 1"));
+                    return Err(wrong(1, &freedom, "more than the rows less 1"));
                 }
                 Self::Wishart {
                     freedom,
@@ -188,7 +188,7 @@ impl Drawer {
             "dunif" => {
                 let (low, high) = (single(0)?, single(1)?);
                 if low >= high || !(high - low).is_finite() {
-                    return Err(wrong(1, high, "an upper end above the lower"));
+                    return Err(wrong(1, &high, "an upper end above the lower"));
                 }
                 Self::Uniform { low, high }
             }
@@ -266,7 +266,9 @@ impl Drawer {
                     *out = if a > 0.0 { gamma(a, rng) } else { 0.0 };
                 }
                 let total: f64 = out.iter().sum();
-                out.iter_mut().for_each(|out| *out /= total);
+                for out in out.iter_mut() {
+                    *out /= total;
+                }
             }
             Self::States {
                 lowest,
@@ -354,10 +356,13 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
+    const DRAWS: usize = 20_000;
+    type Parameters = Vec<Vec<f64>>;
+
     /// Means and variances in JAGS's parameters, by textbook formulas.
     #[test]
     fn draws_have_their_moments() {
-        let cases: [(&str, Vec<Vec<f64>>, f64, f64); 14] = [
+        let cases: [(&str, Parameters, f64, f64); 14] = [
             ("dnorm", vec![vec![1.0], vec![4.0]], 1.0, 0.25),
             ("dgamma", vec![vec![3.0], vec![2.0]], 1.5, 0.75),
             ("dexp", vec![vec![2.0]], 0.5, 0.25),
@@ -375,11 +380,10 @@ mod tests {
                 "dweib",
                 vec![vec![2.0], vec![4.0]],
                 0.886_226_925_452_758 / 2.0,
-                (1.0 - 0.785_398_163_397_448_3) / 4.0,
+                (1.0 - std::f64::consts::FRAC_PI_4) / 4.0,
             ),
             ("dwish", vec![vec![2.0], vec![3.0]], 1.5, 1.5),
         ];
-        const DRAWS: usize = 20_000;
         for (name, parameters, mean, variance) in cases {
             let drawer = Drawer::new(name, &parameters, 1).expect(name).expect(name);
             let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -401,8 +405,7 @@ mod tests {
 
     #[test]
     fn vectors_have_their_moments() {
-        const DRAWS: usize = 20_000;
-        let cases: [(&str, Vec<Vec<f64>>, [f64; 2], f64); 3] = [
+        let cases: [(&str, Parameters, [f64; 2], f64); 3] = [
             // The inverse of [2 1; 1 1] is [1 -1; -1 2].
             (
                 "dmnorm",
