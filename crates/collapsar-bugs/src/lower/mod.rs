@@ -47,7 +47,7 @@ pub(crate) struct Lowered {
 }
 
 /// Most states that the labels of one repetition may have together: a table of as many entries.
-const MOST_STATES: f64 = 1e7;
+const MOST_STATES: f64 = 1e6;
 
 /// A large count in words.
 fn large(count: f64) -> String {
