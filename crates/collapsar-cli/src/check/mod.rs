@@ -56,15 +56,12 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
     args.source.check()?;
     let source = Source::read(&args.source.model, common)?;
     let data = read_data(&args.source.data)?;
-    if !args.source.data.is_empty() {
-        source.warn_of_unused(&data, common);
-    }
     let outline = source.model.outline(&data);
     let mut drawing = Drawing::of(&outline);
     let text = if args.source.data.is_empty() {
         report::outline(&source, &outline)
     } else {
-        let prepared = source.with(data)?;
+        let prepared = source.with(data, common)?;
         let compiled = source.compile(&prepared, &args.source)?;
         let classes = compiled.choice().classes.iter();
         let collapsed = classes.filter(|class| class.role == Role::Collapsed);

@@ -69,8 +69,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.check()?;
     let source = Source::read(&args.source.model, common)?;
     let data = read_data(&args.source.data)?;
-    source.warn_of_unused(&data, common);
-    let prepared = source.with(data)?;
+    let prepared = source.with(data, common)?;
     let observed = prepared.observed();
     let compiled = source.compile(&prepared, &args.source)?;
     let chosen = Chosen::of(&prepared, &source, &args.monitor())?;

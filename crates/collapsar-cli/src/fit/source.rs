@@ -91,11 +91,22 @@ impl Source {
         }
     }
 
-    /// Puts data in.
-    pub(crate) fn with(&self, data: Data) -> anyhow::Result<Prepared> {
-        self.model
-            .with(data)
-            .map_err(|diagnostic| self.refusal(&diagnostic))
+    /// Puts data in, and warns of those that the model never mentions.
+    pub(crate) fn with(&self, data: Data, common: &Common) -> anyhow::Result<Prepared> {
+        let unused = self.model.unused(&data);
+        let prepared = self.model.with(data);
+        // Before a refusal only what may explain it.
+        let told = prepared.is_ok() || unused.iter().any(|(_, like)| like.is_some());
+        if told && !unused.is_empty() {
+            let one = |(name, like): &(String, Option<String>)| match like {
+                Some(like) => format!("{name} (is {like} meant?)"),
+                None => name.clone(),
+            };
+            let names: Vec<String> = unused.iter().map(one).collect();
+            let names = names.join(", ");
+            common.warn(&format!("{}: nothing reads {names} of the data", self.name));
+        }
+        prepared.map_err(|diagnostic| self.refusal(&diagnostic))
     }
 
     /// Decides what is collapsed, heeding the flags.
@@ -137,17 +148,6 @@ impl Source {
     /// A complaint about the model.
     pub(crate) fn refusal(&self, diagnostic: &Diagnostic) -> anyhow::Error {
         refusal(diagnostic, &self.name, self.model.source(), self.brief)
-    }
-
-    /// Warns of data that the model never mentions.
-    pub(crate) fn warn_of_unused(&self, data: &Data, common: &Common) {
-        for (name, like) in self.model.unused(data) {
-            let meant = like.map_or_else(String::new, |like| format!("; is {like} meant?"));
-            common.warn(&format!(
-                "{}: nothing reads {name} of the data{meant}",
-                self.name
-            ));
-        }
     }
 
     /// Where a line of the model stands, as `file:line:column`.
