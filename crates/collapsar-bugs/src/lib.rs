@@ -2,6 +2,7 @@
 
 mod data;
 mod diagnostic;
+mod drawing;
 mod draws;
 mod elaborate;
 mod exact;
@@ -16,6 +17,7 @@ mod value;
 
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::Diagnostic;
+pub use drawing::Drawing;
 pub use model::{Model, Origin, Prepared, Quantity, Unknowns};
 pub use outline::Outline;
 pub use posterior::{Posterior, Refusal, Row};

@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use collapsar::Point;
 use collapsar::graph::{Answer, Compiled, Demands, Role};
 use collapsar_bugs::{
-    Array, Data, Diagnostic, Model, Posterior, Prepared, Quantity, Refusal, Sparse,
+    Array, Data, Diagnostic, Drawing, Model, Outline, Posterior, Prepared, Quantity, Refusal,
+    Sparse,
 };
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -14,6 +15,9 @@ use pyo3::types::PyDict;
 use crate::arrays::report;
 use crate::error::{Failure, Result};
 use crate::run::{Plan, detached};
+
+/// What a drawing is called where no file has a name.
+const TITLE: &str = "model";
 
 /// The text of a model that was read.
 #[pyclass(frozen, module = "collapsar._collapsar")]
@@ -25,6 +29,7 @@ pub(crate) struct BugsModel {
 #[pyclass(frozen, module = "collapsar._collapsar")]
 pub(crate) struct BugsFit {
     source: String,
+    outline: Outline,
     /// Locked, since it remembers what it has computed.
     prepared: Mutex<Prepared>,
     compiled: Compiled,
@@ -108,6 +113,7 @@ impl BugsModel {
     ) -> PyResult<(BugsFit, Bound<'py, PyDict>)> {
         let data = data(given)?;
         let source = self.model.source();
+        let outline = self.model.outline(&data);
         let ((mut climbed, prepared, compiled, seed), raised) =
             detached(py, plan.threads, callback, |control| {
                 let prepared = self.model.with(data).map_err(refusal(source))?;
@@ -133,12 +139,18 @@ impl BugsModel {
         let source = source.to_owned();
         let fit = BugsFit {
             source,
+            outline,
             prepared: Mutex::new(prepared),
             compiled,
             point,
             seed,
         };
         Ok((fit, report))
+    }
+
+    /// The graph as SVG, nothing yet being known to be data or to be collapsed.
+    fn svg(&self) -> String {
+        Drawing::new(&self.model.outline(&Data::default()), None).svg(TITLE)
     }
 }
 
@@ -168,6 +180,11 @@ impl BugsFit {
 
 #[pymethods]
 impl BugsFit {
+    /// The graph as SVG, what is collapsed marked.
+    fn svg(&self) -> String {
+        Drawing::new(&self.outline, Some(self.compiled.choice())).svg(TITLE)
+    }
+
     /// Where the climb ended: a fit that begins there and takes no step is this one again.
     fn messages<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         PyArray1::from_slice(py, &self.point.messages).into_any()

@@ -154,3 +154,30 @@ def test_what_was_reached_is_kept_when_a_fit_is_stopped(groups):
     assert caught.value.fit.mean("mu").shape == (2,)
     # A callback may also stop without an exception.
     assert collapsar.Model(MIXTURE).fit(groups, callback=lambda step: True).iterations == 1
+
+
+def test_graphs_show_what_is_collapsed(groups):
+    import xml.etree.ElementTree as xml
+
+    model = collapsar.Model(MIXTURE)
+    fit = model.fit(groups, n_init=2)
+
+    def drawn(svg):
+        """How many outlines there are, and all texts."""
+        texts = [text.text for text in xml.fromstring(svg).iter() if text.tag.endswith("text")]
+        return svg.count("<ellipse"), set(texts)
+
+    outlines, texts = drawn(fit._repr_svg_())
+    assert {"z", "y", "p", "mu", "tau", "observed", "explicit", "collapsed"} <= texts
+    # Two each for p and mu; one each for z, tau and y; four in the legend.
+    assert fit.explicit == ["z", "tau"] and outlines == 2 * 2 + 3 + 4
+    assert "i in 1:N" in texts and "k in 1:K" in texts
+    # With all but p explicit there is one double outline.
+    other = model.fit(groups, explicit=["mu", "tau"])
+    assert drawn(other._repr_svg_())[0] == 2 + 4 + 4
+    # Without data nothing is known to be data or to be collapsed.
+    outlines, texts = drawn(model._repr_svg_())
+    assert "stochastic" in texts and not texts & {"observed", "collapsed"}
+    assert outlines == 5 + 1
+    # A fit that was pickled draws the same.
+    assert pickle.loads(pickle.dumps(fit))._repr_svg_() == fit._repr_svg_()

@@ -58,6 +58,10 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         return Model, (self.text,)
 
+    def _repr_svg_(self) -> str:
+        """The graph, for notebooks; what is collapsed is known only to a fit."""
+        return self._model.svg()
+
     def fit(
         self,
         data: Any = None,
@@ -186,6 +190,10 @@ class Fit:
             f"<collapsar.Fit: bound {self.bound:.3f}, {self.outcome},"
             f" {self.iterations} iterations; collapsed: {', '.join(self.collapsed) or 'nothing'}>"
         )
+
+    def _repr_svg_(self) -> str:
+        """The graph with what is collapsed, for notebooks."""
+        return self._fit.svg()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An exception has no place in a file.

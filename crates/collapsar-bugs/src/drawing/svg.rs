@@ -2,12 +2,11 @@
 
 use std::fmt::Write;
 
-use collapsar_bugs::outline::{Node, NodeKind};
+use crate::outline::{Node, NodeKind};
 
 use super::Drawing;
 use super::arrows::arrows;
 use super::layout::{Layout, Sizes};
-use crate::text::escaped;
 
 /// Strokes and letters that stand out on white and on black paper alike; the background stays clear.
 pub(super) const INK: &str = "#7a7f87";
@@ -21,7 +20,7 @@ pub(super) const RIM: f64 = 3.5;
 /// The legend's height.
 const LEGEND: f64 = 40.0;
 
-pub(crate) fn picture(title: &str, drawing: &Drawing) -> String {
+pub(super) fn picture(title: &str, drawing: &Drawing) -> String {
     let nodes = &drawing.outline.nodes;
     let boxes: Vec<(f64, f64, f64)> = nodes.iter().map(size).collect();
     let sizes = Sizes {
@@ -186,6 +185,13 @@ fn legend(drawing: &Drawing) -> Vec<(NodeKind, bool, &'static str)> {
     found
 }
 
+/// Text as XML takes it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
 fn legend_step(text: &str) -> f64 {
     32.0 + 6.5 * text.chars().count() as f64 + 26.0
 }
@@ -194,11 +200,11 @@ fn legend_step(text: &str) -> f64 {
 mod tests {
     use super::super::layout::Plate;
     use super::*;
-    use collapsar_bugs::{Data, Model};
+    use crate::{Data, Model};
 
     fn drawing(source: &str) -> Drawing {
         let model = Model::parse(source).expect("a model");
-        Drawing::of(&model.outline(&Data::default()))
+        Drawing::new(&model.outline(&Data::default()), None)
     }
 
     const MODEL: &str = "model {

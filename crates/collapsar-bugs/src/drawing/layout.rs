@@ -2,7 +2,7 @@
 //!
 //! A plate is laid out by itself and is one item of what it stands in, so that boxes never overlap.
 
-use collapsar_bugs::outline::Node;
+use crate::outline::Node;
 
 /// Between neighbours, and between a plate and what is in it.
 const GAP: f64 = 26.0;
@@ -15,34 +15,34 @@ const SWEEPS: usize = 12;
 
 /// A plate's box.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Plate {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
-    pub(crate) text: String,
+pub(super) struct Plate {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) text: String,
 }
 
 /// Items put together: a node, a plate or everything. The origin is the upper left corner.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Layout {
-    pub(crate) width: f64,
-    pub(crate) height: f64,
+pub(super) struct Layout {
+    pub(super) width: f64,
+    pub(super) height: f64,
     /// Nodes with their centres.
-    pub(crate) nodes: Vec<(usize, f64, f64)>,
-    pub(crate) plates: Vec<Plate>,
+    pub(super) nodes: Vec<(usize, f64, f64)>,
+    pub(super) plates: Vec<Plate>,
 }
 
 /// Nodes of one plate: they and the plates within are laid out together.
-pub(crate) struct Sizes<'a> {
-    pub(crate) nodes: &'a [Node],
-    pub(crate) edges: &'a [(usize, usize)],
+pub(super) struct Sizes<'a> {
+    pub(super) nodes: &'a [Node],
+    pub(super) edges: &'a [(usize, usize)],
     /// Width and height of each node, and how far its centre is from its left side.
-    pub(crate) boxes: &'a [(f64, f64, f64)],
+    pub(super) boxes: &'a [(f64, f64, f64)],
 }
 
 /// The plates at a depth with the nodes in them, in the order in which nodes name them.
-pub(crate) fn plates(nodes: &[Node], here: &[usize], depth: usize) -> Vec<(String, Vec<usize>)> {
+pub(super) fn plates(nodes: &[Node], here: &[usize], depth: usize) -> Vec<(String, Vec<usize>)> {
     let mut found: Vec<(String, Vec<usize>)> = vec![];
     for &place in here {
         let Some(text) = nodes[place].plates.get(depth) else {
@@ -58,7 +58,7 @@ pub(crate) fn plates(nodes: &[Node], here: &[usize], depth: usize) -> Vec<(Strin
 
 impl Sizes<'_> {
     /// Lays out the nodes `here`, of plates that are `depth` deep.
-    pub(crate) fn arrange(&self, here: &[usize], depth: usize) -> Layout {
+    pub(super) fn arrange(&self, here: &[usize], depth: usize) -> Layout {
         let mut items: Vec<Layout> = vec![];
         for &place in here
             .iter()
@@ -269,7 +269,7 @@ fn tangle(left: &[f64], rows: &[Vec<usize>], links: &[Link]) -> f64 {
 }
 
 /// Whether two segments cross.
-pub(crate) fn cross(a: [(f64, f64); 2], b: [(f64, f64); 2]) -> bool {
+pub(super) fn cross(a: [(f64, f64); 2], b: [(f64, f64); 2]) -> bool {
     let side = |[a, b]: [(f64, f64); 2], p: (f64, f64)| {
         (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0) > 0.0
     };

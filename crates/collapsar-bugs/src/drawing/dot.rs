@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use collapsar_bugs::outline::NodeKind;
+use crate::outline::NodeKind;
 
 use super::Drawing;
 
-pub(crate) fn graph(drawing: &Drawing) -> String {
+pub(super) fn graph(drawing: &Drawing) -> String {
     let mut text = String::from("digraph model {\n  node [fontname=\"Helvetica\"]\n");
     let all: Vec<usize> = (0..drawing.outline.nodes.len()).collect();
     let mut clusters = 0;

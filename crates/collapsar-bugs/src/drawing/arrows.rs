@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use collapsar_bugs::outline::{Node, NodeKind};
+use crate::outline::{Node, NodeKind};
 
 use super::Drawing;
 use super::layout::{Layout, cross};
