@@ -237,6 +237,9 @@ pub enum Error {
         /// What stands in the way.
         found: String,
     },
+    /// The model refuses what was read.
+    #[error(transparent)]
+    Library(#[from] collapsar::Error),
 }
 
 /// Where in a file a value stands; both count from 1.
@@ -319,7 +322,7 @@ pub(crate) fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
-fn count(n: usize, noun: &str) -> String {
+pub(crate) fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -34,8 +34,21 @@ impl From<collapsar::Error> for Failure {
 
 impl From<collapsar_formats::Error> for Failure {
     fn from(error: collapsar_formats::Error) -> Self {
-        Self::File(error.to_string())
+        match error {
+            collapsar_formats::Error::Library(error) => Self::Library(error),
+            error => Self::File(in_python(&error.to_string())),
+        }
     }
+}
+
+/// A sentence whose flags are called as Python's arguments are: `try ignore_versions`.
+fn in_python(sentence: &str) -> String {
+    let word = |word: &str| match word.strip_prefix("--") {
+        Some(flag) if flag.starts_with(|c: char| c.is_ascii_lowercase()) => flag.replace('-', "_"),
+        _ => word.to_owned(),
+    };
+    let words: Vec<String> = sentence.split(' ').map(word).collect();
+    words.join(" ")
 }
 
 impl From<Failure> for PyErr {

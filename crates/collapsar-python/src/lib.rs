@@ -6,7 +6,6 @@
 //! - `mixture`: mixtures of Gaussians
 //! - `topics`: latent Dirichlet allocation
 //! - `model`: the BUGS language
-//! - `posterior`: what a fit of a BUGS model says of each number
 //! - `quant`: transcripts, from reads
 
 #![allow(
@@ -30,7 +29,9 @@ mod _collapsar {
     #[pymodule_export]
     use super::model::{BugsFit, BugsModel};
     #[pymodule_export]
-    use super::quant::{class_names, quantification, quantify, transcript_lengths};
+    use super::quant::{
+        alignment_names, class_names, genes_of, quantification, quantify, transcript_lengths,
+    };
     #[pymodule_export]
     use super::run::panic_for_tests;
     #[pymodule_export]

@@ -1,13 +1,19 @@
 //! Quantification of transcripts: reads in, estimates and what the posterior says out.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use collapsar::Error;
+use collapsar::quant::fragment;
 use collapsar::quant::{
     Answer, Chains, Draws, Origins, Prior, Quantified, Reads, ReadsBuilder, Settings, Solver,
     Summary, Thrift,
 };
-use collapsar_formats::{ProbReader, read_classes, read_lengths, read_quantification};
+use collapsar_formats::{
+    AlignedOptions, AlignedReader, Alignments, Naming, ProbReader, read_classes, read_genes,
+    read_lengths, read_quantification,
+};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -36,6 +42,7 @@ pub(crate) enum Source<'py> {
 
 /// Reads that Python no longer holds.
 enum Taken {
+    Alignments(PathBuf),
     Prob(PathBuf),
     Classes(PathBuf),
     Matrix {
@@ -50,6 +57,7 @@ enum Taken {
 impl Source<'_> {
     fn taken(self) -> PyResult<Taken> {
         Ok(match self {
+            Self::File((kind, path)) if kind == "alignments" => Taken::Alignments(path),
             Self::File((kind, path)) if kind == "prob" => Taken::Prob(path),
             Self::File((_, path)) => Taken::Classes(path),
             Self::Matrix((starts, ids, weights, counts, transcripts)) => Taken::Matrix {
@@ -71,6 +79,8 @@ pub(crate) struct Wanted {
     effective: Option<Vec<f64>>,
     /// Transcripts of each gene.
     genes: Vec<Vec<u32>>,
+    /// How alignments are read.
+    fragments: FragmentsWanted,
     /// Learned where it is None.
     prior: Option<f64>,
     tolerance: f64,
@@ -80,10 +90,95 @@ pub(crate) struct Wanted {
     threads: usize,
 }
 
-/// Names, where the file has them, and the reads.
-fn read(taken: Taken, effective: Option<&[f64]>) -> Result<(Vec<String>, Reads)> {
+/// How alignments are read, as Python's dictionary says.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct FragmentsWanted {
+    /// FASTA.
+    transcripts: Option<PathBuf>,
+    library_type: String,
+    fragment_length: Option<(f64, f64)>,
+    longest_fragment: u32,
+    incompatible: f64,
+    sequence_bias: bool,
+    position_bias: bool,
+    gencode: bool,
+    ignore_versions: bool,
+}
+
+/// Reads, and what their file says of the transcripts.
+struct Given {
+    reads: Reads,
+    /// None where the file has no names.
+    names: Vec<String>,
+    /// Of alignments.
+    learned: Option<Learned>,
+}
+
+/// What alignments tell beside the reads.
+struct Learned {
+    lengths: Vec<f64>,
+    report: fragment::Report,
+    processed: u64,
+}
+
+/// Threads that decompress: more are faster than what takes their bytes.
+const WORKERS: usize = 3;
+
+/// Reads alignments; nothing where it was interrupted.
+fn aligned(path: &Path, wanted: &Wanted, control: &Control) -> Result<Option<Given>> {
+    let given = &wanted.fragments;
+    let settings = fragment::Settings {
+        library: given.library_type.parse()?,
+        fragment_length: given.fragment_length,
+        longest: given.longest_fragment,
+        incompatible: given.incompatible,
+        sequence_bias: given.sequence_bias,
+        position_bias: given.position_bias,
+        ..fragment::Settings::default()
+    };
+    let Some(transcripts) = &given.transcripts else {
+        return Err(Failure::Library(Error::Setting {
+            name: "transcripts",
+            found: "None".into(),
+            expected: "the FASTA file of the transcripts that the reads were aligned to".into(),
+        }));
+    };
+    let options = AlignedOptions {
+        transcripts,
+        naming: Naming {
+            gencode: given.gencode,
+            ignore_versions: given.ignore_versions,
+        },
+        fragments: settings,
+        thrift: Thrift::default(),
+        workers: (rayon::current_num_threads() - 1).min(WORKERS),
+    };
+    let read = AlignedReader::open(path, options)?.read(|| {
+        if control.interrupt().load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    let Some(read) = read else { return Ok(None) };
+    Ok(Some(Given {
+        reads: read.builder.finish()?,
+        names: read.names,
+        learned: Some(Learned {
+            lengths: read.lengths.into_iter().map(f64::from).collect(),
+            report: read.report,
+            processed: read.tally.reads,
+        }),
+    }))
+}
+
+/// Reads a source; nothing where it was interrupted.
+fn read(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Given>> {
+    let effective = wanted.effective.as_deref();
     let mut names = vec![];
     let builder = match taken {
+        Taken::Alignments(path) => return aligned(&path, wanted, control),
         Taken::Prob(path) => prob(&path)?,
         Taken::Classes(path) => {
             let classes = read_classes(&path)?;
@@ -129,7 +224,11 @@ fn read(taken: Taken, effective: Option<&[f64]>) -> Result<(Vec<String>, Reads)>
             builder
         }
     };
-    Ok((names, builder.finish()?))
+    Ok(Some(Given {
+        reads: builder.finish()?,
+        names,
+        learned: None,
+    }))
 }
 
 fn prob(path: &Path) -> Result<ReadsBuilder> {
@@ -152,6 +251,7 @@ fn prob(path: &Path) -> Result<ReadsBuilder> {
 /// What a quantification is after its climb.
 struct Solved {
     names: Vec<String>,
+    learned: Option<Learned>,
     reads: f64,
     quantified: Quantified,
     counts: Vec<f64>,
@@ -162,13 +262,16 @@ struct Solved {
 }
 
 fn solve(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Solved>> {
-    let (names, reads) = read(taken, wanted.effective.as_deref())?;
+    let Some(given) = read(taken, wanted, control)? else {
+        return Ok(None);
+    };
+    let reads = &given.reads;
     let settings = Settings {
         prior: wanted.prior.map_or(Prior::Learned, Prior::Given),
         tolerance: wanted.tolerance,
         ..Settings::default()
     };
-    let solver = Solver::new(&reads, &settings)?;
+    let solver = Solver::new(reads, &settings)?;
     let quantified = solver.interrupt(control.interrupt()).run()?;
     if quantified.interrupted {
         return Ok(None);
@@ -179,7 +282,7 @@ fn solve(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Solv
         ..Chains::default()
     };
     let drawn = if wanted.exact {
-        let drawn = Draws::new(&reads, &quantified, made, Some(control.interrupt()))?;
+        let drawn = Draws::new(reads, &quantified, made, Some(control.interrupt()))?;
         let Some(drawn) = drawn else { return Ok(None) };
         Some(drawn)
     } else {
@@ -190,18 +293,26 @@ fn solve(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Solv
         None => Origins::Collapsed(&quantified),
     };
     let ones = vec![1.0; reads.transcripts()];
-    let effective = wanted.effective.as_deref().unwrap_or(&ones);
-    let answer = Answer::new(&reads, origins, effective, (made.draws, made.seed))?;
+    let learned = given.learned.as_ref();
+    let effective = match (learned, &wanted.effective) {
+        (Some(learned), _) => &learned.report.effective_lengths,
+        (None, Some(effective)) => effective,
+        (None, None) => &ones,
+    };
+    let answer = Answer::new(reads, origins, effective, (made.draws, made.seed))?;
     let estimates = answer.estimates();
+    let (transcripts, genes) = (answer.transcripts(), answer.groups(&wanted.genes));
+    let draws = answer.count_draws(0..wanted.draws);
     Ok(Some(Solved {
-        names,
         reads: reads.reads(),
         counts: estimates.counts,
         tpm: estimates.tpm,
-        transcripts: answer.transcripts(),
-        genes: answer.groups(&wanted.genes),
-        draws: answer.count_draws(0..wanted.draws),
+        transcripts,
+        genes,
+        draws,
         quantified,
+        names: given.names,
+        learned: given.learned,
     }))
 }
 
@@ -236,6 +347,18 @@ pub(crate) fn quantify<'py>(
     out.set_item("alpha", solved.quantified.alpha)?;
     out.set_item("iterations", solved.quantified.iterations)?;
     out.set_item("converged", solved.quantified.unfinished == 0)?;
+    if let Some(learned) = solved.learned {
+        let report = learned.report;
+        out.set_item("lengths", PyArray1::from_vec(py, learned.lengths))?;
+        out.set_item(
+            "effective",
+            PyArray1::from_vec(py, report.effective_lengths),
+        )?;
+        out.set_item("processed", learned.processed)?;
+        out.set_item("library_type", report.library.to_string())?;
+        let lengths = &report.fragment_length;
+        out.set_item("fragment_length", (lengths.mean(), lengths.sd()))?;
+    }
     Ok(out)
 }
 
@@ -269,6 +392,28 @@ pub(crate) fn transcript_lengths(
 #[pyfunction]
 pub(crate) fn class_names(path: PathBuf) -> PyResult<Vec<String>> {
     Ok(read_classes(&path).map_err(Failure::from)?.names)
+}
+
+/// Names of the transcripts in the header of a file of alignments, as results have them.
+#[pyfunction]
+pub(crate) fn alignment_names(path: PathBuf, gencode: bool) -> PyResult<Vec<String>> {
+    let naming = Naming {
+        gencode,
+        ignore_versions: false,
+    };
+    let alignments = Alignments::open(&path, 0).map_err(Failure::from)?;
+    let targets = alignments.targets().iter();
+    Ok(targets
+        .map(|target| naming.shown(&target.name).to_owned())
+        .collect())
+}
+
+/// The gene of each of these transcripts, as a table of two columns, GTF or GFF3 has it.
+#[pyfunction]
+pub(crate) fn genes_of(path: PathBuf, names: Vec<String>) -> PyResult<Vec<Option<String>>> {
+    let map = read_genes(&path).map_err(Failure::from)?;
+    let gene = |name: &String| map.gene(name).map(str::to_owned);
+    Ok(names.iter().map(gene).collect())
 }
 
 /// A folder of results: of ours, or of another program that writes `quant.sf`.

@@ -91,3 +91,69 @@ def test_bad_input_is_refused():
         collapsar.quant(READS, lengths=[1.0])
     with pytest.raises(collapsar.SettingError):
         collapsar.quant(READS, prior=-1.0)
+
+
+def aligned(tmp_path, shared=4):
+    """Transcripts a and b that differ in their last 30 bases only; reads of both, of a and of b."""
+    rng = np.random.default_rng(0)
+    common, *ends = ("".join(rng.choice(list("ACGT"), n)) for n in (270, 30, 30))
+    both = {name: common + end for name, end in zip(("a.1", "b.1"), ends)}
+    fasta = tmp_path / "transcripts.fa"
+    fasta.write_text("".join(f">{name}\n{bases}\n" for name, bases in both.items()))
+    reads = [(("a.1", "b.1"), 40)] * shared + [(("a.1",), 260)] * 3 + [(("b.1",), 260)] * 2
+    lines = ["@HD\tVN:1.6\tGO:query"] + [f"@SQ\tSN:{name}\tLN:300" for name in both]
+    for number, (targets, start) in enumerate(reads):
+        for flag, target in zip((0, 256), targets):
+            bases = both[target][start : start + 35]
+            fields = [f"r{number}", flag, target, start + 1, 1, "35M", "*", 0, 0, bases, "I" * 35]
+            lines.append("\t".join(map(str, fields)))
+    sam = tmp_path / "reads.sam"
+    sam.write_text("\n".join(lines) + "\n")
+    return sam, fasta
+
+
+def test_alignments(tmp_path):
+    sam, fasta = aligned(tmp_path)
+    found = collapsar.quant(sam, transcripts=fasta, posterior="collapsed", draws=3)
+    # Equal lengths, equal places, no mismatches: shared reads favour neither.
+    matrix = [[1.0, 1.0]] * 4 + [[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 2
+    twin = collapsar.quant(np.array(matrix), posterior="collapsed")
+    np.testing.assert_allclose(found.transcripts["NumReads"], twin.transcripts["NumReads"], rtol=1e-6)
+    np.testing.assert_allclose(found.transcripts["TPM"], twin.transcripts["TPM"], rtol=1e-6)
+    assert list(found.transcripts.index) == ["a.1", "b.1"]
+    assert list(found.transcripts["Length"]) == [300.0, 300.0]
+    assert found.transcripts["EffectiveLength"].between(1, 300).all()
+    assert found.library_type and found.processed == 9 and found.draws.shape == (3, 2)
+    given = collapsar.quant(sam, transcripts=fasta, fragment_length=(100.0, 10.0), library_type="SF")
+    assert given.fragment_length == pytest.approx((100.0, 10.0), rel=0.05)
+    assert given.library_type == "SF"
+    genes = tmp_path / "genes.tsv"
+    genes.write_text("a.1\tg\nc\th\n")
+    by_gene = collapsar.quant(sam, transcripts=fasta, genes=genes)
+    assert list(by_gene.genes.index) == ["g", "b.1"]
+
+
+def test_alignments_that_cannot_be_used(tmp_path):
+    sam, fasta = aligned(tmp_path)
+    with pytest.raises(collapsar.SettingError, match="transcripts is None, expected the FASTA"):
+        collapsar.quant(sam)
+    with pytest.raises(ValueError, match="lengths are given with alignments"):
+        collapsar.quant(sam, transcripts=fasta, lengths=[1.0, 1.0])
+    with pytest.raises(ValueError, match="without alignments"):
+        collapsar.quant(READS, transcripts=fasta)
+    with pytest.raises(collapsar.SettingError, match="XYZ"):
+        collapsar.quant(sam, transcripts=fasta, library_type="XYZ")
+    other = tmp_path / "other.fa"
+    other.write_text(fasta.read_text().replace("a.1", "a.2"))
+    with pytest.raises(collapsar.DataError, match="not in .*try ignore_versions$"):
+        collapsar.quant(sam, transcripts=other)
+    assert collapsar.quant(sam, transcripts=other, ignore_versions=True).processed == 9
+    # All reads lie forward.
+    with pytest.raises(collapsar.DataError, match="SR forbids 9 of 9 aligned reads.*library_type A"):
+        collapsar.quant(sam, transcripts=fasta, library_type="SR")
+    with pytest.raises(collapsar.DataError, match="missing.bam: no such file"):
+        collapsar.quant(tmp_path / "missing.bam", transcripts=fasta)
+    damaged = tmp_path / "damaged.bam"
+    damaged.write_bytes(b"BAM\x01 and no more")
+    with pytest.raises(collapsar.DataError, match="damaged.bam"):
+        collapsar.quant(damaged, transcripts=fasta)

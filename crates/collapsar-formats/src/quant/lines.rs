@@ -18,14 +18,23 @@ const HEAD: u64 = 1 << 10;
 /// Content, unzipped; it may go to another thread.
 pub(super) type Content = BufReader<Box<dyn Read + Send>>;
 
+/// The path as errors show it.
+pub(super) fn name_of(path: &Path) -> String {
+    if path == Path::new("-") {
+        "stdin".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
 /// The path as errors show it, and the content of a file, unzipped if its first bytes say so; `-` is
 /// standard input.
 pub(super) fn open(path: &Path) -> Result<(String, Content)> {
-    let (name, mut reader): (String, Box<dyn Read + Send>) = if path == Path::new("-") {
-        ("stdin".to_owned(), Box::new(std::io::stdin()))
+    let name = name_of(path);
+    let mut reader: Box<dyn Read + Send> = if path == Path::new("-") {
+        Box::new(std::io::stdin())
     } else {
-        let file = File::open(path).map_err(|error| Error::file(path, &error))?;
-        (path.display().to_string(), Box::new(file))
+        Box::new(File::open(path).map_err(|error| Error::file(path, &error))?)
     };
     let mut head = Vec::new();
     reader

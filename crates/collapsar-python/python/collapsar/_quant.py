@@ -36,6 +36,12 @@ class Quantification:
     prior : float or None
         The prior of each transcript, given or learned.
     converged : bool
+    library_type : str or None
+        How reads lie on transcripts, in salmon's words, given or told from alignments.
+    fragment_length : tuple of float or None
+        Mean and standard deviation of the lengths of fragments, given or learned from alignments.
+    processed : int or None
+        Reads in the file of alignments, with those that could not be used.
     """
 
     transcripts: Any
@@ -46,6 +52,9 @@ class Quantification:
     bound: float | None = None
     prior: float | None = None
     converged: bool = True
+    library_type: str | None = None
+    fragment_length: tuple[float, float] | None = None
+    processed: int | None = None
 
     def __repr__(self) -> str:
         reads = self.transcripts["NumReads"].sum()
@@ -58,7 +67,16 @@ def quant(
     counts: Any = None,
     lengths: Any = None,
     names: Sequence[str] | None = None,
-    genes: Mapping[str, str] | Sequence[str | None] | None = None,
+    genes: Mapping[str, str] | Sequence[str | None] | str | os.PathLike[str] | None = None,
+    transcripts: str | os.PathLike[str] | None = None,
+    library_type: str = "A",
+    fragment_length: tuple[float, float] | None = None,
+    longest_fragment: int = 1000,
+    incompatible: float = 0.0,
+    sequence_bias: bool = False,
+    position_bias: bool = False,
+    gencode: bool = False,
+    ignore_versions: bool = False,
     prior: float | str = 0.1,
     posterior: str = "exact",
     draws: int = 0,
@@ -71,8 +89,9 @@ def quant(
     Parameters
     ----------
     reads : path or sparse matrix of shape (reads, transcripts)
-        BitSeq's probabilities (``.prob``, ``.prob.gz``), salmon's equivalence classes (any other
-        name), or p(read | transcript) as a matrix.
+        Alignments to transcripts (``.bam``, ``.sam``, ``.cram``), all those of a read together, as
+        aligners write them; BitSeq's probabilities (``.prob``, ``.prob.gz``); salmon's equivalence
+        classes (any other name); or p(read | transcript) as a matrix.
     counts : array-like of shape (reads,), optional
         How often each row of the matrix is there; once where None.
     lengths : path or array-like of shape (transcripts,), optional
@@ -80,8 +99,27 @@ def quant(
         are shares of the reads.
     names : sequence of str, optional
         Names of the transcripts, where no file has them.
-    genes : mapping or sequence, optional
-        The gene of each transcript, by name or in order.
+    genes : mapping, sequence or path, optional
+        The gene of each transcript, by name or in order; or a file: a table of two columns, GTF or
+        GFF3, where a transcript without a gene is its own.
+    transcripts : path, optional
+        With alignments: sequences of the transcripts that the reads were aligned to, in FASTA.
+    library_type : str, default='A'
+        With alignments: how reads lie on transcripts, in salmon's words, such as IU, ISR or SF; A
+        tells it from the reads.
+    fragment_length : tuple of float, optional
+        With alignments: mean and standard deviation of the lengths of fragments; learned from pairs
+        where None, and about (250, 60) for single reads.
+    longest_fragment : int, default=1000
+        With alignments: longer fragments are left out.
+    incompatible : float, default=0.0
+        With alignments: the probability of a strand or orientation that the library type does not
+        allow; 0 leaves them out.
+    sequence_bias, position_bias : bool, default=False
+        With alignments: whether to correct for bases that fragments like to begin and end with, and
+        for parts of transcripts that have more fragments than others.
+    gencode, ignore_versions : bool, default=False
+        With alignments: take names up to the first ``|``; compare names without their versions.
     prior : float or 'learn', default=0.1
         The prior of each transcript.
     posterior : {'exact', 'collapsed'}, default='exact'
@@ -114,14 +152,33 @@ def quant(
     if isinstance(prior, str) and prior != "learn":
         raise ValueError(f"prior is {prior!r}, expected a number or 'learn'")
     source = _source(reads, counts)
+    kind = source[0] if isinstance(source[0], str) else "matrix"
     labels: list[str] | None = list(names) if names is not None else None
-    if labels is None and len(source) == 2 and source[0] == "classes":
+    if kind == "alignments":
+        if lengths is not None or names is not None:
+            given = "lengths" if lengths is not None else "names"
+            raise ValueError(f"{given} are given with alignments, expected transcripts only")
+        labels = _collapsar.alignment_names(source[1], bool(gencode))
+    elif transcripts is not None:
+        raise ValueError("transcripts are given without alignments, expected lengths instead")
+    if labels is None and kind == "classes":
         labels = _collapsar.class_names(source[1]) or None
     length, effective, named, of_genes = _lengths(lengths, labels)
     labels = labels or named
     wanted = {
         "effective": effective,
         "genes": [],
+        "fragments": {
+            "transcripts": transcripts,
+            "library_type": library_type,
+            "fragment_length": fragment_length,
+            "longest_fragment": int(longest_fragment),
+            "incompatible": float(incompatible),
+            "sequence_bias": bool(sequence_bias),
+            "position_bias": bool(position_bias),
+            "gencode": bool(gencode),
+            "ignore_versions": bool(ignore_versions),
+        },
         "prior": None if prior == "learn" else float(prior),
         "tolerance": float(tol),
         "exact": posterior == "exact",
@@ -138,6 +195,8 @@ def quant(
         labels or result["names"] or [str(i + 1) for i in range(count)], name="Name"
     )
     ones = np.ones(count)
+    length = result.get("lengths", length)
+    effective = result.get("effective", effective)
     table = pandas.DataFrame(
         {
             "Length": ones if length is None else length,
@@ -154,6 +213,9 @@ def quant(
         bound=result["bound"],
         prior=result["alpha"],
         converged=result["converged"],
+        library_type=result.get("library_type"),
+        fragment_length=result.get("fragment_length"),
+        processed=result.get("processed"),
     )
     if members:
         by = pandas.Index(gene_names, name="Name")
@@ -210,6 +272,8 @@ def _source(reads: Any, counts: Any) -> Any:
         if counts is not None:
             raise ValueError("counts are given with a file, expected them with a matrix only")
         path = os.fspath(reads)
+        if path.lower().endswith((".bam", ".sam", ".cram", ".sam.gz")):
+            return ("alignments", path)
         return ("prob" if path.removesuffix(".gz").endswith(".prob") else "classes", path)
     from scipy.sparse import csr_matrix
 
@@ -271,6 +335,17 @@ def _members(genes: Any, names: list[str] | None) -> tuple[list[str], list[list[
     """Genes, in the order of their first transcripts, and the transcripts of each."""
     if genes is None:
         return [], []
+    if isinstance(genes, (str, os.PathLike)):
+        if names is None:
+            raise DataError("genes: a file, expected names of the transcripts as well", "genes")
+        found = _collapsar.genes_of(genes, names)
+        if all(gene is None for gene in found):
+            raise DataError(
+                f"{os.fspath(genes)}: no gene for any of {len(names)} transcripts, the first is"
+                f" {names[0]!r}, expected a gene for some",
+                "genes",
+            )
+        genes = [gene or name for gene, name in zip(found, names)]
     if isinstance(genes, Mapping):
         if names is None:
             raise DataError("genes: by name, expected names of the transcripts as well", "genes")
