@@ -1,5 +1,7 @@
 //! Mixtures of Gaussians: fits, scores and draws.
 
+use std::sync::atomic::Ordering;
+
 use collapsar::mixture::{
     Component, Covariance, Matrix, Mixture, MixtureFit, Prior, Scale, Settings, Start, Weights,
 };
@@ -26,7 +28,8 @@ pub(crate) struct Wanted {
     /// Row-major; what is not given comes from the data.
     scale: Option<Vec<f64>>,
     start: String,
-    labels: Option<Vec<usize>>,
+    /// Where each climb begins.
+    labels: Option<Vec<Vec<usize>>>,
     /// Where an earlier fit ended, and of what: it goes on from there if that is the same still.
     messages: Option<Vec<f64>>,
     fingerprint: Option<String>,
@@ -64,8 +67,10 @@ impl Wanted {
         })
     }
 
-    fn start(&self) -> Start {
-        match (&self.labels, self.start.as_str()) {
+    /// The start of the climb of this index.
+    fn start(&self, index: u64) -> Start {
+        let labels = self.labels.as_ref();
+        match (labels.and_then(|all| all.get(index as usize)), &*self.start) {
             (Some(labels), _) => Start::Labels(labels.clone()),
             (None, "random") => Start::Random,
             _ => Start::KMeans,
@@ -89,10 +94,9 @@ pub(crate) fn fit_mixture<'py>(
             let fingerprint = model.fingerprint();
             let earlier = wanted.messages.as_ref();
             let earlier = earlier.filter(|_| wanted.fingerprint.as_ref() == Some(&fingerprint));
-            let start = wanted.start();
-            let start = |seed| match earlier {
+            let start = |seed: u64| match earlier {
                 Some(messages) => Ok((messages.clone(), 0)),
-                None => model.start(&start, seed),
+                None => model.start(&wanted.start(seed.wrapping_sub(plan.seed)), seed),
             };
             let jumps = wanted.jumps.then_some(&model as &dyn Jumps);
             let climbed = plan.climb(&model, &start, jumps, control)?;
@@ -265,14 +269,21 @@ pub(crate) fn score_mixture<'py>(
     threads: usize,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let (values, columns) = rows(&x)?;
-    let (scored, raised) = detached(py, threads, None, |_| {
+    let (scored, raised) = detached(py, threads, None, |control| {
         let density = fitted.fit()?.predictive()?;
+        let interrupt = control.interrupt();
         let scored: Vec<(f64, Vec<f64>)> = values
             .par_chunks_exact(columns)
             .with_min_len(256)
             .map(|row| {
                 let mut shares = Vec::new();
-                (density.ln_density(row, &mut shares), shares)
+                // An interrupted call raises, and nobody sees its scores.
+                let ln_density = if interrupt.load(Ordering::Relaxed) {
+                    f64::NAN
+                } else {
+                    density.ln_density(row, &mut shares)
+                };
+                (ln_density, shares)
             })
             .collect();
         Ok(scored)

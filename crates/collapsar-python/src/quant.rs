@@ -179,7 +179,10 @@ fn read(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Given
     let mut names = vec![];
     let builder = match taken {
         Taken::Alignments(path) => return aligned(&path, wanted, control),
-        Taken::Prob(path) => prob(&path)?,
+        Taken::Prob(path) => match prob(&path, control)? {
+            Some(builder) => builder,
+            None => return Ok(None),
+        },
         Taken::Classes(path) => {
             let classes = read_classes(&path)?;
             let mut builder = ReadsBuilder::new(classes.transcripts, Thrift::default())?;
@@ -231,11 +234,15 @@ fn read(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Given
     }))
 }
 
-fn prob(path: &Path) -> Result<ReadsBuilder> {
+/// Reads probabilities; nothing where it was interrupted.
+fn prob(path: &Path, control: &Control) -> Result<Option<ReadsBuilder>> {
     let mut reader = ProbReader::open(path)?;
     let mut builder = ReadsBuilder::new(reader.header().transcripts, Thrift::default())?;
     let mut entries = Vec::new();
     while reader.next(&mut entries)? {
+        if control.interrupt().load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         // Transcripts are counted from 1 on, noise being 0.
         entries.retain(|entry| entry.0 > 0);
         for entry in &mut entries {
@@ -245,7 +252,7 @@ fn prob(path: &Path) -> Result<ReadsBuilder> {
             builder.push(&entries, 1.0)?;
         }
     }
-    Ok(builder)
+    Ok(Some(builder))
 }
 
 /// What a quantification is after its climb.

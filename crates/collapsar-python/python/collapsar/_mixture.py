@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from . import _collapsar
 from ._errors import DataError, SettingError
@@ -22,6 +23,9 @@ _NOT_CONVERGED = (
     "Best performing initialization did not converge. Try different init parameters, or"
     " increase max_iter, tol, or check for degenerate data."
 )
+
+#: With more numbers times components than this, a fit begins where the library says.
+_MANY = 2_000_000
 
 
 class BayesianGaussianMixture(DensityMixin, BaseEstimator):
@@ -247,8 +251,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         if again:
             self._go_on(X, wanted)
-        elif self.init_params in ("k-means++", "random_from_data"):
-            wanted["labels"] = self._nearest(X, rng)
+        else:
+            wanted["labels"] = self._first(X, rng)
         plan = {
             "method": self.method,
             "tolerance": float(self.tol),
@@ -351,7 +355,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         if self._asked == self._about(X, wanted):
             wanted["messages"], wanted["fingerprint"] = self._messages, self._fingerprint
         else:
-            wanted["labels"] = self._labels(X)
+            wanted["labels"] = [self._labels(X)]
 
     def _about(self, X, wanted: dict[str, Any]) -> tuple[Any, ...]:
         """Tells fits of other data or with another prior apart."""
@@ -364,11 +368,28 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             *(None if array is None else tuple(array) for array in arrays),
         )
 
-    def _nearest(self, X, rng):
-        """Each row's nearest of `n_components` rows, drawn as `init_params` says."""
-        from sklearn.cluster import kmeans_plusplus
+    def _first(self, X, rng):
+        """Labels that each climb begins with: where scikit-learn's begin, of the same numbers.
+
+        None with many numbers, of which the library makes its own: k-means to the end, or a random
+        number for each row and component, would take as long as the fit.
+        """
+        drawn = self.init_params in ("k-means++", "random_from_data")
+        if not drawn and X.size * self.n_components > _MANY:
+            return None
+        return [self._labels_of_a_start(X, rng) for _ in range(self.n_init)]
+
+    def _labels_of_a_start(self, X, rng):
+        from sklearn.cluster import KMeans, kmeans_plusplus
         from sklearn.metrics import pairwise_distances_argmin
 
+        if self.init_params == "kmeans":
+            # OpenMP's threads do not survive a fork of the process.
+            with threadpool_limits(limits=1, user_api="openmp"):
+                return KMeans(self.n_components, n_init=1, random_state=rng).fit(X).labels_
+        if self.init_params == "random":
+            # scikit-learn takes them for responsibilities, once they add up to one.
+            return rng.uniform(size=(len(X), self.n_components)).argmax(axis=1)
         if self.init_params == "k-means++":
             centres, _ = kmeans_plusplus(X, self.n_components, random_state=rng)
         else:

@@ -1,0 +1,77 @@
+"""What the gallery's examples share: both classes side by side, and ellipses of components."""
+
+import warnings
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Ellipse
+from sklearn.exceptions import ConvergenceWarning
+
+
+def fitted(kind, X, **settings):
+    """A fit of either class; 100 iterations may not be enough for scikit-learn's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return kind(**settings).fit(X)
+
+
+def collapsed_bound(ours, X, mixture):
+    """The collapsed bound at the labels of a fit: what makes two fits comparable.
+
+    The climb begins at the labels and goes to the nearest optimum, without jumps.
+    """
+
+    class FromLabels(ours):
+        def _first(self, X, rng):
+            return [mixture.predict(X)]
+
+    settings = mixture.get_params()
+    known = set(ours().get_params())
+    settings = {name: value for name, value in settings.items() if name in known}
+    settings.update(jumps=False, max_iter=5000, tol=1e-6)
+    return fitted(FromLabels, X, **settings).lower_bound_
+
+
+def draw(axes, X, mixture, title):
+    """Points by component, and an ellipse of two deviations' square root for each that has some."""
+    labels = mixture.predict(X)
+    used = sorted(set(labels), key=lambda k: tuple(mixture.means_[k]))
+    colours = {k: plt.cm.tab10(place % 10) for place, k in enumerate(used)}
+    axes.scatter(*X.T, c=[colours[k] for k in labels], s=2)
+    for k in used:
+        values, vectors = np.linalg.eigh(mixture.covariances_[k])
+        angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
+        width, height = 2 * np.sqrt(2) * np.sqrt(values)
+        ellipse = Ellipse(
+            mixture.means_[k], width, height, angle=angle, alpha=0.4, color=colours[k]
+        )
+        axes.add_patch(ellipse)
+    axes.set(xticks=[], yticks=[])
+    axes.set_title(title, fontsize=8)
+
+
+def panels(X, rows, out):
+    """Draws scikit-learn's fit above ours for each of the settings, and prints what they come to.
+
+    `rows` are pairs of a title and settings.
+    """
+    import collapsar
+    from sklearn import mixture as theirs
+
+    kinds = {
+        "scikit-learn": theirs.BayesianGaussianMixture,
+        "collapsar": collapsar.BayesianGaussianMixture,
+    }
+    figure, axes = plt.subplots(2, len(rows), figsize=(2.6 * len(rows), 5), squeeze=False)
+    for column, (title, settings) in enumerate(rows):
+        for row, (name, kind) in enumerate(kinds.items()):
+            mixture = fitted(kind, X, **settings)
+            bound = collapsed_bound(kinds["collapsar"], X, mixture)
+            said = f"{name}, {mixture.n_iter_} iterations, bound {bound:.1f}"
+            print(f"{title}: {said}, {len(set(mixture.predict(X)))} components")
+            draw(axes[row, column], X, mixture, f"{title}\n{said}")
+    figure.tight_layout()
+    figure.savefig(out, dpi=72)
