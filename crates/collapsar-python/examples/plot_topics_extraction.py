@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.sparse import csr_matrix
+from shared import save
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 DOCUMENTS, WORDS, TOPICS, SHOWN = 2000, 1000, 10, 10
@@ -79,8 +80,7 @@ def main(folder, out):
             for side in ("top", "right", "left", "bottom"):
                 topic_axes.spines[side].set_visible(False)
         row[0].set_title(name, fontsize=9, loc="left")
-    figure.tight_layout()
-    figure.savefig(out, dpi=72)
+    save(figure, out)
 
 
 def bound(lda, X):

@@ -73,5 +73,13 @@ def panels(X, rows, out):
             said = f"{name}, {mixture.n_iter_} iterations, bound {bound:.1f}"
             print(f"{title}: {said}, {len(set(mixture.predict(X)))} components")
             draw(axes[row, column], X, mixture, f"{title}\n{said}")
+    save(figure, out)
+
+
+def save(figure, out):
+    """Writes a small picture: 64 colours are enough for these."""
+    from PIL import Image
+
     figure.tight_layout()
     figure.savefig(out, dpi=72)
+    Image.open(out).convert("RGB").quantize(64).save(out, optimize=True)

@@ -291,3 +291,42 @@ def test_weights_have_their_posterior(blobs):
     a = mixture.weight_concentration_
     sd = np.sqrt(a * (a.sum() - a) / (a.sum() ** 2 * (a.sum() + 1)))
     np.testing.assert_allclose(mixture.weights_sd_, sd, rtol=1e-9)
+
+
+@pytest.mark.parametrize("init_params", ["kmeans", "random"])
+def test_climbs_begin_where_scikit_learn_s_do(init_params):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    seen = []
+
+    class Watched(Theirs):
+        def _initialize(self, X, resp):
+            seen.append(resp.argmax(axis=1))
+            super()._initialize(X, resp)
+
+    settings = dict(n_components=4, init_params=init_params, n_init=3, random_state=7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Watched(**settings, max_iter=1).fit(X)
+    ours = BayesianGaussianMixture(**settings)._first(X, np.random.RandomState(7))
+    assert len(ours) == 3
+    np.testing.assert_array_equal(ours, seen)
+    # Each climb begins at its own.
+    mixture = BayesianGaussianMixture(**settings, method="vbem", max_iter=1, tol=0)
+    best = []
+    for labels in ([ours[0]], [ours[1]], [ours[2]], ours):
+        mixture.set_params(n_init=len(labels))
+        mixture._first = lambda X, rng, labels=labels: labels
+        with pytest.warns(UserWarning):
+            best.append(mixture.fit(X).lower_bound_)
+    assert best[3] == max(best[:3]) and len(set(best[:3])) == 3
+
+
+def test_much_data_begin_with_a_sample_of_the_rows():
+    rng = np.random.default_rng(0)
+    centres = 20.0 * np.eye(4)
+    truth = rng.integers(4, size=150_000)
+    X = centres[truth] + rng.normal(size=(150_000, 4))
+    mixture = BayesianGaussianMixture(n_components=4)
+    (labels,) = mixture._first(X, np.random.RandomState(0))
+    distances = ((X[:, None] - np.array([X[labels == k].mean(axis=0) for k in range(4)])) ** 2).sum(-1)
+    assert (distances.argmin(axis=1) == labels).mean() > 0.999

@@ -58,6 +58,31 @@ except KeyboardInterrupt:
     assert took < 1.0
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("seconds", [0.05, 0.4])
+def test_control_c_is_heard_while_a_fit_begins(seconds):
+    X = np.random.default_rng(0).normal(size=(400_000, 8))
+    mixture = BayesianGaussianMixture(n_components=20, random_state=0, tol=0, max_iter=10**9)
+    sent = []
+
+    def interrupt():
+        time.sleep(seconds)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        thread.start()
+        mixture.fit(X)
+    took = time.monotonic() - sent[0]
+    thread.join()
+    assert took < 1.0
+    # Whether it had begun or not, it can be fitted.
+    mixture.set_params(max_iter=1)
+    with pytest.warns(UserWarning):
+        assert mixture.fit(X[:1000]).predict(X[:5]).shape == (5,)
+
+
 def test_the_interpreter_is_free_during_fits():
     X, mixture = long_fit()
     mixture.max_iter = 30
@@ -143,14 +168,14 @@ def test_overhead_is_small(monkeypatch):
 
     monkeypatch.setattr(_collapsar, "fit_mixture", timed)
     mixture = BayesianGaussianMixture(
-        n_components=10, random_state=0, tol=0, max_iter=100, method="vbem"
+        n_components=10, random_state=0, tol=0, max_iter=250, method="vbem", n_jobs=1
     )
     began = time.perf_counter()
     with pytest.warns(UserWarning):
         mixture.fit(X)
     whole = time.perf_counter() - began
-    assert whole > 0.2, "too short a fit to measure overhead by"
-    # Outside of the library, and inside but not climbing (reading the data in, the start).
+    assert whole > 0.5, "too short a fit to measure overhead by"
+    # In Python, the start by k-means with it; bench/python has the whole against the program's.
     assert (whole - inside) / whole < 0.05
 
 

@@ -24,8 +24,11 @@ _NOT_CONVERGED = (
     " increase max_iter, tol, or check for degenerate data."
 )
 
-#: With more numbers times components than this, a fit begins where the library says.
+#: With more numbers times components than this, a start is made from some of the rows.
 _MANY = 2_000_000
+
+#: Rows that are looked at together.
+_CHUNK = 16_384
 
 
 class BayesianGaussianMixture(DensityMixin, BaseEstimator):
@@ -52,7 +55,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     n_init : int, default=1
         Climbs, of which the best is kept.
     init_params : {'kmeans', 'k-means++', 'random', 'random_from_data'}, default='kmeans'
-        Where climbs begin.
+        Where climbs begin: with labels from the random numbers that scikit-learn's class would
+        begin with. With much data, k-means sees a sample of the rows.
     weight_concentration_prior_type : {'dirichlet_process', 'dirichlet_distribution'}
         The prior of the weights.
     weight_concentration_prior : float, default=None
@@ -371,30 +375,34 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     def _first(self, X, rng):
         """Labels that each climb begins with: where scikit-learn's begin, of the same numbers.
 
-        None with many numbers, of which the library makes its own: k-means to the end, or a random
-        number for each row and component, would take as long as the fit.
+        None for many random ones, which the library draws without keeping them.
         """
-        drawn = self.init_params in ("k-means++", "random_from_data")
-        if not drawn and X.size * self.n_components > _MANY:
+        if self.init_params == "random" and X.size * self.n_components > _MANY:
             return None
         return [self._labels_of_a_start(X, rng) for _ in range(self.n_init)]
 
     def _labels_of_a_start(self, X, rng):
         from sklearn.cluster import KMeans, kmeans_plusplus
-        from sklearn.metrics import pairwise_distances_argmin
 
-        if self.init_params == "kmeans":
-            # OpenMP's threads do not survive a fork of the process.
-            with threadpool_limits(limits=1, user_api="openmp"):
-                return KMeans(self.n_components, n_init=1, random_state=rng).fit(X).labels_
         if self.init_params == "random":
             # scikit-learn takes them for responsibilities, once they add up to one.
             return rng.uniform(size=(len(X), self.n_components)).argmax(axis=1)
-        if self.init_params == "k-means++":
+        if self.init_params == "kmeans":
+            some = X
+            if X.size * self.n_components > _MANY:
+                # On all rows it would take as long as the fit.
+                some = X[rng.randint(len(X), size=max(2000, 200 * self.n_components))]
+            # OpenMP's threads do not survive a fork of the process.
+            with threadpool_limits(limits=1, user_api="openmp"):
+                means = KMeans(self.n_components, n_init=1, random_state=rng).fit(some)
+            if some is X:
+                return means.labels_
+            centres = means.cluster_centers_
+        elif self.init_params == "k-means++":
             centres, _ = kmeans_plusplus(X, self.n_components, random_state=rng)
         else:
             centres = X[rng.choice(len(X), self.n_components, replace=False)]
-        return pairwise_distances_argmin(X, centres)
+        return _nearest(X, centres)
 
     def _printer(self):
         if not self.verbose:
@@ -580,6 +588,18 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             seed = int(rng.randint(np.iinfo(np.int32).max))
             drawn.append(_collapsar.sample_mixture(one, int(count), seed))
         return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
+
+
+def _nearest(X, centres):
+    """Each row's nearest centre, some rows at a time: Ctrl-C is heard, and memory stays small."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    labels = np.empty(len(X), dtype=np.int32)
+    with threadpool_limits(limits=1, user_api="openmp"):
+        for first in range(0, len(X), _CHUNK):
+            rows = slice(first, first + _CHUNK)
+            labels[rows] = pairwise_distances_argmin(X[rows], centres)
+    return labels
 
 
 def _check_shape(given, shape, name: str) -> None:
