@@ -93,6 +93,7 @@ pub(crate) struct Wanted {
 /// How alignments are read, as Python's dictionary says.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of Python's call")]
 pub(crate) struct FragmentsWanted {
     /// FASTA.
     transcripts: Option<PathBuf>,

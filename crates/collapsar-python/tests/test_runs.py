@@ -33,7 +33,9 @@ def test_panics_do_not_cross(capfd):
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_control_c_stops_within_a_second_and_leaves_a_fit():
     program = """
-import sys, time
+import signal, sys
+# Where tests run in the background, shells have it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 from test_runs import long_fit
 X, mixture = long_fit()
@@ -71,16 +73,18 @@ def test_control_c_is_heard_while_a_fit_begins(seconds):
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        thread.start()
-        mixture.fit(X)
-    took = time.monotonic() - sent[0]
-    thread.join()
+    # Where tests run in the background, shells have it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            thread.start()
+            mixture.fit(X)
+        took = time.monotonic() - sent[0]
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert took < 1.0
-    # Whether it had begun or not, it can be fitted.
-    mixture.set_params(max_iter=1)
-    with pytest.warns(UserWarning):
-        assert mixture.fit(X[:1000]).predict(X[:5]).shape == (5,)
+    assert mixture.predict(X[:5]).shape == (5,)
 
 
 def test_the_interpreter_is_free_during_fits():

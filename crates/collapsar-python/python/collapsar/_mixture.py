@@ -253,16 +253,21 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         about = self._about(X, wanted) if self.warm_start else None
         again = self.warm_start and hasattr(self, "converged_")
         rng = check_random_state(self.random_state)
+        stopped = None
         if again:
             self._go_on(X, wanted)
         else:
-            wanted["labels"] = self._first(X, rng)
+            try:
+                wanted["labels"] = self._first(X, rng)
+            except KeyboardInterrupt as error:
+                # What is left behind can be used: the quickest start, and no step.
+                stopped, wanted["start"] = error, "random"
         plan = {
             "method": self.method,
             "tolerance": float(self.tol),
-            "max_iter": int(self.max_iter),
+            "max_iter": 0 if stopped is not None else int(self.max_iter),
             "seed": int(rng.randint(np.iinfo(np.int32).max)),
-            "restarts": 1 if again else int(self.n_init),
+            "restarts": 1 if again or stopped is not None else int(self.n_init),
             "threads": threads(self.n_jobs, X.size * self.n_components * self.n_init),
         }
         watch, close = watcher(self.callback, self.progress, self._printer())
@@ -272,8 +277,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             close()
         self._keep(result, n_features)
         self._asked = about
-        if result["raised"] is not None:
-            raise result["raised"]
+        raised = stopped or result["raised"]
+        if raised is not None:
+            raise raised
         if self.verbose:
             print(f"Initialization {'converged' if self.converged_ else 'did not converge'}.")
         if not self.converged_ and self.max_iter > 0:
