@@ -24,7 +24,7 @@ const REMAINDER: f64 = 0.7;
 ///
 /// Where messages are all that there is, each of them restarts by itself: parts of the model that
 /// have nothing to do with one another need not wait for whichever went too far. Where a model
-/// solves inner problems, they follow one share, and all messages restart together.
+/// solves inner problems or changes its basis, they follow one share, and all messages restart together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Momentum {
     /// Steps that are VBEM's own whatever comes.
@@ -39,6 +39,9 @@ pub(crate) struct Momentum {
     /// Where the model's inner problems had ended there.
     warm: Vec<f64>,
     share: f64,
+    /// Whether all messages restart together.
+    #[serde(default)]
+    together: bool,
     /// Each message's own age and share; empty where one is for all.
     #[serde(default)]
     ages: Vec<f64>,
@@ -56,13 +59,15 @@ impl Momentum {
             landed: vec![],
             warm: vec![],
             share: 0.0,
+            together: false,
             ages: vec![],
             shares: vec![],
         }
     }
 
     pub(crate) fn propose(&mut self, point: &Point, direction: &mut Vec<f64>) -> Proposal {
-        direction.clone_from(&point.gradient);
+        direction.clear();
+        direction.extend_from_slice(point.ascent());
         self.share = if self.restart {
             0.0
         } else {
@@ -76,7 +81,7 @@ impl Momentum {
         };
         let is_gradient = shares.iter().all(|&share| share == 0.0);
         if !is_gradient {
-            let now = point.messages.iter().zip(&point.gradient);
+            let now = point.messages.iter().zip(point.ascent());
             let shares = shares.iter().cycle();
             for (((d, (m, g)), landed), share) in
                 direction.iter_mut().zip(now).zip(&self.landed).zip(shares)
@@ -85,7 +90,7 @@ impl Momentum {
             }
         }
         Proposal {
-            is_gradient,
+            is_gradient: is_gradient && !point.is_turned(),
             ..Proposal::default()
         }
     }
@@ -96,21 +101,22 @@ impl Momentum {
 
     pub(crate) fn learn(&mut self, before: &Point, after: &Point, fell_back: bool) {
         self.landed.clone_from(&before.messages);
-        add(&mut self.landed, 1.0, &before.gradient);
+        add(&mut self.landed, 1.0, before.ascent());
         self.warm.clone_from(&before.warm);
         if self.first > 0 {
             self.first -= 1;
             return;
         }
         // ⟨g, s⟩ in the metric, which carries the step s to the change of the statistics.
-        let slope = dot_difference(&after.gradient, &after.statistics, &before.statistics);
+        let slope = dot_difference(after.ascent(), &after.statistics, &before.statistics);
         self.restart = fell_back || slope < 0.0;
         self.age = if self.restart {
             (0.5 * self.age).max(1.0)
         } else {
             self.age + 1.0
         };
-        if after.warm.is_empty() {
+        self.together |= before.is_turned() || !after.warm.is_empty();
+        if !self.together {
             self.learn_each(before, after, fell_back);
         }
     }

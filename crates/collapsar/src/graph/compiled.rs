@@ -12,6 +12,11 @@ use crate::digest::digest;
 use crate::driver::Point;
 use crate::error::Result;
 
+/// Steps before momentum where bases are turned. The linear state space of BayesPy's examples takes
+/// 35 to 40 passes to within 5 nats of the end with 15, 47 to 50 with 5, and as many as without momentum
+/// with 25; it takes 150 and not 400 to within 0.05.
+const SETTLING: u64 = 15;
+
 /// A model compiled from a [`Graph`].
 #[derive(Debug)]
 pub struct Compiled {
@@ -145,6 +150,11 @@ impl Collapsed for Compiled {
                 }
             })?;
         Ok((local, posterior))
+    }
+
+    /// In factor models, once their bases are turned on the way.
+    fn many_slow(&self) -> Option<u64> {
+        (!self.turn.is_empty()).then_some(SETTLING)
     }
 
     fn constant(&self) -> f64 {

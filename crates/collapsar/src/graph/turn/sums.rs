@@ -177,13 +177,13 @@ impl Space {
             for i in 0..size {
                 means[vector.seconds[i * size + i] as usize] *= 2.0;
             }
-            turning.matrix(&vector.seconds, means);
+            turning.matrix(&vector.seconds, true, means);
             for i in 0..size {
                 means[vector.seconds[i * size + i] as usize] *= 0.5;
             }
         }
         for cross in &self.crosses {
-            turning.matrix(&cross.places, means);
+            turning.matrix(&cross.places, false, means);
         }
         for mixed in self.mixed.iter().filter(|mixed| mixed.side == Side::Vector) {
             turning.vector(&mixed.places, means);
@@ -222,8 +222,8 @@ impl Turning {
         }
     }
 
-    /// Replaces $M$ by $R M R^\top$.
-    fn matrix(&mut self, places: &[u32], means: &mut [f64]) {
+    /// Replaces $M$ by $R M R^\top$; of a symmetric one half is enough.
+    fn matrix(&mut self, places: &[u32], symmetric: bool, means: &mut [f64]) {
         let size = self.size;
         for (before, &place) in self.before.iter_mut().zip(places) {
             *before = means[place as usize];
@@ -236,8 +236,10 @@ impl Turning {
                 }
             }
         }
-        for (half, places) in self.half.chunks_exact(size).zip(places.chunks_exact(size)) {
-            for (row, &place) in self.basis.chunks_exact(size).zip(places) {
+        let halves = self.half.chunks_exact(size).zip(places.chunks_exact(size));
+        for (i, (half, places)) in halves.enumerate() {
+            let wanted = if symmetric { i + 1 } else { size };
+            for (row, &place) in self.basis.chunks_exact(size).zip(&places[..wanted]) {
                 means[place as usize] = row.iter().zip(half).map(|(r, h)| r * h).sum();
             }
         }
