@@ -29,6 +29,9 @@ fn plate(drawing: &Drawing, here: &[usize], depth: usize, clusters: &mut usize, 
         let node = &nodes[place];
         let name = quoted(&node.name);
         let style = match (node.kind, drawing.collapsed[place]) {
+            (NodeKind::Observed, _) if node.partly => {
+                r#"style=filled fillcolor="white;0.5:lightgrey" gradientangle=270"#
+            }
             (NodeKind::Observed, _) => "style=filled fillcolor=lightgrey",
             (NodeKind::Computed, _) => "shape=diamond",
             (_, true) => "peripheries=2",

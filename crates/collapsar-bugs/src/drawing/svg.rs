@@ -11,6 +11,8 @@ use super::layout::{Layout, Sizes};
 /// Strokes and letters that stand out on white and on black paper alike; the background stays clear.
 pub(super) const INK: &str = "#7a7f87";
 const COLLAPSED: &str = "#2f7fdb";
+/// How dark what is observed is.
+const SHADE: f64 = 0.35;
 const MARGIN: f64 = 18.0;
 /// Half the height of a node, and half that of the diamond of a computed one.
 pub(super) const HALF: f64 = 21.0;
@@ -31,7 +33,7 @@ pub(super) fn picture(title: &str, drawing: &Drawing) -> String {
     let all: Vec<usize> = (0..nodes.len()).collect();
     let layout = sizes.arrange(&all, 0);
     let legend = legend(drawing);
-    let legend_width: f64 = legend.iter().map(|(_, _, text)| legend_step(text)).sum();
+    let legend_width: f64 = legend.iter().map(|(_, text)| legend_step(text)).sum();
     let width = layout.width.max(legend_width) + 2.0 * MARGIN;
     let height = layout.height + 2.0 * MARGIN + LEGEND;
     let mut svg = String::new();
@@ -54,10 +56,10 @@ pub(super) fn picture(title: &str, drawing: &Drawing) -> String {
     put("</g>".to_owned());
     let mut x = (width - legend_width) / 2.0;
     let y = height - MARGIN;
-    for (kind, collapsed, text) in legend {
+    for (sign, text) in legend {
         put(format!(
             r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="34" y="4">{text}</text></g>"#,
-            outline(kind, collapsed, 14.0, 0.0, 11.0, 8.0)
+            outline(sign, 14.0, 0.0, 11.0, 8.0)
         ));
         x += legend_step(text);
     }
@@ -121,11 +123,11 @@ fn plates(layout: &Layout, lines: &[Vec<(f64, f64)>]) -> String {
 fn shape(node: &Node, collapsed: bool, x: f64, y: f64) -> String {
     let name = escaped(&node.name);
     if node.kind == NodeKind::Computed {
-        let mark = outline(node.kind, false, x, y, DIAMOND, DIAMOND);
+        let mark = outline(Sign::of(node, false), x, y, DIAMOND, DIAMOND);
         let (x, y) = (x + DIAMOND + 4.0, y + 5.0);
         return format!(r#"{mark}<text x="{x:.1}" y="{y:.1}">{name}</text>"#);
     }
-    let mark = outline(node.kind, collapsed, x, y, half_width(node), HALF);
+    let mark = outline(Sign::of(node, collapsed), x, y, half_width(node), HALF);
     let distribution = escaped(node.distribution.as_deref().unwrap_or_default());
     format!(
         r#"{mark}<text x="{x:.1}" y="{:.1}" text-anchor="middle" font-weight="bold">{name}</text><text x="{x:.1}" y="{:.1}" text-anchor="middle" font-size="10.5">{distribution}</text>"#,
@@ -134,8 +136,27 @@ fn shape(node: &Node, collapsed: bool, x: f64, y: f64) -> String {
     )
 }
 
-fn outline(kind: NodeKind, collapsed: bool, x: f64, y: f64, half: f64, high: f64) -> String {
-    if kind == NodeKind::Computed {
+/// What a node's outline says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sign {
+    kind: NodeKind,
+    collapsed: bool,
+    partly: bool,
+}
+
+impl Sign {
+    fn of(node: &Node, collapsed: bool) -> Self {
+        Self {
+            kind: node.kind,
+            collapsed,
+            partly: node.partly,
+        }
+    }
+}
+
+fn outline(sign: Sign, x: f64, y: f64, half: f64, high: f64) -> String {
+    let collapsed = sign.collapsed;
+    if sign.kind == NodeKind::Computed {
         return format!(
             r#"<path d="M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z" fill="none" stroke="{INK}" stroke-width="1.5"/>"#,
             y - high,
@@ -144,9 +165,9 @@ fn outline(kind: NodeKind, collapsed: bool, x: f64, y: f64, half: f64, high: f64
             x - high
         );
     }
-    let (stroke, fill) = match (collapsed, kind) {
+    let (stroke, fill) = match (collapsed, sign.kind) {
         (true, _) => (COLLAPSED, 0.0),
-        (false, NodeKind::Observed) => (INK, 0.35),
+        (false, NodeKind::Observed) if !sign.partly => (INK, SHADE),
         _ => (INK, 0.0),
     };
     let ellipse = |more: f64| {
@@ -156,30 +177,44 @@ fn outline(kind: NodeKind, collapsed: bool, x: f64, y: f64, half: f64, high: f64
             high + more
         )
     };
+    let mut text = ellipse(0.0);
     if collapsed {
-        ellipse(0.0) + &ellipse(RIM)
-    } else {
-        ellipse(0.0)
+        text += &ellipse(RIM);
     }
+    if sign.partly {
+        // The lower half.
+        text += &format!(
+            r#"<path d="M{:.1} {y:.1}A{half:.1} {high:.1} 0 0 0 {:.1} {y:.1}z" fill="{INK}" fill-opacity="{SHADE}"/>"#,
+            x - half,
+            x + half
+        );
+    }
+    text
 }
 
 /// What signs mean, of those that there are.
-fn legend(drawing: &Drawing) -> Vec<(NodeKind, bool, &'static str)> {
+fn legend(drawing: &Drawing) -> Vec<(Sign, &'static str)> {
+    let sign = |kind, collapsed, partly| Sign {
+        kind,
+        collapsed,
+        partly,
+    };
     let signs = [
-        (NodeKind::Observed, false, "observed"),
-        (NodeKind::Unknown, false, "explicit"),
-        (NodeKind::Unknown, true, "collapsed"),
-        (NodeKind::Computed, false, "computed"),
+        (sign(NodeKind::Observed, false, false), "observed"),
+        (sign(NodeKind::Observed, false, true), "observed in part"),
+        (sign(NodeKind::Unknown, false, false), "explicit"),
+        (sign(NodeKind::Unknown, true, false), "collapsed"),
+        (sign(NodeKind::Computed, false, false), "computed"),
     ];
     let nodes = || drawing.outline.nodes.iter().zip(&drawing.collapsed);
-    let there = |sign: &(NodeKind, bool, &str)| {
-        nodes().any(|(node, collapsed)| (node.kind, *collapsed) == (sign.0, sign.1))
+    let there = |(sign, _): &(Sign, &str)| {
+        nodes().any(|(node, collapsed)| Sign::of(node, *collapsed) == *sign)
     };
-    let mut found: Vec<(NodeKind, bool, &str)> = signs.into_iter().filter(there).collect();
+    let mut found: Vec<(Sign, &str)> = signs.into_iter().filter(there).collect();
     // Without data nothing is known to be explicit either.
     if !drawing.collapsed.contains(&true) {
-        for sign in found.iter_mut().filter(|sign| sign.0 == NodeKind::Unknown) {
-            sign.2 = "stochastic";
+        for (_, text) in (found.iter_mut()).filter(|(sign, _)| sign.kind == NodeKind::Unknown) {
+            *text = "stochastic";
         }
     }
     found
@@ -218,6 +253,21 @@ mod tests {
         m ~ dnorm(0, 1)
         for (t in 2:T) { x[t] ~ dnorm(x[t - 1], 1) }
     }";
+
+    #[test]
+    fn data_with_gaps_are_half_shaded() {
+        let mut drawing = drawing(MODEL);
+        assert!(!drawing.svg("").contains("observed in part"));
+        let y = drawing
+            .outline
+            .nodes
+            .iter_mut()
+            .find(|node| node.name == "y");
+        let y = y.expect("y is drawn");
+        (y.kind, y.partly) = (NodeKind::Observed, true);
+        let text = drawing.svg("");
+        assert!(text.contains("observed in part") && !text.contains(">observed<"));
+    }
 
     #[test]
     fn plates_are_nested_or_apart_and_hold_their_nodes() {
