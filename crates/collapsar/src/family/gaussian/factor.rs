@@ -2,7 +2,7 @@
 //!
 //! The factorisation is $L D L'$ with a unit diagonal in $L$, column after column. The rows of a
 //! column that follow one of its entries are among the rows of that entry's own column; where they
-//! are all of them, as in dense blocks, chains and arrows, the inner loops run along both.
+//! are the first of them, as in dense blocks, chains and arrows, the inner loops run along both.
 
 use super::pattern::{Pattern, find_all};
 use crate::number::Real;
@@ -24,6 +24,14 @@ pub(super) struct Inverse<T> {
     pub(super) diagonal: Vec<T>,
     /// The entries below it, at the places of the factor's.
     pub(super) below: Vec<T>,
+}
+
+/// Whether `all`, which holds `some`, begins with them; both are sorted.
+fn begins(all: &[u32], some: &[u32]) -> bool {
+    match some.last() {
+        Some(last) => all[some.len() - 1] == *last,
+        None => true,
+    }
 }
 
 impl<'a, T: Real> Factor<'a, T> {
@@ -61,7 +69,7 @@ impl<'a, T: Real> Factor<'a, T> {
                 let tail = &column[s + 1..];
                 let from = pattern.places(k).start - places.end;
                 let target = &mut rest[from..from + pattern.rows(k).len()];
-                if target.len() == tail.len() {
+                if begins(pattern.rows(k), &rows[s + 1..]) {
                     for (t, a) in target.iter_mut().zip(tail) {
                         *t -= entry * *a;
                     }
@@ -158,7 +166,7 @@ impl<'a, T: Real> Factor<'a, T> {
                 let known = &rest[from..from + pattern.rows(k).len()];
                 let mut own = entry * diagonal[k];
                 let (factors, tail) = (&factor[s + 1..], &mut sums[s + 1..]);
-                if known.len() == tail.len() {
+                if begins(pattern.rows(k), &rows[s + 1..]) {
                     for ((z, l), sum) in known.iter().zip(factors).zip(tail) {
                         *sum += entry * *z;
                         own += *l * *z;
