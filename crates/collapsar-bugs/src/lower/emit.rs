@@ -274,10 +274,11 @@ impl Emit<'_> {
         rate: &Rate,
         products: &[Product],
     ) -> Result<(), Halt> {
+        let mut atoms: Vec<Atom> = (rate.gammas.iter())
+            .map(|&variable| Atom { variable, part: 1 })
+            .collect();
         for product in products {
-            let mut atoms: Vec<Atom> = (rate.gammas.iter())
-                .map(|&variable| Atom { variable, part: 1 })
-                .collect();
+            atoms.truncate(rate.gammas.len());
             for unknown in &product.unknowns {
                 atoms.push(self.factor_atom(*unknown)?);
             }

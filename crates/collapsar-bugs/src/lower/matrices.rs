@@ -158,8 +158,13 @@ impl Emit<'_> {
                     coefficient: 1.0,
                     gammas: vec![],
                 };
+                // Zeros of the matrix bring no terms, unless they meet what is not finite.
+                let finite = residuals.iter().all(finite);
                 for (a, row) in residuals.iter().zip(matrix.chunks(dim)) {
                     for (b, &entry) in residuals.iter().zip(row) {
+                        if entry == 0.0 && finite {
+                            continue;
+                        }
                         let products = a.times(b).products().unwrap_or_default();
                         self.add_times(-0.5 * entry, &rate, &products)?;
                     }
@@ -247,5 +252,14 @@ impl Emit<'_> {
             known.push(residual.minus(&mean));
         }
         Ok((known, sign.unwrap_or(0.0)))
+    }
+}
+
+/// Whether all numbers in an item are finite.
+fn finite(item: &Item) -> bool {
+    match item {
+        Item::Known(value) => value.is_finite(),
+        Item::Sum(products) => products.iter().all(|p| p.coefficient.is_finite()),
+        Item::Drawn(_) | Item::Opaque => false,
     }
 }
