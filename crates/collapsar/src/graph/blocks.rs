@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::Block;
-use super::{Graph, Kind};
+use super::{Declared, Graph, Kind};
 use crate::error::{Error, Result};
 use crate::family::{Gaussian, GaussianGamma, Network, Table};
 
@@ -55,7 +55,14 @@ impl Blocks {
             blocks: vec![],
             of: vec![ALONE; graph.variables() as usize],
         };
-        let gaussians = gaussian_components(graph)?;
+        // Until blocks are known, a Gaussian's declaration stands in the place of its block.
+        for (index, declared) in graph.declared.iter().enumerate() {
+            if declared.kind == Kind::Gaussian {
+                let range = declared.first as usize..(declared.first + declared.count) as usize;
+                blocks.of[range].fill(index as u32);
+            }
+        }
+        let gaussians = gaussian_components(graph, &blocks.of)?;
         blocks.add_gaussians(graph, gaussians);
         blocks.add_labels(graph)?;
         for declared in &graph.declared {
@@ -83,45 +90,58 @@ impl Blocks {
 
     /// Blocks of Gaussians, with the precision that all of a block's terms hold, if there is one.
     fn add_gaussians(&mut self, graph: &Graph, mut components: Union) {
-        let mut members: BTreeMap<u32, Members> = BTreeMap::new();
+        let mut members: Vec<Members> = vec![];
         for declared in graph.declared.iter().filter(|d| d.kind == Kind::Gaussian) {
             for variable in declared.first..declared.first + declared.count {
+                // The first of a component is its root, so that members come in the order of roots.
                 let root = components.find(variable);
-                members.entry(root).or_default().variables.push(variable);
+                if root == variable {
+                    self.of[variable as usize] = members.len() as u32;
+                    members.push(Members::default());
+                }
+                let place = self.of[root as usize];
+                self.of[variable as usize] = place;
+                members[place as usize].variables.push(variable);
             }
         }
         let (mut here, mut precisions) = (vec![], vec![]);
         for term in 0..graph.terms.len() {
             let atoms = graph.terms.atoms(term);
             here.clear();
-            precisions.clear();
             for atom in atoms {
-                match graph.kind(atom.variable) {
-                    Kind::Gaussian => here.push((components.find(atom.variable), atom.variable)),
-                    Kind::Gamma if atom.part == 1 => precisions.push(atom.variable),
-                    _ => {}
+                let place = self.of[atom.variable as usize];
+                if place != ALONE {
+                    here.push((place, atom.variable));
+                }
+            }
+            if here
+                .iter()
+                .any(|(place, _)| members[*place as usize].may_hold())
+            {
+                let held = atoms
+                    .iter()
+                    .filter(|atom| atom.part == 1 && graph.kind(atom.variable) == Kind::Gamma);
+                precisions.clear();
+                precisions.extend(held.map(|atom| atom.variable));
+                for (place, _) in &here {
+                    members[*place as usize].hold(&precisions);
                 }
             }
             here.sort_unstable();
-            for (place, &(root, variable)) in here.iter().enumerate() {
-                let Some(block) = members.get_mut(&root) else {
-                    continue;
-                };
-                block.hold(&precisions);
-                if let Some(&(next, other)) = here.get(place + 1)
-                    && next == root
-                    && other != variable
-                {
-                    block.pairs.insert((variable, other));
+            for pair in here.windows(2) {
+                let [(place, variable), (next, other)] = [pair[0], pair[1]];
+                if place == next && variable != other {
+                    members[place as usize].pairs.push((variable, other));
                 }
             }
         }
+        members.iter_mut().for_each(Members::sort_pairs);
         // Blocks that share a precision in this way are one, unlinked but for it.
         let mut shared: BTreeMap<u32, Members> = BTreeMap::new();
         // Blocks alike have one pattern, ordered once.
         let mut families: BTreeMap<(usize, Vec<(u32, u32)>), Gaussian> = BTreeMap::new();
-        for block in members.into_values() {
-            if let Some(&precision) = block.precisions.as_ref().and_then(BTreeSet::first) {
+        for block in members {
+            if let Some(&precision) = block.precisions.as_ref().and_then(|held| held.first()) {
                 let together = shared.entry(precision).or_default();
                 together.variables.extend(block.variables);
                 together.pairs.extend(block.pairs);
@@ -134,6 +154,7 @@ impl Blocks {
         }
         for (precision, mut block) in shared {
             block.variables.sort_unstable();
+            block.sort_pairs();
             let (n, pairs) = block.numbered();
             let family = GaussianGamma::new(n, &pairs);
             self.push(
@@ -145,6 +166,10 @@ impl Blocks {
 
     /// Blocks of labels that share terms; declarations none of whose labels do are left alone.
     fn add_labels(&mut self, graph: &Graph) -> Result<()> {
+        let label = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
+        if !graph.declared.iter().any(label) {
+            return Ok(());
+        }
         let mut union = Union::new(graph.variables() as usize);
         let mut tied = BTreeSet::new();
         let mut scopes: BTreeSet<Vec<u32>> = BTreeSet::new();
@@ -225,17 +250,29 @@ fn support(graph: &Graph, scope: &[u32], zeros: &[Vec<u32>]) -> Vec<bool> {
 #[derive(Default)]
 struct Members {
     variables: Vec<u32>,
-    pairs: BTreeSet<(u32, u32)>,
-    /// Precisions that all terms so far hold; `None` before the first term.
-    precisions: Option<BTreeSet<u32>>,
+    /// Sorted and distinct once all are known.
+    pairs: Vec<(u32, u32)>,
+    /// Precisions that all terms so far hold, sorted; `None` before the first term.
+    precisions: Option<Vec<u32>>,
 }
 
 impl Members {
+    /// Whether there may be a precision that all terms hold.
+    fn may_hold(&self) -> bool {
+        self.precisions.as_ref().is_none_or(|held| !held.is_empty())
+    }
+
+    /// Takes the precisions of a term, sorted, into account.
     fn hold(&mut self, precisions: &[u32]) {
         match &mut self.precisions {
-            None => self.precisions = Some(precisions.iter().copied().collect()),
+            None => self.precisions = Some(precisions.to_vec()),
             Some(held) => held.retain(|precision| precisions.contains(precision)),
         }
+    }
+
+    fn sort_pairs(&mut self) {
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
     }
 
     /// How many they are, and their pairs by place in the block.
@@ -251,20 +288,24 @@ impl Members {
 ///
 /// Declarations whose elements are added to one another in a mean are joined while no term is more than
 /// quadratic in what is joined; of the joins that exclude one another, that with the smaller
-/// blocks comes first.
-fn gaussian_components(graph: &Graph) -> Result<Union> {
+/// blocks comes first. `declarations` are those of Gaussians by variable, [`ALONE`] for others.
+fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<Union> {
     let mut patterns: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
-    let mut pattern = vec![];
+    let (mut pattern, mut last) = (vec![], vec![]);
     for term in 0..graph.terms.len() {
         pattern.clear();
         for atom in graph.terms.atoms(term) {
-            let declaration = graph.declaration(atom.variable);
-            if graph.declared[declaration].kind == Kind::Gaussian {
-                pattern.push(declaration);
+            let declaration = declarations[atom.variable as usize];
+            if declaration != ALONE {
+                pattern.push(declaration as usize);
             }
         }
-        if pattern.len() > 1 && !patterns.contains_key(&pattern) {
-            patterns.insert(pattern.clone(), graph.terms.source(term));
+        // Terms alike follow one another.
+        if pattern.len() > 1 && pattern != last {
+            if !patterns.contains_key(&pattern) {
+                patterns.insert(pattern.clone(), graph.terms.source(term));
+            }
+            last.clone_from(&pattern);
         }
     }
     let mut classes: Vec<usize> = (0..graph.declared.len()).collect();
@@ -305,11 +346,16 @@ fn gaussian_components(graph: &Graph) -> Result<Union> {
             classes[a] != classes[b] && quadratic(&joined(&classes, a, b)).is_none()
         });
         let several = candidates.len() > 1;
-        let best = (candidates.iter().map(|&(a, b)| joined(&classes, a, b)))
-            .min_by_key(|joined| if several { largest(graph, joined) } else { 0 });
+        let best = (candidates.iter().map(|&(a, b)| joined(&classes, a, b))).min_by_key(|joined| {
+            if several {
+                largest(graph, declarations, joined)
+            } else {
+                0
+            }
+        });
         match best {
             Some(joined) => classes = joined,
-            None => return Ok(components(graph, &classes)),
+            None => return Ok(components(graph, declarations, &classes)),
         }
     }
 }
@@ -322,15 +368,15 @@ fn joined(classes: &[usize], a: usize, b: usize) -> Vec<usize> {
 }
 
 /// Variables joined by terms that hold several of one class.
-fn components(graph: &Graph, classes: &[usize]) -> Union {
+fn components(graph: &Graph, declarations: &[u32], classes: &[usize]) -> Union {
     let mut union = Union::new(graph.variables() as usize);
     let mut here = vec![];
     for term in 0..graph.terms.len() {
         here.clear();
         for atom in graph.terms.atoms(term) {
-            let declaration = graph.declaration(atom.variable);
-            if graph.declared[declaration].kind == Kind::Gaussian {
-                here.push((classes[declaration], atom.variable));
+            let declaration = declarations[atom.variable as usize];
+            if declaration != ALONE {
+                here.push((classes[declaration as usize], atom.variable));
             }
         }
         here.sort_unstable();
@@ -344,8 +390,8 @@ fn components(graph: &Graph, classes: &[usize]) -> Union {
 }
 
 /// The size of the largest block.
-fn largest(graph: &Graph, classes: &[usize]) -> usize {
-    let mut union = components(graph, classes);
+fn largest(graph: &Graph, declarations: &[u32], classes: &[usize]) -> usize {
+    let mut union = components(graph, declarations, classes);
     let mut sizes = vec![0_usize; graph.variables() as usize];
     for variable in 0..graph.variables() {
         sizes[union.find(variable) as usize] += 1;

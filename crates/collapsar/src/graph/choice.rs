@@ -10,11 +10,12 @@
 //! 809 with loadings alone, which have fewer messages.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
+use hashbrown::HashTable;
+
+use super::Graph;
 use super::blocks::{Blocks, Union};
-use super::terms::Terms;
-use super::{Atom, Graph};
+use super::terms::{mix, mix_number};
 use crate::error::{Error, Result};
 
 /// What becomes of a class of blocks.
@@ -189,10 +190,11 @@ impl Choice {
     /// Finds the conflicts; returns how many messages each class would share.
     fn meet(&mut self, graph: &Graph, blocks: &Blocks) -> Vec<[usize; 3]> {
         let mut conflicts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-        let mut shared = vec![Terms::default(); self.classes.len()];
-        // Slots that a class sees only together are one message: what it sees of each, digested.
-        let mut seen: Vec<Vec<u64>> = vec![vec![]; self.classes.len()];
-        let mut here = vec![];
+        let mut messages = vec![0; self.classes.len()];
+        // Slots that a class sees only together are one message: what it sees of each, digested, by
+        // the slot's own digest.
+        let mut seen: Vec<HashTable<(u64, u64)>> = vec![HashTable::new(); self.classes.len()];
+        let (mut here, mut own, mut rest) = (vec![], vec![], vec![]);
         for term in 0..graph.terms.len() {
             let atoms = graph.terms.atoms(term);
             here.clear();
@@ -204,21 +206,21 @@ impl Choice {
             }
             for (place, &a) in here.iter().enumerate() {
                 let class = self.of[a as usize];
-                let rest: Vec<Atom> = (atoms.iter().copied())
-                    .filter(|atom| blocks.of[atom.variable as usize] != a)
-                    .collect();
-                let slot = shared[class as usize].add(&rest, 1.0, 0);
-                let seen = &mut seen[class as usize];
-                seen.resize(seen.len().max(slot + 1), 0);
-                seen[slot] = u64::wrapping_add(seen[slot], {
-                    let own = atoms
-                        .iter()
-                        .filter(|atom| blocks.of[atom.variable as usize] == a);
-                    let mut hasher = DefaultHasher::new();
-                    own.for_each(|atom| atom.hash(&mut hasher));
-                    graph.terms.coefficient(term).to_bits().hash(&mut hasher);
-                    hasher.finish()
-                });
+                own.clear();
+                rest.clear();
+                for atom in atoms {
+                    if blocks.of[atom.variable as usize] == a {
+                        own.push(*atom);
+                    } else {
+                        rest.push(*atom);
+                    }
+                }
+                let slot = mix(&rest);
+                let sight = mix_number(mix(&own), graph.terms.coefficient(term));
+                seen[class as usize]
+                    .entry(slot, |entry| entry.0 == slot, |entry| entry.0)
+                    .and_modify(|entry| entry.1 = entry.1.wrapping_add(sight))
+                    .or_insert((slot, sight));
                 for &b in &here[place + 1..] {
                     let (a, b) = (class as usize, self.of[b as usize] as usize);
                     conflicts
@@ -229,13 +231,13 @@ impl Choice {
         }
         for (rows, &class) in graph.rows.iter().zip(&self.rows) {
             let class = class as usize;
+            messages[class] = rows.products.len();
             for product in 0..rows.products.len() {
                 let atoms = rows.products.atoms(product);
                 here.clear();
                 here.extend(atoms.iter().map(|atom| blocks.of[atom.variable as usize]));
                 here.sort_unstable();
                 here.dedup();
-                shared[class].add(atoms, 1.0, 0);
                 let mut classes: Vec<usize> = here
                     .iter()
                     .map(|&block| self.of[block as usize] as usize)
@@ -258,15 +260,12 @@ impl Choice {
                 index: factor,
             })
             .collect();
-        (self.classes.iter().zip(&shared).zip(&mut seen))
-            .map(|((class, shared), seen)| {
-                seen.sort_unstable();
-                seen.dedup();
-                let messages = if seen.is_empty() {
-                    shared.len()
-                } else {
-                    seen.len()
-                };
+        (self.classes.iter().zip(messages).zip(&seen))
+            .map(|((class, messages), seen)| {
+                let mut sights: Vec<u64> = seen.iter().map(|entry| entry.1).collect();
+                sights.sort_unstable();
+                sights.dedup();
+                let messages = messages + sights.len();
                 [0, messages, OWN.saturating_mul(class.statistics)]
             })
             .collect()

@@ -97,6 +97,9 @@ struct Builder<'a> {
     sharing: Vec<(u32, u32, f64)>,
     /// Monomials without a slot, by term.
     free: Vec<usize>,
+    /// Atoms of a term in its shared block, and the others.
+    own: Vec<Atom>,
+    rest: Vec<Atom>,
 }
 
 impl Layout {
@@ -122,6 +125,8 @@ impl Layout {
             },
             sharing: vec![],
             free: vec![],
+            own: vec![],
+            rest: vec![],
         };
         builder.place_blocks();
         for term in 0..graph.terms.len() {
@@ -189,9 +194,18 @@ impl Builder<'_> {
             self.free.push(term);
             return Ok(());
         };
-        let (own, rest): (Vec<Atom>, Vec<Atom>) = atoms.iter().partition(|atom| of(atom) == shared);
-        let (place, factor) = self.statistic(shared, &own, source)?;
-        let slot = self.layout.slots.add(&rest, 1.0, source) as u32;
+        self.own.clear();
+        self.rest.clear();
+        for atom in atoms {
+            let list = if self.blocks.of[atom.variable as usize] == shared {
+                &mut self.own
+            } else {
+                &mut self.rest
+            };
+            list.push(*atom);
+        }
+        let (place, factor) = self.statistic(shared, &self.own, source)?;
+        let slot = self.layout.slots.add(&self.rest, 1.0, source) as u32;
         self.sharing.push((place, slot, coefficient * factor));
         Ok(())
     }
@@ -229,10 +243,25 @@ impl Builder<'_> {
     /// message of each slot. In a factor model with complete data, sums over the data are.
     fn merge(&self) -> (Vec<u32>, usize) {
         let slots = self.layout.slots.len();
-        let mut columns: Vec<Vec<(u32, u64)>> = vec![vec![]; slots];
-        for &(place, slot, value) in &self.sharing {
-            columns[slot as usize].push((place, value.to_bits()));
+        let mut ends = vec![0_u32; slots + 1];
+        for &(_, slot, _) in &self.sharing {
+            ends[slot as usize + 1] += 1;
         }
+        for slot in 0..slots {
+            ends[slot + 1] += ends[slot];
+        }
+        // Each column's start moves to its end, which is the start of the next one.
+        let mut entries = vec![(0, 0); self.sharing.len()];
+        for &(place, slot, value) in &self.sharing {
+            let end = &mut ends[slot as usize];
+            entries[*end as usize] = (place, value.to_bits());
+            *end += 1;
+        }
+        let start = |slot: usize| {
+            slot.checked_sub(1)
+                .map_or(0, |before| ends[before] as usize)
+        };
+        let columns = (0..slots).map(|slot| &entries[start(slot)..ends[slot] as usize]);
         // Rows look at slots one by one.
         let mut alone = vec![false; slots];
         for rows in &self.layout.rows {
@@ -241,8 +270,8 @@ impl Builder<'_> {
         let mut found: BTreeMap<&[(u32, u64)], u32> = BTreeMap::new();
         let mut messages = 0;
         let mut merged = Vec::with_capacity(slots);
-        for (column, alone) in columns.iter().zip(alone) {
-            let known = found.get(column.as_slice()).filter(|_| !alone);
+        for (column, alone) in columns.zip(alone) {
+            let known = found.get(column).filter(|_| !alone);
             merged.push(known.copied().unwrap_or_else(|| {
                 messages += 1;
                 messages as u32 - 1
@@ -255,7 +284,9 @@ impl Builder<'_> {
     }
 
     fn finish(mut self) -> Result<Layout> {
-        self.sharing.sort_by_key(|entry| (entry.0, entry.1));
+        // A statistic and a slot meet in one term only.
+        (self.sharing)
+            .sort_unstable_by_key(|&(place, slot, _)| u64::from(place) << 32 | u64::from(slot));
         let (merged, messages) = self.merge();
         self.layout.slot_messages = messages;
         self.layout.messages = messages + self.layout.own_base.len();

@@ -74,13 +74,22 @@ fn atoms<'a>(all: &'a [Atom], starts: &[u32], term: usize) -> &'a [Atom] {
     &all[starts[term] as usize..starts[term + 1] as usize]
 }
 
-fn mix(key: &[Atom]) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A digest of atoms.
+pub(super) fn mix(key: &[Atom]) -> u64 {
     let hash = key.iter().fold(key.len() as u64, |hash, atom| {
         let word = u64::from(atom.variable) << 32 | u64::from(atom.part);
         (hash.rotate_left(23) ^ word).wrapping_mul(ODD)
     });
     (hash ^ (hash >> 32)).wrapping_mul(ODD)
+}
+
+/// A digest of a digest and a number.
+pub(super) fn mix_number(hash: u64, number: f64) -> u64 {
+    let hash = (hash.rotate_left(23) ^ number.to_bits()).wrapping_mul(ODD);
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(ODD);
+    hash ^ (hash >> 29)
 }
 
 #[cfg(test)]

@@ -224,15 +224,17 @@ impl<'a, 'f> Builder<'a, 'f> {
     /// The place of a product among the means of its block's statistics.
     fn place(&self, variables: &[u32]) -> Option<u32> {
         let block = self.finder.blocks.of[variables[0] as usize];
-        let mut atoms: Vec<Atom> = (variables.iter())
-            .map(|&variable| Atom { variable, part: 0 })
-            .collect();
-        atoms.sort_unstable();
         let together = |v: &u32| self.finder.blocks.of[*v as usize] == block;
         if !variables.iter().all(together) {
             return None;
         }
-        let (place, _) = self.finder.blocks.blocks[block as usize].statistic(&atoms)?;
+        let atom = |variable: u32| Atom { variable, part: 0 };
+        let family = &self.finder.blocks.blocks[block as usize];
+        let (place, _) = match *variables {
+            [x] => family.statistic(&[atom(x)])?,
+            [x, y] => family.statistic(&[atom(x.min(y)), atom(x.max(y))])?,
+            _ => return None,
+        };
         Some(self.firsts[block as usize] + place as u32)
     }
 
