@@ -213,11 +213,9 @@ impl Emit<'_> {
             self.truncate(x, mean, &rate, (lower, upper), within)?;
         }
         let residual = x.minus(mean);
-        let square = residual.times(&residual);
-        let products = square.products().unwrap_or_default();
         self.add(-0.5 * LN_2PI, &[])?;
         self.add_ln(0.5, &rate)?;
-        self.add_times(-0.5, &rate, &products)
+        self.add_product(-0.5, &rate, &residual, &residual)
     }
 
     /// Bounds a normal variable, or checks that an observed one is within bounds.

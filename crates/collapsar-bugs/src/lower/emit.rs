@@ -317,17 +317,21 @@ impl Emit<'_> {
         Halt::Apart(mean.unwrap_or(matrix) as u32)
     }
 
-    /// A sum of products of Gaussians, for the mean of a normal distribution.
-    pub(super) fn gaussian_sum(&self, argument: usize, item: &Item) -> Result<Vec<Product>, Halt> {
+    /// Refuses a mean of a normal distribution that is not a sum of products of Gaussians.
+    pub(super) fn gaussian_sum(&self, argument: usize, item: &Item) -> Result<(), Halt> {
         let reason = "the mean must be linear in Gaussian variables";
-        let products = item.products().ok_or_else(|| self.edge(argument, reason))?;
+        let products = match item {
+            Item::Known(_) => return Ok(()),
+            Item::Sum(products) => products,
+            Item::Drawn(_) | Item::Opaque => return Err(self.edge(argument, reason).into()),
+        };
         for unknown in products.iter().flat_map(|product| &product.unknowns) {
             match self.variables.kind(unknown.variable) {
                 Kind::Gaussian | Kind::Bounded | Kind::NormalWishart(_) => {}
                 _ => return Err(self.edge(argument, reason).into()),
             }
         }
-        Ok(products)
+        Ok(())
     }
 
     /// Logarithms of probabilities: numbers, or shares of one Dirichlet variable.

@@ -165,8 +165,7 @@ impl Emit<'_> {
                         if entry == 0.0 && finite {
                             continue;
                         }
-                        let products = a.times(b).products().unwrap_or_default();
-                        self.add_times(-0.5 * entry, &rate, &products)?;
+                        self.add_product(-0.5 * entry, &rate, a, b)?;
                     }
                 }
                 Ok(())

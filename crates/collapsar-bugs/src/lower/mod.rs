@@ -8,6 +8,7 @@
 //! - `signature`: which repetitions have the same terms
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
+//! - `products`: how the product of two sums becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
 
 mod counts;
@@ -17,6 +18,7 @@ mod joint;
 mod kinds;
 mod leaves;
 mod matrices;
+mod products;
 mod rows;
 mod signature;
 mod template;
