@@ -350,3 +350,22 @@ fn a_name_is_all_its_classes() {
         .collect();
     assert_eq!(roles, [false]);
 }
+
+/// Coefficients that a label picks together are one block, as without the label.
+#[test]
+fn mixtures_of_regressions_have_joint_coefficients() {
+    let (model, numbers) = (
+        "model {
+           for (i in 1:4) { z[i] ~ dcat(w[]); y[i] ~ dnorm(b[z[i]] + c[z[i]] * x[i], tau) }
+           w[1:2] ~ ddirch(a[])
+           for (k in 1:2) { b[k] ~ dnorm(0, 0.1); c[k] ~ dnorm(0, 0.1) }
+           tau ~ dgamma(2, 1)
+         }",
+        "y=1 1.3 0.8 3; x=0.5 1 0.3 2; a=1 2",
+    );
+    let compiled = prepared(model, data(numbers)).compile(&Demands::default());
+    let compiled = compiled.expect("a conjugate model");
+    let class = compiled.choice().classes.iter();
+    let joint = class.clone().find(|class| class.names == ["b", "c"]);
+    assert_eq!(joint.expect("b and c are one class").blocks, 2);
+}

@@ -132,6 +132,32 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
         "y=1 1.3 0.8 3 3.3 2.6; a=1 2",
     ),
     (
+        "mixture of regressions",
+        "model {
+           for (i in 1:6) { z[i] ~ dcat(w[]); y[i] ~ dnorm(b[z[i]] + c[z[i]] * x[i] + d * x[i], tau[z[i]]) }
+           w[1:2] ~ ddirch(a[])
+           d ~ dnorm(0, 1)
+           for (k in 1:2) { b[k] ~ dnorm(0, 0.1); c[k] ~ dnorm(0, 0.1); tau[k] ~ dgamma(2, 1) }
+         }",
+        "y=1 1.3 0.8 3 3.3 2.6; x=0.5 1 0.3 2 2.5 0.1; a=1 2",
+    ),
+    (
+        "mixture of factors",
+        "model {
+           for (n in 1:5) {
+             z[n] ~ dcat(p[])
+             for (k in 1:2) { x[n,k] ~ dnorm(0, 1) }
+             for (m in 1:2) { y[n,m] ~ dnorm(inprod(w[m,], x[n,]) + mu[z[n],m], tau) }
+           }
+           for (m in 1:2) {
+             for (k in 1:2) { w[m,k] ~ dnorm(0, 1); mu[k,m] ~ dnorm(0, 0.1) }
+           }
+           p[1:2] ~ ddirch(a[])
+           tau ~ dgamma(2, 1)
+         }",
+        "y[5,2]=1 1.3 0.8 3 3.3 2.6 0.2 0.9 3 2.2; a=1 2",
+    ),
+    (
         "normal-gamma mixture",
         "model {
            for (i in 1:6) { z[i] ~ dcat(w[]); y[i] ~ dnorm(mu[z[i]], tau[z[i]]) }

@@ -105,8 +105,7 @@ impl Blocks {
             }
         }
         let (mut here, mut precisions) = (vec![], vec![]);
-        for term in 0..graph.terms.len() {
-            let atoms = graph.terms.atoms(term);
+        for (atoms, _) in graph.products() {
             here.clear();
             for atom in atoms {
                 let place = self.of[atom.variable as usize];
@@ -292,9 +291,9 @@ impl Members {
 fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<Union> {
     let mut patterns: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
     let (mut pattern, mut last) = (vec![], vec![]);
-    for term in 0..graph.terms.len() {
+    for (atoms, source) in graph.products() {
         pattern.clear();
-        for atom in graph.terms.atoms(term) {
+        for atom in atoms {
             let declaration = declarations[atom.variable as usize];
             if declaration != ALONE {
                 pattern.push(declaration as usize);
@@ -303,7 +302,7 @@ fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<Union> {
         // Terms alike follow one another.
         if pattern.len() > 1 && pattern != last {
             if !patterns.contains_key(&pattern) {
-                patterns.insert(pattern.clone(), graph.terms.source(term));
+                patterns.insert(pattern.clone(), source);
             }
             last.clone_from(&pattern);
         }
@@ -371,9 +370,9 @@ fn joined(classes: &[usize], a: usize, b: usize) -> Vec<usize> {
 fn components(graph: &Graph, declarations: &[u32], classes: &[usize]) -> Union {
     let mut union = Union::new(graph.variables() as usize);
     let mut here = vec![];
-    for term in 0..graph.terms.len() {
+    for (atoms, _) in graph.products() {
         here.clear();
-        for atom in graph.terms.atoms(term) {
+        for atom in atoms {
             let declaration = declarations[atom.variable as usize];
             if declaration != ALONE {
                 here.push((classes[declaration as usize], atom.variable));

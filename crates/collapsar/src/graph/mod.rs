@@ -226,6 +226,13 @@ impl Graph {
         }
     }
 
+    /// Products of atoms that the log joint holds, those that rows multiply by a label's state among
+    /// them, with the factors that brought them.
+    fn products(&self) -> impl Iterator<Item = (&[Atom], u32)> {
+        let rows = self.rows.iter().flat_map(|rows| rows.products.each());
+        self.terms.each().chain(rows)
+    }
+
     /// The first declaration of a variable's name.
     fn namesake(&self, variable: u32) -> u32 {
         let declaration = self.declaration(variable);

@@ -46,6 +46,11 @@ impl Terms {
         self.sources[term]
     }
 
+    /// The atoms of each term, and the factor that brought it.
+    pub(super) fn each(&self) -> impl Iterator<Item = (&[Atom], u32)> {
+        (0..self.len()).map(|term| (self.atoms(term), self.sources[term]))
+    }
+
     /// Adds to the term with these atoms, which must be sorted; returns it.
     pub(super) fn add(&mut self, key: &[Atom], coefficient: f64, source: u32) -> usize {
         let digest = mix(key);
