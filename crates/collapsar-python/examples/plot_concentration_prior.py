@@ -21,11 +21,11 @@ def data():
     return np.vstack(draws)
 
 
-if __name__ == "__main__":
+def rows():
     settings = dict(
         reg_covar=0.0, init_params="random", max_iter=1500, mean_precision_prior=0.8, random_state=2
     )
-    rows = []
+    every = []
     for kind, components, priors in (
         ("distribution", 6, (1e-3, 1, 1e3)),
         ("process", 6, (1, 1e3, 1e5)),
@@ -37,5 +37,9 @@ if __name__ == "__main__":
                 weight_concentration_prior_type=f"dirichlet_{kind}",
                 weight_concentration_prior=prior,
             )
-            rows.append((f"{kind}, {prior:g}", wanted))
-    panels(data(), rows, sys.argv[1])
+            every.append((f"{kind}, {prior:g}", wanted))
+    return every
+
+
+if __name__ == "__main__":
+    panels(data(), rows(), sys.argv[1])

@@ -15,7 +15,10 @@ def data():
     return np.vstack([long, 0.7 * rng.randn(500, 2) + [-6, 3]])
 
 
-if __name__ == "__main__":
+def rows():
     settings = dict(n_components=5, covariance_type="full")
-    rows = [(f"random_state={seed}", dict(settings, random_state=seed)) for seed in (0, 1)]
-    panels(data(), rows, sys.argv[1])
+    return [(f"random_state={seed}", dict(settings, random_state=seed)) for seed in (0, 1)]
+
+
+if __name__ == "__main__":
+    panels(data(), rows(), sys.argv[1])

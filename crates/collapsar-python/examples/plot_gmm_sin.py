@@ -18,7 +18,7 @@ def data():
     return np.c_[x + noise[:, 0], 3 * (np.sin(x) + noise[:, 1])]
 
 
-if __name__ == "__main__":
+def rows():
     settings = dict(
         n_components=10,
         weight_concentration_prior_type="dirichlet_process",
@@ -28,4 +28,8 @@ if __name__ == "__main__":
     )
     few = dict(settings, weight_concentration_prior=1e-2, init_params="random")
     many = dict(settings, weight_concentration_prior=1e2, init_params="kmeans")
-    panels(data(), [("concentration 0.01", few), ("concentration 100", many)], sys.argv[1])
+    return [("concentration 0.01", few), ("concentration 100", many)]
+
+
+if __name__ == "__main__":
+    panels(data(), rows(), sys.argv[1])

@@ -2,18 +2,14 @@
 
 import warnings
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Ellipse
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 
 def fitted(kind, X, **settings):
     """A fit of either class; 100 iterations may not be enough for scikit-learn's."""
-    with warnings.catch_warnings():
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return kind(**settings).fit(X)
 
@@ -26,7 +22,7 @@ def collapsed_bound(ours, X, mixture):
 
     class FromLabels(ours):
         def _first(self, X, rng):
-            return [mixture.predict(X)]
+            return {"labels": [mixture.predict(X)]}
 
     settings = mixture.get_params()
     known = set(ours().get_params())
@@ -37,6 +33,9 @@ def collapsed_bound(ours, X, mixture):
 
 def draw(axes, X, mixture, title):
     """Points by component, and an ellipse of two deviations' square root for each that has some."""
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Ellipse
+
     labels = mixture.predict(X)
     used = sorted(set(labels), key=lambda k: tuple(mixture.means_[k]))
     colours = {k: plt.cm.tab10(place % 10) for place, k in enumerate(used)}
@@ -59,19 +58,26 @@ def panels(X, rows, out):
     `rows` are pairs of a title and settings.
     """
     import collapsar
+    import matplotlib.pyplot as plt
     from sklearn import mixture as theirs
+    from sklearn.metrics import adjusted_rand_score
 
+    plt.switch_backend("Agg")
     kinds = {
         "scikit-learn": theirs.BayesianGaussianMixture,
         "collapsar": collapsar.BayesianGaussianMixture,
     }
     figure, axes = plt.subplots(2, len(rows), figsize=(2.6 * len(rows), 5), squeeze=False)
     for column, (title, settings) in enumerate(rows):
+        labels = []
         for row, (name, kind) in enumerate(kinds.items()):
             mixture = fitted(kind, X, **settings)
+            labels.append(mixture.predict(X))
             bound = collapsed_bound(kinds["collapsar"], X, mixture)
             said = f"{name}, {mixture.n_iter_} iterations, bound {bound:.1f}"
-            print(f"{title}: {said}, {len(set(mixture.predict(X)))} components")
+            alike = adjusted_rand_score(labels[0], labels[-1])
+            heavy = np.sum(mixture.weights_ > 0.01)
+            print(f"{title}: {said}, {heavy} weights over 1%, adjusted Rand index {alike:.3f}")
             draw(axes[row, column], X, mixture, f"{title}\n{said}")
     save(figure, out)
 

@@ -14,6 +14,19 @@ use rayon::prelude::*;
 use crate::arrays::{report, rows, shaped};
 use crate::run::{Plan, detached};
 
+/// Responsibilities of a start, row by row.
+#[derive(Debug)]
+struct Shares(Vec<f64>);
+
+impl<'py> FromPyObject<'_, 'py> for Shares {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let array: PyReadonlyArray2<'py, f64> = array.extract()?;
+        Ok(Self(rows(&array)?.0.to_vec()))
+    }
+}
+
 /// A mixture as Python's dictionary says.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -28,8 +41,9 @@ pub(crate) struct Wanted {
     /// Row-major; what is not given comes from the data.
     scale: Option<Vec<f64>>,
     start: String,
-    /// Where each climb begins.
+    /// Where each climb begins: in one component of each row, or in shares of all.
     labels: Option<Vec<Vec<usize>>>,
+    responsibilities: Option<Vec<Shares>>,
     /// Where an earlier fit ended, and of what: it goes on from there if that is the same still.
     messages: Option<Vec<f64>>,
     fingerprint: Option<String>,
@@ -67,14 +81,17 @@ impl Wanted {
         })
     }
 
-    /// The start of the climb of this index.
-    fn start(&self, index: u64) -> Start {
-        let labels = self.labels.as_ref();
-        match (labels.and_then(|all| all.get(index as usize)), &*self.start) {
-            (Some(labels), _) => Start::Labels(labels.clone()),
-            (None, "random") => Start::Random,
+    /// Where climbs begin that were told so, in their order, and where all others do.
+    fn starts(&mut self) -> (Vec<Start>, Start) {
+        let labels = self.labels.take().unwrap_or_default();
+        let shares = self.responsibilities.take().unwrap_or_default();
+        let told = labels.into_iter().map(Start::Labels);
+        let told = told.chain(shares.into_iter().map(|one| Start::Responsibilities(one.0)));
+        let other = match &*self.start {
+            "random" => Start::Random,
             _ => Start::KMeans,
-        }
+        };
+        (told.collect(), other)
     }
 }
 
@@ -83,10 +100,11 @@ impl Wanted {
 pub(crate) fn fit_mixture<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f64>,
-    wanted: Wanted,
+    mut wanted: Wanted,
     plan: Plan,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let (told, other) = wanted.starts();
     let (values, columns) = rows(&x)?;
     let ((climbed, answer, fingerprint), raised) =
         detached(py, plan.threads, callback, |control| {
@@ -96,7 +114,10 @@ pub(crate) fn fit_mixture<'py>(
             let earlier = earlier.filter(|_| wanted.fingerprint.as_ref() == Some(&fingerprint));
             let start = |seed: u64| match earlier {
                 Some(messages) => Ok((messages.clone(), 0)),
-                None => model.start(&wanted.start(seed.wrapping_sub(plan.seed)), seed),
+                None => {
+                    let index = seed.wrapping_sub(plan.seed) as usize;
+                    model.start(told.get(index).unwrap_or(&other), seed)
+                }
             };
             let jumps = wanted.jumps.then_some(&model as &dyn Jumps);
             let climbed = plan.climb(&model, &start, jumps, control)?;

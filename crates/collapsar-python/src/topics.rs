@@ -74,7 +74,8 @@ pub(crate) fn fit_topics<'py>(
         };
         let start: Start = wanted.start.parse()?;
         let model = Topics::new(bags.corpus()?, &settings)?;
-        let climbed = plan.climb(&model, &|seed| model.start(start, seed), None, control)?;
+        let start = |seed| model.start_unless(start, seed, control.interrupt());
+        let climbed = plan.climb(&model, &start, None, control)?;
         let answer = model.fit(&climbed.fit.point);
         Ok((climbed, answer))
     })?;

@@ -330,3 +330,31 @@ def test_much_data_begin_with_a_sample_of_the_rows():
     (labels,) = mixture._first(X, np.random.RandomState(0))
     distances = ((X[:, None] - np.array([X[labels == k].mean(axis=0) for k in range(4)])) ** 2).sum(-1)
     assert (distances.argmin(axis=1) == labels).mean() > 0.999
+
+
+@pytest.mark.parametrize("kind", ["dirichlet_process", "dirichlet_distribution"])
+@pytest.mark.parametrize("covariance", ["full", "diag", "spherical"])
+@pytest.mark.parametrize("init", ["kmeans", "random"])
+def test_iterations_are_those_of_scikit_learn(blobs, kind, covariance, init):
+    for max_iter in (1, 2, 9):
+        settings = dict(
+            n_components=4,
+            covariance_type=covariance,
+            weight_concentration_prior_type=kind,
+            init_params=init,
+            reg_covar=0.0,
+            random_state=3,
+            tol=0.0,
+            max_iter=max_iter,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            theirs = Theirs(**settings).fit(blobs)
+            ours = BayesianGaussianMixture(**settings).fit(blobs)
+        assert ours.n_iter_ == theirs.n_iter_ == max_iter
+        np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-8)
+        np.testing.assert_allclose(ours.covariances_, theirs.covariances_, atol=1e-8)
+        np.testing.assert_allclose(ours.weights_, theirs.weights_, atol=1e-3)
+        # The bounds differ by constants.
+        gains = np.diff(ours.lower_bounds_)
+        np.testing.assert_allclose(gains, np.diff(theirs.lower_bounds_), atol=1e-6)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import collapsar
-from collapsar import BayesianGaussianMixture, _collapsar
+from collapsar import BayesianGaussianMixture, LatentDirichletAllocation, _collapsar
 
 
 def long_fit(**settings):
@@ -65,6 +65,12 @@ except KeyboardInterrupt:
 def test_control_c_is_heard_while_a_fit_begins(seconds):
     X = np.random.default_rng(0).normal(size=(400_000, 8))
     mixture = BayesianGaussianMixture(n_components=20, random_state=0, tol=0, max_iter=10**9)
+    assert _interrupted_after(seconds, lambda: mixture.fit(X)) < 1.0
+    assert mixture.predict(X[:5]).shape == (5,)
+
+
+def _interrupted_after(seconds, work):
+    """How long `work` goes on after Ctrl-C."""
     sent = []
 
     def interrupt():
@@ -78,13 +84,25 @@ def test_control_c_is_heard_while_a_fit_begins(seconds):
     try:
         with pytest.raises(KeyboardInterrupt):
             thread.start()
-            mixture.fit(X)
+            work()
         took = time.monotonic() - sent[0]
         thread.join()
     finally:
         signal.signal(signal.SIGINT, before)
+    return took
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("seconds", [0.3, 0.6])
+def test_control_c_is_heard_while_topics_begin(seconds):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.03, size=(4000, 3000))
+    topics = LatentDirichletAllocation(50, random_state=0, max_iter=10**9, n_jobs=1)
+    # The annealed start alone takes thirty passes.
+    took = _interrupted_after(seconds, lambda: topics.fit(X))
+    assert topics.n_iter_ == 0 and topics.n_passes_ < 30
+    assert topics.transform(X[:5]).shape == (5, 50)
     assert took < 1.0
-    assert mixture.predict(X[:5]).shape == (5,)
 
 
 def test_the_interpreter_is_free_during_fits():

@@ -328,3 +328,63 @@ fn message_runs_equal_runs_with_every_responsibility() {
         }
     }
 }
+
+/// A start from responsibilities is a VBEM step from them, in any units of theirs; from labels, if
+/// they are certain.
+#[test]
+fn starts_from_responsibilities_are_a_vbem_step_from_them() {
+    for kind in kinds() {
+        // More rows than a block has.
+        for (rows, columns, components) in [(300, 2, 3), (12, 1, 2), (20, 3, 4)] {
+            let values = blobs(rows, columns, 3);
+            let (model, reference) = pair(&values, columns, components, kind);
+            let mut rng = ChaCha8Rng::seed_from_u64(8);
+            let given: Vec<f64> = (0..rows * components).map(|_| rng.random()).collect();
+            let mut r = DMatrix::from_row_slice(rows, components, &given);
+            for mut row in r.row_iter_mut() {
+                row /= row.sum();
+            }
+            let expected = softmax(&reference.logits(&reference.posterior(&r)));
+            let (start, passes) = model
+                .start(&Start::Responsibilities(given), 0)
+                .expect("a start");
+            let found = responsibilities(&model, &start);
+            assert_eq!(passes, 1);
+            assert!(
+                (&found - &expected).amax() < 1e-10,
+                "{kind:?}: {}",
+                (found - expected).amax()
+            );
+
+            let labels: Vec<usize> = (0..rows).map(|_| rng.random_range(0..components)).collect();
+            let mut certain = vec![0.0; rows * components];
+            for (row, &label) in labels.iter().enumerate() {
+                certain[row * components + label] = 2.0;
+            }
+            assert_eq!(
+                model.start(&Start::Responsibilities(certain), 0).ok(),
+                model.start(&Start::Labels(labels), 0).ok()
+            );
+        }
+    }
+}
+
+/// Responsibilities that say nothing about a row are refused by its number.
+#[test]
+fn starts_from_unusable_responsibilities_are_refused() {
+    let kind = (Covariance::Full, Weights::Dirichlet);
+    let (model, _) = pair(&blobs(10, 2, 3), 2, 3, kind);
+    let words = |given: Vec<f64>| {
+        let refused = model.start(&Start::Responsibilities(given), 0);
+        refused.expect_err("no start").to_string()
+    };
+    assert!(words(vec![1.0; 29]).contains("10 rows of 3"));
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let mut given = vec![1.0; 30];
+        given[13] = bad;
+        assert!(words(given).contains("row 5"));
+    }
+    let mut given = vec![1.0; 30];
+    given[12..15].fill(0.0);
+    assert!(words(given).contains("row 5"));
+}

@@ -5,6 +5,9 @@ mod plain;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start, Topics, TopicsFit, completion};
 use collapsar::{Checkpoint, Direction, Driver, Fit, Outcome, Stop};
@@ -390,4 +393,36 @@ fn starts_depend_on_their_seed_alone() {
         assert!(of(a).0.iter().all(|m| m.is_finite()));
         assert_eq!(of(a).0.len(), 3 * 20);
     }
+}
+
+/// An interrupted start ends after the pass that it is in, with messages to climb from.
+#[test]
+fn starts_end_once_they_are_interrupted() {
+    let model = small();
+    let interrupt = AtomicBool::new(false);
+    let whole = model.start(Start::Annealed, 1).expect("a start");
+    let heard = model.start_unless(Start::Annealed, 1, &interrupt);
+    assert_eq!(heard.expect("a start"), whole);
+    assert_eq!(whole.1, 30);
+
+    interrupt.store(true, Ordering::Relaxed);
+    let (messages, passes) = model
+        .start_unless(Start::Annealed, 1, &interrupt)
+        .expect("a start");
+    let (documents, _) = model.start(Start::Documents, 1).expect("a start");
+    assert_eq!((messages, passes), (documents, 0));
+
+    let (messages, passes) = thread::scope(|scope| {
+        let corpus = drawn((2000, 400, 500), &[0.1; 30], 0.05, 1).0;
+        let large = Topics::new(corpus, &Settings::new(30)).expect("a model");
+        interrupt.store(false, Ordering::Relaxed);
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(20));
+            interrupt.store(true, Ordering::Relaxed);
+        });
+        large.start_unless(Start::Annealed, 1, &interrupt)
+    })
+    .expect("a start");
+    assert!(passes < 30, "{passes} passes");
+    assert!(messages.iter().all(|m| m.is_finite()));
 }

@@ -166,7 +166,7 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<()> {
     if let Some(folder) = &args.out {
         prepare_folder(folder)?;
     }
-    let start = |seed| Ok(model.start(args.start, seed)?);
+    let start = |seed| Ok(model.start_unless(args.start, seed, common.interrupt)?);
     let done = plan.climb(&model, start, None, common)?;
     let text = format!(
         "{}\n{}Largest topics of the best fit ({}), by words of highest relevance\n\n{}",

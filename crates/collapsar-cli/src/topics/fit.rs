@@ -83,7 +83,7 @@ pub(crate) fn fit(config: &Config, args: &FitArgs, common: &Common) -> anyhow::R
             let climbs = run.climbs(&Ascent {
                 model: &model,
                 name: count(topics, "topic"),
-                start: &|seed| model.start(config.start, seed),
+                start: &|seed| model.start_unless(config.start, seed, common.interrupt),
                 jumps: None,
                 watch: watched.then_some(&watch),
                 ended: Some(&ended),

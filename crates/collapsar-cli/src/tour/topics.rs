@@ -107,7 +107,7 @@ fn corpus(seed: u64) -> collapsar::Result<Arc<Corpus>> {
 pub(super) fn tour(common: &Common) -> collapsar::Result<String> {
     let began = Instant::now();
     let model = Topics::new(corpus(1)?, &Settings::new(THEMES.len()))?;
-    let (start, passes) = model.start(Start::Annealed, 0)?;
+    let (start, passes) = model.start_unless(Start::Annealed, 0, common.interrupt)?;
     let tokens = model.corpus().tokens();
     let fit = Driver::new(&model, Direction::Auto)
         .stop(Stop::Gain(1e-7 * tokens) | Stop::Iterations(10_000))

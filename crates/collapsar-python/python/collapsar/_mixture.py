@@ -35,8 +35,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     """A Bayesian mixture of Gaussians, its weights and component parameters integrated out.
 
     Parameters, methods and fitted attributes are those of scikit-learn's class of the same name.
-    The bound that is climbed is the collapsed one, which is never below scikit-learn's at the same
-    responsibilities, and the climb takes fewer passes over the data.
+    By default it ends where scikit-learn's ends, and sooner. The bound that is climbed is the
+    collapsed one, which is never below scikit-learn's at the same responsibilities; ``jumps=True``
+    looks for the higher optima that there are.
 
     Parameters
     ----------
@@ -51,12 +52,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         (and a ten-thousandth of the mean variance, if that is more). Elsewhere it is not needed:
         the prior keeps covariances positive definite.
     max_iter : int, default=100
-        Most steps of a climb.
+        Most iterations of a climb, counted as scikit-learn counts them.
     n_init : int, default=1
         Climbs, of which the best is kept.
     init_params : {'kmeans', 'k-means++', 'random', 'random_from_data'}, default='kmeans'
-        Where climbs begin: with labels from the random numbers that scikit-learn's class would
-        begin with. With much data, k-means sees a sample of the rows.
+        Where climbs begin: where scikit-learn's class does, by the same random numbers. With much
+        data, k-means sees a sample of the rows.
     weight_concentration_prior_type : {'dirichlet_process', 'dirichlet_distribution'}
         The prior of the weights.
     weight_concentration_prior : float, default=None
@@ -77,11 +78,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         Whether steps are printed.
     verbose_interval : int, default=10
         How many steps there are between two that are printed.
-    method : {'auto', 'vbem', 'fr', 'pr', 'hs', 'lbfgs', 'newton'}, default='auto'
-        How to climb.
-    jumps : bool or 'auto', default='auto'
-        Whether climbs try to split and merge components once they slow down. 'auto' does with
-        ``method='auto'``, unless `warm_start` cuts climbs into pieces.
+    method : {'auto', 'vbem', 'fr', 'pr', 'hs', 'lbfgs', 'newton'}, default=None
+        How to climb. None takes scikit-learn's own steps, 'vbem', and ends where its class ends;
+        with `jumps` it is 'auto', which takes far fewer steps to an optimum, most often the same.
+    jumps : bool, default=False
+        Whether climbs try to split and merge components once they slow down. They end at higher
+        bounds then, with other components than scikit-learn's class finds.
     n_jobs : int, default=None
         Threads; None and -1 mean all processors. Results are the same for any number.
     callback : callable, default=None
@@ -106,12 +108,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     lower_bound_ : float
         The same.
     lower_bounds_ : list of float
-        The highest bound so far, after each step of the best climb.
+        The highest bound so far, after each iteration of the best climb.
     trace_ : dict of ndarray
         All that is known of each step.
     converged_ : bool
     n_iter_, n_passes_ : int
-        Steps, and passes over the data.
+        Iterations, of which the first finds the bound of the start, and passes over the data.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -154,8 +156,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "method": [StrOptions(set(METHODS))],
-        "jumps": ["boolean", StrOptions({"auto"})],
+        "method": [None, StrOptions(set(METHODS))],
+        "jumps": ["boolean"],
         "n_jobs": [None, Integral],
         "callback": [None, callable],
         "progress": ["boolean"],
@@ -181,8 +183,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         warm_start=False,
         verbose=0,
         verbose_interval=10,
-        method="auto",
-        jumps="auto",
+        method=None,
+        jumps=False,
         n_jobs=None,
         callback=None,
         progress=False,
@@ -253,19 +255,21 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         about = self._about(X, wanted) if self.warm_start else None
         again = self.warm_start and hasattr(self, "converged_")
         rng = check_random_state(self.random_state)
-        stopped = None
+        stopped, most = None, int(self.max_iter)
         if again:
             self._go_on(X, wanted)
         else:
             try:
-                wanted["labels"] = self._first(X, rng)
+                wanted.update(self._first(X, rng))
             except KeyboardInterrupt as error:
                 # What is left behind can be used: the quickest start, and no step.
-                stopped, wanted["start"] = error, "random"
+                stopped, wanted["start"], most = error, "random", 0
+        # The first of scikit-learn's iterations finds the bound of its start, and ours has it.
+        first = int(most > 0 and not again)
         plan = {
-            "method": self.method,
+            "method": self.method or ("auto" if self.jumps else "vbem"),
             "tolerance": float(self.tol),
-            "max_iter": 0 if stopped is not None else int(self.max_iter),
+            "max_iter": most - first,
             "seed": int(rng.randint(np.iinfo(np.int32).max)),
             "restarts": 1 if again or stopped is not None else int(self.n_init),
             "threads": threads(self.n_jobs, X.size * self.n_components * self.n_init),
@@ -275,7 +279,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             result = self._climb(X, wanted, plan, watch)
         finally:
             close()
-        self._keep(result, n_features)
+        self._keep(result, n_features, first)
         self._asked = about
         raised = stopped or result["raised"]
         if raised is not None:
@@ -311,15 +315,11 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             "scale": scale,
             "start": "random" if self.init_params == "random" else "kmeans",
             "labels": None,
+            "responsibilities": None,
             "messages": None,
             "fingerprint": None,
-            "jumps": self._jumps(),
+            "jumps": bool(self.jumps),
         }
-
-    def _jumps(self) -> bool:
-        if self.jumps == "auto":
-            return self.method == "auto" and not self.warm_start
-        return bool(self.jumps)
 
     def _process(self) -> bool:
         return self.weight_concentration_prior_type == "dirichlet_process"
@@ -378,21 +378,23 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             *(None if array is None else tuple(array) for array in arrays),
         )
 
-    def _first(self, X, rng):
-        """Labels that each climb begins with: where scikit-learn's begin, of the same numbers.
+    def _first(self, X, rng) -> dict[str, Any]:
+        """What each climb begins with: where scikit-learn's begin, of the same numbers.
 
-        None for many random ones, which the library draws without keeping them.
+        Nothing for many random ones, which the library draws without keeping them.
         """
-        if self.init_params == "random" and X.size * self.n_components > _MANY:
-            return None
-        return [self._labels_of_a_start(X, rng) for _ in range(self.n_init)]
+        starts = range(self.n_init)
+        if self.init_params != "random":
+            return {"labels": [self._labels_of_a_start(X, rng) for _ in starts]}
+        if X.size * self.n_components * self.n_init > _MANY:
+            return {}
+        shape = (len(X), self.n_components)
+        # Once a row adds up to one, scikit-learn takes it for responsibilities, and so do we.
+        return {"responsibilities": [rng.uniform(size=shape) for _ in starts]}
 
     def _labels_of_a_start(self, X, rng):
         from sklearn.cluster import KMeans, kmeans_plusplus
 
-        if self.init_params == "random":
-            # scikit-learn takes them for responsibilities, once they add up to one.
-            return rng.uniform(size=(len(X), self.n_components)).argmax(axis=1)
         if self.init_params == "kmeans":
             some = X
             if X.size * self.n_components > _MANY:
@@ -428,7 +430,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
         return show
 
-    def _keep(self, result: dict[str, Any], n_features: int) -> None:
+    def _keep(self, result: dict[str, Any], n_features: int, first: int) -> None:
         """Fitted attributes, in scikit-learn's shapes."""
         prior, kind, counts = result["prior"], self.covariance_type, result["counts"]
         self.weight_concentration_prior_ = prior["concentration"]
@@ -457,12 +459,16 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             "spherical": freedom / n_features,
         }.get(kind, freedom)
         self.precisions_cholesky_, self.precisions_ = _precisions(self.covariances_, kind)
-        self.converged_, self.n_iter_ = result["converged"], result["iterations"]
+        self.converged_, self.n_iter_ = result["converged"], result["iterations"] + first
         self.n_passes_, self.outcome_ = result["passes"], result["outcome"]
         self.lower_bound_ = self.log_evidence_ = result["bound"]
         self.trace_ = result["trace"]
+        bounds = self.trace_["bound"]
+        if first:
+            start = bounds[0] - self.trace_["gain"][0] if len(bounds) else self.lower_bound_
+            bounds = np.hstack((start, bounds))
         # Trials of jumps begin below; what they are tried from is kept until they have risen above.
-        self.lower_bounds_ = np.maximum.accumulate(self.trace_["bound"]).tolist()
+        self.lower_bounds_ = np.maximum.accumulate(bounds).tolist()
         self._messages, self._fingerprint = result["messages"], result["fingerprint"]
         self._fitted = {
             "covariance": kind,

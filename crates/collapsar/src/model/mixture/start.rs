@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::kernel::softmax_columns;
 
 /// How the first responsibilities are made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Start {
     /// Logits from a standard normal, as HRL12's authors start.
     #[default]
@@ -20,6 +20,8 @@ pub enum Start {
     KMeans,
     /// Each row wholly to the component given.
     Labels(Vec<usize>),
+    /// Each row to every component in proportion to the numbers given, row by row.
+    Responsibilities(Vec<f64>),
 }
 
 /// Rounds of k-means after seeding: the fit itself does the rest.
@@ -29,7 +31,8 @@ impl Mixture {
     /// Messages to start from, and the passes over the data spent on them.
     ///
     /// # Errors
-    /// [`Error::Data`] where labels do not fit the data or the number of components.
+    /// [`Error::Data`] where labels or responsibilities do not fit the data or the number of
+    /// components.
     pub fn start(&self, start: &Start, seed: u64) -> Result<(Vec<f64>, u64)> {
         let (statistics, passes) = match start {
             Start::Random => (self.random(seed)?, 1),
@@ -38,6 +41,7 @@ impl Mixture {
                 (self.statistics_of_labels(&labels)?, passes + 1)
             }
             Start::Labels(labels) => (self.statistics_of_labels(labels)?, 1),
+            Start::Responsibilities(given) => (self.statistics_of_shares(given)?, 1),
         };
         let mut messages = vec![0.0; statistics.len()];
         self.posterior()
@@ -75,6 +79,39 @@ impl Mixture {
             block.fill(0.0);
             for i in 0..width {
                 block[labels[first + i] * width + i] = 1.0;
+            }
+        })
+    }
+
+    fn statistics_of_shares(&self, given: &[f64]) -> Result<Vec<f64>> {
+        let (rows, components) = (self.rows(), self.components());
+        if given.len() != rows * components {
+            return Err(Error::Data {
+                place: "start".into(),
+                found: format!("{} responsibilities", given.len()),
+                expected: format!("{rows} rows of {components}, one for each component"),
+            });
+        }
+        let total = |shares: &[f64]| shares.iter().sum::<f64>();
+        let usable = |shares: &[f64]| {
+            let sum = total(shares);
+            shares.iter().all(|&share| share >= 0.0) && sum.is_finite() && sum > 0.0
+        };
+        let mut each = given.chunks_exact(components);
+        if let Some(row) = each.position(|shares| !usable(shares)) {
+            return Err(Error::Data {
+                place: format!("start, row {}", row + 1),
+                found: format!("{:?}", &given[row * components..(row + 1) * components]),
+                expected: "finite responsibilities of at least 0, one of them more".into(),
+            });
+        }
+        self.local.statistics_of(|first, width, block| {
+            let shares = given[first * components..].chunks_exact(components);
+            for (i, shares) in shares.take(width).enumerate() {
+                let total = total(shares);
+                for (k, share) in shares.iter().enumerate() {
+                    block[k * width + i] = share / total;
+                }
             }
         })
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -84,6 +85,19 @@ impl Topics {
     /// # Errors
     /// As the posterior, which no valid corpus makes fail.
     pub fn start(&self, start: Start, seed: u64) -> Result<(Vec<f64>, u64)> {
+        self.start_unless(start, seed, &AtomicBool::new(false))
+    }
+
+    /// As [`Topics::start`], but passes end once `interrupt` is set: messages are those of the last.
+    ///
+    /// # Errors
+    /// As [`Topics::start`].
+    pub fn start_unless(
+        &self,
+        start: Start,
+        seed: u64,
+        interrupt: &AtomicBool,
+    ) -> Result<(Vec<f64>, u64)> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut messages = vec![0.0; self.posterior.dim()];
         let gamma = Gamma::new(SHAPE, 1.0 / SHAPE).expect("shape and scale are positive");
@@ -102,8 +116,8 @@ impl Topics {
         if start == Start::Documents {
             return Ok((messages, 0));
         }
-        self.anneal(&mut messages)?;
-        Ok((messages, PASSES))
+        let passes = self.anneal(&mut messages, interrupt)?;
+        Ok((messages, passes))
     }
 
     /// Turns random weights into statistics: each word as often as in the corpus, and in each
@@ -133,11 +147,15 @@ impl Topics {
         }
     }
 
-    /// VBEM steps under priors that fall from one, evenly in their logs, to those wanted.
-    fn anneal(&self, messages: &mut [f64]) -> Result<()> {
+    /// VBEM steps under priors that fall from one, evenly in their logs, to those wanted; how
+    /// many there were.
+    fn anneal(&self, messages: &mut [f64], interrupt: &AtomicBool) -> Result<u64> {
         let mut counts = self.local.even_counts();
         let mut statistics = vec![0.0; messages.len()];
         for pass in 0..PASSES {
+            if interrupt.load(Ordering::Relaxed) {
+                return Ok(pass);
+            }
             let share = pass as f64 / PASSES as f64;
             let lowered = |prior: f64| {
                 let first = prior.max(FIRST_PRIOR);
@@ -155,6 +173,6 @@ impl Topics {
                 .with_beta(lowered(self.posterior.beta))
                 .value_and_gradient(&statistics, messages)?;
         }
-        Ok(())
+        Ok(PASSES)
     }
 }
