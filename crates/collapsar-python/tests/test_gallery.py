@@ -32,7 +32,7 @@ def fitted(kind, X, settings):
         return kind(**settings).fit(X)
 
 
-@pytest.mark.parametrize("X, settings", panels())
+@pytest.mark.parametrize("X, settings", list(panels()))
 def test_the_picture_is_that_of_scikit_learn(X, settings):
     theirs = fitted(Theirs, X, settings)
     ours = fitted(BayesianGaussianMixture, X, settings)
