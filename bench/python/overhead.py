@@ -42,7 +42,7 @@ def main():
 
     class FromLabels(collapsar.BayesianGaussianMixture):
         def _first(self, X, rng):
-            return [labels]
+            return {"labels": [labels]}
 
     inside, real = 0.0, _collapsar.fit_mixture
 
@@ -70,7 +70,7 @@ def main():
             program = ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
             run = json.loads((folder / "fit" / "run.json").read_text())
             mixture = FromLabels(
-                n_components=COMPONENTS, method="vbem", tol=0, max_iter=STEPS, n_jobs=1
+                n_components=COMPONENTS, method="vbem", tol=0, max_iter=STEPS + 1, n_jobs=1
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
