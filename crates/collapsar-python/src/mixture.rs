@@ -112,12 +112,12 @@ pub(crate) fn fit_mixture<'py>(
             let fingerprint = model.fingerprint();
             let earlier = wanted.messages.as_ref();
             let earlier = earlier.filter(|_| wanted.fingerprint.as_ref() == Some(&fingerprint));
-            let start = |seed: u64| match earlier {
-                Some(messages) => Ok((messages.clone(), 0)),
-                None => {
-                    let index = seed.wrapping_sub(plan.seed) as usize;
-                    model.start(told.get(index).unwrap_or(&other), seed)
+            let start = |seed: u64| {
+                if let Some(messages) = earlier {
+                    return Ok((messages.clone(), 0));
                 }
+                let index = seed.wrapping_sub(plan.seed) as usize;
+                model.start(told.get(index).unwrap_or(&other), seed)
             };
             let jumps = wanted.jumps.then_some(&model as &dyn Jumps);
             let climbed = plan.climb(&model, &start, jumps, control)?;
