@@ -183,11 +183,13 @@ fn outline(sign: Sign, x: f64, y: f64, half: f64, high: f64) -> String {
     }
     if sign.partly {
         // The lower half.
-        text += &format!(
+        write!(
+            text,
             r#"<path d="M{:.1} {y:.1}A{half:.1} {high:.1} 0 0 0 {:.1} {y:.1}z" fill="{INK}" fill-opacity="{SHADE}"/>"#,
             x - half,
             x + half
-        );
+        )
+        .expect("a string takes all");
     }
     text
 }
