@@ -25,6 +25,11 @@ const FAINT: f64 = 0.1;
 /// but one or two then go to rest (a state space that needs four ends 1,300 or 3,000 nats lower, and so
 /// it does from ten or thirty times; from a thousand it never did).
 const CLEAR: f64 = 1e3;
+/// By how much the inverses of precision matrices that labels pick begin wider than their first labels say: those
+/// components that fit then find each other's places before they close in. With 1 in its place mixtures with
+/// means and precisions apart end 110 nats lower in the middle of twenty starts on crabs, 25 on BayesPy's
+/// example, 2 to 38 on iris and 15 on the ring of radius 3, level on faithful and the ring of radius 1, 10 to 20 higher on olive.
+const WIDE: f64 = 30.0;
 
 impl Compiled {
     /// Messages to begin from.
@@ -74,10 +79,16 @@ impl Compiled {
             if let (BlockFamily::Gamma(_), true) = (&block.family, factors) {
                 natural[1] /= CLEAR;
             }
-            if let (BlockFamily::Gamma(_), true) = (&block.family, apart) {
-                // Labels chosen at random would leave precisions nearly alike.
-                let spread: f64 = StandardNormal.sample(rng);
-                natural.copy_from_slice(&[1.0, spread.exp()]);
+            if apart {
+                match &block.family {
+                    // Labels chosen at random would leave precisions nearly alike.
+                    BlockFamily::Gamma(_) => {
+                        let spread: f64 = StandardNormal.sample(rng);
+                        natural.copy_from_slice(&[1.0, spread.exp()]);
+                    }
+                    BlockFamily::Wishart(_) => natural[1..].iter_mut().for_each(|n| *n *= WIDE),
+                    _ => {}
+                }
             }
         });
         messages
