@@ -35,6 +35,7 @@ def main():
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--repeats", type=int, default=7)
     args = parser.parse_args()
+    args.collapsar = Path(args.collapsar).resolve()
     rng = np.random.default_rng(0)
     centres = rng.normal(scale=3.0, size=(COMPONENTS, COLUMNS))
     X = centres[rng.integers(COMPONENTS, size=ROWS)] + rng.normal(size=(ROWS, COLUMNS))
