@@ -54,7 +54,7 @@ pub struct Quantity {
 /// What a quantity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A number of a variable of the graph; the place among an [`Answer`]'s numbers.
+    /// A number of a variable of the graph; the place among an [`collapsar::graph::Answer`]'s numbers.
     Variable(u32, u32),
     /// A label, and the value of its first state.
     Label(u32, u32),
@@ -231,7 +231,7 @@ impl Prepared {
     }
 
     /// What q says of a quantity, unless it is computed or a label that is kept as a row
-    /// ([`Answer::each_label`]).
+    /// ([`collapsar::graph::Answer::each_label`]).
     pub fn belief(&self, quantity: &Quantity, beliefs: &Beliefs) -> Option<Belief> {
         match quantity.origin {
             Origin::Variable(variable, element) => beliefs.of(variable, element as usize).cloned(),
