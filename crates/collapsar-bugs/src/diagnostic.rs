@@ -1,5 +1,6 @@
 //! Decides how a complaint about a model's text is kept and shown: where, what, and what would do.
 
+use std::fmt;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
@@ -42,6 +43,7 @@ impl Diagnostic {
     }
 
     /// The complaint with the lines it is about, underlined, in plain text without a newline at its end.
+    /// It begins with the message: front ends say that it is an error.
     pub fn render(&self, file: &str, source: &str) -> String {
         let kinds = std::iter::once(AnnotationKind::Primary)
             .chain(std::iter::repeat(AnnotationKind::Context));
@@ -51,6 +53,7 @@ impl Diagnostic {
             });
         let snippet = Snippet::source(source).path(file).annotations(annotations);
         let mut group = Level::ERROR
+            .no_name()
             .primary_title(self.message.as_str())
             .element(snippet);
         if let Some(help) = &self.help {
@@ -61,17 +64,43 @@ impl Diagnostic {
 
     /// The complaint in one line: `message (file:line:column)`, with characters counted from 1.
     pub fn brief(&self, file: &str, source: &str) -> String {
-        let Some((span, _)) = self.labels.first() else {
-            return format!("{} ({file})", self.message);
-        };
-        let before = &source[..inside(*span, source).start];
-        let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .map_or(0, |text| text.chars().count())
-            + 1;
-        format!("{} ({file}:{line}:{column})", self.message)
+        match self.position(source) {
+            Some(position) => format!("{} ({file}:{position})", self.message),
+            None => format!("{} ({file})", self.message),
+        }
+    }
+
+    /// Where the place to blame begins.
+    pub fn position(&self, source: &str) -> Option<Position> {
+        let (span, _) = self.labels.first()?;
+        Some(span.position(source))
+    }
+}
+
+/// A place in a text, as people count: both from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The character of the line.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+impl Span {
+    /// Where the span begins in its source.
+    pub fn position(self, source: &str) -> Position {
+        let before = &source[..inside(self, source).start];
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        Position {
+            line: before.matches('\n').count() + 1,
+            column: last.chars().count() + 1,
+        }
     }
 }
 
@@ -98,7 +127,7 @@ mod tests {
             .and(span(0, 5), "in this model")
             .help("give `y` in the data");
         insta::assert_snapshot!(complaint.render("dir/m.bug", source), @r"
-        error: no `y`
+        no `y`
          --> dir/m.bug:2:11
           |
         1 | model {

@@ -16,9 +16,10 @@ mod unused;
 mod value;
 
 pub use data::{Array, Data, Sparse};
-pub use diagnostic::Diagnostic;
+pub use diagnostic::{Diagnostic, Position};
 pub use drawing::Drawing;
 pub use model::{Model, Origin, Prepared, Quantity, Unknowns};
 pub use outline::Outline;
 pub use posterior::{Posterior, Refusal, Row};
+pub use syntax::ast::Span;
 pub use syntax::parse;

@@ -1,5 +1,6 @@
 //! A model in the BUGS language: text, then data, then a graph.
 
+use collapsar::Factor;
 use collapsar::graph::{Belief, Beliefs, Compiled, Demands, Graph, Kind};
 
 use crate::data::Data;
@@ -109,13 +110,13 @@ impl Prepared {
         Compiled::new(self.lowered.graph.clone(), demands)
     }
 
-    /// Where the line of a factor of the graph stands, by its number.
-    pub fn factor(&self, index: u32) -> Option<Span> {
-        self.lowered.factors.get(index as usize).copied()
+    /// Where the line of a factor of the graph stands.
+    pub fn factor(&self, factor: &Factor) -> Span {
+        self.lowered.factors[factor.number as usize]
     }
 
     /// A complaint of the graph with the line that it is about, where there is one.
-    pub fn complaint(&self, error: &collapsar::Error, source: &str) -> Option<Diagnostic> {
+    pub fn complaint(&self, error: &collapsar::Error) -> Option<Diagnostic> {
         let collapsar::Error::Graph {
             factor,
             found,
@@ -124,12 +125,12 @@ impl Prepared {
         else {
             return None;
         };
-        let is_it = |span: &&Span| {
-            source.get(span.start as usize..span.end as usize) == Some(factor.as_str())
-        };
-        let span = self.lowered.factors.iter().find(is_it)?;
         let message = format!("{found}, expected {expected}");
-        Some(Diagnostic::new(*span, message, "in this line"))
+        Some(Diagnostic::new(
+            self.factor(factor),
+            message,
+            "in this line",
+        ))
     }
 
     /// The arrays that are not data, in the order of the model's lines.

@@ -167,9 +167,9 @@ fn conflicts_are_refused_with_their_factor() {
         assert!(!choice.conflicts.is_empty(), "{name}");
         for conflict in &choice.conflicts {
             assert!(
-                text.contains(&conflict.factor),
+                text.contains(&conflict.factor.name),
                 "{name}: {}",
-                conflict.factor
+                conflict.factor.name
             );
             let (first, second) = (
                 &choice.classes[conflict.first],
@@ -181,7 +181,7 @@ fn conflicts_are_refused_with_their_factor() {
                 let error = error.expect_err("a conflict").to_string();
                 let expected = format!(
                     "cannot collapse both {a} and {b}: a term of {} holds both, expected blocks that meet in no term",
-                    conflict.factor
+                    conflict.factor.name
                 );
                 assert_eq!(error, expected, "{name}");
             }

@@ -5,6 +5,7 @@
 //! - `files`: files named, recorded and tried
 //! - `climb`: how any model is climbed, from flags to how it ended
 //! - `progress`: bars for anything over a second
+//! - `terms`: what errors speak of, as flags and names in files
 //! - `text`: numbers and tables as people read them
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
@@ -27,6 +28,7 @@ mod progress;
 mod quant;
 mod reproduce;
 mod shell;
+mod terms;
 mod text;
 mod topics;
 mod tour;
@@ -38,6 +40,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use common::{Common, Usage, complain};
+use terms::Flags;
 
 const NEXT: &str = "\
 Begin with:
@@ -101,10 +104,18 @@ fn main() -> ExitCode {
         // The reader has seen enough, as in `collapsar … | head`.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain("error", &format!("{error:#}"));
+            complain("error", &worded(&error));
             ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }
+}
+
+/// An error in the program's terms.
+fn worded(error: &anyhow::Error) -> String {
+    if let Some(error) = error.downcast_ref::<collapsar::Error>() {
+        return error.in_terms(&Flags);
+    }
+    format!("{error:#}")
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

@@ -1,7 +1,10 @@
 //! Decides which Python exception a failure becomes.
 
+use collapsar::{Place, Terms};
 use collapsar_bugs::Diagnostic;
 use pyo3::PyErr;
+
+use crate::terms::Arguments;
 
 mod python {
     pyo3::import_exception!(collapsar._errors, CollapsarError);
@@ -56,26 +59,30 @@ impl From<Failure> for PyErr {
         use collapsar::Error;
         match failure {
             Failure::Library(error) => {
-                let message = error.to_string();
+                let message = error.in_terms(&Arguments);
                 match error {
                     Error::Setting {
                         name,
                         found,
                         expected,
-                    } => python::SettingError::new_err((message, name, found, expected)),
+                    } => {
+                        let name = Arguments.option(name);
+                        python::SettingError::new_err((message, name, found, expected))
+                    }
                     Error::Data {
                         place,
                         found,
                         expected,
-                    } => python::DataError::new_err((message, place, found, expected)),
-                    Error::Datum { row, found } => python::DataError::new_err((
+                        ..
+                    } => data_error(message, &place, found, expected),
+                    Error::Datum { row, found } => data_error(
                         message,
-                        format!("row {}", row + 1),
+                        &Place::Row(row),
                         found.to_string(),
-                        "a finite log density",
-                    )),
+                        "a finite log density".into(),
+                    ),
                     Error::Collapse { factor, found } => {
-                        python::SettingError::new_err((message, "collapse", found, factor))
+                        python::SettingError::new_err((message, "collapse", found, factor.name))
                     }
                     _ => python::CollapsarError::new_err((message,)),
                 }
@@ -89,22 +96,26 @@ impl From<Failure> for PyErr {
     }
 }
 
+fn data_error(message: String, place: &Place, found: String, expected: String) -> PyErr {
+    let (row, column) = match place {
+        Place::Row(row) => (Some(*row), None),
+        Place::Column(column) => (None, Some(*column)),
+        Place::Cell { row, column } => (Some(*row), Some(*column)),
+        _ => (None, None),
+    };
+    python::DataError::new_err((message, place.to_string(), found, expected, row, column))
+}
+
 /// What a complaint calls the text of a model, which has no file.
 const FILE: &str = "model";
 
 fn complaint(diagnostic: &Diagnostic, source: &str) -> PyErr {
-    let brief = diagnostic.brief(FILE, source);
-    let mut place = brief
-        .trim_end_matches(')')
-        .rsplit(':')
-        .map(|number| number.parse::<usize>().ok());
-    let (column, line) = (place.next().flatten(), place.next().flatten());
-    let rendered = diagnostic.render(FILE, source);
+    let position = diagnostic.position(source);
     python::ModelError::new_err((
         diagnostic.message.clone(),
-        line,
-        column,
-        rendered,
+        position.map(|position| position.line),
+        position.map(|position| position.column),
+        format!("error: {}", diagnostic.render(FILE, source)),
         diagnostic.help.clone(),
     ))
 }

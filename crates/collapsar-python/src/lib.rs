@@ -1,6 +1,7 @@
 //! The private extension module of the Python package: converts and delegates.
 //!
 //! - `error`: failures as Python exceptions
+//! - `terms`: what failures speak of, as arguments
 //! - `run`: climbs with the interpreter free, stopped by Ctrl-C
 //! - `arrays`: NumPy arrays in and out
 //! - `mixture`: mixtures of Gaussians
@@ -19,6 +20,7 @@ mod mixture;
 mod model;
 mod quant;
 mod run;
+mod terms;
 mod topics;
 
 /// What the package's Python files call.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use collapsar::mixture::{
     Component, Covariance, Matrix, Mixture, MixtureFit, Prior, Scale, Settings, Start, Weights,
 };
-use collapsar::{Collapsed, Error, Jumps};
+use collapsar::{Collapsed, Error, Jumps, Place};
 use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,11 +52,7 @@ pub(crate) struct Wanted {
 
 fn covariance(name: &str) -> collapsar::Result<Covariance> {
     let found = Covariance::ALL.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| Error::Setting {
-        name: "covariance_type",
-        found: name.into(),
-        expected: "full, tied, diag or spherical".into(),
-    })
+    found.ok_or_else(|| Error::setting("covariance", name, "full, tied, diag or spherical"))
 }
 
 fn weights(process: bool) -> Weights {
@@ -231,11 +227,11 @@ impl Fitted {
             && self.degrees_of_freedom.len() == count
             && self.covariances.len() == matrices * numbers;
         if !fits {
-            return Err(Error::Data {
-                place: "fitted attributes".into(),
-                found: "arrays whose shapes do not fit together".into(),
-                expected: format!("those of {count} components with {columns} columns"),
-            });
+            return Err(Error::data(
+                Place::Whole("fitted attributes"),
+                "arrays whose shapes do not fit together",
+                format!("those of {count} components with {columns} columns"),
+            ));
         }
         let matrix = |k: usize, by: f64| {
             let first = if matrices == 1 { 0 } else { k * numbers };

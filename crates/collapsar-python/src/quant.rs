@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use collapsar::Error;
 use collapsar::quant::fragment;
 use collapsar::quant::{
     Answer, Chains, Draws, Origins, Prior, Quantified, Reads, ReadsBuilder, Settings, Solver,
     Summary, Thrift,
 };
+use collapsar::{Error, Place};
 use collapsar_formats::{
     AlignedOptions, AlignedReader, Alignments, Naming, ProbReader, read_classes, read_genes,
     read_lengths, read_quantification,
@@ -139,11 +139,11 @@ fn aligned(path: &Path, wanted: &Wanted, control: &Control) -> Result<Option<Giv
         ..fragment::Settings::default()
     };
     let Some(transcripts) = &given.transcripts else {
-        return Err(Failure::Library(Error::Setting {
-            name: "transcripts",
-            found: "None".into(),
-            expected: "the FASTA file of the transcripts that the reads were aligned to".into(),
-        }));
+        return Err(Failure::Library(Error::setting(
+            "transcripts",
+            "None",
+            "the FASTA file of the transcripts that the reads were aligned to",
+        )));
     };
     let options = AlignedOptions {
         transcripts,
@@ -198,12 +198,11 @@ fn read(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Given
                         ids.map(|id| (id, -lengths[id as usize].ln())).collect()
                     }
                     (None, _) => {
-                        return Err(Failure::Library(Error::Data {
-                            place: path.display().to_string(),
-                            found: "classes without weights".into(),
-                            expected: "an effective length for each transcript to weigh them by"
-                                .into(),
-                        }));
+                        return Err(Failure::Library(Error::data(
+                            Place::Named(path.display().to_string()),
+                            "classes without weights",
+                            "an effective length for each transcript to weigh them by",
+                        )));
                     }
                 };
                 builder.push(&entries, class.count)?;

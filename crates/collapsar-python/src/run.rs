@@ -204,11 +204,7 @@ impl Plan {
         };
         let bounds = bounds?;
         let best = best.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let best = best.ok_or_else(|| collapsar::Error::Setting {
-            name: "n_init",
-            found: "0".into(),
-            expected: "at least 1".into(),
-        })?;
+        let best = best.ok_or_else(|| collapsar::Error::setting("restarts", 0, "at least 1"))?;
         Ok(Climbed { bounds, ..best })
     }
 

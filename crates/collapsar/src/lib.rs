@@ -51,7 +51,7 @@ pub use driver::{
     Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Point, Restarts, Spread, Step, Stop,
     Watcher,
 };
-pub use error::{Error, Result};
+pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};
 pub use model::{mixture, quant, topics};
 
 /// The examples of the README, compiled and run with the tests.

@@ -77,7 +77,7 @@ impl Scope<'_> {
                 "a range or an index of a target that is not data",
                 "not known before the fit",
             )
-            .help("compute it in a data block, or give it with --data")
+            .help("compute it in a data block, or give it as data")
             .into()),
             _ if matches!(self.mode, Mode::Shape) => Ok(1),
             _ => Err(Diagnostic::new(
@@ -98,7 +98,7 @@ impl Scope<'_> {
                 format!("{} is neither data nor defined by the model", name.text),
                 "not known",
             )
-            .help("define it in the model, or give it with --data")
+            .help("define it in the model, or give it as data")
             .into());
         };
         let lengths = &self.model.arrays[array].dims;

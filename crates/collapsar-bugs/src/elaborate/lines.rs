@@ -182,7 +182,7 @@ impl Elaborated {
                             "must be data",
                         )
                         .help(format!(
-                            "give {name} with --data, or loop over the most there may be and let labels choose"
+                            "give {name} as data, or loop over the most there may be and let labels choose"
                         )));
                     }
                     nest.counters.push(index.text.clone());

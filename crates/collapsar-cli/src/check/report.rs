@@ -149,11 +149,8 @@ fn reasons(
         };
         reasons.push(format!(
             "meets {whom} in {} ({})",
-            one_line(&conflict.factor),
-            prepared.factor(conflict.index).map_or_else(
-                || source.place(&conflict.factor),
-                |span| source.place_of(span.start as usize)
-            )
+            one_line(&conflict.factor.name),
+            source.place(prepared.factor(&conflict.factor))
         ));
     }
     reasons

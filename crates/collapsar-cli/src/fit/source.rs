@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use collapsar::Error;
 use collapsar::graph::{Class, Compiled, Demands, Role};
-use collapsar_bugs::{Data, Diagnostic, Model, Prepared, Refusal};
+use collapsar::{Error, Terms};
+use collapsar_bugs::{Data, Diagnostic, Model, Prepared, Refusal, Span};
 
 use crate::common::{Common, Usage};
 use crate::files::name_of;
+use crate::terms::Flags;
 
 /// A model and its data, as typed.
 #[derive(Debug, Args)]
@@ -124,13 +125,13 @@ impl Source {
                 name,
                 found,
                 expected,
-            } => anyhow!("--{name} {found}: expected {expected}"),
+            } => anyhow!("{}: expected {expected}", Flags.setting(name, &found)),
             Error::Collapse { factor, found } => anyhow!(
                 "--collapse: {found} cannot be collapsed, since they meet in {} ({})",
-                one_line(&factor),
-                self.place(&factor)
+                one_line(&factor.name),
+                self.place(prepared.factor(&factor))
             ),
-            error => match prepared.complaint(&error, self.model.source()) {
+            error => match prepared.complaint(&error) {
                 Some(diagnostic) => self.refusal(&diagnostic),
                 None => error.into(),
             },
@@ -150,23 +151,9 @@ impl Source {
         refusal(diagnostic, &self.name, self.model.source(), self.brief)
     }
 
-    /// Where a line of the model stands, as `file:line:column`.
-    pub(crate) fn place(&self, line: &str) -> String {
-        self.place_of(self.model.source().find(line).unwrap_or(0))
-    }
-
-    /// Where a byte of the model stands.
-    pub(crate) fn place_of(&self, start: usize) -> String {
-        let source = self.model.source();
-        let before = &source[..source.floor_char_boundary(start)];
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count();
-        let row = before.matches('\n').count();
-        format!("{}:{}:{}", self.name, row + 1, column + 1)
+    /// Where a part of the model begins, as `file:line:column`.
+    pub(crate) fn place(&self, part: Span) -> String {
+        format!("{}:{}", self.name, part.position(self.model.source()))
     }
 }
 
@@ -175,8 +162,7 @@ fn refusal(diagnostic: &Diagnostic, name: &str, text: &str, brief: bool) -> anyh
     if brief {
         return anyhow!(diagnostic.brief(name, text));
     }
-    let shown = diagnostic.render(name, text);
-    anyhow!(shown.strip_prefix("error: ").unwrap_or(&shown).to_owned())
+    anyhow!(diagnostic.render(name, text))
 }
 
 /// Classes of a role or another, as `tau, (mu, Lambda)`: what is joint is in brackets.

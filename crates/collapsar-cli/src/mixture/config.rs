@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use collapsar::mixture::{Mixture, Scale, Settings, Start};
 use collapsar_formats::{Table, read_labels, read_table};
 use serde_json::{Value, json};
 
 use super::args::{FitArgs, StartArg};
 use crate::climb::Plan;
+use crate::terms::FileTerms;
 
 /// A fit that can begin.
 #[derive(Debug)]
@@ -70,35 +71,12 @@ impl Config {
             components,
             ..self.settings.clone()
         };
+        let terms = FileTerms {
+            name: &self.data,
+            columns: &table.columns,
+        };
         let model = Mixture::new(&table.values, table.columns.len(), &settings);
-        model.map_err(|error| self.named(error, table).into())
-    }
-
-    /// The library's refusals of data, with the file's name and the column's: it knows neither.
-    fn named(&self, error: collapsar::Error, table: &Table) -> collapsar::Error {
-        let collapsar::Error::Data {
-            place,
-            found,
-            expected,
-        } = error
-        else {
-            return error;
-        };
-        let file = &self.data;
-        let column = place
-            .strip_prefix("column ")
-            .and_then(|index| index.parse::<usize>().ok())
-            .and_then(|index| table.columns.get(index - 1));
-        let place = match column {
-            Some(name) => format!("{file}: column {name:?}"),
-            None if place == "data" => file.clone(),
-            None => format!("{file}: {place}"),
-        };
-        collapsar::Error::Data {
-            place,
-            found,
-            expected,
-        }
+        model.map_err(|error| anyhow!(error.in_terms(&terms)))
     }
 
     /// The settings as `run.json` has them.

@@ -19,11 +19,22 @@ class DataError(CollapsarError, ValueError):
         Where: a row, a column, a name.
     found, expected : str
         What was found, and what would have been accepted.
+    row, column : int or None
+        Where, counted from 0, if it is a row, a column or a number of an array.
     """
 
-    def __init__(self, message: str, place: str = "", found: str = "", expected: str = "") -> None:
-        super().__init__(message, place, found, expected)
+    def __init__(
+        self,
+        message: str,
+        place: str = "",
+        found: str = "",
+        expected: str = "",
+        row: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message, place, found, expected, row, column)
         self.place, self.found, self.expected = place, found, expected
+        self.row, self.column = row, column
 
 
 class SettingError(CollapsarError, ValueError):

@@ -346,7 +346,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         except (DataError, SettingError) as refused:
             # The covariance of these data is no prior: singular, or nearly.
             unusable = wanted["scale"] is None and (
-                getattr(refused, "name", "") == "scale" or "column" in getattr(refused, "place", "")
+                refused.name == "covariance_prior"
+                if isinstance(refused, SettingError)
+                else refused.column is not None
             )
             if not unusable or self.reg_covar == 0.0:
                 raise

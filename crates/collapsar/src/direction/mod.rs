@@ -95,10 +95,12 @@ impl FromStr for Direction {
         Self::ALL
             .into_iter()
             .find(|direction| direction.name() == name)
-            .ok_or_else(|| Error::Setting {
-                name: "method",
-                found: format!("{name:?}"),
-                expected: Self::ALL.map(Self::name).join(", "),
+            .ok_or_else(|| {
+                Error::setting(
+                    "method",
+                    format!("{name:?}"),
+                    Self::ALL.map(Self::name).join(", "),
+                )
             })
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use crate::direction::Direction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Mismatch, Result};
 
 /// Bumped when the meaning of what is stored changes.
 const FORMAT: u32 = 1;
@@ -88,32 +88,35 @@ impl Checkpoint {
             path: path.display().to_string(),
             cause: cause.to_string(),
         })?;
-        let damaged = |cause: serde_json::Error| Error::Checkpoint {
-            found: format!("{} is not one, or is damaged ({cause})", path.display()),
-            expected: "a file written by --checkpoint".into(),
+        let damaged = |cause: serde_json::Error| {
+            Error::Checkpoint(Mismatch::Damaged {
+                path: path.display().to_string(),
+                cause: cause.to_string(),
+            })
         };
         let preamble: Preamble = serde_json::from_slice(&text).map_err(damaged)?;
         if preamble.format != FORMAT {
-            return Err(Error::Checkpoint {
-                found: format!("format {} of version {}", preamble.format, preamble.version),
-                expected: format!("format {FORMAT}; start the fit anew"),
-            });
+            return Err(Error::Checkpoint(Mismatch::Format {
+                found: preamble.format,
+                version: preamble.version,
+                expected: FORMAT,
+            }));
         }
         serde_json::from_slice(&text).map_err(damaged)
     }
 
     pub(super) fn state_for(self, direction: Direction, model: &str) -> Result<State> {
         if self.model != model {
-            return Err(Error::Checkpoint {
-                found: format!("one of {}", self.model),
-                expected: format!("one of {model}"),
-            });
+            return Err(Error::Checkpoint(Mismatch::Model {
+                found: self.model,
+                expected: model.to_owned(),
+            }));
         }
         if self.direction != direction {
-            return Err(Error::Checkpoint {
-                found: format!("one of --method {}", self.direction),
-                expected: format!("--method {direction}"),
-            });
+            return Err(Error::Checkpoint(Mismatch::Method {
+                found: self.direction.name(),
+                expected: direction.name(),
+            }));
         }
         Ok(self.state)
     }

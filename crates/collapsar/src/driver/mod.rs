@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collapsed::{Collapsed, Potential};
 use crate::direction::{Direction, Rule};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::vector::dot_difference;
 use search::{Search, Verdict};
 
@@ -224,11 +224,11 @@ impl<'a, M: Collapsed> Driver<'a, M> {
     pub fn run(self, start: Vec<f64>) -> Result<Fit> {
         let expected = self.model.local().dim();
         if start.len() != expected {
-            return Err(Error::Data {
-                place: "start".into(),
-                found: format!("{} messages", start.len()),
-                expected: format!("{expected}, as the model has"),
-            });
+            return Err(Error::data(
+                Place::Whole("start"),
+                format!("{} messages", start.len()),
+                format!("{expected}, as the model has"),
+            ));
         }
         let mut point = Point {
             messages: start,

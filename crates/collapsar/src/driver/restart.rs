@@ -37,11 +37,7 @@ impl Restarts {
     /// [`Error::Setting`] where `count` is zero, else the first error in the order of the starts.
     pub fn run(count: usize, fit: impl Fn(usize) -> Result<Fit> + Sync) -> Result<Self> {
         if count == 0 {
-            return Err(Error::Setting {
-                name: "restarts",
-                found: "0".into(),
-                expected: "at least 1".into(),
-            });
+            return Err(Error::setting("restarts", "0", "at least 1"));
         }
         let fits: Vec<Fit> = if count == 1 {
             vec![fit(0)?]

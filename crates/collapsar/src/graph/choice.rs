@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use super::Graph;
 use super::blocks::{Blocks, Union};
 use super::terms::{mix, mix_number};
-use crate::error::{Error, Result};
+use crate::error::{Error, Factor, Result};
 
 /// What becomes of a class of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +36,8 @@ pub struct Conflict {
     pub first: usize,
     /// The other, or the same where it meets itself.
     pub second: usize,
-    /// The factor, as it was named to [`Graph::factor`].
-    pub factor: String,
-    /// The number that [`Graph::factor`] gave it.
-    pub index: u32,
+    /// The factor, as [`Graph::factor`] numbered and named it.
+    pub factor: Factor,
 }
 
 /// A class of blocks: what it is called and what became of it.
@@ -256,8 +254,7 @@ impl Choice {
             .map(|((first, second), factor)| Conflict {
                 first,
                 second,
-                factor: graph.factors[factor as usize].clone(),
-                index: factor,
+                factor: graph.named_factor(factor),
             })
             .collect();
         (self.classes.iter().zip(messages).zip(&seen))
@@ -290,10 +287,8 @@ impl Choice {
         let find = |name: &String, option: &'static str| {
             (self.classes.iter())
                 .position(|class| class.names.contains(name))
-                .ok_or_else(|| Error::Setting {
-                    name: option,
-                    found: name.clone(),
-                    expected: format!("one of {}", self.names()),
+                .ok_or_else(|| {
+                    Error::setting(option, name.clone(), format!("one of {}", self.names()))
                 })
         };
         for name in &demands.explicit {
@@ -307,11 +302,11 @@ impl Choice {
                 .iter()
                 .any(|other| self.classes[class].names.contains(other))
             {
-                return Err(Error::Setting {
-                    name: "collapse",
-                    found: name.clone(),
-                    expected: "a variable that is not to be explicit as well".into(),
-                });
+                return Err(Error::setting(
+                    "collapse",
+                    name.clone(),
+                    "a variable that is not to be explicit as well",
+                ));
             }
             collapsed.push((class, name));
             allowed[class][1] = false;

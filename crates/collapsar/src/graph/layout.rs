@@ -165,7 +165,7 @@ impl Builder<'_> {
         let (place, multiple) = found.ok_or_else(|| {
             let name = self.graph.name(atoms[0].variable);
             Error::Graph {
-                factor: self.graph.factors[factor as usize].clone(),
+                factor: self.graph.named_factor(factor),
                 found: format!("a product of statistics of {name} that its family does not have"),
                 expected: "a conjugate-exponential model".into(),
             }

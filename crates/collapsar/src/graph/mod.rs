@@ -34,7 +34,7 @@ mod turn;
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Factor, Place, Result};
 use terms::Terms;
 
 pub use answer::{Answer, Belief, Beliefs};
@@ -149,11 +149,11 @@ impl Graph {
             .filter(|count| first.checked_add(*count).is_some());
         let name = name.into();
         let Some(count) = count else {
-            return Err(Error::Data {
-                place: name,
-                found: "more than four billion variables".into(),
-                expected: "fewer".into(),
-            });
+            return Err(Error::data(
+                Place::Named(name),
+                "more than four billion variables",
+                "fewer",
+            ));
         };
         self.declared.push(Declared {
             name,
@@ -177,6 +177,14 @@ impl Graph {
     pub fn factor(&mut self, text: impl Into<String>) -> u32 {
         self.factors.push(text.into());
         self.factors.len() as u32 - 1
+    }
+
+    /// The factor of a number.
+    fn named_factor(&self, number: u32) -> Factor {
+        Factor {
+            number,
+            name: self.factors[number as usize].clone(),
+        }
     }
 
     /// Adds `coefficient` times the product of `atoms` to the log joint; zero is no term.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::terms::Terms;
 use super::{Atom, Graph};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// Sums of products of atoms with coefficients and a constant, by place.
 #[derive(Debug, Clone, Default)]
@@ -144,12 +144,11 @@ impl Graph {
     /// [`Error::Data`] where no kernel is there for the parts.
     pub fn add_rows(&mut self, rows: Rows) -> Result<()> {
         if !rows.supported() {
-            return Err(Error::Data {
-                place: "rows".into(),
-                found: "parts that no kernel takes together".into(),
-                expected: "lookups with at most one support, or features with constant lookups"
-                    .into(),
-            });
+            return Err(Error::data(
+                Place::Whole("rows"),
+                "parts that no kernel takes together",
+                "lookups with at most one support, or features with constant lookups",
+            ));
         }
         self.rows.push(rows);
         Ok(())

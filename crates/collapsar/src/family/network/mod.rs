@@ -19,7 +19,7 @@ use self::passes::{Hopeless, downward, upward};
 use self::tree::{MOST_ENTRIES, Tree};
 use super::domain;
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::number::{Dual, Real};
 
 const BLOCK: &str = "network";
@@ -60,8 +60,8 @@ impl Network {
     /// $10^7$ entries would have to be held at once.
     pub fn new(states: Vec<usize>, tables: Vec<Table>) -> Result<Self> {
         if let Some(variable) = states.iter().position(|&states| states == 0) {
-            return Err(refused(
-                format!("variable {variable}"),
+            return Err(Error::data(
+                Place::item("variable", variable),
                 "0 states",
                 "one state at least",
             ));
@@ -281,19 +281,19 @@ impl Potential for Network {
 
 /// Refuses a table that does not fit the variables; returns how many entries it has.
 fn check_table(index: usize, table: &Table, states: &[usize]) -> Result<usize> {
-    let place = || format!("table {index} (from 0)");
+    let place = || Place::item("table", index);
     let mut entries = 1.0;
     for (at, &variable) in table.scope.iter().enumerate() {
         let Some(&states) = states.get(variable as usize) else {
             let found = format!("variable {variable}");
-            return Err(refused(
+            return Err(Error::data(
                 place(),
                 found,
                 format!("variables below {}", states.len()),
             ));
         };
         if table.scope[..at].contains(&variable) {
-            return Err(refused(
+            return Err(Error::data(
                 place(),
                 format!("variable {variable} twice"),
                 "each variable once",
@@ -305,27 +305,19 @@ fn check_table(index: usize, table: &Table, states: &[usize]) -> Result<usize> {
                 "variables {:?} with more than {MOST_ENTRIES:e} entries",
                 &table.scope[..=at]
             );
-            return Err(refused(place(), found, "fewer variables or states"));
+            return Err(Error::data(place(), found, "fewer variables or states"));
         }
     }
     let entries = entries as usize;
     match &table.support {
         Some(support) if support.len() != entries => {
             let found = format!("a support of {}", support.len());
-            Err(refused(
+            Err(Error::data(
                 place(),
                 found,
                 format!("{entries}, as the table has entries"),
             ))
         }
         _ => Ok(entries),
-    }
-}
-
-fn refused(place: String, found: impl Into<String>, expected: impl Into<String>) -> Error {
-    Error::Data {
-        place,
-        found: found.into(),
-        expected: expected.into(),
     }
 }

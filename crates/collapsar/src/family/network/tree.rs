@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::elimination::{Elimination, eliminate};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// Entries that a clique may have: 80 megabytes of numbers.
 pub(super) const MOST_ENTRIES: f64 = 1e7;
@@ -74,11 +74,11 @@ impl Tree {
         let elimination =
             eliminate(states, &scopes).map_err(|clique| too_large(states, &clique))?;
         if elimination.entries > MOST_IN_ALL {
-            return Err(Error::Data {
-                place: "network".to_owned(),
-                found: format!("cliques of {} entries together", elimination.entries),
-                expected: format!("at most {MOST_IN_ALL}; fewer states or ties would help"),
-            });
+            return Err(Error::data(
+                Place::Whole("network"),
+                format!("cliques of {} entries together", elimination.entries),
+                format!("at most {MOST_IN_ALL}; fewer states or ties would help"),
+            ));
         }
         let mut position = vec![0_usize; states.len()];
         for (at, (variable, _)) in elimination.steps.iter().enumerate() {
@@ -251,12 +251,12 @@ fn too_large(states: &[usize], clique: &[u32]) -> Error {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Error::Data {
-        place: "network".to_owned(),
-        found: format!(
+    Error::data(
+        Place::Whole("network"),
+        format!(
             "variables {}{rest} (from 0) tied together, which is {entries:.3e} entries",
             shown.join(", ")
         ),
-        expected: format!("at most {MOST_ENTRIES:e} entries; fewer states or ties would help"),
-    }
+        format!("at most {MOST_ENTRIES:e} entries; fewer states or ties would help"),
+    )
 }

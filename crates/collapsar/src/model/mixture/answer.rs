@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::posterior::Parameters;
 use super::{Covariance, Mixture, Prior, Weights};
 use crate::driver::Point;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::family::{Family, StickBreaking, StudentT};
 use crate::special::log_sum_exp;
 
@@ -414,18 +414,18 @@ impl PredictiveDensity {
     /// [`Error::Data`] where the rows have another number of columns, or a number is not finite.
     pub fn score(&self, values: &[f64], columns: usize) -> Result<Scores> {
         if columns != self.columns {
-            return Err(Error::Data {
-                place: "data".into(),
-                found: format!("{columns} columns"),
-                expected: format!("{}, as the fit has", self.columns),
-            });
+            return Err(Error::data(
+                Place::Whole("data"),
+                format!("{columns} columns"),
+                format!("{}, as the fit has", self.columns),
+            ));
         }
         if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
-            return Err(Error::Data {
-                place: format!("row {}, column {}", bad / columns + 1, bad % columns + 1),
-                found: values[bad].to_string(),
-                expected: "a finite number".into(),
-            });
+            return Err(Error::data(
+                Place::cell(bad, columns),
+                values[bad].to_string(),
+                "a finite number",
+            ));
         }
         // Rows do not meet, so threads may divide them in any way.
         let rows: Vec<(usize, f64, f64)> = values

@@ -17,7 +17,7 @@ mod settings;
 mod start;
 
 use crate::collapsed::Collapsed;
-use crate::error::{Error, Result};
+use crate::error::{Change, Error, Hint, Place, Result};
 use crate::vector::dot;
 
 pub use answer::{Component, Matrix, MixtureFit, PredictiveDensity, Scores};
@@ -158,48 +158,34 @@ impl Collapsed for Mixture {
 const LARGEST: f64 = 1e140;
 
 fn check(values: &[f64], columns: usize, settings: &Settings) -> Result<()> {
-    let data = |place: &str, found: String, expected: String| {
-        Err(Error::Data {
-            place: place.into(),
-            found,
-            expected,
-        })
-    };
+    let data = || Place::Whole("data");
     if columns == 0 || values.is_empty() {
-        return data(
-            "data",
-            "no rows".into(),
-            "at least one row of numbers".into(),
-        );
+        return Err(Error::data(
+            data(),
+            "no rows",
+            "at least one row of numbers",
+        ));
     }
     if !values.len().is_multiple_of(columns) {
-        return data(
-            "data",
-            format!("{} numbers", values.len()),
-            format!("a multiple of {columns} columns"),
-        );
+        let found = format!("{} numbers", values.len());
+        let expected = format!("a multiple of {columns} columns");
+        return Err(Error::data(data(), found, expected));
     }
     let rows = values.len() / columns;
     if settings.components == 0 {
-        return Err(Error::Setting {
-            name: "components",
-            found: "0".into(),
-            expected: "at least 1".into(),
-        });
+        return Err(Error::setting("components", "0", "at least 1"));
     }
     if rows < settings.components {
-        return data(
-            "data",
-            format!("{rows} rows for {} components", settings.components),
-            "at least as many rows as components; try fewer --components".into(),
-        );
+        let found = format!("{rows} rows for {} components", settings.components);
+        let error = Error::data(data(), found, "at least as many rows as components");
+        return Err(error.with_hint(Hint::Option("components", Change::Fewer)));
     }
     if let Some(bad) = values.iter().position(|x| x.is_nan() || x.abs() > LARGEST) {
-        return data(
-            &format!("row {}, column {}", bad / columns + 1, bad % columns + 1),
+        return Err(Error::data(
+            Place::cell(bad, columns),
             format!("{:e}", values[bad]),
             format!("a finite number no larger than {LARGEST:e}; rescale the column"),
-        );
+        ));
     }
     Ok(())
 }

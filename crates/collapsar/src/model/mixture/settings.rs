@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Covariance, Weights};
-use crate::error::{Error, Result};
+use crate::error::{Error, Hint, Place, Result};
 use crate::family::{
     Family, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
 };
@@ -112,16 +112,11 @@ pub struct Prior {
 
 impl Prior {
     fn check(&self, columns: usize, covariance: Covariance) -> Result<()> {
-        let setting = |name, found: String, expected: String| {
-            Err(Error::Setting {
-                name,
-                found,
-                expected,
-            })
-        };
+        let setting =
+            |name, found: String, expected: String| Err(Error::setting(name, found, expected));
         let positive = [
             ("concentration", self.concentration),
-            ("mean-precision", self.mean_precision),
+            ("mean_precision", self.mean_precision),
         ];
         for (name, value) in positive {
             if !(value > 0.0 && value.is_finite()) {
@@ -134,7 +129,7 @@ impl Prior {
         };
         if !(self.degrees_of_freedom > least && self.degrees_of_freedom.is_finite()) {
             return setting(
-                "degrees-of-freedom",
+                "degrees_of_freedom",
                 self.degrees_of_freedom.to_string(),
                 format!("more than {least}"),
             );
@@ -253,10 +248,13 @@ pub(crate) fn moments(values: &[f64], columns: usize) -> (Vec<f64>, Vec<f64>) {
 fn default_scale(values: &[f64], columns: usize, covariance: Covariance) -> Result<Vec<f64>> {
     let rows = values.len() / columns;
     let (mean, variance) = moments(values, columns);
-    let constant = |column: usize| Error::Data {
-        place: format!("column {}", column + 1),
-        found: format!("the constant {}", mean[column]),
-        expected: "a column that varies; leave it out with --columns, or set --scale".into(),
+    let constant = |column: usize| {
+        Error::data(
+            Place::Column(column),
+            format!("the constant {}", mean[column]),
+            "a column that varies",
+        )
+        .with_hint(Hint::Any(vec![Hint::give("columns"), Hint::give("scale")]))
     };
     if covariance == Covariance::Spherical {
         if variance.iter().all(|&v| v == 0.0) {

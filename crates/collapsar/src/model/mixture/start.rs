@@ -7,7 +7,7 @@ use rand_distr::StandardNormal;
 use super::Mixture;
 use super::features::BLOCK;
 use crate::collapsed::{Collapsed, Potential};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::kernel::softmax_columns;
 
 /// How the first responsibilities are made.
@@ -62,18 +62,18 @@ impl Mixture {
     fn statistics_of_labels(&self, labels: &[usize]) -> Result<Vec<f64>> {
         let components = self.components();
         if labels.len() != self.rows() {
-            return Err(Error::Data {
-                place: "start".into(),
-                found: format!("{} labels", labels.len()),
-                expected: format!("{}, one for each row of the data", self.rows()),
-            });
+            return Err(Error::data(
+                Place::Whole("start"),
+                format!("{} labels", labels.len()),
+                format!("{}, one for each row of the data", self.rows()),
+            ));
         }
         if let Some(row) = labels.iter().position(|&k| k >= components) {
-            return Err(Error::Data {
-                place: format!("start, row {}", row + 1),
-                found: format!("label {}", labels[row]),
-                expected: format!("0 to {}", components - 1),
-            });
+            return Err(Error::data(
+                Place::Whole("start").at(Place::Row(row)),
+                format!("label {}", labels[row]),
+                format!("0 to {}", components - 1),
+            ));
         }
         self.local.statistics_of(|first, width, block| {
             block.fill(0.0);
@@ -86,11 +86,11 @@ impl Mixture {
     fn statistics_of_shares(&self, given: &[f64]) -> Result<Vec<f64>> {
         let (rows, components) = (self.rows(), self.components());
         if given.len() != rows * components {
-            return Err(Error::Data {
-                place: "start".into(),
-                found: format!("{} responsibilities", given.len()),
-                expected: format!("{rows} rows of {components}, one for each component"),
-            });
+            return Err(Error::data(
+                Place::Whole("start"),
+                format!("{} responsibilities", given.len()),
+                format!("{rows} rows of {components}, one for each component"),
+            ));
         }
         let total = |shares: &[f64]| shares.iter().sum::<f64>();
         let usable = |shares: &[f64]| {
@@ -99,11 +99,11 @@ impl Mixture {
         };
         let mut each = given.chunks_exact(components);
         if let Some(row) = each.position(|shares| !usable(shares)) {
-            return Err(Error::Data {
-                place: format!("start, row {}", row + 1),
-                found: format!("{:?}", &given[row * components..(row + 1) * components]),
-                expected: "finite responsibilities of at least 0, one of them more".into(),
-            });
+            return Err(Error::data(
+                Place::Whole("start").at(Place::Row(row)),
+                format!("{:?}", &given[row * components..(row + 1) * components]),
+                "finite responsibilities of at least 0, one of them more",
+            ));
         }
         self.local.statistics_of(|first, width, block| {
             let shares = given[first * components..].chunks_exact(components);

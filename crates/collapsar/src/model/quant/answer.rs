@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::Quantified;
 use super::reads::Reads;
 use super::sample::{Draws, ln_gamma_variate, stream};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::vector::add;
 
 /// What the posterior says about one number.
@@ -108,25 +108,21 @@ impl<'a> Answer<'a> {
             .iter()
             .position(|&length| length.is_nan() || length <= 0.0)
         {
-            return Err(Error::Data {
-                place: format!("transcript {}", wrong + 1),
-                found: format!("an effective length of {}", lengths[wrong]),
-                expected: "a positive number".into(),
-            });
+            return Err(Error::data(
+                Place::item("transcript", wrong),
+                format!("an effective length of {}", lengths[wrong]),
+                "a positive number",
+            ));
         }
         if lengths.len() != reads.transcripts() {
-            return Err(Error::Data {
-                place: "effective lengths".into(),
-                found: lengths.len().to_string(),
-                expected: format!("one for each of {} transcripts", reads.transcripts()),
-            });
+            return Err(Error::data(
+                Place::Whole("effective lengths"),
+                lengths.len().to_string(),
+                format!("one for each of {} transcripts", reads.transcripts()),
+            ));
         }
         if draws == 0 {
-            return Err(Error::Setting {
-                name: "draws",
-                found: "0".into(),
-                expected: "at least 1".into(),
-            });
+            return Err(Error::setting("draws", "0", "at least 1"));
         }
         let (alpha, draws, seed) = match origins {
             Origins::Collapsed(quantified) => (quantified.alpha, draws, seed),

@@ -12,7 +12,7 @@ use sort::{sort_entries, sort_rows, sorted_starts};
 
 use super::components::{self, Component};
 use crate::digest::digest;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// How reads are made smaller before they are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,18 +68,14 @@ impl ReadsBuilder {
     /// No reads yet, `transcripts` to come from.
     pub fn new(transcripts: usize, thrift: Thrift) -> Result<Self> {
         if !(0.0..1.0).contains(&thrift.cut) {
-            return Err(Error::Setting {
-                name: "cut",
-                found: thrift.cut.to_string(),
-                expected: "a share from 0 to below 1".into(),
-            });
+            return Err(Error::setting(
+                "cut",
+                thrift.cut,
+                "a share from 0 to below 1",
+            ));
         }
         if !(0.0..=1.0).contains(&thrift.grain) {
-            return Err(Error::Setting {
-                name: "grain",
-                found: thrift.grain.to_string(),
-                expected: "nats from 0 to 1".into(),
-            });
+            return Err(Error::setting("grain", thrift.grain, "nats from 0 to 1"));
         }
         Ok(Self {
             thrift,
@@ -119,11 +115,11 @@ impl ReadsBuilder {
     pub fn push(&mut self, alignments: &[(u32, f64)], count: f64) -> Result<()> {
         self.gather(alignments, count)?;
         if self.ids.len() + self.entries.len() > u32::MAX as usize {
-            return Err(Error::Data {
-                place: "reads".into(),
-                found: "more than four billion different weights".into(),
-                expected: "fewer; a coarser grain merges more of them".into(),
-            });
+            return Err(Error::data(
+                Place::Whole("reads"),
+                "more than four billion different weights",
+                "fewer; a coarser grain merges more of them",
+            ));
         }
         self.alignments += alignments.len() as u64;
         let best = self.entries.iter().map(|e| e.1).fold(f64::MIN, f64::max);
@@ -158,11 +154,8 @@ impl ReadsBuilder {
 
     /// Checks a read's alignments and sorts them by transcript into `entries`, repeats summed.
     fn gather(&mut self, alignments: &[(u32, f64)], count: f64) -> Result<()> {
-        let refuse = |found: String, expected: &str| Error::Data {
-            place: "read".into(),
-            found,
-            expected: expected.into(),
-        };
+        let refuse =
+            |found: String, expected: &str| Error::data(Place::Whole("read"), found, expected);
         if alignments.is_empty() {
             return Err(refuse("no alignment".into(), "at least one"));
         }
@@ -239,11 +232,11 @@ impl ReadsBuilder {
     pub fn finish(self) -> Result<Reads> {
         let total = self.unique.iter().sum::<f64>() + self.counts.iter().sum::<f64>();
         if total == 0.0 {
-            return Err(Error::Data {
-                place: "reads".into(),
-                found: "none with an alignment".into(),
-                expected: "at least one".into(),
-            });
+            return Err(Error::data(
+                Place::Whole("reads"),
+                "none with an alignment",
+                "at least one",
+            ));
         }
         let Self {
             unique,

@@ -72,11 +72,11 @@ impl Draws {
     ) -> Result<Option<Self>> {
         let Chains { draws, thin, seed } = chains;
         if draws == 0 || thin == 0 {
-            return Err(Error::Setting {
-                name: if draws == 0 { "draws" } else { "thin" },
-                found: "0".into(),
-                expected: "at least 1".into(),
-            });
+            return Err(Error::setting(
+                if draws == 0 { "draws" } else { "thin" },
+                "0",
+                "at least 1",
+            ));
         }
         let alpha = quantified.alpha;
         let coarse = reads.coarser(GRAIN)?;

@@ -58,22 +58,22 @@ impl Settings {
         if let Prior::Given(alpha) = self.prior
             && !RANGE.contains(&alpha)
         {
-            return Err(Error::Setting {
-                name: "prior",
-                found: alpha.to_string(),
-                expected: format!(
+            return Err(Error::setting(
+                "prior",
+                alpha,
+                format!(
                     "auto or a positive number, {:e} to {:e}",
                     RANGE.start(),
                     RANGE.end()
                 ),
-            });
+            ));
         }
         if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            return Err(Error::Setting {
-                name: "tolerance",
-                found: self.tolerance.to_string(),
-                expected: "a positive number of nats".into(),
-            });
+            return Err(Error::setting(
+                "tolerance",
+                self.tolerance,
+                "a positive number of nats",
+            ));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A bag of words for each document, in both orders: by document and by word.
 
 use crate::digest::digest;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// The largest count: up to here every whole number is a 32-bit float.
 const LARGEST: f32 = 16_777_216.0;
@@ -150,14 +150,9 @@ impl Corpus {
 }
 
 fn check(starts: &[usize], words: &[u32], counts: &[f32], vocabulary: usize) -> Result<()> {
-    let refuse = |place: String, found: String, expected: &str| {
-        Err(Error::Data {
-            place,
-            found,
-            expected: expected.into(),
-        })
-    };
-    let corpus = || "corpus".to_owned();
+    let refuse =
+        |place: Place, found: String, expected: &str| Err(Error::data(place, found, expected));
+    let corpus = || Place::Whole("corpus");
     if words.len() != counts.len() {
         let found = format!("{} words with {} counts", words.len(), counts.len());
         return refuse(corpus(), found, "a count for each word");
@@ -185,7 +180,7 @@ fn check(starts: &[usize], words: &[u32], counts: &[f32], vocabulary: usize) -> 
     let mut last_seen = vec![usize::MAX; vocabulary];
     for (document, range) in starts.windows(2).enumerate() {
         for i in range[0]..range[1] {
-            let place = || format!("document {}", document + 1);
+            let place = || Place::item("document", document);
             let Some(seen) = last_seen.get_mut(words[i] as usize) else {
                 let found = format!("word {} of a vocabulary of {vocabulary}", words[i]);
                 return refuse(place(), found, "words counted from 0");

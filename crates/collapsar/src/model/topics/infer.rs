@@ -7,7 +7,7 @@ use super::answer::{TopicsFit, proportions};
 use super::local::{Local, Settle};
 use super::posterior::Posterior;
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::vector::dot;
 
 /// What a fit says about documents.
@@ -108,11 +108,11 @@ impl TopicsFit {
         if corpus.vocabulary() == self.vocabulary() {
             return Ok(());
         }
-        Err(Error::Data {
-            place: "documents".into(),
-            found: format!("a vocabulary of {} words", corpus.vocabulary()),
-            expected: format!("that of the fit, {} words", self.vocabulary()),
-        })
+        Err(Error::data(
+            Place::Whole("documents"),
+            format!("a vocabulary of {} words", corpus.vocabulary()),
+            format!("that of the fit, {} words", self.vocabulary()),
+        ))
     }
 }
 
@@ -127,11 +127,11 @@ pub fn completion(
     evaluated: &Corpus,
 ) -> Result<Completion> {
     if fits.is_empty() || observed.documents() != evaluated.documents() {
-        return Err(Error::Data {
-            place: "evaluated documents".into(),
-            found: format!("{}, by {} fits", evaluated.documents(), fits.len()),
-            expected: format!("the second halves of {}, by a fit", observed.documents()),
-        });
+        return Err(Error::data(
+            Place::Whole("evaluated documents"),
+            format!("{}, by {} fits", evaluated.documents(), fits.len()),
+            format!("the second halves of {}, by a fit", observed.documents()),
+        ));
     }
     let mut probabilities = vec![0.0; evaluated.entries()];
     for fit in fits {

@@ -78,11 +78,7 @@ impl Settings {
 
     pub(super) fn check(&self, tokens: f64) -> Result<()> {
         let refuse = |name: &'static str, found: String, expected: String| {
-            Err(Error::Setting {
-                name,
-                found,
-                expected,
-            })
+            Err(Error::setting(name, found, expected))
         };
         if self.topics == 0 {
             return refuse("topics", "0".into(), "at least 1".into());

@@ -60,10 +60,12 @@ impl FromStr for Start {
         Self::ALL
             .into_iter()
             .find(|start| start.name() == name)
-            .ok_or_else(|| Error::Setting {
-                name: "start",
-                found: format!("{name:?}"),
-                expected: Self::ALL.map(Self::name).join(", "),
+            .ok_or_else(|| {
+                Error::setting(
+                    "start",
+                    format!("{name:?}"),
+                    Self::ALL.map(Self::name).join(", "),
+                )
             })
     }
 }

@@ -43,7 +43,7 @@ mod variance;
 pub use change::{Change, false_discovery_rates};
 pub use scale::{Levels, Sample, Scale};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use variance::{Expected, Seen};
 
 /// Fewer reads in all samples together say nothing of changes: the transcript is not tested.
@@ -65,11 +65,7 @@ impl Design {
     /// [`Error::Data`] with fewer than two conditions, one without samples or none with two.
     pub fn new(conditions: Vec<usize>, contrast: (usize, usize)) -> Result<Self> {
         let refused = |found: String, expected: &str| {
-            Err(Error::Data {
-                place: "conditions".into(),
-                found,
-                expected: expected.into(),
-            })
+            Err(Error::data(Place::Whole("conditions"), found, expected))
         };
         let count = conditions.iter().max().map_or(0, |last| last + 1);
         let mut sizes = vec![0; count];
@@ -162,11 +158,11 @@ pub fn compare(scale: &Scale, levels: &[Levels], design: &Design) -> Result<Comp
         ("conditions", design.conditions.len()),
     ] {
         if found != samples {
-            return Err(Error::Data {
-                place: place.into(),
-                found: found.to_string(),
-                expected: format!("one for each of {samples} samples"),
-            });
+            return Err(Error::data(
+                Place::Whole(place),
+                found.to_string(),
+                format!("one for each of {samples} samples"),
+            ));
         }
     }
     let count = samples as f64;

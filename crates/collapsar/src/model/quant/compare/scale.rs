@@ -1,7 +1,7 @@
 //! Samples made comparable: size factors, lengths, logs of expression.
 
 use super::median;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// Added to counts before their logs are taken: the log of a Poisson count then has the log of its
 /// mean as mean, up to the square of one over it.
@@ -111,11 +111,11 @@ impl Scale {
                 match genes.get_mut(member as usize) {
                     Some(place) if *place == none => *place = gene as u32,
                     _ => {
-                        return Err(Error::Data {
-                            place: format!("gene {}", gene + 1),
-                            found: format!("transcript {}", member + 1),
-                            expected: format!("each of {transcripts} at most once"),
-                        });
+                        return Err(Error::data(
+                            Place::item("gene", gene),
+                            format!("transcript {}", member + 1),
+                            format!("each of {transcripts} at most once"),
+                        ));
                     }
                 }
             }
@@ -160,11 +160,11 @@ impl Scale {
         let (mut centres, mut squares) = (vec![0.0; units], vec![0.0; units]);
         for (k, draw) in draws.iter().enumerate() {
             if draw.len() != self.counts[sample].len() {
-                return Err(Error::Data {
-                    place: format!("{}: draw {}", self.names[sample], k + 1),
-                    found: format!("{} transcripts", draw.len()),
-                    expected: self.counts[sample].len().to_string(),
-                });
+                return Err(Error::data(
+                    Place::Named(self.names[sample].clone()).at(Place::item("draw", k)),
+                    format!("{} transcripts", draw.len()),
+                    self.counts[sample].len().to_string(),
+                ));
             }
             for (unit, count) in self.gathered(sample, draw).into_iter().enumerate() {
                 means[unit] += count / number;
@@ -233,11 +233,11 @@ impl Scale {
 
 fn check(sample: &Sample, transcripts: usize) -> Result<()> {
     let refused = |found: String, expected: String| {
-        Err(Error::Data {
-            place: sample.name.to_owned(),
+        Err(Error::data(
+            Place::Named(sample.name.to_owned()),
             found,
             expected,
-        })
+        ))
     };
     for (what, values) in [("counts", sample.counts), ("lengths", sample.effective)] {
         if values.len() != transcripts {

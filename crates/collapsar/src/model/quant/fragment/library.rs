@@ -352,14 +352,14 @@ impl FromStr for Library {
 }
 
 fn unknown(name: &str, auto: &str) -> Error {
-    Error::Setting {
-        name: "library-type",
-        found: format!("{name:?}"),
-        expected: format!(
+    Error::setting(
+        "library_type",
+        format!("{name:?}"),
+        format!(
             "{auto}{}",
             LibraryType::ALL.map(LibraryType::name).join(", ")
         ),
-    }
+    )
 }
 
 impl TryFrom<String> for LibraryType {

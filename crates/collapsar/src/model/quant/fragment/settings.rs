@@ -54,22 +54,18 @@ impl Settings {
 
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |name: &'static str, found: String, expected: &str| {
-            Err(Error::Setting {
-                name,
-                found,
-                expected: expected.to_owned(),
-            })
+            Err(Error::setting(name, found, expected))
         };
         if let Some((mean, sd)) = self.fragment_length {
             let largest = f64::from(LONGEST);
             if !(mean >= 1.0 && mean <= largest) {
                 let expected = "a number of bases, 1 to 1000000";
-                return refuse("fragment-length", mean.to_string(), expected);
+                return refuse("fragment_length", mean.to_string(), expected);
             }
             if !(sd > 0.0 && mean + 8.0 * sd <= largest) {
                 let expected =
                     "a positive number of bases, the mean and eight of it at most 1000000";
-                return refuse("fragment-length-sd", sd.to_string(), expected);
+                return refuse("fragment_length_sd", sd.to_string(), expected);
             }
         }
         if !(1..=LONGEST).contains(&self.longest) {

@@ -6,7 +6,7 @@ use super::library::{Library, LibraryType, Orientations};
 use super::likelihood::{Fate, Likelihood, see};
 use super::settings::Settings;
 use super::{Placement, Sequences};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// Placements that are kept to learn from, at most: 20 bytes each.
 const KEPT: usize = 4_000_000;
@@ -88,11 +88,11 @@ impl<'a> Fragments<'a> {
     ) -> Result<Self> {
         settings.check()?;
         if settings.sequence_bias && sequences.is_none() {
-            return Err(Error::Setting {
-                name: "sequence-bias",
-                found: "on without the sequences of the transcripts".into(),
-                expected: "them to be given too".into(),
-            });
+            return Err(Error::setting(
+                "sequence_bias",
+                "on without the sequences of the transcripts",
+                "them to be given too",
+            ));
         }
         Ok(Self {
             transcripts: lengths,
@@ -150,11 +150,11 @@ impl<'a> Fragments<'a> {
 
     fn check(&self, placement: &Placement) -> Result<()> {
         let refuse = |found: String, expected: String| {
-            Err(Error::Data {
-                place: format!("fragment {}", self.counts.fragments),
+            Err(Error::data(
+                Place::item("fragment", self.counts.fragments as usize - 1),
                 found,
                 expected,
-            })
+            ))
         };
         let number = placement.transcript;
         let Some(&length) = self.transcripts.get(number as usize) else {
@@ -185,11 +185,11 @@ impl<'a> Fragments<'a> {
             Library::Given(library) => library,
         };
         if !library.paired() && orientations.paired() > 0 {
-            return Err(Error::Setting {
-                name: "library-type",
-                found: format!("{library} with reads in pairs"),
-                expected: format!("A, or {} if that is known", orientations.library()),
-            });
+            return Err(Error::setting(
+                "library_type",
+                format!("{library} with reads in pairs"),
+                format!("A, or {} if that is known", orientations.library()),
+            ));
         }
         let longest = self.settings.longest();
         let lengths = match self.settings.fragment_length {

@@ -28,11 +28,11 @@ impl Ranking {
     /// [`Error::Setting`] where $\lambda$ lies outside of 0 to 1.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::Relevance(lambda) if !(0.0..=1.0).contains(&lambda) => Err(Error::Setting {
-                name: "relevance",
-                found: lambda.to_string(),
-                expected: "a number from 0 (lift) to 1 (probability)".into(),
-            }),
+            Self::Relevance(lambda) if !(0.0..=1.0).contains(&lambda) => Err(Error::setting(
+                "relevance",
+                lambda,
+                "a number from 0 (lift) to 1 (probability)",
+            )),
             _ => Ok(()),
         }
     }

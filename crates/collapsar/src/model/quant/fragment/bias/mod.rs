@@ -21,7 +21,7 @@ use super::effective::effective_length;
 use super::length::LengthDistribution;
 use super::settings::Settings;
 use super::unpaired::Unpaired;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use position::PositionBias;
 use sequence::SequenceBias;
 
@@ -68,11 +68,11 @@ impl<'a> Bias<'a> {
             for (number, &length) in transcripts.iter().enumerate() {
                 let found = sequences.sequence(number as u32).len();
                 if found != length as usize {
-                    return Err(Error::Data {
-                        place: format!("transcript number {number}"),
-                        found: format!("a sequence of {found} bases"),
-                        expected: format!("its length, {length}"),
-                    });
+                    return Err(Error::data(
+                        Place::item("transcript", number),
+                        format!("a sequence of {found} bases"),
+                        format!("its length, {length}"),
+                    ));
                 }
             }
         }
