@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::features::Covariance;
-use crate::collapsed::Potential;
-use crate::error::{Error, Result};
-use crate::family::{Dirichlet, NormalGamma, NormalWishart, StickBreaking};
-use crate::vector::add;
+use super::covariance::Covariance;
+use collapsar_core::family::{Dirichlet, NormalGamma, NormalWishart, StickBreaking};
+use collapsar_core::vector::add;
+use collapsar_core::{Error, Potential, Result};
 
 /// The prior over the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -126,7 +125,7 @@ impl Posterior {
                 *q += s;
             }
         }
-        let features = covariance.features(columns);
+        let features = covariance.features().count(columns);
         let mut posterior = Self {
             components,
             columns,
