@@ -2,6 +2,7 @@
 //! [collapsar](https://docs.rs/collapsar).
 
 mod advice;
+mod blocks;
 mod collapsed;
 mod digest;
 mod direction;
@@ -19,6 +20,7 @@ pub mod special;
 pub mod vector;
 
 pub use advice::{Advice, Bases, InnerProblems};
+pub use blocks::{Blocks, IndexMap, Link};
 pub use collapsed::{Collapsed, Potential};
 pub use digest::digest;
 pub use direction::Direction;
