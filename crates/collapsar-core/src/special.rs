@@ -181,24 +181,24 @@ fn half_steps(d: usize, x: f64) -> impl Iterator<Item = f64> {
     (0..d).map(move |i| x - 0.5 * i as f64)
 }
 
-/// The regularised incomplete beta function $I_x(a, b)$: the share of a beta distribution below
+/// The regularised incomplete beta function $I_x(a, b)$: the CDF of a beta distribution at
 /// `x`, to a relative error of 1e-12 for `a` and `b` from 0.05 to 1e4.
-pub fn beta_share(a: f64, b: f64, x: f64) -> f64 {
-    beta_share_of(a, b, x, 1.0 - x)
+pub fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
+    beta_cdf_of(a, b, x, 1.0 - x)
 }
 
-/// The share of Student's t distribution with `degrees` of freedom below `t`, to a relative error
+/// The CDF of Student's t distribution with `degrees` of freedom, to a relative error
 /// of 1e-12 for degrees from 0.1 to 2e4, far out in the lower tail too.
-pub fn student_share(degrees: f64, t: f64) -> f64 {
-    // Far out the squares of t would be infinite, and the share is zero in all digits.
+pub fn student_cdf(degrees: f64, t: f64) -> f64 {
+    // Far out the squares of t would be infinite, and the probability is zero in all digits.
     let square = if t.abs() > 1e150 { 1e300 } else { t * t };
     let sum = degrees + square;
-    let tail = 0.5 * beta_share_of(0.5 * degrees, 0.5, degrees / sum, square / sum);
+    let tail = 0.5 * beta_cdf_of(0.5 * degrees, 0.5, degrees / sum, square / sum);
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
 /// $I_x(a, b)$ where `y` is $1 - x$ in all its digits.
-pub fn beta_share_of(a: f64, b: f64, x: f64, y: f64) -> f64 {
+pub fn beta_cdf_of(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if x.is_nan() || a.is_nan() || b.is_nan() {
         return f64::NAN;
     }
@@ -243,14 +243,14 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     value
 }
 
-/// The regularised lower incomplete gamma function $P(a, x)$: the share of a gamma distribution
-/// with shape `a` and rate one below `x`, to a relative error of 1e-12 for `a` from 1e-3 to 1e6.
-pub fn gamma_share(a: f64, x: f64) -> f64 {
-    gamma_shares(a, x).0
+/// The regularised lower incomplete gamma function $P(a, x)$: the CDF of a gamma distribution
+/// with shape `a` and rate one, to a relative error of 1e-12 for `a` from 1e-3 to 1e6.
+pub fn gamma_cdf(a: f64, x: f64) -> f64 {
+    gamma_tails(a, x).0
 }
 
-/// The shares below and above, each in all its digits where it is the smaller.
-pub fn gamma_shares(a: f64, x: f64) -> (f64, f64) {
+/// The probabilities below and above, each in all its digits where it is the smaller.
+pub fn gamma_tails(a: f64, x: f64) -> (f64, f64) {
     if a.is_nan() || a <= 0.0 || x.is_nan() {
         return (f64::NAN, f64::NAN);
     }
@@ -261,7 +261,7 @@ pub fn gamma_shares(a: f64, x: f64) -> (f64, f64) {
         return (1.0, 0.0);
     }
     if a >= UNIFORM {
-        return uniform_gamma_shares(a, x);
+        return uniform_gamma_tails(a, x);
     }
     let power = gamma_power(a, x);
     // On this side of the mean the terms fall from the first, on the other the fraction converges.
@@ -332,8 +332,8 @@ fn gamma_fraction(a: f64, x: f64) -> f64 {
     value
 }
 
-/// Temme's uniform expansion: a normal share, and a correction that falls with the shape.
-fn uniform_gamma_shares(a: f64, x: f64) -> (f64, f64) {
+/// Temme's uniform expansion: a normal CDF, and a correction that falls with the shape.
+fn uniform_gamma_tails(a: f64, x: f64) -> (f64, f64) {
     const FIRST: [f64; 8] = [
         -1.0 / 3.0,
         1.0 / 12.0,
@@ -484,7 +484,7 @@ mod tests {
 
     // pbeta and pt of R 4.
     #[test]
-    fn shares_match_r() {
+    fn cdfs_match_r() {
         let beta = [
             (0.5, 0.5, 0.3, 3.690_101_195_655_452_6e-1),
             (2.0, 3.0, 0.9, 9.963e-1),
@@ -495,8 +495,8 @@ mod tests {
         ];
         let errors = beta
             .iter()
-            .map(|&(a, b, x, share)| (x, relative(beta_share(a, b, x), share)));
-        assert_worst("beta_share", errors, 1e-12);
+            .map(|&(a, b, x, probability)| (x, relative(beta_cdf(a, b, x), probability)));
+        assert_worst("beta_cdf", errors, 1e-12);
         let student = [
             (1.0, -1.0, 0.25),
             (1.3, -2.5, 9.664_038_357_807_67e-2),
@@ -511,20 +511,20 @@ mod tests {
         ];
         let errors = student
             .iter()
-            .map(|&(degrees, t, share)| (t, relative(student_share(degrees, t), share)));
-        assert_worst("student_share", errors, 1e-12);
-        for &(degrees, t, share) in &student {
-            assert_eq!(student_share(degrees, -t), 1.0 - student_share(degrees, t));
-            assert!(share < 0.5);
+            .map(|&(degrees, t, probability)| (t, relative(student_cdf(degrees, t), probability)));
+        assert_worst("student_cdf", errors, 1e-12);
+        for &(degrees, t, probability) in &student {
+            assert_eq!(student_cdf(degrees, -t), 1.0 - student_cdf(degrees, t));
+            assert!(probability < 0.5);
         }
     }
 
     #[test]
-    fn gamma_shares_match_table() {
-        let table = rows(include_str!("../tests/data/special/gamma_share.csv"));
+    fn gamma_tails_match_table() {
+        let table = rows(include_str!("../tests/data/special/gamma_cdf.csv"));
         let errors = table.iter().map(|r| {
-            let (below, above) = gamma_shares(r[0], r[1]);
-            assert_eq!(gamma_share(r[0], r[1]), below);
+            let (below, above) = gamma_tails(r[0], r[1]);
+            assert_eq!(gamma_cdf(r[0], r[1]), below);
             let error = if r[2] < r[3] {
                 relative(below, r[2])
             } else {
@@ -532,22 +532,22 @@ mod tests {
             };
             (r[0], error.max((below + above - 1.0).abs()))
         });
-        assert_worst("gamma_share", errors, 1e-12);
-        assert_eq!(gamma_share(2.0, 0.0), 0.0);
-        assert_eq!(gamma_share(2.0, f64::INFINITY), 1.0);
-        assert!(gamma_share(-1.0, 2.0).is_nan() && gamma_share(1.0, f64::NAN).is_nan());
+        assert_worst("gamma_cdf", errors, 1e-12);
+        assert_eq!(gamma_cdf(2.0, 0.0), 0.0);
+        assert_eq!(gamma_cdf(2.0, f64::INFINITY), 1.0);
+        assert!(gamma_cdf(-1.0, 2.0).is_nan() && gamma_cdf(1.0, f64::NAN).is_nan());
     }
 
     #[test]
-    fn shares_at_the_ends() {
+    fn cdfs_at_the_ends() {
         assert_eq!(
-            (beta_share(2.0, 3.0, 0.0), beta_share(2.0, 3.0, 1.0)),
+            (beta_cdf(2.0, 3.0, 0.0), beta_cdf(2.0, 3.0, 1.0)),
             (0.0, 1.0)
         );
-        assert_eq!(student_share(3.0, 0.0), 0.5);
-        assert_eq!(student_share(3.0, f64::INFINITY), 1.0);
-        assert!(student_share(3.0, -1e200) < 1e-200);
-        assert!(student_share(3.0, f64::NAN).is_nan());
+        assert_eq!(student_cdf(3.0, 0.0), 0.5);
+        assert_eq!(student_cdf(3.0, f64::INFINITY), 1.0);
+        assert!(student_cdf(3.0, -1e200) < 1e-200);
+        assert!(student_cdf(3.0, f64::NAN).is_nan());
     }
 
     #[test]

@@ -5,10 +5,10 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Adds `share` times `what`.
-pub fn add(to: &mut [f64], share: f64, what: &[f64]) {
+/// Adds `factor` times `what`.
+pub fn add(to: &mut [f64], factor: f64, what: &[f64]) {
     for (t, w) in to.iter_mut().zip(what) {
-        *t += share * w;
+        *t += factor * w;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The conjugate rules of HRL12: a share beta of the previous direction is added to the gradient.
+//! The conjugate rules of HRL12: the previous direction is added, times beta, to the gradient.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{Geometry, Iterate, Proposal};
 use crate::error::Result;
 use crate::vector::{add, difference, dot};
 
-/// How the share is found.
+/// How beta is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Beta {
     FletcherReeves,

@@ -45,16 +45,16 @@ impl Lbfgs {
         // `direction` is J⁻¹ dual, known because the pairs are kept in both coordinates (maths §5.3).
         direction.clone_from(gradient);
         let mut dual = self.dual.clone();
-        let mut shares = Vec::with_capacity(self.pairs.len());
+        let mut coefficients = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
-            let share = dot(&pair.step, &dual) / pair.curvature;
-            add(&mut dual, -share, &pair.fall_dual);
-            add(direction, -share, &pair.fall);
-            shares.push(share);
+            let coefficient = dot(&pair.step, &dual) / pair.curvature;
+            add(&mut dual, -coefficient, &pair.fall_dual);
+            add(direction, -coefficient, &pair.fall);
+            coefficients.push(coefficient);
         }
-        for (pair, share) in self.pairs.iter().zip(shares.iter().rev()) {
+        for (pair, coefficient) in self.pairs.iter().zip(coefficients.iter().rev()) {
             let correction = dot(&pair.fall_dual, direction) / pair.curvature;
-            add(direction, share - correction, &pair.step);
+            add(direction, coefficient - correction, &pair.step);
         }
         // The metric is not the same everywhere, so the product need not be an ascent direction.
         let ascends = dot(direction, &self.dual) > 0.0 && direction.iter().all(|d| d.is_finite());

@@ -1,4 +1,4 @@
-//! Momentum: VBEM's step and a share of the last one, for models whose slow directions are many.
+//! Momentum: VBEM's step and a multiple of the last one, for models whose slow directions are many.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +23,12 @@ const REMAINDER: f64 = 0.7;
 ///
 /// Where messages are all that there is, each of them restarts by itself: parts of the model that
 /// have nothing to do with one another need not wait for whichever went too far. Where a model
-/// solves inner problems or changes its basis, they follow one share, and all messages restart together.
+/// solves inner problems or changes its basis, they follow one coefficient, and all messages restart together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Momentum {
     /// Steps that are VBEM's own whatever comes.
     first: u64,
-    /// Steps since a restart, but that a restart halves it: near an optimum the best share is
+    /// Steps since a restart, but that a restart halves it: near an optimum the best coefficient is
     /// about the same after each.
     age: f64,
     /// Whether the next step is plain, because the last went too far.
@@ -37,15 +37,15 @@ pub(crate) struct Momentum {
     landed: Vec<f64>,
     /// Where the model's inner problems had ended there.
     warm: Vec<f64>,
-    share: f64,
+    coefficient: f64,
     /// Whether all messages restart together.
     #[serde(default)]
     together: bool,
-    /// Each message's own age and share; empty where one is for all.
+    /// Each message's own age and coefficient; empty where one is for all.
     #[serde(default)]
     ages: Vec<f64>,
     #[serde(default)]
-    shares: Vec<f64>,
+    coefficients: Vec<f64>,
 }
 
 impl Momentum {
@@ -57,35 +57,38 @@ impl Momentum {
             restart: true,
             landed: vec![],
             warm: vec![],
-            share: 0.0,
+            coefficient: 0.0,
             together: false,
             ages: vec![],
-            shares: vec![],
+            coefficients: vec![],
         }
     }
 
     pub(crate) fn propose(&mut self, point: &Iterate, direction: &mut Vec<f64>) -> Proposal {
         direction.clear();
         direction.extend_from_slice(point.ascent());
-        self.share = if self.restart {
+        self.coefficient = if self.restart {
             0.0
         } else {
             (self.age - 1.0) / (self.age + 1.0)
         };
-        let one = [self.share];
-        let shares = if self.shares.is_empty() {
+        let one = [self.coefficient];
+        let coefficients = if self.coefficients.is_empty() {
             &one[..]
         } else {
-            &self.shares
+            &self.coefficients
         };
-        let is_gradient = shares.iter().all(|&share| share == 0.0);
+        let is_gradient = coefficients.iter().all(|&coefficient| coefficient == 0.0);
         if !is_gradient {
             let now = point.messages.iter().zip(point.ascent());
-            let shares = shares.iter().cycle();
-            for (((d, (m, g)), landed), share) in
-                direction.iter_mut().zip(now).zip(&self.landed).zip(shares)
+            let coefficients = coefficients.iter().cycle();
+            for (((d, (m, g)), landed), coefficient) in direction
+                .iter_mut()
+                .zip(now)
+                .zip(&self.landed)
+                .zip(coefficients)
             {
-                *d += share * (m + g - landed); // maths §5.9
+                *d += coefficient * (m + g - landed); // maths §5.9
             }
         }
         Proposal {
@@ -95,7 +98,7 @@ impl Momentum {
     }
 
     pub(crate) fn lead(&self) -> Option<(&[f64], f64)> {
-        (self.share > 0.0).then_some((&self.warm, self.share))
+        (self.coefficient > 0.0).then_some((&self.warm, self.coefficient))
     }
 
     pub(crate) fn learn(&mut self, before: &Iterate, after: &Iterate, fell_back: bool) {
@@ -122,17 +125,17 @@ impl Momentum {
 
     fn learn_each(&mut self, before: &Iterate, after: &Iterate, fell_back: bool) {
         self.ages.resize(after.gradient.len(), 1.0);
-        self.shares.resize(after.gradient.len(), 0.0);
+        self.coefficients.resize(after.gradient.len(), 0.0);
         let moved = after.statistics.iter().zip(&before.statistics);
         let slopes = (after.gradient.iter().zip(moved)).map(|(g, (now, then))| g * (now - then));
-        let own = self.ages.iter_mut().zip(&mut self.shares);
-        for ((age, share), slope) in own.zip(slopes) {
+        let own = self.ages.iter_mut().zip(&mut self.coefficients);
+        for ((age, coefficient), slope) in own.zip(slopes) {
             if fell_back || slope < 0.0 {
                 *age = (REMAINDER * *age).max(1.0);
-                *share = 0.0;
+                *coefficient = 0.0;
             } else {
                 *age += GROWTH;
-                *share = (*age - 1.0) / (*age + 1.0);
+                *coefficient = (*age - 1.0) / (*age + 1.0);
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::vector::dot;
 
 /// Inner iterations at most: past this a fresh point is worth more than a better direction.
 const INNER: usize = 30;
-/// The inner residual is brought below this share of the gradient's norm, times its root near the optimum.
+/// The inner residual is brought below this fraction of the gradient's norm, times its root near the optimum.
 const FORCING: f64 = 0.5;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,11 +67,11 @@ impl Newton {
             if next <= target || next.is_nan() {
                 break;
             }
-            let share = next / norm;
+            let ratio = next / norm;
             norm = next;
             for i in 0..dim {
-                along[i] = residual[i] + share * along[i];
-                along_statistics[i] = preconditioned[i] + share * along_statistics[i];
+                along[i] = residual[i] + ratio * along[i];
+                along_statistics[i] = preconditioned[i] + ratio * along_statistics[i];
             }
         }
         Ok(Proposal {

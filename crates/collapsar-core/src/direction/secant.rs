@@ -86,8 +86,10 @@ impl Secants {
         let slopes: Vec<f64> = self.slopes(point.ascent()).collect();
         let before = span.vectors.tr_mul(&DVector::from_vec(slopes));
         let mut after = before.clone();
-        let mut shares = before.clone();
-        for ((after, share), &theta) in after.iter_mut().zip(&mut shares).zip(&span.ritz) {
+        let mut coefficients = before.clone();
+        for ((after, coefficient), &theta) in
+            after.iter_mut().zip(&mut coefficients).zip(&span.ritz)
+        {
             // A VBEM step leaves λ = 1 − θ of the slope, so n of them leave λⁿ and go
             // 1 + λ + … + λⁿ⁻¹ times as far as one. The last of them is the gradient that the
             // others leave, added below. λ is in [0, 1) at a maximum; rounding and curvature
@@ -95,23 +97,26 @@ impl Secants {
             let theta = theta.clamp(-1.0, 1.0);
             let steps = if theta < 0.0 { growth } else { pace };
             *after *= (1.0 - theta).powf(steps);
-            *share *= if theta.abs() < FLAT {
+            *coefficient *= if theta.abs() < FLAT {
                 steps - 1.0
             } else {
                 (1.0 - (1.0 - theta).powf(steps - 1.0)) / theta
             };
         }
-        let shares = &span.vectors * shares;
-        if shares.iter().any(|share| !share.is_finite()) {
+        let coefficients = &span.vectors * coefficients;
+        if coefficients
+            .iter()
+            .any(|coefficient| !coefficient.is_finite())
+        {
             return None;
         }
-        for (secant, share) in self.recent.iter().zip(shares.iter()) {
+        for (secant, coefficient) in self.recent.iter().zip(coefficients.iter()) {
             for ((d, s), y) in direction
                 .iter_mut()
                 .zip(&secant.messages)
                 .zip(&secant.gradient)
             {
-                *d += share * (s + y); // maths §5.5
+                *d += coefficient * (s + y); // maths §5.5
             }
         }
         let growing = span.ritz.iter().any(|&theta| theta < -FLAT);
@@ -187,7 +192,7 @@ impl Secants {
 
 /// The span of the remembered steps.
 struct Span {
-    /// Each column a Ritz vector, as shares of the remembered steps.
+    /// Each column a Ritz vector, as coefficients of the remembered steps.
     vectors: DMatrix<f64>,
     /// Estimates of 1 − λ, λ being VBEM's rate along the vector.
     ritz: DVector<f64>,

@@ -14,7 +14,7 @@ use crate::vector::dot_difference;
 
 /// Steps in a row that changes of basis may lead down before they are no longer asked for.
 const MISLED: u64 = 3;
-/// The shortest share of a VBEM step that is tried: below it a step is rounding.
+/// The shortest fraction of a VBEM step that is tried: below it a step is rounding.
 const SHORTEST: f64 = 1e-9;
 
 impl<M: Collapsed> Driver<'_, M> {

@@ -1,4 +1,4 @@
-//! Decides what a categorical distribution is: logits in, probabilities out.
+//! A categorical distribution: logits in, probabilities out.
 
 use rand::{Rng, RngExt};
 

@@ -1,4 +1,4 @@
-//! Decides what a Dirichlet distribution is: concentrations, with draws kept as logarithms.
+//! A Dirichlet distribution: concentrations, with draws kept as logarithms.
 
 use rand::Rng;
 use rand_distr::{Distribution, Exp1, Gamma};

@@ -1,4 +1,4 @@
-//! Decides what a gamma distribution is: a shape and a rate, with draws kept as logarithms too.
+//! A gamma distribution: a shape and a rate, with draws kept as logarithms too.
 
 use rand::Rng;
 
@@ -68,9 +68,9 @@ impl Potential for Gamma {
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let (a, b) = point(at)?;
-        let share = along[1] / b;
-        out[0] = trigamma(a) * along[0] - share; // maths §3.7
-        out[1] = (a * share - along[0]) / b;
+        let change = along[1] / b;
+        out[0] = trigamma(a) * along[0] - change; // maths §3.7
+        out[1] = (a * change - along[0]) / b;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Decides what a sparse Gaussian with an unknown factor on its precision is.
+//! A sparse Gaussian with an unknown factor on its precision.
 
 use rand::Rng;
 

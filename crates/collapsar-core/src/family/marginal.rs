@@ -1,9 +1,9 @@
-//! Decides how the distribution of one scalar is summarised: mean, standard deviation, quantiles.
+//! The distribution of one scalar: mean, standard deviation, CDF and quantiles.
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2, TAU};
 
 use crate::special::{
-    beta_share, beta_share_of, gamma_power, gamma_shares, ln_beta, ln_gamma, student_share,
+    beta_cdf, beta_cdf_of, gamma_power, gamma_tails, ln_beta, ln_gamma, student_cdf,
 };
 
 /// The distribution of one scalar.
@@ -74,37 +74,37 @@ impl Marginal {
     }
 
     /// The probability of a value of `x` or less.
-    pub fn share(&self, x: f64) -> f64 {
+    pub fn cdf(&self, x: f64) -> f64 {
         match *self {
-            Self::Normal { mean, sd } => normal_share((x - mean) / sd),
+            Self::Normal { mean, sd } => normal_cdf((x - mean) / sd),
             Self::StudentT {
                 mean,
                 scale,
                 degrees,
-            } => student_share(degrees, (x - mean) / scale),
-            Self::Gamma { shape, rate } => gamma_shares(shape, rate * x).0,
-            Self::Beta { a, b } => beta_share(a, b, x.clamp(0.0, 1.0)),
+            } => student_cdf(degrees, (x - mean) / scale),
+            Self::Gamma { shape, rate } => gamma_tails(shape, rate * x).0,
+            Self::Beta { a, b } => beta_cdf(a, b, x.clamp(0.0, 1.0)),
             Self::Point(value) => f64::from(u8::from(x >= value)),
         }
     }
 
-    /// The value that has this share below it, to a relative error of 1e-8 (of the distance from
+    /// The value that has this probability below it, to a relative error of 1e-8 (of the distance from
     /// the centre for the normal and t); the ends of the support at zero and one and beyond.
-    pub fn quantile(&self, share: f64) -> f64 {
+    pub fn quantile(&self, probability: f64) -> f64 {
         match *self {
-            Self::Normal { mean, sd } => mean + sd * symmetric(share, normal_quantile),
+            Self::Normal { mean, sd } => mean + sd * symmetric(probability, normal_quantile),
             Self::StudentT {
                 mean,
                 scale,
                 degrees,
-            } => mean + scale * symmetric(share, |p| student_quantile(degrees, p)),
-            Self::Gamma { shape, rate } => gamma_quantile(shape, share) / rate,
+            } => mean + scale * symmetric(probability, |p| student_quantile(degrees, p)),
+            Self::Gamma { shape, rate } => gamma_quantile(shape, probability) / rate,
             Self::Beta { a, b } => {
                 // The side of the middle on which the quantile lies, from its own end.
-                if share <= beta_share(a, b, 0.5) {
-                    beta_quantile(a, b, share, 1.0 - share)
+                if probability <= beta_cdf(a, b, 0.5) {
+                    beta_quantile(a, b, probability, 1.0 - probability)
                 } else {
-                    1.0 - beta_quantile(b, a, 1.0 - share, share)
+                    1.0 - beta_quantile(b, a, 1.0 - probability, probability)
                 }
             }
             Self::Point(value) => value,
@@ -113,49 +113,49 @@ impl Marginal {
 }
 
 /// A quantile of a distribution that is symmetric about zero, from that of its lower half.
-fn symmetric(share: f64, lower: impl Fn(f64) -> f64) -> f64 {
-    if share <= 0.0 {
+fn symmetric(probability: f64, lower: impl Fn(f64) -> f64) -> f64 {
+    if probability <= 0.0 {
         f64::NEG_INFINITY
-    } else if share >= 1.0 {
+    } else if probability >= 1.0 {
         f64::INFINITY
-    } else if share > 0.5 {
+    } else if probability > 0.5 {
         // The difference is exact.
-        -lower(1.0 - share)
+        -lower(1.0 - probability)
     } else {
-        lower(share)
+        lower(probability)
     }
 }
 
-fn normal_share(z: f64) -> f64 {
+fn normal_cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
 }
 
-fn normal_quantile(share: f64) -> f64 {
-    let goal = share.ln();
-    // Below -38.5 the share is no longer a number.
-    let start = -(SQRT_2 * (-(2.0 * share).ln()).max(0.0).sqrt());
+fn normal_quantile(probability: f64) -> f64 {
+    let goal = probability.ln();
+    // Below -38.5 the probability is no longer a number.
+    let start = -(SQRT_2 * (-(2.0 * probability).ln()).max(0.0).sqrt());
     solve(-38.5, 0.0, start, |z| {
-        let below = normal_share(z);
+        let below = normal_cdf(z);
         let density = (-0.5 * z * z).exp() / TAU.sqrt();
         (below.ln() - goal, density / below)
     })
 }
 
 /// In the logarithm of the distance from the centre, in which tails are straight.
-fn student_quantile(degrees: f64, share: f64) -> f64 {
+fn student_quantile(degrees: f64, probability: f64) -> f64 {
     // Shares are computed with a fraction whose length grows with the root of the degrees; beyond
     // this the next term of the expansion about the normal is below 1e-11.
     const NEARLY_NORMAL: f64 = 1e6;
     if degrees > NEARLY_NORMAL {
-        let z = normal_quantile(share);
+        let z = normal_quantile(probability);
         return z + z * (z * z + 1.0) / (4.0 * degrees);
     }
-    let goal = share.ln();
+    let goal = probability.ln();
     let ln_constant = -ln_beta(0.5 * degrees, 0.5) - 0.5 * degrees.ln();
     let (low, mut high) = (-40.0, 2.0);
     let at = |y: f64| {
         let t = y.exp();
-        let below = student_share(degrees, -t);
+        let below = student_cdf(degrees, -t);
         let ln_density = ln_constant - 0.5 * (degrees + 1.0) * (t * (t / degrees)).ln_1p();
         (goal - below.ln(), (ln_density + y).exp() / below)
     };
@@ -173,20 +173,20 @@ fn student_quantile(degrees: f64, share: f64) -> f64 {
     -solve(low, high, high / 1.5, at).exp()
 }
 
-fn gamma_quantile(shape: f64, share: f64) -> f64 {
-    if share <= 0.0 {
+fn gamma_quantile(shape: f64, probability: f64) -> f64 {
+    if probability <= 0.0 {
         return 0.0;
     }
-    if share >= 1.0 {
+    if probability >= 1.0 {
         return f64::INFINITY;
     }
-    // Whichever of the two shares is the smaller has the digits.
-    let (goal_below, goal_above) = (share.ln(), (1.0 - share).ln());
+    // Whichever of the two probabilities is the smaller has the digits.
+    let (goal_below, goal_above) = (probability.ln(), (1.0 - probability).ln());
     let at = |y: f64| {
         let x = y.exp();
-        let (below, above) = gamma_shares(shape, x);
+        let (below, above) = gamma_tails(shape, x);
         let density = shape * gamma_power(shape, x);
-        if share <= 0.5 {
+        if probability <= 0.5 {
             (below.ln() - goal_below, density / below)
         } else {
             (goal_above - above.ln(), density / above)
@@ -195,7 +195,7 @@ fn gamma_quantile(shape: f64, share: f64) -> f64 {
     from_zero((goal_below + ln_gamma(shape + 1.0)) / shape, shape.ln(), at)
 }
 
-/// The value with these shares below and above it in a beta distribution, where it is at most a
+/// The value with these probabilities below and above it in a beta distribution, where it is at most a
 /// half.
 fn beta_quantile(a: f64, b: f64, below: f64, above: f64) -> f64 {
     if below <= 0.0 {
@@ -206,10 +206,10 @@ fn beta_quantile(a: f64, b: f64, below: f64, above: f64) -> f64 {
         let x = y.exp();
         let density = (ln_constant + a * y + (b - 1.0) * (-x).ln_1p()).exp();
         if below <= above {
-            let found = beta_share_of(a, b, x, 1.0 - x);
+            let found = beta_cdf_of(a, b, x, 1.0 - x);
             (found.ln() - below.ln(), density / found)
         } else {
-            let found = beta_share_of(b, a, 1.0 - x, x);
+            let found = beta_cdf_of(b, a, 1.0 - x, x);
             (above.ln() - found.ln(), density / found)
         }
     };
@@ -218,7 +218,7 @@ fn beta_quantile(a: f64, b: f64, below: f64, above: f64) -> f64 {
 }
 
 /// Solves for the logarithm of a value on a half-line from zero. Where the value is tiny the
-/// share is a power of it, which gives `tail`; otherwise the search begins at `centre`.
+/// probability is a power of it, which gives `tail`; otherwise the search begins at `centre`.
 fn from_zero(tail: f64, centre: f64, at: impl Fn(f64) -> (f64, f64)) -> f64 {
     const TINY: f64 = -600.0;
     if tail < TINY {
@@ -291,7 +291,7 @@ mod tests {
     // By bisection on erfc, gammainc and betainc of mpmath 1.3.0 with 40 digits.
     #[test]
     fn quantiles_match_mpmath() {
-        for (marginal, share, expected) in [
+        for (marginal, probability, expected) in [
             (normal(0.0, 1.0), 1e-12, -7.034_483_825_301_132),
             (normal(0.0, 1.0), 0.001, -3.090_232_306_167_813_5),
             (normal(0.0, 1.0), 0.3, -0.524_400_512_708_040_8),
@@ -318,15 +318,18 @@ mod tests {
             (beta(700.0, 900.0), 0.025, 0.413_277_481_744_446_4),
             (beta(0.3, 0.1), 0.9, 0.999_999_998_790_880_7),
         ] {
-            let found = marginal.quantile(share);
+            let found = marginal.quantile(probability);
             let error = (found - expected).abs() / expected.abs();
-            // Documented as 1e-8; the accuracy of the shares is what limits it.
-            assert!(error < 1e-10, "{marginal:?} at {share}: {found} {expected}");
+            // Documented as 1e-8; the accuracy of the probabilities is what limits it.
+            assert!(
+                error < 1e-10,
+                "{marginal:?} at {probability}: {found} {expected}"
+            );
         }
     }
 
     #[test]
-    fn quantiles_have_their_shares_everywhere() {
+    fn quantiles_have_their_probabilities_everywhere() {
         let sizes = [1e-3, 0.1, 0.9, 4.0, 77.0, 3e3, 2e5];
         let mut all = vec![normal(-3.0, 0.2)];
         all.extend(sizes.iter().map(|a| gamma(*a, 2.0)));
@@ -337,20 +340,23 @@ mod tests {
         }
         for marginal in all {
             let mut before = f64::NEG_INFINITY;
-            for share in [1e-9, 1e-3, 0.2, 0.5, 0.500_001, 0.8, 0.999, 1.0 - 1e-9] {
-                let x = marginal.quantile(share);
-                assert!(x >= before, "{marginal:?} at {share}: {x} after {before}");
+            for probability in [1e-9, 1e-3, 0.2, 0.5, 0.500_001, 0.8, 0.999, 1.0 - 1e-9] {
+                let x = marginal.quantile(probability);
+                assert!(
+                    x >= before,
+                    "{marginal:?} at {probability}: {x} after {before}"
+                );
                 before = x;
-                // A value that is rounded to the end of the support has lost its share, and squares
+                // A value that is rounded to the end of the support has lost its probability, and squares
                 // of huge ones are cut.
                 if (1e-290..1e140).contains(&x.abs()) && x != 1.0 {
-                    // A rounding of x near one moves the share of a steep beta.
+                    // A rounding of x near one moves the probability of a steep beta.
                     let rounding =
-                        marginal.share(x * (1.0 + 1e-15)) - marginal.share(x * (1.0 - 1e-15));
-                    let error = (marginal.share(x) - share).abs();
+                        marginal.cdf(x * (1.0 + 1e-15)) - marginal.cdf(x * (1.0 - 1e-15));
+                    let error = (marginal.cdf(x) - probability).abs();
                     assert!(
-                        error < 1e-10 * share + rounding.abs(),
-                        "{marginal:?} at {share}: {x} {error:e}"
+                        error < 1e-10 * probability + rounding.abs(),
+                        "{marginal:?} at {probability}: {x} {error:e}"
                     );
                 }
             }
@@ -371,7 +377,7 @@ mod tests {
             (point.mean(), point.sd(), point.quantile(0.1)),
             (3.0, 0.0, 3.0)
         );
-        assert_eq!((point.share(2.9), point.share(3.0)), (0.0, 1.0));
+        assert_eq!((point.cdf(2.9), point.cdf(3.0)), (0.0, 1.0));
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! Decides what a family is: a log-partition function with ordinary parameters, draws and statistics.
+//! What a family is: a log-partition function with ordinary parameters, draws and statistics.
 //!
-//! - `categorical`: what a categorical distribution is: logits in, probabilities out.
-//! - `dirichlet`: what a Dirichlet distribution is: concentrations, with draws kept as logarithms.
-//! - `stick_breaking`: how the weights of a Dirichlet process are broken into independent sticks.
-//! - `network`: what a network of discrete variables is: tables that tie them, summed out exactly.
-//! - `normal_wishart`: what normal means that share one full precision matrix are.
-//! - `normal_gamma`: what normal means with one precision for each group of coordinates are.
-//! - `gamma`: what a gamma distribution is: a shape and a rate, with draws kept as logarithms too.
-//! - `gaussian`: what a sparse Gaussian is: scalars with a precision matrix that is mostly zero.
-//! - `gaussian_gamma`: what a sparse Gaussian with an unknown factor on its precision is.
-//! - `wishart`: what a precision matrix alone is: a normal-Wishart block without means.
-//! - `truncated_normal`: what a normal variable between constant bounds is, and how its moments are integrated.
-//! - `student_t`: how the predictive density of a normal component is evaluated.
-//! - `marginal`: how the distribution of one scalar is summarised: mean, standard deviation, quantiles.
+//! - `categorical`: a categorical distribution, logits in, probabilities out.
+//! - `dirichlet`: a Dirichlet distribution, with draws kept as logarithms.
+//! - `stick_breaking`: the weights of a Dirichlet process as independent sticks.
+//! - `network`: discrete variables that tables tie, summed out exactly.
+//! - `normal_wishart`: normal means with one full precision matrix in common.
+//! - `normal_gamma`: normal means with a precision for each group of coordinates.
+//! - `gamma`: a gamma distribution, with draws kept as logarithms too.
+//! - `gaussian`: scalars with a precision matrix that is mostly zero.
+//! - `gaussian_gamma`: the same with an unknown factor on the precision.
+//! - `wishart`: a precision matrix alone.
+//! - `truncated_normal`: a normal variable between constant bounds.
+//! - `student_t`: the predictive density of a normal component.
+//! - `marginal`: the distribution of one scalar: mean, standard deviation, CDF, quantiles.
 
 mod categorical;
 mod dirichlet;

@@ -1,4 +1,4 @@
-//! Decides what normal means with one precision for each group of coordinates are.
+//! Normal means with a precision for each group of coordinates: all of them, or one each.
 
 use std::f64::consts::TAU;
 

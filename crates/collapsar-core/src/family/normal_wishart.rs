@@ -1,4 +1,4 @@
-//! Decides what normal means that share one full precision matrix are.
+//! Normal means with one full precision matrix in common.
 
 use std::f64::consts::{LN_2, TAU};
 

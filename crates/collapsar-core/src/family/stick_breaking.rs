@@ -1,4 +1,4 @@
-//! Decides how the weights of a Dirichlet process are broken into independent beta sticks.
+//! The weights of a Dirichlet process, as independent beta sticks.
 
 use rand::Rng;
 

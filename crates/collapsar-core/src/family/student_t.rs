@@ -1,4 +1,4 @@
-//! Decides how the predictive density of a normal component is evaluated.
+//! The predictive density of a normal component.
 
 use std::f64::consts::PI;
 

@@ -1,6 +1,6 @@
-//! Decides what a normal variable between constant bounds is, and how its moments are integrated.
+//! A normal variable between constant bounds, and how its moments are integrated.
 //!
-//! Closed forms by normal shares cancel far out in the tails and between close bounds, and there
+//! Closed forms by normal CDFs cancel far out in the tails and between close bounds, and there
 //! are none where the precision is negative. One quadrature serves every case: from each top of the
 //! density downwards, as far as it is above rounding, by Gauss's rule.
 
@@ -102,12 +102,12 @@ impl TruncatedNormal {
         Ok((moments.mean, moments.second))
     }
 
-    /// The value that has this share below it.
+    /// The value that has this probability below it.
     ///
     /// # Errors
     /// Outside the domain.
-    pub fn quantile(&self, natural: &[f64], share: f64) -> Result<f64> {
-        let value = self.pieces(natural)?.quantile(share);
+    pub fn quantile(&self, natural: &[f64], probability: f64) -> Result<f64> {
+        let value = self.pieces(natural)?.quantile(probability);
         // The sum of a top and a distance may round to just outside.
         Ok(value.clamp(self.lower, self.upper))
     }
@@ -289,8 +289,8 @@ impl Pieces {
         }
     }
 
-    /// Finds the panel that the share falls in, then solves inside it.
-    fn quantile(&self, share: f64) -> f64 {
+    /// Finds the panel that the probability falls in, then solves inside it.
+    fn quantile(&self, probability: f64) -> f64 {
         // Panels from left to right; of a piece that falls to the left the last comes first.
         let mut panels = Vec::with_capacity(2 * PANELS as usize);
         for piece in self.parts.iter().flatten() {
@@ -300,7 +300,7 @@ impl Pieces {
             }
         }
         let total: f64 = panels.iter().map(|panel| panel.3).sum();
-        let mut left = share.clamp(0.0, 1.0) * total;
+        let mut left = probability.clamp(0.0, 1.0) * total;
         let last = panels.len() - 1;
         for (k, (piece, from, to, mass)) in panels.into_iter().enumerate() {
             if left > mass && k < last {
@@ -464,25 +464,25 @@ lower upper h precision value mean variance
     }
 
     #[test]
-    fn value_is_a_difference_of_normal_shares() {
-        let share = |z: f64| 0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2);
+    fn value_is_a_difference_of_normal_cdfs() {
+        let cdf = |z: f64| 0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2);
         for (lower, upper) in [(-1.0, 0.5), (0.2, 3.0), (-INF, 0.1), (-INF, INF)] {
             let family = TruncatedNormal::new(lower, upper).expect("bounds in order");
             for (mean, precision) in [(0.0, 1.0), (0.7, 3.0), (-1.0, 0.2)] {
                 let root = f64::sqrt(precision);
-                let inside = share(root * (upper - mean)) - share(root * (lower - mean));
+                let inside = cdf(root * (upper - mean)) - cdf(root * (lower - mean));
                 let whole =
                     0.5 * ((std::f64::consts::TAU / precision).ln() + precision * mean * mean);
                 let natural = [precision * mean, precision];
                 let found = family.value_and_gradient(&natural, &mut [0.0; 2]);
                 let (found, expected) = (found.expect("inside"), whole + inside.ln());
-                // The difference of shares loses two digits at most here.
+                // The difference of CDFs loses two digits at most here.
                 assert!((found - expected).abs() < 1e-13, "{found} {expected}");
-                // And quantiles have the share they are asked for.
-                for share_below in [1e-6, 0.1, 0.5, 0.93] {
-                    let x = family.quantile(&natural, share_below).expect("inside");
-                    let below = share(root * (x - mean)) - share(root * (lower - mean));
-                    assert!((below / inside - share_below).abs() < 1e-12, "{x}");
+                // And quantiles have the probability they are asked for.
+                for probability in [1e-6, 0.1, 0.5, 0.93] {
+                    let x = family.quantile(&natural, probability).expect("inside");
+                    let below = cdf(root * (x - mean)) - cdf(root * (lower - mean));
+                    assert!((below / inside - probability).abs() < 1e-12, "{x}");
                 }
             }
         }

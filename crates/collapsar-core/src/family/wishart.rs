@@ -1,4 +1,4 @@
-//! Decides what a precision matrix alone is: a normal-Wishart block without means.
+//! A precision matrix alone: a normal-Wishart block without means.
 
 use rand::Rng;
 

@@ -30,7 +30,7 @@ const DIFFERENCE: f64 = 1e-4;
 /// What of a second derivative's terms may be missing: that error, and the rounding of the
 /// gradients, some 1e-13, over [`DIFFERENCE`].
 const DIFFERENCE_TOLERANCE: f64 = 1e-6;
-/// Directions move a coordinate as if it had at least this share of the largest curvature: where
+/// Directions move a coordinate as if it had at least this fraction of the largest curvature: where
 /// a component is empty, its coordinates have none, and would be moved until it is not.
 const LEAST_CURVATURE: f64 = 1e-2;
 

@@ -54,10 +54,10 @@ fn twin(family: &Gaussian, natural: &[f64], along: &[f64]) -> (f64, Vec<f64>, Ve
     let diagonal = (0..n).map(|i| (i, i, 0.5));
     let pairs = family.pairs().iter();
     let pairs = pairs.map(|&(i, j)| (i as usize, j as usize, 1.0));
-    for (i, j, share) in diagonal.chain(pairs) {
-        gradient.push(-share * (covariance[(i, j)] + mean[i] * mean[j]));
+    for (i, j, factor) in diagonal.chain(pairs) {
+        gradient.push(-factor * (covariance[(i, j)] + mean[i] * mean[j]));
         let change = dmean[i] * mean[j] + mean[i] * dmean[j];
-        product.push(-share * (dcovariance[(i, j)] + change));
+        product.push(-factor * (dcovariance[(i, j)] + change));
     }
     (value, gradient, product)
 }

@@ -104,9 +104,9 @@ fn normalise<R: Real>(row: &mut [R]) -> R {
         *entry = (*entry - largest).exp();
         sum += *entry;
     }
-    let share = sum.recip();
+    let scale = sum.recip();
     for entry in row.iter_mut() {
-        *entry = *entry * share;
+        *entry = *entry * scale;
     }
     sum.ln() + largest
 }
