@@ -28,6 +28,7 @@
 //! # Ok::<(), collapsar::Error>(())
 //! ```
 
+#[cfg(feature = "graph")]
 pub mod graph;
 pub mod model;
 
@@ -38,7 +39,12 @@ pub use collapsar_core::{
     InnerProblems, Jump, Jumps, Mismatch, Observer, Outcome, Place, Plain, Point, Potential,
     Restarts, Result, Spread, Step, Stop, Terms, Watcher, family, number, special,
 };
-pub use model::{mixture, quant, topics};
+#[cfg(feature = "mixture")]
+pub use model::mixture;
+#[cfg(feature = "quant")]
+pub use model::quant;
+#[cfg(feature = "topics")]
+pub use model::topics;
 
 /// The examples of the README, compiled and run with the tests.
 #[cfg(doctest)]
