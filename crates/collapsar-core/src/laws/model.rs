@@ -16,6 +16,8 @@ use crate::{Collapsed, Direction, Driver, Fit, Jumps, Potential, Result, Step, S
 const LAST_GAIN: f64 = 1e-12;
 /// A rule that needs more passes than this has not converged.
 const MOST_PASSES: u64 = 200_000;
+/// Models of more messages are not climbed with whole matrices here: their metric costs a pass for each.
+const MOST_DENSE: usize = 60;
 /// The squared norm that a converged run may be left with, for each nat of the bound beyond one.
 ///
 /// A VBEM step gains at least half the squared norm (maths §6.1), so the last gain leaves 2e-12.
@@ -388,13 +390,15 @@ pub fn threads_do_not_matter<M: Collapsed>(model: &M, messages: &[f64]) -> Verdi
     Ok(())
 }
 
-/// Every direction, followed until it gains less than 1e-12 nats, ends where the gradient's
+/// Every direction (Newton with whole matrices only up to sixty messages), followed until it gains less than 1e-12 nats, ends where the gradient's
 /// squared norm is below 1e-10 for each nat of the bound.
 ///
 /// # Errors
 /// The first direction that does not.
 pub fn rules_agree_on_stationarity<M: Collapsed>(model: &M, start: &[f64]) -> Verdict {
-    for direction in Direction::ALL {
+    let small = start.len() <= MOST_DENSE;
+    let dense = small.then_some(Direction::Dense);
+    for direction in Direction::ALL.into_iter().chain(dense) {
         let fit = Driver::new(model, direction)
             .stop(Stop::Gain(LAST_GAIN) | Stop::Passes(MOST_PASSES))
             .run(start.to_vec())

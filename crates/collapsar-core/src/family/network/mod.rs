@@ -61,7 +61,7 @@ impl Network {
     pub fn new(states: Vec<usize>, tables: Vec<Table>) -> Result<Self> {
         if let Some(variable) = states.iter().position(|&states| states == 0) {
             return Err(Error::data(
-                Place::item("variable", variable),
+                Place::Named(format!("variable {variable}")),
                 "0 states",
                 "one state at least",
             ));
@@ -281,7 +281,7 @@ impl Potential for Network {
 
 /// Refuses a table that does not fit the variables; returns how many entries it has.
 fn check_table(index: usize, table: &Table, states: &[usize]) -> Result<usize> {
-    let place = || Place::item("table", index);
+    let place = || Place::Named(format!("table {index} (from 0)"));
     let mut entries = 1.0;
     for (at, &variable) in table.scope.iter().enumerate() {
         let Some(&states) = states.get(variable as usize) else {
