@@ -1,12 +1,11 @@
 //! Decides what a block is: a family, and where products of atoms stand among its statistics.
 
 use super::{Atom, Graph, Kind};
-use crate::collapsed::Potential;
-use crate::error::Result;
-use crate::family::{
+use collapsar_core::family::{
     Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Last, Network, NormalWishart,
     TruncatedNormal, Wishart,
 };
+use collapsar_core::{Potential, Result};
 
 /// Variables with one joint factor of q.
 #[derive(Debug)]

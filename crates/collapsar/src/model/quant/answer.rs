@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::Quantified;
 use super::reads::Reads;
 use super::sample::{Draws, ln_gamma_variate, stream};
-use crate::error::{Error, Place, Result};
-use crate::vector::add;
+use collapsar_core::vector::add;
+use collapsar_core::{Error, Place, Result};
 
 /// What the posterior says about one number.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

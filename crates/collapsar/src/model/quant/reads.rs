@@ -11,8 +11,7 @@ use hashbrown::HashTable;
 use sort::{sort_entries, sort_rows, sorted_starts};
 
 use super::components::{self, Component};
-use crate::digest::digest;
-use crate::error::{Error, Place, Result};
+use collapsar_core::{Error, Place, Result, digest};
 
 /// How reads are made smaller before they are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -11,7 +11,7 @@ use super::components::Component;
 use super::local::{Exponentials, Local};
 use super::reads::Reads;
 use super::solve::Quantified;
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Result};
 
 /// Up to here reads are sent one by one, and expected ones are counted by inversion.
 const FEW: f64 = 8.0;

@@ -4,17 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::dense::{Climbed, climb};
 use super::prior;
 use super::reads::Reads;
 use super::search::absences;
 use super::settings::{Prior, Settings};
 use super::{Quant, constant};
-use crate::direction::Direction;
-use crate::driver::{Driver, Fit, Outcome, Stop};
-use crate::error::Result;
-use crate::kernel::gamma::digamma_in_place;
-use crate::special::ln_gamma;
+use collapsar_core::kernel::gamma::digamma_in_place;
+use collapsar_core::special::ln_gamma;
+use collapsar_core::{Direction, Driver, Fit, Outcome, Result, Stop};
 
 /// VBEM's steps before the first of Newton's: they choose between optima.
 const PLAIN: u64 = 5;
@@ -26,6 +23,8 @@ const COARSE: f64 = 1e-4;
 const SETTLED: f64 = 1e-3;
 /// Rounds of climbs and better priors; ten do for the data at hand.
 const ROUNDS: usize = 50;
+/// The limit of Newton's steps on a small component: none of the data at hand takes a fifth of it.
+const MOST_DENSE: u64 = 500;
 /// The limit of `auto` on a large component.
 const MOST_ITERATIONS: u64 = 10_000;
 
@@ -228,7 +227,7 @@ impl<'a> Solver<'a> {
                     counts.copy_from_slice(&end.point.statistics);
                     End {
                         bound: end.point.bound,
-                        converged: end.converged,
+                        converged: end.outcome.converged(),
                         iterations: end.iterations,
                         passes: end.passes,
                     }
@@ -254,13 +253,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Climbs one component; `None` once the run is interrupted.
-    fn climb(
-        &self,
-        index: usize,
-        alpha: f64,
-        messages: &[f64],
-        way: Way,
-    ) -> Result<Option<Climbed>> {
+    fn climb(&self, index: usize, alpha: f64, messages: &[f64], way: Way) -> Result<Option<Fit>> {
         if self
             .interrupt
             .is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -270,9 +263,10 @@ impl<'a> Solver<'a> {
         let model = Quant::component(self.reads, alpha, index);
         let start = messages.to_vec();
         if start.len() <= self.settings.dense {
-            let end = climb(&model, start, way.tolerance, way.plain)?;
+            let model = model.plain_steps(way.plain);
+            let end = climb_dense(&model, start, way.tolerance)?;
             return if way.search && alpha < 1.0 {
-                absences(&model, end, way.tolerance).map(Some)
+                absences(&model.plain_steps(0), end, way.tolerance).map(Some)
             } else {
                 Ok(Some(end))
             };
@@ -283,12 +277,7 @@ impl<'a> Solver<'a> {
             driver = driver.interrupt(flag);
         }
         let fit = driver.run(start)?;
-        Ok((fit.outcome != Outcome::Interrupted).then(|| Climbed {
-            converged: fit.outcome.converged(),
-            iterations: fit.iterations,
-            passes: fit.passes,
-            point: fit.point,
-        }))
+        Ok(Some(fit).filter(|fit| fit.outcome != Outcome::Interrupted))
     }
 
     fn gather(&self, stand: Stand) -> Quantified {
@@ -336,6 +325,13 @@ impl Stand {
             interrupted: false,
         }
     }
+}
+
+/// Climbs a component small enough that its metric is a square of numbers (maths §8.5).
+pub(super) fn climb_dense(model: &Quant<'_>, start: Vec<f64>, tolerance: f64) -> Result<Fit> {
+    Driver::new(model, Direction::Dense)
+        .stop(Stop::Gain(tolerance) | Stop::Iterations(MOST_DENSE))
+        .run(start)
 }
 
 /// The sum over reads of the share that all cut alignments would have, had each of them the

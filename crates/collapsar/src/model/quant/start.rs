@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Quant;
 use super::local::Exponentials;
-use crate::kernel::gamma::digamma_in_place;
+use collapsar_core::kernel::gamma::digamma_in_place;
 
 impl Quant<'_> {
     /// The messages of responsibilities drawn at random, as HRL12 begins; a `seed` is a start.
@@ -41,7 +41,7 @@ impl Quant<'_> {
 #[cfg(test)]
 mod tests {
     use crate::quant::{Quant, ReadsBuilder, Thrift};
-    use crate::special::digamma;
+    use collapsar_core::special::digamma;
 
     #[test]
     fn a_seed_is_a_start() {

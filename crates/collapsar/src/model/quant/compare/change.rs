@@ -1,7 +1,7 @@
 //! The posterior of a log ratio, and what to say of many at once.
 
 use super::{Design, Row, turn};
-use crate::special::student_share;
+use collapsar_core::special::student_share;
 
 /// The posterior of a log2 fold change: a Student t distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -43,7 +43,7 @@ mod variance;
 pub use change::{Change, false_discovery_rates};
 pub use scale::{Levels, Sample, Scale};
 
-use crate::error::{Error, Place, Result};
+use collapsar_core::{Error, Place, Result};
 use variance::{Expected, Seen};
 
 /// Fewer reads in all samples together say nothing of changes: the transcript is not tested.

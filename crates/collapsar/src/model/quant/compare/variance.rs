@@ -1,7 +1,7 @@
 //! The variance to expect of a transcript: a trend by counts plus its own inferential variance.
 
 use super::{median, turn};
-use crate::special::{beta_share, trigamma};
+use collapsar_core::special::{beta_share, trigamma};
 
 /// Transcripts that decide the trend at one place.
 const BIN: usize = 100;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::Layout;
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Result};
 
 /// How the reads of a fragment lie to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::library::Library;
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Result};
 
 /// The likelihood of fragments as its user describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use super::library::{Library, LibraryType, Orientations};
 use super::likelihood::{Fate, Likelihood, see};
 use super::settings::Settings;
 use super::{Placement, Sequences};
-use crate::error::{Error, Place, Result};
+use collapsar_core::{Error, Place, Result};
 
 /// Placements that are kept to learn from, at most: 20 bytes each.
 const KEPT: usize = 4_000_000;

@@ -21,7 +21,7 @@ use super::effective::effective_length;
 use super::length::LengthDistribution;
 use super::settings::Settings;
 use super::unpaired::Unpaired;
-use crate::error::{Error, Place, Result};
+use collapsar_core::{Error, Place, Result};
 use position::PositionBias;
 use sequence::SequenceBias;
 
