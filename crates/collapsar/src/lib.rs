@@ -39,18 +39,3 @@ pub use collapsar_core::{
     Restarts, Result, Spread, Step, Stop, Terms, Watcher, family, number, special,
 };
 pub use model::{mixture, quant, topics};
-
-/// The examples of the README, compiled and run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// The example of the page on topics.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/topics.md")]
-struct TopicsPage;
-
-/// The example of the page on transcripts.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/quant.md")]
-struct QuantPage;
