@@ -7,10 +7,10 @@ use pyo3::PyErr;
 use crate::terms::Arguments;
 
 mod python {
-    pyo3::import_exception!(collapsar._errors, CollapsarError);
-    pyo3::import_exception!(collapsar._errors, DataError);
-    pyo3::import_exception!(collapsar._errors, ModelError);
-    pyo3::import_exception!(collapsar._errors, SettingError);
+    pyo3::import_exception!(pycollapsar._errors, CollapsarError);
+    pyo3::import_exception!(pycollapsar._errors, DataError);
+    pyo3::import_exception!(pycollapsar._errors, ModelError);
+    pyo3::import_exception!(pycollapsar._errors, SettingError);
 }
 
 /// What may end a call, before it is Python's.

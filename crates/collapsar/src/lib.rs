@@ -45,18 +45,3 @@ pub use model::mixture;
 pub use model::quant;
 #[cfg(feature = "topics")]
 pub use model::topics;
-
-/// The examples of the README, compiled and run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// The example of the page on topics.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/topics.md")]
-struct TopicsPage;
-
-/// The example of the page on transcripts.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/quant.md")]
-struct QuantPage;

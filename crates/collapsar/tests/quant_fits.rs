@@ -14,7 +14,6 @@ use collapsar::quant::{
 };
 use collapsar::special::digamma;
 use collapsar::{Direction, Driver, Error, Stop};
-use collapsar_formats::ProbReader;
 use plain::{ALL, Plain, Read, build, distance, families, ln_probability, look, placed, solve};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -292,18 +291,33 @@ fn shared(name: &str) -> Option<PathBuf> {
     Some(Path::new(&folder).join("quant").join(name))
 }
 
+/// A compressed file as text.
+fn unpacked(path: &Path) -> String {
+    let file = std::fs::File::open(path).expect("the shared data");
+    let mut text = String::new();
+    flate2::read::MultiGzDecoder::new(file)
+        .read_to_string(&mut text)
+        .expect("text");
+    text
+}
+
+/// The alignments of a line of a `.prob` file: a name, their number, then transcript and log-probability of each.
+fn alignments(line: &str) -> Vec<(u32, f64)> {
+    let fields: Vec<&str> = line.split_whitespace().skip(2).collect();
+    let pairs = fields.chunks_exact(2).map(|pair| {
+        let (id, lp) = (pair[0].parse(), pair[1].parse());
+        (id.expect("a transcript"), lp.expect("a number"))
+    });
+    pairs.collect()
+}
+
 /// The optimum of simulated pairs on chromosome 19 with noise, prior 1, found by another program.
 #[test]
 fn the_optimum_of_chromosome_19() {
     let Some(path) = shared("chr19_sim200k.uniform.prob.gz") else {
         return;
     };
-    let mut text = String::new();
-    let file = std::fs::File::open(path.with_file_name("chr19_sim200k.ref_alpha1.alphas.gz"));
-    flate2::read::MultiGzDecoder::new(file.expect("the shared data"))
-        .read_to_string(&mut text)
-        .expect("text");
-    let expected: Vec<f64> = text
+    let expected: Vec<f64> = unpacked(&path.with_file_name("chr19_sim200k.ref_alpha1.alphas.gz"))
         .lines()
         .map(|x| x.trim().parse().expect("a number"))
         .collect();
@@ -312,11 +326,13 @@ fn the_optimum_of_chromosome_19() {
         grain: 1e-5,
         ..Thrift::default()
     };
-    let mut reader = ProbReader::open(&path).expect("the shared data");
     let builder = |thrift| ReadsBuilder::new(expected.len(), thrift).expect("a grain in range");
     let mut builders = [builder(Thrift::default()), builder(fine)];
-    let mut entries = vec![];
-    while reader.next(&mut entries).expect("a read") {
+    for line in unpacked(&path)
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+    {
+        let entries = alignments(line);
         for builder in &mut builders {
             builder.push(&entries, 1.0).expect("a read");
         }

@@ -125,7 +125,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from collapsar import BayesianGaussianMixture
+    >>> from pycollapsar import BayesianGaussianMixture
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(0, 1, (50, 2)), rng.normal(9, 1, (50, 2))])
     >>> mixture = BayesianGaussianMixture(n_components=5, random_state=0).fit(X)

@@ -58,7 +58,8 @@ class Quantification:
 
     def __repr__(self) -> str:
         reads = self.transcripts["NumReads"].sum()
-        return f"<collapsar.Quantification: {len(self.transcripts)} transcripts, {reads:.0f} reads>"
+        found = f"{len(self.transcripts)} transcripts, {reads:.0f} reads"
+        return f"<pycollapsar.Quantification: {found}>"
 
 
 def quant(
@@ -139,10 +140,10 @@ def quant(
 
     Examples
     --------
-    >>> import collapsar
+    >>> import pycollapsar
     >>> from scipy.sparse import csr_matrix
     >>> reads = csr_matrix([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> found = collapsar.quant(reads, names=["a", "b"])
+    >>> found = pycollapsar.quant(reads, names=["a", "b"])
     >>> float(found.transcripts["NumReads"].sum().round(6))
     3.0
     """
@@ -263,7 +264,7 @@ def _pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("collapsar.quant needs pandas; try pip install pandas") from error
+        raise ImportError("pycollapsar.quant needs pandas; try pip install pandas") from error
     return pandas
 
 

@@ -33,8 +33,8 @@ class Model:
     Examples
     --------
     >>> import numpy as np
-    >>> import collapsar
-    >>> model = collapsar.Model('''
+    >>> import pycollapsar
+    >>> model = pycollapsar.Model('''
     ... model {
     ...   for (i in 1:N) { y[i] ~ dnorm(mu, tau) }
     ...   mu ~ dnorm(0, 0.001)
@@ -187,7 +187,7 @@ class Fit:
 
     def __repr__(self) -> str:
         return (
-            f"<collapsar.Fit: bound {self.bound:.3f}, {self.outcome},"
+            f"<pycollapsar.Fit: bound {self.bound:.3f}, {self.outcome},"
             f" {self.iterations} iterations; collapsed: {', '.join(self.collapsed) or 'nothing'}>"
         )
 

@@ -69,10 +69,10 @@ class ModelError(CollapsarError, ValueError):
 
     Examples
     --------
-    >>> import collapsar
+    >>> import pycollapsar
     >>> try:
-    ...     collapsar.Model("model { x ~ dnorm(0, 1 }")
-    ... except collapsar.ModelError as error:
+    ...     pycollapsar.Model("model { x ~ dnorm(0, 1 }")
+    ... except pycollapsar.ModelError as error:
     ...     print(error.line, error.column)
     1 24
     """

@@ -6,8 +6,8 @@
 - `quant`, `read_quant`: how abundant transcripts are, from reads
 - `CollapsarError`, `ModelError`, `DataError`, `SettingError`: what goes wrong
 
-The two estimators need scikit-learn (``pip install collapsar[sklearn]``) and are imported when
-they are first used; the rest needs NumPy alone.
+The two estimators need scikit-learn (``pip install scikit-learn``) and are imported when they are
+first used; the rest needs NumPy alone.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -51,9 +51,9 @@ def __getattr__(name: str) -> Any:
         import sklearn  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"collapsar.{name} needs scikit-learn; try pip install collapsar[sklearn]"
+            f"pycollapsar.{name} needs scikit-learn; try pip install scikit-learn"
         ) from error
-    found = getattr(import_module(f"collapsar.{_ESTIMATORS[name]}"), name)
+    found = getattr(import_module(f".{_ESTIMATORS[name]}", __name__), name)
     globals()[name] = found
     return found
 

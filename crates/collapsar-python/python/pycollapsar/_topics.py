@@ -99,7 +99,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Examples
     --------
     >>> import numpy as np
-    >>> from collapsar import LatentDirichletAllocation
+    >>> from pycollapsar import LatentDirichletAllocation
     >>> X = np.kron(np.eye(2, dtype=int), np.full((3, 3), 4))
     >>> lda = LatentDirichletAllocation(n_components=2, random_state=0).fit(X)
     >>> lda.transform(X).round(1).max(axis=1).tolist()
