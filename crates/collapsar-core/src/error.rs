@@ -142,6 +142,11 @@ pub trait Terms {
         format!("{} = {value}", self.option(name))
     }
 
+    /// Whether the front end has the option, so that it may be proposed.
+    fn offers(&self, _name: &'static str) -> bool {
+        true
+    }
+
     /// A place in the data.
     fn place(&self, place: &Place) -> String {
         place.to_string()
@@ -211,9 +216,7 @@ impl Error {
                 expected,
                 hint,
             } => {
-                let place = terms.place(place);
-                let hint = hint.as_ref().map(|hint| hint.in_terms(terms));
-                let hint = hint.map_or_else(String::new, |hint| format!("; try {hint}"));
+                let (place, hint) = (terms.place(place), Hint::ending(hint.as_ref(), terms));
                 format!("{place}: {found}, expected {expected}{hint}")
             }
             Self::Graph {

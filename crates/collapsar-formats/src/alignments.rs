@@ -22,7 +22,7 @@ use self::group::Group;
 use self::record::Record;
 use self::source::{SharedBases, Source};
 use self::trouble::Trouble;
-use crate::error::Result;
+use crate::error::{FilePlace, Result};
 use crate::guard::guarded;
 
 mod bytes;
@@ -171,7 +171,8 @@ impl Alignments {
             Source::new(bytes, &bases)
         });
         let opened = opened.unwrap_or_else(|| Err(contradiction()));
-        let (source, header) = opened.map_err(|trouble| trouble.at(&name, "alignment", ""))?;
+        let (source, header) =
+            opened.map_err(|trouble| trouble.at(&name, "alignment", FilePlace::Whole))?;
         Ok(Alignments {
             path: name,
             source,
@@ -210,7 +211,7 @@ impl Alignments {
                     target.name, target.length
                 );
                 let trouble = Trouble::new(found, "the sequences that the reads were aligned to");
-                return Err(trouble.at(&self.path, self.source.format(), ""));
+                return Err(trouble.at(&self.path, self.source.format(), FilePlace::Whole));
             }
         }
         // An error means that there are some already.
@@ -222,8 +223,12 @@ impl Alignments {
     pub fn next(&mut self, fragment: &mut Fragment) -> Result<bool> {
         // Guarded, because the CRAM crate answers some damage by a panic.
         let found = guarded(|| self.advance(fragment)).unwrap_or_else(|| {
-            let place = format!("record {}", self.tally.records + 1);
-            Err(contradiction().at(&self.path, self.source.format(), &place))
+            let place = FilePlace::Record {
+                noun: "record",
+                number: self.tally.records + 1,
+                read: None,
+            };
+            Err(contradiction().at(&self.path, self.source.format(), place))
         });
         self.ended |= found.is_err();
         found
@@ -248,8 +253,9 @@ impl Alignments {
             }
             let bases = self.bases.get();
             let done = self.group.finish(bases, &mut self.tally, fragment);
-            let place = || format!("read {}", String::from_utf8_lossy(&self.group.name));
-            done.map_err(|trouble| trouble.at(&self.path, self.source.format(), &place()))?;
+            let name = || String::from_utf8_lossy(&self.group.name).into_owned();
+            let place = || FilePlace::Read(name());
+            done.map_err(|trouble| trouble.at(&self.path, self.source.format(), place()))?;
             if !fragment.placements.is_empty() {
                 return Ok(true);
             }
@@ -269,7 +275,7 @@ impl Alignments {
             }
             Err(trouble) => {
                 self.tally.records += 1;
-                return Err(trouble.at(&self.path, self.source.format(), &self.place(false)));
+                return Err(trouble.at(&self.path, self.source.format(), self.place(false)));
             }
         }
         self.tally.records += 1;
@@ -280,7 +286,7 @@ impl Alignments {
         }
         if name.is_empty() {
             let trouble = Trouble::new("has no name", "the read's name in every record");
-            return Err(trouble.at(&self.path, self.source.format(), &self.place(false)));
+            return Err(trouble.at(&self.path, self.source.format(), self.place(false)));
         }
         Ok(true)
     }
@@ -297,7 +303,7 @@ impl Alignments {
                     "all alignments of a read together",
                 )
                 .hint("samtools collate or samtools sort -n");
-                return Err(trouble.at(&self.path, self.source.format(), &self.place(true)));
+                return Err(trouble.at(&self.path, self.source.format(), self.place(true)));
             }
         } else {
             self.names = HashSet::new();
@@ -313,27 +319,26 @@ impl Alignments {
             self.bases.get(),
             &mut self.tally,
         );
-        taken.map_err(|trouble| trouble.at(&self.path, self.source.format(), &self.place(true)))
+        taken.map_err(|trouble| trouble.at(&self.path, self.source.format(), self.place(true)))
     }
 
     fn end(&self) -> Result<bool> {
         if self.tally.records == 0 {
             let trouble = Trouble::new("a header without records", "at least one alignment");
-            return Err(trouble.at(&self.path, self.source.format(), ""));
+            return Err(trouble.at(&self.path, self.source.format(), FilePlace::Whole));
         }
         Ok(false)
     }
 
-    fn place(&self, named: bool) -> String {
-        let place = match self.source {
-            Source::Sam { .. } => format!("line {}", self.header_lines + self.tally.records),
-            _ => format!("record {}", self.tally.records),
+    fn place(&self, named: bool) -> FilePlace {
+        let (noun, number) = match self.source {
+            Source::Sam { .. } => ("line", self.header_lines + self.tally.records),
+            _ => ("record", self.tally.records),
         };
-        if named {
-            let name = String::from_utf8_lossy(&self.record.name);
-            format!("{place} (read {name})")
-        } else {
-            place
+        FilePlace::Record {
+            noun,
+            number,
+            read: named.then(|| String::from_utf8_lossy(&self.record.name).into_owned()),
         }
     }
 }

@@ -33,6 +33,8 @@ pub enum Change {
     Fewer,
     /// Leave it out.
     Omit,
+    /// Give it, with what these words say, as in `some of the numeric columns`.
+    With(Box<str>),
 }
 
 impl Hint {
@@ -61,27 +63,70 @@ impl Hint {
         Self::Plain(text.into())
     }
 
-    /// What follows `try`, in the terms of a front end.
-    pub fn in_terms(&self, terms: &dyn Terms) -> String {
-        let all = |hints: &[Hint], between| {
-            let words: Vec<String> = hints.iter().map(|hint| hint.in_terms(terms)).collect();
-            words.join(between)
-        };
+    /// What follows `try`, in the terms of a front end; `None` where it offers nothing of it.
+    pub fn in_terms(&self, terms: &dyn Terms) -> Option<String> {
+        let worded = |hint: &Hint| hint.in_terms(terms);
         match self {
-            Self::Option(name, Change::To(value)) => terms.setting(name, value),
-            Self::Option(name, change) => {
-                let option = terms.option(name);
-                match change {
-                    Change::Give | Change::To(_) => option,
-                    Change::Lower => format!("a lower {option}"),
-                    Change::Higher => format!("a higher {option}"),
-                    Change::Fewer => format!("fewer {option}"),
-                    Change::Omit => format!("without {option}"),
-                }
+            Self::Option(name, change) => terms.offers(name).then(|| change.of(name, terms)),
+            Self::Plain(text) => Some(text.clone()),
+            Self::Any(hints) => {
+                let words: Vec<String> = hints.iter().filter_map(worded).collect();
+                (!words.is_empty()).then(|| words.join(" or "))
             }
-            Self::Plain(text) => text.clone(),
-            Self::Any(hints) => all(hints, " or "),
-            Self::All(hints) => all(hints, " and "),
+            Self::All(hints) => {
+                let words: Option<Vec<String>> = hints.iter().map(worded).collect();
+                Some(words?.join(" and "))
+            }
         }
+    }
+
+    /// How a sentence ends that may have a hint: `; try …`, or nothing.
+    pub fn ending(hint: Option<&Self>, terms: &dyn Terms) -> String {
+        let words = hint.and_then(|hint| hint.in_terms(terms));
+        words.map_or_else(String::new, |words| format!("; try {words}"))
+    }
+}
+
+impl Change {
+    fn of(&self, name: &'static str, terms: &dyn Terms) -> String {
+        let option = terms.option(name);
+        match self {
+            Self::Give => option,
+            Self::To(value) => terms.setting(name, value),
+            Self::Lower => format!("a lower {option}"),
+            Self::Higher => format!("a higher {option}"),
+            Self::Fewer => format!("fewer {option}"),
+            Self::Omit => format!("without {option}"),
+            Self::With(words) => format!("{option} with {words}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Plain;
+    use super::*;
+
+    /// A front end that has no columns to choose from.
+    struct Arrays;
+
+    impl Terms for Arrays {
+        fn offers(&self, name: &'static str) -> bool {
+            name != "columns"
+        }
+    }
+
+    #[test]
+    fn what_a_front_end_does_not_offer_is_left_out() {
+        let both = || vec![Hint::give("columns"), Hint::lower("scale")];
+        let (any, all) = (Hint::Any(both()), Hint::All(both()));
+        let words = |hint: &Hint, terms: &dyn Terms| Hint::ending(Some(hint), terms);
+        assert_eq!(words(&any, &Plain), "; try columns or a lower scale");
+        assert_eq!(words(&all, &Plain), "; try columns and a lower scale");
+        assert_eq!(words(&any, &Arrays), "; try a lower scale");
+        assert_eq!(words(&all, &Arrays), "");
+        assert_eq!(words(&Hint::set("columns", 2), &Arrays), "");
+        assert_eq!(words(&Hint::Any(vec![]), &Plain), "");
+        assert_eq!(Hint::ending(None, &Plain), "");
     }
 }

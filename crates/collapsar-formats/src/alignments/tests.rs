@@ -36,28 +36,11 @@ fn read_bytes(bytes: &[u8], bases: bool, workers: usize) -> Result<(Vec<Fragment
     let path = folder.path().join("reads");
     fs::write(&path, bytes).unwrap();
     let folder = format!("{}/", folder.path().display());
-    let shorter = |error: crate::Error| match error {
-        crate::Error::Format {
-            path,
-            found,
-            expected,
-            hint,
-        } => crate::Error::Format {
-            path: path.replace(&folder, ""),
-            found,
-            expected,
-            hint,
-        },
-        crate::Error::Damaged {
-            path,
-            format,
-            cause,
-        } => crate::Error::Damaged {
-            path: path.replace(&folder, ""),
-            format,
-            cause,
-        },
-        other => other,
+    let shorter = |mut error: crate::Error| {
+        if let crate::Error::File { path, .. } = &mut error {
+            *path = path.replace(&folder, "");
+        }
+        error
     };
     let mut alignments = Alignments::open(&path, workers).map_err(shorter)?;
     if bases {

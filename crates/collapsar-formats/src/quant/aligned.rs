@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use collapsar::Hint;
 use collapsar::quant::fragment::{Fragments, Layout, Placement, Report, Sequences, Settings};
 use collapsar::quant::{ReadsBuilder, Thrift};
 
@@ -134,17 +135,13 @@ impl<'a> AlignedReader<'a> {
 /// Why no read has a place.
 fn nothing(path: String, tally: &Tally) -> Error {
     let reads = count(tally.reads as usize, "read");
-    Error::Format {
-        path,
-        found: match tally.split {
-            0 => format!("none of {reads} is aligned"),
-            split => format!(
-                "none of {reads} is aligned to one transcript ({split} with mates on different ones)"
-            ),
-        },
-        expected: "at least one",
-        hint: None,
-    }
+    let found = match tally.split {
+        0 => format!("none of {reads} is aligned"),
+        split => format!(
+            "none of {reads} is aligned to one transcript ({split} with mates on different ones)"
+        ),
+    };
+    Error::content(path, found, "at least one")
 }
 
 /// Why no aligned read can be used.
@@ -158,7 +155,7 @@ fn unusable(path: String, report: &Report) -> Error {
                 report.library, counts.incompatible
             ),
             "at least one that it allows",
-            "--library-type A",
+            Hint::set("library_type", "A"),
         )
     } else {
         (
@@ -168,15 +165,10 @@ fn unusable(path: String, report: &Report) -> Error {
                 report.fragment_length.longest()
             ),
             "at least one shorter",
-            "a higher --longest-fragment",
+            Hint::higher("longest_fragment"),
         )
     };
-    Error::Format {
-        path,
-        found,
-        expected,
-        hint: Some(hint.to_owned()),
-    }
+    Error::content(path, found, expected).with_hint(hint)
 }
 
 /// The sequences of the targets.
@@ -217,15 +209,12 @@ impl Targets {
         for (target, &place) in targets.iter().zip(&places) {
             let length = transcripts.length(place as usize);
             if length != target.length as usize {
-                return Err(Error::Format {
-                    path: name.to_owned(),
-                    found: format!(
-                        "transcript {:?} has {} bases in the header and {length} in {fasta}",
-                        target.name, target.length
-                    ),
-                    expected: "the transcripts that the reads were aligned to",
-                    hint: None,
-                });
+                let found = format!(
+                    "transcript {:?} has {} bases in the header and {length} in {fasta}",
+                    target.name, target.length
+                );
+                let expected = "the transcripts that the reads were aligned to";
+                return Err(Error::content(name, found, expected));
             }
         }
         Ok(Self {
