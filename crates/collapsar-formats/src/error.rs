@@ -264,7 +264,8 @@ impl fmt::Display for Place {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    pub(crate) fn file(path: impl AsRef<Path>, error: &io::Error) -> Self {
+    /// The system's refusal of a file.
+    pub fn file(path: impl AsRef<Path>, error: &io::Error) -> Self {
         Error::File {
             path: path.as_ref().display().to_string(),
             cause: system(error),
