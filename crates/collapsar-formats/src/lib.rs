@@ -45,7 +45,7 @@ mod table;
 mod trace;
 mod write;
 
-pub use alignments::{Alignments, Bases, Fragment, Layout, Placement, Tally, Target};
+pub use alignments::{Alignments, Fragment, Tally, Target};
 pub use bugs::read_data;
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, Outside, StopWords,

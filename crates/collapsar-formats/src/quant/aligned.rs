@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use collapsar::Hint;
-use collapsar::quant::fragment::{Fragments, Layout, Placement, Report, Sequences, Settings};
-use collapsar::quant::{ReadsBuilder, Thrift};
+use collapsar::quant::fragment::{Fragments, Report, Sequences, Settings};
+use collapsar::quant::{Compression, ReadsBuilder};
 
 use super::fasta::{Transcripts, read_transcripts};
 use super::lines::name_of;
 use super::matching::{Named, Naming, matched};
-use crate::alignments::{self, Alignments, Bases, Fragment, Tally, Target};
+use crate::alignments::{Alignments, Fragment, Tally, Target};
 use crate::error::{Error, Result, count};
 
 /// How alignments are read.
@@ -24,7 +24,7 @@ pub struct AlignedOptions<'a> {
     /// How likely fragments are.
     pub fragments: Settings,
     /// What of the reads is kept.
-    pub thrift: Thrift,
+    pub compression: Compression,
     /// Threads that decompress, beside the one that reads.
     pub workers: usize,
 }
@@ -64,7 +64,7 @@ impl<'a> AlignedReader<'a> {
         let targets = alignments.targets().to_vec();
         let sequences = Targets::find(&name, &targets, &options)?;
         let sequences = Arc::new(sequences);
-        alignments.compare_with(Arc::clone(&sequences) as Arc<dyn Bases>)?;
+        alignments.compare_with(sequences.clone())?;
         Ok(Self {
             name,
             alignments,
@@ -90,7 +90,7 @@ impl<'a> AlignedReader<'a> {
         let lengths: Vec<u32> = self.targets.iter().map(|target| target.length).collect();
         let settings = self.options.fragments;
         let mut fragments = Fragments::new(&lengths, Some(&*self.sequences), settings)?;
-        let mut builder = ReadsBuilder::new(self.targets.len(), self.options.thrift)?;
+        let mut builder = ReadsBuilder::new(self.targets.len(), self.options.compression)?;
         // The stream tells of fragments, and cannot be told of failures.
         let mut failed = None;
         let mut out = |entries: &[(u32, f64)]| {
@@ -99,11 +99,8 @@ impl<'a> AlignedReader<'a> {
             }
         };
         let mut fragment = Fragment::default();
-        let mut placements = Vec::new();
         while self.alignments.next(&mut fragment)? {
-            placements.clear();
-            placements.extend(fragment.placements.iter().map(placement));
-            fragments.push(&placements, &mut out)?;
+            fragments.push(&fragment.placements, &mut out)?;
             if each().is_break() {
                 return Ok(None);
             }
@@ -184,13 +181,6 @@ impl Sequences for Targets {
     }
 }
 
-impl Bases for Targets {
-    fn bases(&self, target: usize) -> Option<&[u8]> {
-        let place = *self.places.get(target)?;
-        Some(self.transcripts.sequence(place as usize))
-    }
-}
-
 impl Targets {
     /// Finds the targets of the header among the transcripts.
     fn find(name: &str, targets: &[Target], options: &AlignedOptions<'_>) -> Result<Self> {
@@ -221,29 +211,5 @@ impl Targets {
             transcripts,
             places,
         })
-    }
-}
-
-/// A place in the library's words.
-fn placement(at: &alignments::Placement) -> Placement {
-    use alignments::Layout as Given;
-    Placement {
-        transcript: at.target,
-        start: at.start,
-        end: at.end,
-        layout: match at.layout {
-            Given::Pair {
-                first_forward,
-                second_forward,
-                first_left,
-            } => Layout::Pair {
-                first_forward,
-                second_forward,
-                first_left,
-            },
-            Given::Single { forward } => Layout::Single { forward },
-            Given::Orphan { first, forward } => Layout::Orphan { first, forward },
-        },
-        log_odds: at.log_odds,
     }
 }
