@@ -160,6 +160,19 @@ pub struct Plain;
 impl Terms for Plain {}
 
 impl Error {
+    /// A point outside the domain of a block.
+    pub fn domain(
+        block: impl Into<String>,
+        found: impl Into<String>,
+        expected: &'static str,
+    ) -> Self {
+        Self::Domain {
+            block: block.into(),
+            found: found.into(),
+            expected,
+        }
+    }
+
     /// Data that cannot be used.
     pub fn data(place: Place, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Data {

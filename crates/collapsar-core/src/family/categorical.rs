@@ -2,9 +2,9 @@
 
 use rand::{Rng, RngExt};
 
-use super::{Family, check_length, domain};
+use super::{Family, check_length};
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::special::log_sum_exp;
 
 const BLOCK: &str = "categorical block";
@@ -34,7 +34,7 @@ impl Categorical {
         if value.is_finite() {
             Ok(value)
         } else {
-            Err(domain(
+            Err(Error::domain(
                 BLOCK,
                 format!("the logits sum to {value}"),
                 "logits below infinity, one of them finite",
@@ -79,12 +79,16 @@ impl Family for Categorical {
     fn natural(&self, ordinary: &Vec<f64>) -> Result<Vec<f64>> {
         check_length(BLOCK, ordinary, self.components)?;
         if let Some(p) = ordinary.iter().find(|p| !(0.0..=1.0).contains(*p)) {
-            return Err(domain(BLOCK, format!("a probability is {p}"), "0 to 1"));
+            return Err(Error::domain(
+                BLOCK,
+                format!("a probability is {p}"),
+                "0 to 1",
+            ));
         }
         let sum: f64 = ordinary.iter().sum();
         // What people write with eight digits sums to one within this.
         if (sum - 1.0).abs() > 1e-6 {
-            return Err(domain(
+            return Err(Error::domain(
                 BLOCK,
                 format!("the probabilities sum to {sum}"),
                 "a sum of 1",

@@ -3,9 +3,9 @@
 use rand::Rng;
 use rand_distr::{Distribution, Exp1, Gamma};
 
-use super::{Family, check_length, check_positive, domain};
+use super::{Family, check_length, check_positive};
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::special::{
     digamma, digamma_gap, ln_beta, ln_gamma, log_sum_exp, trigamma, trigamma_gap,
 };
@@ -113,10 +113,9 @@ impl Family for Dirichlet {
         self.check(natural)?;
         let mut draw = Vec::with_capacity(self.dim);
         for &a in natural {
-            draw.push(
-                ln_gamma_draw(a, rng)
-                    .ok_or_else(|| domain(BLOCK, format!("a concentration is {a}"), EXPECTED))?,
-            );
+            draw.push(ln_gamma_draw(a, rng).ok_or_else(|| {
+                Error::domain(BLOCK, format!("a concentration is {a}"), EXPECTED)
+            })?);
         }
         let total = log_sum_exp(&draw);
         for x in &mut draw {

@@ -3,9 +3,9 @@
 use rand::Rng;
 
 use super::dirichlet::ln_gamma_draw;
-use super::{Family, check_length, domain, is_positive};
+use super::{Family, check_length, is_positive};
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::special::{digamma, ln_gamma, trigamma};
 
 const BLOCK: &str = "gamma block";
@@ -48,7 +48,7 @@ fn check(shape: f64, rate: f64) -> Result<()> {
     for (name, value) in [("shape", shape), ("rate", rate)] {
         if !is_positive(value) {
             let found = format!("the {name} is {value}");
-            return Err(domain(BLOCK, found, "a positive, finite number"));
+            return Err(Error::domain(BLOCK, found, "a positive, finite number"));
         }
     }
     Ok(())
@@ -91,9 +91,9 @@ impl Family for Gamma {
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<GammaDraw> {
         let (a, b) = point(natural)?;
-        let ln = ln_gamma_draw(a, rng)
-            .ok_or_else(|| domain(BLOCK, format!("the shape is {a}"), "a number to draw with"))?
-            - b.ln();
+        let ln = ln_gamma_draw(a, rng).ok_or_else(|| {
+            Error::domain(BLOCK, format!("the shape is {a}"), "a number to draw with")
+        })? - b.ln();
         Ok(GammaDraw {
             value: ln.exp(),
             ln,

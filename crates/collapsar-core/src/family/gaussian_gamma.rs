@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::dirichlet::ln_gamma_draw;
 use super::gaussian::{Solved, not_finite, slopes};
-use super::{Family, Gaussian, GaussianOrdinary, check_length, domain, is_positive};
+use super::{Family, Gaussian, GaussianOrdinary, check_length, is_positive};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::number::Real;
@@ -99,7 +99,7 @@ impl GaussianGamma {
             return Ok(shape);
         }
         let found = format!("a shape of {} for {} scalars", a.value(), self.scalars());
-        Err(domain(BLOCK, found, "more than half the scalars"))
+        Err(Error::domain(BLOCK, found, "more than half the scalars"))
     }
 
     /// The shape and the rate of τ, and the solution for x.
@@ -143,7 +143,7 @@ fn check_rate(rate: f64) -> Result<()> {
         return Ok(());
     }
     let found = format!("the rate of the precision is {rate}");
-    Err(domain(BLOCK, found, "a positive, finite number"))
+    Err(Error::domain(BLOCK, found, "a positive, finite number"))
 }
 
 impl Potential for GaussianGamma {
@@ -221,7 +221,7 @@ impl Family for GaussianGamma {
 
 fn no_draw(shape: f64) -> Error {
     let found = format!("the shape of the precision is {shape}");
-    domain(BLOCK, found, "a number to draw with")
+    Error::domain(BLOCK, found, "a number to draw with")
 }
 
 #[cfg(test)]

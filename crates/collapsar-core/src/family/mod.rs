@@ -32,7 +32,7 @@ pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
 pub use gamma::{Gamma, GammaDraw, GammaOrdinary};
 pub use gaussian::{Gaussian, GaussianOrdinary};
-pub use gaussian::{GaussianSampler, Last};
+pub use gaussian::{GaussianCache, GaussianSampler};
 pub use gaussian_gamma::{
     GaussianGamma, GaussianGammaDraw, GaussianGammaMarginals, GaussianGammaOrdinary,
 };
@@ -82,22 +82,13 @@ pub trait Family: Potential {
     fn statistics(&self, draw: &Self::Draw, out: &mut [f64]);
 }
 
-/// An error that says a block is outside its domain.
-pub fn domain(block: &str, found: String, expected: &'static str) -> Error {
-    Error::Domain {
-        block: block.to_owned(),
-        found,
-        expected,
-    }
-}
-
 /// Refuses natural parameters of the wrong length, and families of nothing.
 fn check_length(block: &str, natural: &[f64], length: usize) -> Result<()> {
     if natural.len() == length && length > 0 {
         return Ok(());
     }
     let found = format!("{} parameters where the family has {length}", natural.len());
-    Err(domain(
+    Err(Error::domain(
         block,
         found,
         "as many parameters as the family has, one at least",
@@ -115,7 +106,7 @@ pub fn check_positive(
         None => Ok(()),
         Some(k) => {
             let found = format!("{what} {} of {} is {}", k + 1, values.len(), values[k]);
-            Err(domain(block, found, expected))
+            Err(Error::domain(block, found, expected))
         }
     }
 }

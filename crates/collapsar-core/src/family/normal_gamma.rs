@@ -5,9 +5,9 @@ use std::f64::consts::TAU;
 use rand::Rng;
 use rand_distr::{Distribution, Gamma, StandardNormal};
 
-use super::{Family, check_length, check_positive, domain, is_positive};
+use super::{Family, check_length, check_positive, is_positive};
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::special::{digamma, ln_gamma, trigamma};
 
 const BLOCK: &str = "normal-gamma block";
@@ -205,7 +205,7 @@ impl Family for NormalGamma {
         let mut precisions = Vec::with_capacity(self.groups);
         for (scale, mean) in scales.iter().zip(mean.chunks_exact_mut(self.size)) {
             let gamma = Gamma::new(0.5 * degrees_of_freedom, 2.0 / scale)
-                .map_err(|_| domain(BLOCK, format!("a scale is {scale}"), SCALES))?;
+                .map_err(|_| Error::domain(BLOCK, format!("a scale is {scale}"), SCALES))?;
             let precision: f64 = gamma.sample(rng);
             precisions.push(precision);
             for m in mean {
@@ -238,11 +238,11 @@ impl Family for NormalGamma {
 fn check_counts(kappa: f64, nu: f64) -> Result<()> {
     if !is_positive(kappa) {
         let found = format!("the precision of the mean is {kappa}");
-        return Err(domain(BLOCK, found, "a positive, finite number"));
+        return Err(Error::domain(BLOCK, found, "a positive, finite number"));
     }
     if !is_positive(nu) {
         let found = format!("the degrees of freedom are {nu}");
-        return Err(domain(BLOCK, found, "a positive, finite number"));
+        return Err(Error::domain(BLOCK, found, "a positive, finite number"));
     }
     Ok(())
 }

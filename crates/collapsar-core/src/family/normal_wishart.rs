@@ -6,7 +6,7 @@ use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, DVectorView, Dyn};
 use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
-use super::{Family, StudentT, check_length, check_positive, domain};
+use super::{Family, StudentT, check_length, check_positive};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::special::{ln_multivariate_gamma, multivariate_digamma, multivariate_trigamma};
@@ -100,7 +100,7 @@ impl NormalWishart {
 
     fn not_positive_definite(&self) -> Error {
         let found = "the scale matrix is not positive definite".to_owned();
-        domain(self.block(), found, "a positive definite scale matrix")
+        Error::domain(self.block(), found, "a positive definite scale matrix")
     }
 
     /// Number $K$ of means.
@@ -116,7 +116,7 @@ impl NormalWishart {
         let mut ordinary = self.ordinary(natural)?;
         if mean_index >= self.means {
             let found = format!("mean {mean_index} of {}", self.means);
-            return Err(domain(
+            return Err(Error::domain(
                 self.block(),
                 found,
                 "an index below the number of means",
@@ -186,7 +186,7 @@ impl NormalWishart {
             "{degrees_of_freedom} degrees of freedom in {} dimensions",
             self.dim
         );
-        Err(domain(
+        Err(Error::domain(
             self.block(),
             found,
             "more than the dimensions less one",
@@ -352,7 +352,7 @@ impl Family for NormalWishart {
             let freedom = point.degrees_of_freedom - i as f64;
             let chi_squared = ChiSquared::new(freedom).map_err(|_| {
                 let found = format!("{freedom} degrees of freedom left");
-                domain(self.block(), found, "more than the dimensions less one")
+                Error::domain(self.block(), found, "more than the dimensions less one")
             })?;
             let square: f64 = chi_squared.sample(rng);
             ln_determinant += square.ln();

@@ -3,9 +3,9 @@
 use rand::Rng;
 
 use super::dirichlet::ln_gamma_draw;
-use super::{Family, check_length, check_positive, domain};
+use super::{Family, check_length, check_positive};
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::special::{digamma_gap, ln_beta, trigamma, trigamma_gap};
 
 const BLOCK: &str = "stick-breaking block";
@@ -130,7 +130,8 @@ impl Family for StickBreaking {
         let mut draw = Vec::with_capacity(self.sticks);
         for [a, b] in self.ordinary(natural)? {
             let pair = ln_gamma_draw(a, rng).zip(ln_gamma_draw(b, rng));
-            let (x, y) = pair.ok_or_else(|| domain(BLOCK, format!("shapes {a}, {b}"), EXPECTED))?;
+            let (x, y) =
+                pair.ok_or_else(|| Error::domain(BLOCK, format!("shapes {a}, {b}"), EXPECTED))?;
             draw.push([-ln_1p_exp(y - x), -ln_1p_exp(x - y)]);
         }
         Ok(draw)

@@ -7,8 +7,8 @@ use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::normal_wishart::ln_determinant;
-use super::{check_length, domain, is_positive};
-use crate::error::Result;
+use super::{check_length, is_positive};
+use crate::error::{Error, Result};
 use crate::special::{ln_beta, ln_gamma};
 
 const BLOCK: &str = "Student-t";
@@ -40,14 +40,14 @@ impl StudentT {
         check_length(BLOCK, scale, d * d)?;
         if !is_positive(degrees_of_freedom) {
             let found = format!("{degrees_of_freedom} degrees of freedom");
-            return Err(domain(BLOCK, found, "a positive, finite number"));
+            return Err(Error::domain(BLOCK, found, "a positive, finite number"));
         }
         let cholesky = Cholesky::new(DMatrix::from_row_slice(d, d, scale));
         let cholesky = cholesky
             .filter(|c| ln_determinant(c).is_finite())
             .ok_or_else(|| {
                 let found = "the scale matrix is not positive definite".to_owned();
-                domain(BLOCK, found, "a positive definite scale matrix")
+                Error::domain(BLOCK, found, "a positive definite scale matrix")
             })?;
         let lower = cholesky.l_dirty();
         let rows = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));

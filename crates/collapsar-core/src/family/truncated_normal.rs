@@ -7,9 +7,9 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Family, check_length, domain};
+use super::{Family, check_length};
 use crate::collapsed::Potential;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const BLOCK: &str = "truncated normal block";
 /// Normal draws that are tried before a quantile is computed.
@@ -80,7 +80,11 @@ impl TruncatedNormal {
             return Ok(Self { lower, upper });
         }
         let found = format!("the bounds are {lower} and {upper}");
-        Err(domain(BLOCK, found, "a lower bound below the upper one"))
+        Err(Error::domain(
+            BLOCK,
+            found,
+            "a lower bound below the upper one",
+        ))
     }
 
     /// The lower bound.
@@ -115,13 +119,13 @@ impl TruncatedNormal {
     fn check(&self, h: f64, precision: f64) -> Result<()> {
         if !(h.is_finite() && precision.is_finite()) {
             let found = format!("the parameters are {h} and {precision}");
-            return Err(domain(BLOCK, found, "finite numbers"));
+            return Err(Error::domain(BLOCK, found, "finite numbers"));
         }
         if precision > 0.0 || (self.lower.is_finite() && self.upper.is_finite()) {
             return Ok(());
         }
         let found = format!("the precision is {precision}");
-        Err(domain(
+        Err(Error::domain(
             BLOCK,
             found,
             "a positive number where a bound is infinite",
@@ -167,7 +171,11 @@ impl TruncatedNormal {
         let ln_peak = ln_density(reference);
         if !ln_peak.is_finite() {
             let found = format!("the log density is {ln_peak} at its top");
-            return Err(domain(BLOCK, found, "parameters that are not too large"));
+            return Err(Error::domain(
+                BLOCK,
+                found,
+                "parameters that are not too large",
+            ));
         }
         let piece = |(top, side, room): (f64, f64, f64)| {
             let slope = if inside && precision > 0.0 {
@@ -387,7 +395,7 @@ impl Family for TruncatedNormal {
         let (centre, precision) = (natural[0] / natural[1], natural[1]);
         if !centre.is_finite() {
             let found = format!("the centre is {centre}");
-            return Err(domain(BLOCK, found, "a precision other than zero"));
+            return Err(Error::domain(BLOCK, found, "a precision other than zero"));
         }
         Ok(TruncatedNormalOrdinary { centre, precision })
     }

@@ -1,17 +1,18 @@
 //! Vector kernels with run-time dispatch: exponentials and softmax over columns.
 //!
 //! Plain loops that the compiler vectorises inside [`pulp::Arch::dispatch`], for the widest
-//! registers that the processor has. No fused multiply-add is asked for, so every processor
-//! gives the same bits.
+//! registers that the processor has. No fused multiply-add is asked for here, so every processor
+//! gives the same bits; `product` asks for it where the processor has it.
 //!
 //! - `gamma`: log-gamma and digamma of many arguments
 //! - `bag`: responsibilities that are products, for a bag of words
+//! - `product`: the two matrix products of a pass over rows of numbers
 
 #![allow(clippy::inline_always)] // wide vectors exist only where everything is inlined into the dispatch
 
 pub mod bag;
 pub mod gamma;
-pub mod product;
+pub(crate) mod product;
 
 use pulp::{Arch, NullaryFnOnce};
 

@@ -5,22 +5,26 @@
 //! along them too. On 20 rows by 153 features `matrixmultiply`, which packs the features for each
 //! product anew, takes 1.65 times as long (bench/runs/2026-11-16), and faer's `gemm` took about 1.2
 //! times, for half a minute more of building.
+//!
+//! Sums have one order whatever the width of vectors, and products are fused with them where the
+//! processor can: all that can (x86-64 since 2013, 64-bit ARM) give the same bits, others differ from
+//! them in the last digits.
 
 #![allow(clippy::inline_always)] // the wide vectors exist only where everything is inlined into the dispatch
 
 use pulp::{Arch, Simd, WithSimd};
 
 /// Sums kept for each number of an accumulated product: the most lanes that a vector has.
-pub const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 
 /// How far into `buffer` an address begins that no vector straddles a cache line from.
-pub fn alignment(buffer: &[f64]) -> usize {
+pub(crate) fn alignment(buffer: &[f64]) -> usize {
     // Where the offset is not known, unaligned vectors are slower and as good.
     buffer.as_ptr().align_offset(64).min(LANES)
 }
 
 /// `out` (k by width) ← `left` (k by p) times `features` (p by width).
-pub fn multiply(
+pub(crate) fn multiply(
     left: &[f64],
     (k, p): (usize, usize),
     features: &[f64],
@@ -120,7 +124,7 @@ impl Multiply<'_> {
 }
 
 /// `lanes` (k by p, [`LANES`] sums each) += `weights` (k by width) times `features` (p by width) transposed.
-pub fn accumulate(
+pub(crate) fn accumulate(
     weights: &[f64],
     features: &[f64],
     (k, p): (usize, usize),
@@ -139,7 +143,7 @@ pub fn accumulate(
 }
 
 /// Adds each number's lanes, in order, to `out`.
-pub fn gather(lanes: &[f64], out: &mut [f64]) {
+pub(crate) fn gather(lanes: &[f64], out: &mut [f64]) {
     for (sum, lanes) in out.iter_mut().zip(lanes.chunks_exact(LANES)) {
         *sum += lanes.iter().sum::<f64>();
     }

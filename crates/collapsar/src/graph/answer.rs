@@ -399,9 +399,9 @@ fn entries(freedom: f64, scale: &[f64]) -> Result<Vec<Belief>> {
     let inverse = nalgebra::DMatrix::from_row_slice(dim, dim, scale)
         .try_inverse()
         .ok_or_else(|| {
-            collapsar_core::family::domain(
+            collapsar_core::Error::domain(
                 "Wishart block",
-                "a singular scale".into(),
+                "a singular scale",
                 "one that can be inverted",
             )
         })?;

@@ -2,7 +2,7 @@
 
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{
-    Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Last, Network, NormalWishart,
+    Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, Network, NormalWishart,
     TruncatedNormal, Wishart,
 };
 use collapsar_core::{Potential, Result};
@@ -255,7 +255,7 @@ pub(super) fn evaluate_all(
     means: &mut [f64],
 ) -> Result<f64> {
     let mut value = 0.0;
-    let mut last = Last::default();
+    let mut last = GaussianCache::default();
     for (block, first) in blocks {
         let range = *first..first + block.len();
         let (natural, mean) = (&naturals[range.clone()], &mut means[range]);

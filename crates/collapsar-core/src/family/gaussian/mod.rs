@@ -16,7 +16,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use self::factor::{Factor, Inverse};
 use self::pattern::Pattern;
-use super::{Family, check_length, domain};
+use super::{Family, check_length};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::number::{Dual, Real};
@@ -76,7 +76,7 @@ struct Covariance<'a, T> {
 /// What the last block of a list had found out, for the next: in factor models many have the
 /// same precision matrix.
 #[derive(Debug, Default)]
-pub struct Last<'a>(Option<Covariance<'a, f64>>);
+pub struct GaussianCache<'a>(Option<Covariance<'a, f64>>);
 
 /// Means and covariances on the pattern, and what the log-partition function is made of.
 pub(super) struct Moments<'a, T> {
@@ -167,7 +167,7 @@ impl Gaussian {
                 u64::from(scalar) + 1,
                 self.scalars()
             );
-            domain(block, found, "a positive definite precision matrix")
+            Error::domain(block, found, "a positive definite precision matrix")
         })
     }
 
@@ -224,7 +224,7 @@ impl Gaussian {
     /// As [`Potential::value_and_gradient`], for one of a list of blocks.
     pub fn evaluate_after<'a>(
         &'a self,
-        last: &mut Last<'a>,
+        last: &mut GaussianCache<'a>,
         natural: &'a [f64],
         gradient: &mut [f64],
     ) -> Result<f64> {
@@ -362,7 +362,7 @@ impl<T: Real> Moments<'_, T> {
 
 pub(super) fn not_finite(block: &str, found: f64) -> Error {
     let found = format!("a product of the parameters is {found}");
-    domain(block, found, "finite parameters that are not too large")
+    Error::domain(block, found, "finite parameters that are not too large")
 }
 
 impl Potential for Gaussian {

@@ -17,7 +17,6 @@ use rand::{Rng, RngExt};
 
 use self::passes::{Hopeless, downward, upward};
 use self::tree::{MOST_ENTRIES, Tree};
-use super::domain;
 use crate::collapsed::Potential;
 use crate::error::{Error, Place, Result};
 use crate::number::{Dual, Real};
@@ -189,7 +188,7 @@ impl Network {
             let found = format!(
                 "assignments of variable {variable} (from 0) and those tied to it sum to {sum}"
             );
-            domain(
+            Error::domain(
                 BLOCK,
                 found,
                 "one assignment at least with a finite sum of log-potentials",
@@ -201,7 +200,7 @@ impl Network {
         if value.value().is_finite() {
             return Ok((value, buffer));
         }
-        Err(domain(
+        Err(Error::domain(
             BLOCK,
             format!("the log-potentials sum to {}", value.value()),
             "a finite sum",
@@ -227,7 +226,7 @@ impl Network {
                 natural.len(),
                 self.dim()
             );
-            return Err(domain(
+            return Err(Error::domain(
                 BLOCK,
                 found,
                 "one parameter for each entry of each table",
@@ -242,7 +241,7 @@ impl Network {
         let table = self.starts.partition_point(|&start| start <= parameter) - 1;
         let entry = parameter - self.starts[table];
         let found = format!("entry {entry} of table {table} (from 0) is {value}");
-        Err(domain(BLOCK, found, "log-potentials below infinity"))
+        Err(Error::domain(BLOCK, found, "log-potentials below infinity"))
     }
 }
 
