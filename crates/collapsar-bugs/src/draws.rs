@@ -14,8 +14,8 @@ use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Scope, Stop};
 use crate::lower::{Form, Lowered, Variables, cannot_draw};
 use crate::model::{Quantity, number};
 use crate::predict::Drawer;
-use crate::syntax::ast::{Kind, Span};
-use crate::value::Item;
+use crate::syntax::ast::{Expr, Span};
+use crate::value::{Item, Value};
 
 /// Draws that one stream of random numbers serves. Each block has streams of its own, so that draws
 /// are the same whatever else is asked for.
@@ -339,20 +339,15 @@ impl Drawn<'_> {
         rng: &mut Option<ChaCha8Rng>,
         which: Range<usize>,
     ) -> Result<Vec<Column>, Failure> {
-        let of = &self.lowered.model.lines[line];
-        let Kind::Stochastic {
-            distribution,
-            arguments,
-            ..
-        } = &of.relation.kind
-        else {
+        let (model, size) = (&self.lowered.model, self.lowered.model.lines[line].size);
+        let Some(of) = model.lines[line].sampling() else {
             return Ok(vec![]);
         };
         let source = PREDICTED + (((line as u64) << 32 | instance as u64) << 12);
-        let all = Scope::within(&self.lowered.model, Mode::Latent(self), line, instance);
-        let values: Option<Vec<_>> = arguments.iter().map(|a| all.evaluate(a).ok()).collect();
-        let mut out = vec![Vec::with_capacity(which.len()); of.size];
-        let mut x = vec![0.0; of.size];
+        let all = Scope::within(model, Mode::Latent(self), line, instance);
+        let values = all.evaluate_all(of.arguments).ok();
+        let mut out = vec![Vec::with_capacity(which.len()); size];
+        let mut x = vec![0.0; size];
         let mut drawer: Option<(Vec<Vec<f64>>, Drawer)> = None;
         for (place, draw) in which.enumerate() {
             let now = match &values {
@@ -363,11 +358,11 @@ impl Drawn<'_> {
             };
             let now = match now {
                 Some(now) => now,
-                None => self.arguments(line, instance, place)?,
+                None => self.arguments(line, instance, of.arguments, place)?,
             };
             if drawer.as_ref().is_none_or(|(last, _)| *last != now) {
-                let made = Drawer::new(&distribution.text, &now, of.size).map_err(|wrong| {
-                    let array = &self.lowered.model.arrays[of.array];
+                let made = Drawer::new(of.distribution, &now, size).map_err(|wrong| {
+                    let array = &model.arrays[model.lines[line].array];
                     cannot_draw(of, &wrong, &array.name)
                 })?;
                 drawer = made.map(|made| (now, made));
@@ -390,21 +385,16 @@ impl Drawn<'_> {
         &self,
         line: usize,
         instance: usize,
+        arguments: &[Expr],
         draw: usize,
     ) -> Result<Vec<Vec<f64>>, Diagnostic> {
         let one = OneDraw::of(self);
         one.draw.set(draw);
         let scope = Scope::within(&self.lowered.model, Mode::Latent(&one), line, instance);
-        let Kind::Stochastic { arguments, .. } = &self.lowered.model.lines[line].relation.kind
-        else {
-            return Ok(vec![]);
-        };
-        let numbers = |argument| {
-            let value = scope.evaluate(argument).map_err(Stop::diagnostic)?;
-            let items = value.items.iter();
-            Ok(items.map(|item| item.known().unwrap_or(f64::NAN)).collect())
-        };
-        arguments.iter().map(numbers).collect()
+        let values = scope.evaluate_all(arguments).map_err(Stop::diagnostic)?;
+        let number = |item: &Item| item.known().unwrap_or(f64::NAN);
+        let numbers = |value: &Value| value.items.iter().map(number).collect();
+        Ok(values.iter().map(numbers).collect())
     }
 }
 

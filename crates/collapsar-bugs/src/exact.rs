@@ -4,11 +4,12 @@
 use collapsar::family::Marginal;
 use collapsar::graph::{Answer, Belief, Beliefs, Kind};
 
+use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Latent, Mode, Scope, Stop};
 use crate::lower::{Form, Lowered, Variables};
 use crate::model::{Origin, Quantity, number};
 use crate::predict::Drawer;
-use crate::syntax::ast::{Kind as Relation, Span};
+use crate::syntax::ast::Span;
 use crate::value::{Item, Value};
 
 /// What q says in closed form of more than its own numbers.
@@ -44,37 +45,25 @@ impl<'a> Exact<'a> {
             Origin::Predicted => {
                 let definer = model.arrays[quantity.array_index].definer(quantity.element)?;
                 let line = &model.lines[definer.line as usize];
-                let Relation::Stochastic {
-                    distribution,
-                    arguments,
-                    ..
-                } = &line.relation.kind
-                else {
-                    return None;
-                };
+                let of = line.sampling()?;
                 let scope = Scope::within(
                     model,
                     Mode::Latent(&self.symbols),
                     definer.line as usize,
                     definer.instance as usize,
                 );
-                let values = arguments
-                    .iter()
-                    .map(|argument| scope.evaluate(argument).ok());
-                let values = values.collect::<Option<Vec<Value>>>()?;
-                let numbers = values
-                    .iter()
-                    .map(Value::numbers)
-                    .collect::<Option<Vec<_>>>();
+                let values = scope.evaluate_all(of.arguments).ok()?;
+                let numbers: Option<Vec<_>> = values.iter().map(Value::numbers).collect();
                 if let Some(numbers) = numbers {
-                    let drawer = Drawer::new(&distribution.text, &numbers, line.size);
+                    let drawer = Drawer::new(of.distribution, &numbers, line.size);
                     return drawer.ok()??.belief(definer.offset as usize);
                 }
                 let [mean, precision] = values.as_slice() else {
                     return None;
                 };
                 let precision = precision.single()?.known()?;
-                if distribution.text != "dnorm" || precision.is_nan() || precision <= 0.0 {
+                if of.distribution != Distribution::Normal || precision.is_nan() || precision <= 0.0
+                {
                     return None;
                 }
                 let (mean, variance) = self.sum(mean.single()?)?;
@@ -88,11 +77,9 @@ impl<'a> Exact<'a> {
     pub(crate) fn lowest(&self, quantity: &Quantity) -> f64 {
         let model = &self.lowered.model;
         let definer = model.arrays[quantity.array_index].definer(quantity.element);
-        let line = definer.map(|definer| &model.lines[definer.line as usize].relation.kind);
-        match line {
-            Some(Relation::Stochastic { distribution, .. }) if distribution.text == "dcat" => 1.0,
-            _ => 0.0,
-        }
+        let line = definer.map(|definer| &model.lines[definer.line as usize]);
+        let lowest = line.and_then(|line| line.sampling()?.distribution.lowest_state());
+        f64::from(lowest.unwrap_or(0))
     }
 
     /// What is known of a positive multiple of one number, or of one minus a share.

@@ -2,6 +2,7 @@
 
 mod data;
 mod diagnostic;
+mod distribution;
 mod drawing;
 mod draws;
 mod elaborate;

@@ -5,7 +5,7 @@ use collapsar::graph::{Belief, Beliefs, Compiled, Demands, Graph, Kind};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Elaborated, Mode, Scope, Stop, on_wide_stack};
+use crate::elaborate::{Elaborated, Line, Mode, Scope, Stop, on_wide_stack};
 use crate::lower::{Form, Lowered};
 use crate::outline::Outline;
 use crate::syntax::ast::{Program, Span};
@@ -136,6 +136,8 @@ impl Prepared {
     /// The arrays that are not data, in the order of the model's lines.
     pub fn unknowns(&self) -> Vec<Unknowns> {
         let model = &self.lowered.model;
+        let lowest = |line: &Line| line.sampling()?.distribution.lowest_state();
+        let counted = |line: &Line| lowest(line).is_some();
         let mut out: Vec<Unknowns> = vec![];
         for (index, line) in model.lines.iter().enumerate() {
             let of = self.lowered.variables.lines[index].as_ref();
@@ -156,7 +158,7 @@ impl Prepared {
                     name: name.clone(),
                     elements,
                     labels: of.is_some_and(|of| matches!(of.kind, Kind::Label(_)))
-                        || (leaves > 0 && line.counts_states()),
+                        || (leaves > 0 && counted(line)),
                     computed: !line.stochastic(),
                 }),
             }

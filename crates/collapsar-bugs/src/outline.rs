@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::Data;
-use crate::syntax::ast::{
-    Expr, Index, Kind, Node as Expression, Program, Reference, Relation, Span, Statement,
-};
+use crate::syntax::ast::{Expr, Kind, Program, Relation, Span, Statement};
 
 /// A model as a picture would show it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -111,29 +109,14 @@ impl Reader<'_> {
 
     fn relation(&mut self, relation: &Relation) {
         let child = self.place(&relation.target.name.text);
-        let mut parents = vec![];
         let distribution = match &relation.kind {
-            Kind::Stochastic {
-                distribution,
-                arguments,
-                truncation,
-            } => {
-                let bounds = truncation
-                    .iter()
-                    .flat_map(|t| t.lower.iter().chain(&t.upper));
-                for expr in arguments.iter().chain(bounds) {
-                    names(expr, &mut parents);
-                }
-                Some(distribution.text.clone())
-            }
-            Kind::Deterministic { value, .. } => {
-                names(value, &mut parents);
-                None
-            }
+            Kind::Stochastic { distribution, .. } => Some(distribution.text.clone()),
+            Kind::Deterministic { .. } => None,
         };
-        for parent in parents {
-            if self.loops.iter().all(|(counter, _)| counter != parent) {
-                let parent = self.place(parent);
+        for parent in relation.expressions().flat_map(Expr::references) {
+            let name = &parent.name.text;
+            if self.loops.iter().all(|(counter, _)| counter != name) {
+                let parent = self.place(name);
                 self.edges.insert((parent, child));
             }
         }
@@ -222,33 +205,6 @@ fn lacks_numbers(data: &Data, name: &str) -> bool {
     let missing = |values: &[f64]| values.iter().filter(|value| value.is_nan()).count();
     let dense = data.arrays.get(name).map(|array| array.values.as_slice());
     dense.is_some_and(|values| (1..values.len()).contains(&missing(values)))
-}
-
-/// All names in an expression, those in indices included.
-fn names<'a>(expr: &'a Expr, out: &mut Vec<&'a str>) {
-    match &expr.node {
-        Expression::Number(_) => {}
-        Expression::Reference(reference) => reference_names(reference, out),
-        Expression::Call { arguments, .. } => {
-            for argument in arguments {
-                names(argument, out);
-            }
-        }
-        Expression::Negative(inner) | Expression::Not(inner) => names(inner, out),
-        Expression::Binary { left, right, .. } => {
-            names(left, out);
-            names(right, out);
-        }
-    }
-}
-
-fn reference_names<'a>(reference: &'a Reference, out: &mut Vec<&'a str>) {
-    out.push(&reference.name.text);
-    for index in reference.indices.iter().flatten() {
-        if let Index::At(expr) = index {
-            names(expr, out);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use collapsar::family::{Family, Marginal, Wishart, WishartOrdinary};
 use collapsar::graph::Belief;
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
-use rand_distr::{Beta, Binomial, Distribution, Exp1, Gamma, Poisson, StandardNormal};
+use rand_distr::{Beta, Binomial, Distribution as _, Exp1, Gamma, Poisson, StandardNormal};
+
+use crate::distribution::Distribution;
 
 /// A parameter that a distribution cannot have.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,8 +135,12 @@ fn as_long(argument: usize, values: &[f64], length: usize) -> Result<&[f64], Wro
 }
 
 impl Drawer {
-    /// A distribution of `size` numbers; `None` where the name is that of none.
-    pub(crate) fn new(name: &str, p: &[Vec<f64>], size: usize) -> Result<Option<Self>, Wrong> {
+    /// A distribution of `size` numbers; `None` where it is never predicted.
+    pub(crate) fn new(
+        distribution: Distribution,
+        p: &[Vec<f64>],
+        size: usize,
+    ) -> Result<Option<Self>, Wrong> {
         let single = |argument: usize| match p[argument].as_slice() {
             [one] => Ok(*one),
             many => {
@@ -143,12 +149,12 @@ impl Drawer {
             }
         };
         let positive = |argument: usize| positive(argument, single(argument)?);
-        Ok(Some(match name {
-            "dnorm" => Self::Normal {
+        Ok(Some(match distribution {
+            Distribution::Normal => Self::Normal {
                 mean: single(0)?,
                 sd: positive(1)?.sqrt().recip(),
             },
-            "dmnorm" => {
+            Distribution::MultivariateNormal => {
                 let mean = DVector::from_column_slice(as_long(0, &p[0], size)?);
                 let precision = as_long(1, &p[1], size * size)?;
                 let factor = DMatrix::from_row_slice(size, size, precision).cholesky();
@@ -158,19 +164,19 @@ impl Drawer {
                 let root = root.try_inverse().ok_or_else(not)?;
                 Self::Normals { mean, root }
             }
-            "dgamma" => Self::Gamma {
+            Distribution::Gamma => Self::Gamma {
                 shape: positive(0)?,
                 rate: positive(1)?,
             },
-            "dexp" => Self::Gamma {
+            Distribution::Exponential => Self::Gamma {
                 shape: 1.0,
                 rate: positive(0)?,
             },
-            "dchisqr" | "dchisq" => Self::Gamma {
+            Distribution::ChiSquared => Self::Gamma {
                 shape: 0.5 * positive(0)?,
                 rate: 0.5,
             },
-            "dwish" => {
+            Distribution::Wishart => {
                 let dim = size.isqrt();
                 let freedom = single(1)?;
                 if freedom.is_nan() || freedom <= dim as f64 - 1.0 {
@@ -181,53 +187,53 @@ impl Drawer {
                     scale: as_long(0, &p[0], size)?.to_vec(),
                 }
             }
-            "dbeta" => Self::Beta {
+            Distribution::Beta => Self::Beta {
                 a: positive(0)?,
                 b: positive(1)?,
             },
-            "dunif" => {
+            Distribution::Uniform => {
                 let (low, high) = (single(0)?, single(1)?);
                 if low >= high || !(high - low).is_finite() {
                     return Err(wrong(1, &high, "an upper end above the lower"));
                 }
                 Self::Uniform { low, high }
             }
-            "ddirch" | "ddirich" => {
+            Distribution::Dirichlet => {
                 shares(0, as_long(0, &p[0], size)?)?;
                 Self::Dirichlet(p[0].clone())
             }
-            "dcat" => Self::States {
+            Distribution::Categorical => Self::States {
                 lowest: 1.0,
                 probabilities: shares(0, &p[0])?,
             },
-            "dbern" => {
+            Distribution::Bernoulli => {
                 let p = share(0, single(0)?)?;
                 Self::States {
                     lowest: 0.0,
                     probabilities: vec![1.0 - p, p],
                 }
             }
-            "dbin" | "dbinom" => Self::Binomial {
+            Distribution::Binomial => Self::Binomial {
                 probability: share(0, single(0)?)?,
                 trials: whole(1, single(1)?)?,
             },
-            "dmulti" | "dmultinom" => Self::Multinomial {
+            Distribution::Multinomial => Self::Multinomial {
                 probabilities: shares(0, as_long(0, &p[0], size)?)?,
                 trials: whole(1, single(1)?)?,
             },
-            "dpois" => match single(0)? {
+            Distribution::Poisson => match single(0)? {
                 0.0 => Self::Poisson { rate: 0.0 },
                 _ => Self::Poisson { rate: positive(0)? },
             },
-            "dnegbin" | "dnbinom" => Self::NegativeBinomial {
+            Distribution::NegativeBinomial => Self::NegativeBinomial {
                 probability: at_least_some(share(0, single(0)?)?)?,
                 size: positive(1)?,
             },
-            "dweib" | "dweibull" => Self::Weibull {
+            Distribution::Weibull => Self::Weibull {
                 shape: positive(0)?,
                 rate: positive(1)?,
             },
-            _ => return Ok(None),
+            Distribution::NormalMixture | Distribution::Interval => return Ok(None),
         }))
     }
 
@@ -362,30 +368,50 @@ mod tests {
     /// Means and variances in JAGS's parameters, by textbook formulas.
     #[test]
     fn draws_have_their_moments() {
-        let cases: [(&str, Parameters, f64, f64); 14] = [
-            ("dnorm", vec![vec![1.0], vec![4.0]], 1.0, 0.25),
-            ("dgamma", vec![vec![3.0], vec![2.0]], 1.5, 0.75),
-            ("dexp", vec![vec![2.0]], 0.5, 0.25),
-            ("dchisqr", vec![vec![5.0]], 5.0, 10.0),
-            ("dbeta", vec![vec![2.0], vec![3.0]], 0.4, 0.04),
-            ("dunif", vec![vec![-1.0], vec![3.0]], 1.0, 16.0 / 12.0),
-            ("dcat", vec![vec![2.0, 1.0, 1.0]], 1.75, 0.6875),
-            ("dbern", vec![vec![0.3]], 0.3, 0.21),
-            ("dbin", vec![vec![0.3], vec![50.0]], 15.0, 10.5),
-            ("dpois", vec![vec![37.5]], 37.5, 37.5),
-            ("dpois", vec![vec![0.0]], 0.0, 0.0),
-            ("dnegbin", vec![vec![0.25], vec![3.0]], 9.0, 36.0),
+        let cases: [(Distribution, Parameters, f64, f64); 14] = [
+            (Distribution::Normal, vec![vec![1.0], vec![4.0]], 1.0, 0.25),
+            (Distribution::Gamma, vec![vec![3.0], vec![2.0]], 1.5, 0.75),
+            (Distribution::Exponential, vec![vec![2.0]], 0.5, 0.25),
+            (Distribution::ChiSquared, vec![vec![5.0]], 5.0, 10.0),
+            (Distribution::Beta, vec![vec![2.0], vec![3.0]], 0.4, 0.04),
+            (
+                Distribution::Uniform,
+                vec![vec![-1.0], vec![3.0]],
+                1.0,
+                16.0 / 12.0,
+            ),
+            (
+                Distribution::Categorical,
+                vec![vec![2.0, 1.0, 1.0]],
+                1.75,
+                0.6875,
+            ),
+            (Distribution::Bernoulli, vec![vec![0.3]], 0.3, 0.21),
+            (
+                Distribution::Binomial,
+                vec![vec![0.3], vec![50.0]],
+                15.0,
+                10.5,
+            ),
+            (Distribution::Poisson, vec![vec![37.5]], 37.5, 37.5),
+            (Distribution::Poisson, vec![vec![0.0]], 0.0, 0.0),
+            (
+                Distribution::NegativeBinomial,
+                vec![vec![0.25], vec![3.0]],
+                9.0,
+                36.0,
+            ),
             // Γ(1 + 1/2) / λ^(1/2) and (Γ(2) − Γ(1.5)²) / λ.
             (
-                "dweib",
+                Distribution::Weibull,
                 vec![vec![2.0], vec![4.0]],
                 0.886_226_925_452_758 / 2.0,
                 (1.0 - std::f64::consts::FRAC_PI_4) / 4.0,
             ),
-            ("dwish", vec![vec![2.0], vec![3.0]], 1.5, 1.5),
+            (Distribution::Wishart, vec![vec![2.0], vec![3.0]], 1.5, 1.5),
         ];
-        for (name, parameters, mean, variance) in cases {
-            let drawer = Drawer::new(name, &parameters, 1).expect(name).expect(name);
+        for (of, parameters, mean, variance) in cases {
+            let drawer = Drawer::new(of, &parameters, 1).unwrap().unwrap();
             let mut rng = ChaCha8Rng::seed_from_u64(3);
             let mut sums = [0.0; 2];
             for _ in 0..DRAWS {
@@ -397,28 +423,38 @@ mod tests {
             let [found, spread] = sums.map(|sum| sum / DRAWS as f64);
             // Five standard errors of a mean; variances of heavy tails vary by more.
             let error = 5.0 * (variance / DRAWS as f64).sqrt() + 1e-12;
-            assert!((found - mean).abs() <= error, "{name}: {found} for {mean}");
+            assert!((found - mean).abs() <= error, "{of:?}: {found} for {mean}");
             let near = (spread - variance).abs() <= 0.1 * variance + 1e-12;
-            assert!(near, "{name}: {spread} for {variance}");
+            assert!(near, "{of:?}: {spread} for {variance}");
         }
     }
 
     #[test]
     fn vectors_have_their_moments() {
-        let cases: [(&str, Parameters, [f64; 2], f64); 3] = [
+        let cases: [(Distribution, Parameters, [f64; 2], f64); 3] = [
             // The inverse of [2 1; 1 1] is [1 -1; -1 2].
             (
-                "dmnorm",
+                Distribution::MultivariateNormal,
                 vec![vec![1.0, -1.0], vec![2.0, 1.0, 1.0, 1.0]],
                 [1.0, -1.0],
                 -1.0,
             ),
             // Covariances −ab/(s²(s + 1)) and −npq.
-            ("ddirch", vec![vec![1.0, 3.0]], [0.25, 0.75], -3.0 / 80.0),
-            ("dmulti", vec![vec![1.0, 4.0], vec![10.0]], [2.0, 8.0], -1.6),
+            (
+                Distribution::Dirichlet,
+                vec![vec![1.0, 3.0]],
+                [0.25, 0.75],
+                -3.0 / 80.0,
+            ),
+            (
+                Distribution::Multinomial,
+                vec![vec![1.0, 4.0], vec![10.0]],
+                [2.0, 8.0],
+                -1.6,
+            ),
         ];
-        for (name, parameters, means, covariance) in cases {
-            let drawer = Drawer::new(name, &parameters, 2).expect(name).expect(name);
+        for (of, parameters, means, covariance) in cases {
+            let drawer = Drawer::new(of, &parameters, 2).unwrap().unwrap();
             let mut rng = ChaCha8Rng::seed_from_u64(4);
             let mut sums = [0.0; 3];
             for _ in 0..DRAWS {
@@ -431,20 +467,23 @@ mod tests {
             let found = sums.map(|sum| sum / DRAWS as f64);
             for (found, expected) in found.iter().zip([means[0], means[1], covariance]) {
                 let near = (found - expected).abs() <= 0.05 * expected.abs();
-                assert!(near, "{name}: {found} for {expected}");
+                assert!(near, "{of:?}: {found} for {expected}");
             }
         }
     }
 
     #[test]
     fn wrong_parameters_are_named() {
-        let refused = |name: &str, p: &[Vec<f64>]| Drawer::new(name, p, 1).unwrap_err();
-        let found = refused("dnorm", &[vec![0.0], vec![-1.0]]);
+        let refused = |of: Distribution, p: &[Vec<f64>]| Drawer::new(of, p, 1).unwrap_err();
+        let found = refused(Distribution::Normal, &[vec![0.0], vec![-1.0]]);
         assert_eq!((found.argument, found.expected), (1, "a positive number"));
-        assert_eq!(refused("dbern", &[vec![1.5]]).argument, 0);
-        assert_eq!(refused("dbin", &[vec![0.5], vec![1.5]]).argument, 1);
+        assert_eq!(refused(Distribution::Bernoulli, &[vec![1.5]]).argument, 0);
         assert_eq!(
-            refused("dgamma", &[vec![1.0, 2.0], vec![1.0]]).found,
+            refused(Distribution::Binomial, &[vec![0.5], vec![1.5]]).argument,
+            1
+        );
+        assert_eq!(
+            refused(Distribution::Gamma, &[vec![1.0, 2.0], vec![1.0]]).found,
             "2 numbers"
         );
     }

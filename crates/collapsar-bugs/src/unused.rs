@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::data::Data;
-use crate::elaborate::references;
-use crate::syntax::ast::{Expr, Index, Kind, Program, Statement};
+use crate::syntax::ast::{Expr, Program, Statement};
 
 /// Names in the data that the text never mentions, each with one of the text that is like it and
 /// that the data lack.
@@ -44,36 +43,16 @@ fn statements_of<'a>(statements: &'a [Statement], out: &mut BTreeSet<&'a str>) {
             }
             Statement::Relation(relation) => {
                 out.insert(&relation.target.name.text);
-                for index in relation.target.indices.iter().flatten() {
-                    if let Index::At(index) = index {
-                        expression(index, out);
-                    }
-                }
-                match &relation.kind {
-                    Kind::Stochastic {
-                        arguments,
-                        truncation,
-                        ..
-                    } => {
-                        let bounds = truncation
-                            .iter()
-                            .flat_map(|t| t.lower.iter().chain(&t.upper));
-                        arguments
-                            .iter()
-                            .chain(bounds)
-                            .for_each(|e| expression(e, out));
-                    }
-                    Kind::Deterministic { value, .. } => expression(value, out),
-                }
+                let expressions = relation.target.indices().chain(relation.expressions());
+                expressions.for_each(|expr| expression(expr, out));
             }
         }
     }
 }
 
 fn expression<'a>(expr: &'a Expr, out: &mut BTreeSet<&'a str>) {
-    let mut found = vec![];
-    references(expr, &mut found);
-    out.extend(found.iter().map(|reference| reference.name.text.as_str()));
+    let references = expr.references().into_iter();
+    out.extend(references.map(|reference| reference.name.text.as_str()));
 }
 
 /// Letters to change, add or leave out; capitals, dots and underscores count as no change.

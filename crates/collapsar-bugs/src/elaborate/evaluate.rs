@@ -3,8 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use super::functions;
-use super::order::references;
+use super::functions::{self, Function};
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Expr, Kind, Node, Operator, Reference, Span};
@@ -203,14 +202,11 @@ impl<'a> Scope<'a> {
         if let Some(&known) = self.data_only.borrow().get(&expr.span) {
             return known;
         }
-        let mut names = vec![];
-        references(expr, &mut names);
-        let data = names
-            .iter()
-            .all(|reference| match self.model.find(&reference.name.text) {
-                None => true,
-                Some(array) => self.model.data_alone.get(array).copied().unwrap_or(false),
-            });
+        let mut references = expr.references().into_iter();
+        let data = references.all(|reference| match self.model.find(&reference.name.text) {
+            None => true,
+            Some(array) => self.model.data_alone.get(array).copied().unwrap_or(false),
+        });
         self.data_only.borrow_mut().insert(expr.span, data);
         data
     }
@@ -234,12 +230,16 @@ impl<'a> Scope<'a> {
                 function,
                 arguments,
             } => {
-                if matches!(function.text.as_str(), "length" | "dim" | "nrow" | "ncol") {
-                    return self.lengths(&function.text, arguments, expr.span);
+                let called = Function::of(function, arguments.len(), expr.span)?;
+                // Lengths are known without looking at the elements.
+                if let (Function::Lengths(lengths), [argument]) = (called, arguments.as_slice())
+                    && let Node::Reference(reference) = &argument.node
+                    && self.counter(&reference.name.text).is_none()
+                {
+                    return Ok(lengths.of(&self.places(reference)?.0));
                 }
-                let values = arguments.iter().map(|argument| self.evaluate(argument));
-                let values = values.collect::<Evaluated<Vec<Value>>>()?;
-                Ok(functions::call(function, &values, expr.span)?)
+                let values = self.evaluate_all(arguments)?;
+                Ok(functions::call(called, &values, expr.span)?)
             }
             Node::Negative(operand) => {
                 let value = self.evaluate(operand)?;
@@ -271,24 +271,9 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Lengths, without looking at the elements.
-    fn lengths(&self, function: &str, arguments: &[Expr], span: Span) -> Evaluated<Value> {
-        let [argument] = arguments else {
-            return Err(functions::arity(function, 1, arguments.len(), span).into());
-        };
-        let dims = match &argument.node {
-            Node::Reference(reference) if self.counter(&reference.name.text).is_none() => {
-                self.places(reference)?.0
-            }
-            _ => self.evaluate(argument)?.dims,
-        };
-        let number = |value: usize| Item::Known(value as f64);
-        Ok(match function {
-            "length" => Value::one(number(dims.iter().product())),
-            "dim" => Value::vector(dims.iter().map(|&length| number(length)).collect()),
-            "nrow" => Value::one(number(dims.first().copied().unwrap_or(1))),
-            _ => Value::one(number(dims.get(1).copied().unwrap_or(1))),
-        })
+    /// The values of several expressions.
+    pub(crate) fn evaluate_all(&self, exprs: &[Expr]) -> Evaluated<Vec<Value>> {
+        exprs.iter().map(|expr| self.evaluate(expr)).collect()
     }
 
     fn reference(&self, reference: &Reference) -> Evaluated<Value> {
@@ -419,7 +404,7 @@ impl<'a> Scope<'a> {
         self.place.set(before);
         let result = match link {
             None => result?,
-            Some(link) => functions::unlink(link, &result?)?,
+            Some(link) => result?.map(|item| item.map(functions::inverse_link(*link))),
         };
         if line.size > 1 {
             let unknown = looked != self.looked.get();

@@ -7,18 +7,13 @@ use std::rc::Rc;
 use super::arrays::many;
 use super::evaluate::{Evaluated, Mode, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Index, Node, Operator, Reference, Span};
+use crate::syntax::ast::{Expr, Index, Reference, Span};
 use crate::value::Item;
 
 impl Scope<'_> {
     /// Whole numbers: what a counter runs over, or an index.
     pub(crate) fn counters(&self, expr: &Expr) -> Evaluated<Vec<i32>> {
-        if let Node::Binary {
-            operator: Operator::Range,
-            left,
-            right,
-        } = &expr.node
-        {
+        if let Some((left, right)) = expr.range() {
             let (first, last) = (self.index(left)?, self.index(right)?);
             // An empty range is no loop.
             return Ok((first..=last).collect());
@@ -149,14 +144,7 @@ impl Scope<'_> {
                 }
                 Index::At(expr) => {
                     let values = self.unwatched(|| self.counters(expr))?;
-                    let range = matches!(
-                        expr.node,
-                        Node::Binary {
-                            operator: Operator::Range,
-                            ..
-                        }
-                    );
-                    if range || values.len() != 1 {
+                    if expr.range().is_some() || values.len() != 1 {
                         dims.push(values.len());
                     }
                     for &value in &values {

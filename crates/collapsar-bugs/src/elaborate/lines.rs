@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::evaluate::{Mode, Scope, Stop};
-use super::order::references;
+use super::functions::Function;
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Kind, Name, Node, Operator, Relation, Statement};
+use crate::distribution::Distribution;
+use crate::syntax::ast::{Expr, Kind, Name, Node, Relation, Statement, Truncation};
 
 /// A relation with its repetitions.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) relation: Relation,
+    /// Of a stochastic line.
+    distribution: Option<Distribution>,
     /// The names of the counters, outermost first.
     pub(crate) counters: Vec<String>,
     /// Their values in each repetition.
@@ -23,6 +26,17 @@ pub(crate) struct Line {
     /// How many elements one repetition defines, and their lengths.
     pub(crate) size: usize,
     pub(crate) dims: Vec<usize>,
+}
+
+/// The right-hand side of a stochastic line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sampling<'a> {
+    pub(crate) distribution: Distribution,
+    /// The distribution's name as it is written.
+    pub(crate) name: &'a Name,
+    /// As many as the distribution has parameters.
+    pub(crate) arguments: &'a [Expr],
+    pub(crate) truncation: Option<&'a Truncation>,
 }
 
 /// Values of counters in each repetition.
@@ -55,22 +69,48 @@ impl Line {
         Some(self.values.value(instance, place))
     }
 
-    /// Whether the line is a distribution of states, which are counted.
-    pub(crate) fn counts_states(&self) -> bool {
-        match &self.relation.kind {
-            Kind::Stochastic { distribution, .. } => {
-                matches!(
-                    distribution.text.as_str(),
-                    "dcat" | "dbern" | "dbin" | "dbinom"
-                )
-            }
-            Kind::Deterministic { .. } => false,
-        }
+    /// Whether the line is stochastic.
+    pub(crate) fn stochastic(&self) -> bool {
+        self.distribution.is_some()
     }
 
-    /// Whether the line is a distribution.
-    pub(crate) fn stochastic(&self) -> bool {
-        matches!(self.relation.kind, Kind::Stochastic { .. })
+    /// The right-hand side of a stochastic line.
+    pub(crate) fn sampling(&self) -> Option<Sampling<'_>> {
+        match &self.relation.kind {
+            Kind::Stochastic {
+                distribution: name,
+                arguments,
+                truncation,
+            } => Some(Sampling {
+                distribution: self.distribution?,
+                name,
+                arguments,
+                truncation: truncation.as_ref(),
+            }),
+            Kind::Deterministic { .. } => None,
+        }
+    }
+}
+
+/// The distribution of a stochastic relation, with bounds only where it may have them.
+fn distribution_of(relation: &Relation) -> Result<Option<Distribution>, Diagnostic> {
+    let Kind::Stochastic {
+        distribution: name,
+        arguments,
+        truncation,
+    } = &relation.kind
+    else {
+        return Ok(None);
+    };
+    let distribution = Distribution::named(name, arguments.len())?;
+    match truncation {
+        Some(truncation) if distribution != Distribution::Normal => Err(Diagnostic::new(
+            truncation.span,
+            format!("bounds of {} are not supported", name.text),
+            "a truncation",
+        )
+        .help("dnorm may have constant bounds")),
+        _ => Ok(Some(distribution)),
     }
 }
 
@@ -95,24 +135,17 @@ fn relations_of<'a>(statements: &'a [Statement], out: &mut Vec<&'a Relation>) {
 /// The first of these names in an expression, but for those whose lengths alone are asked for.
 fn mentions(expr: &Expr, names: &BTreeSet<String>) -> Option<String> {
     if let Node::Call { function, .. } = &expr.node
-        && matches!(function.text.as_str(), "length" | "dim" | "nrow" | "ncol")
+        && matches!(Function::named(&function.text), Some(Function::Lengths(_)))
     {
         return None;
     }
-    match &expr.node {
-        Node::Number(_) => None,
-        Node::Reference(_) => {
-            let mut found = vec![];
-            references(expr, &mut found);
-            let mut found = found.iter().map(|reference| &reference.name.text);
-            found.find(|name| names.contains(*name)).cloned()
-        }
-        Node::Call { arguments, .. } => arguments.iter().find_map(|a| mentions(a, names)),
-        Node::Negative(operand) | Node::Not(operand) => mentions(operand, names),
-        Node::Binary { left, right, .. } => {
-            mentions(left, names).or_else(|| mentions(right, names))
-        }
+    if let Node::Reference(reference) = &expr.node
+        && names.contains(&reference.name.text)
+    {
+        return Some(reference.name.text.clone());
     }
+    let mut parts = expr.parts().into_iter();
+    parts.find_map(|part| mentions(part, names))
 }
 
 /// Most repetitions of a line.
@@ -192,9 +225,11 @@ impl Elaborated {
                     nest.ranges.pop();
                 }
                 Statement::Relation(relation) => {
+                    let distribution = distribution_of(relation)?;
                     let array = self.array_for(&relation.target.name);
                     self.lines.push(Line {
                         relation: relation.clone(),
+                        distribution,
                         counters: nest.counters.clone(),
                         values: Counters::Grid(vec![]),
                         instances: 0,
@@ -280,21 +315,13 @@ impl Elaborated {
         let mut grid = vec![];
         let mut count = 1;
         for range in ranges {
-            let mut names = vec![];
-            references(range, &mut names);
             let counters = &self.lines[line].counters;
-            let Node::Binary {
-                operator: Operator::Range,
-                left,
-                right,
-            } = &range.node
-            else {
+            let names = range.references();
+            let mut names = names.iter().map(|reference| &reference.name.text);
+            let Some((left, right)) = range.range() else {
                 return Ok(None);
             };
-            if names
-                .iter()
-                .any(|reference| counters.contains(&reference.name.text))
-            {
+            if names.any(|name| counters.contains(name)) {
                 return Ok(None);
             }
             let scope = Scope::new(self, Mode::Shape);

@@ -20,12 +20,11 @@ use std::collections::HashMap;
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Kind, Program, Statement};
+use crate::syntax::ast::{Program, Statement};
 
 pub(crate) use arrays::{Definer, Known};
 pub(crate) use evaluate::{Latent, Mode, Scope, Stop, Watch, on_wide_stack};
-pub(crate) use lines::Line;
-pub(crate) use order::references;
+pub(crate) use lines::{Line, Sampling};
 pub(crate) use reads::{Read, Reads};
 
 /// A model's lines with their repetitions, and all arrays.
@@ -63,16 +62,6 @@ impl Elaborated {
             return Ok(());
         }
         self.unroll(statements)?;
-        for line in &self.lines {
-            if let Kind::Stochastic { distribution, .. } = &line.relation.kind {
-                return Err(Diagnostic::new(
-                    distribution.span,
-                    "a data block cannot draw random numbers",
-                    "a stochastic relation",
-                )
-                .help("compute data with `<-`, or move the line into the model block"));
-            }
-        }
         self.define()?;
         self.order()?;
         let mut computed = vec![];

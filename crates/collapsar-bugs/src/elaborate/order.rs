@@ -2,7 +2,7 @@
 
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Index, Kind, Node, Reference};
+use crate::syntax::ast::{Expr, Relation};
 
 impl Elaborated {
     /// Refuses cycles.
@@ -13,7 +13,7 @@ impl Elaborated {
         let parents: Vec<Vec<usize>> = self
             .lines
             .iter()
-            .map(|line| self.parents(&line.relation.kind))
+            .map(|line| self.parents(&line.relation))
             .collect();
         let defining: Vec<Vec<usize>> = (0..self.arrays.len())
             .map(|array| {
@@ -60,7 +60,7 @@ impl Elaborated {
                     .peekable();
                 lines.peek().is_some()
                     && lines.all(|line| {
-                        let parents = self.parents(&line.relation.kind);
+                        let parents = self.parents(&line.relation);
                         !line.stochastic() && parents.iter().all(|&parent| data[parent])
                     })
             };
@@ -72,26 +72,9 @@ impl Elaborated {
         }
     }
 
-    fn parents(&self, kind: &Kind) -> Vec<usize> {
-        let mut names = vec![];
-        match kind {
-            Kind::Stochastic {
-                arguments,
-                truncation,
-                ..
-            } => {
-                for argument in arguments {
-                    references(argument, &mut names);
-                }
-                if let Some(truncation) = truncation {
-                    let bounds = truncation.lower.iter().chain(&truncation.upper);
-                    bounds.for_each(|bound| references(bound, &mut names));
-                }
-            }
-            Kind::Deterministic { value, .. } => references(value, &mut names),
-        }
-        names
-            .iter()
+    fn parents(&self, relation: &Relation) -> Vec<usize> {
+        let references = relation.expressions().flat_map(Expr::references);
+        references
             .filter_map(|reference| self.find(&reference.name.text))
             .collect()
     }
@@ -155,18 +138,10 @@ impl Elaborated {
     /// What defines the elements that a repetition refers to; indices that are not known are
     /// taken to be any, which is decided by the lines that they refer to.
     fn needs(&self, line: usize, instance: usize) -> Vec<Definer> {
-        let mut names = vec![];
-        match &self.lines[line].relation.kind {
-            Kind::Stochastic { arguments, .. } => {
-                for argument in arguments {
-                    references(argument, &mut names);
-                }
-            }
-            Kind::Deterministic { value, .. } => references(value, &mut names),
-        }
+        let arguments = self.lines[line].relation.arguments();
         let scope = super::Scope::within(self, super::Mode::Shape, line, instance);
         let mut needs = vec![];
-        for reference in names {
+        for reference in arguments.iter().flat_map(Expr::references) {
             let Some(array) = self.find(&reference.name.text) else {
                 continue;
             };
@@ -182,30 +157,5 @@ impl Elaborated {
             }
         }
         needs
-    }
-}
-
-/// All references in an expression, those in indices as well.
-pub(crate) fn references<'a>(expr: &'a Expr, out: &mut Vec<&'a Reference>) {
-    match &expr.node {
-        Node::Number(_) => {}
-        Node::Reference(reference) => {
-            out.push(reference);
-            for index in reference.indices.iter().flatten() {
-                if let Index::At(index) = index {
-                    references(index, out);
-                }
-            }
-        }
-        Node::Call { arguments, .. } => {
-            for argument in arguments {
-                references(argument, out);
-            }
-        }
-        Node::Negative(operand) | Node::Not(operand) => references(operand, out),
-        Node::Binary { left, right, .. } => {
-            references(left, out);
-            references(right, out);
-        }
     }
 }

@@ -1,9 +1,8 @@
 //! Decides what a repetition of a line reads, whatever the states of labels.
 
 use super::evaluate::{Mode, Scope};
-use super::order::references;
 use super::{Definer, Elaborated};
-use crate::syntax::ast::{Index, Kind, Reference};
+use crate::syntax::ast::{Expr, Reference};
 
 /// What is read of an array that is not data alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,37 +24,16 @@ impl<'a> Reads<'a> {
     pub(crate) fn new(model: &'a Elaborated) -> Self {
         let scope = Scope::new(model, Mode::Shape);
         let of_line = |line: &'a super::Line| {
-            let mut names = vec![];
-            match &line.relation.kind {
-                Kind::Stochastic {
-                    arguments,
-                    truncation,
-                    ..
-                } => {
-                    let bounds = truncation
-                        .iter()
-                        .flat_map(|t| t.lower.iter().chain(&t.upper));
-                    for expr in arguments.iter().chain(bounds) {
-                        references(expr, &mut names);
-                    }
-                }
-                Kind::Deterministic { value, .. } => references(value, &mut names),
-            }
             let mut found = vec![];
-            for reference in names {
+            for reference in line.relation.expressions().flat_map(Expr::references) {
                 let Some(array) = model.find(&reference.name.text) else {
                     continue;
                 };
                 if !model.arrays[array].defined() || model.data_alone[array] {
                     continue;
                 }
-                let mut indices = reference.indices.iter().flatten();
-                let any = indices.any(|index| match index {
-                    Index::All => false,
-                    Index::At(index) => !scope.is_data(index),
-                });
-                let mut indices = reference.indices.iter().flatten();
-                let any = any || indices.all(|index| *index == Index::All);
+                let any = reference.indices().any(|index| !scope.is_data(index))
+                    || reference.indices().next().is_none();
                 found.push((reference, array, any));
             }
             found

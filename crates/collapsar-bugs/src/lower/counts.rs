@@ -42,7 +42,7 @@ impl Emit<'_> {
 
     pub(super) fn binomial(&mut self, x: &Item, p: &Item, trials: &Item) -> Result<(), Halt> {
         let x = self.count(x)?;
-        let n = self.constant(1, trials, "number of trials")?;
+        let n = self.constant(1, trials)?;
         if n.is_nan() || n < 0.0 || n.fract() != 0.0 {
             return Err(self.parameter(1, n, "a whole number of 0 or more").into());
         }
@@ -63,7 +63,7 @@ impl Emit<'_> {
             .iter()
             .map(|x| self.count(x))
             .collect::<Result<Vec<f64>, Halt>>()?;
-        let n = self.constant(1, trials, "number of trials")?;
+        let n = self.constant(1, trials)?;
         if counts.iter().sum::<f64>() != n {
             return Err(self.outside().into());
         }
@@ -90,7 +90,7 @@ impl Emit<'_> {
                 _ => self.add(f64::NEG_INFINITY, &[]),
             };
         }
-        let rate = self.rate(0, rate, "rate")?;
+        let rate = self.rate(0, rate)?;
         self.add(-ln_gamma(x + 1.0), &[])?;
         self.add_ln(x, &rate)?;
         self.add_times(-1.0, &rate, &[one()])
@@ -103,15 +103,15 @@ impl Emit<'_> {
         size: &Item,
     ) -> Result<(), Halt> {
         let x = self.count(x)?;
-        let size = self.positive(1, size, "size")?;
+        let size = self.positive(1, size)?;
         self.add(ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0), &[])?;
         self.add_ln_share(size, 0, p)?;
         self.add_ln_share(x, 0, &Item::Known(1.0).minus(p))
     }
 
     pub(super) fn weibull(&mut self, x: &Item, shape: &Item, rate: &Item) -> Result<(), Halt> {
-        let shape = self.positive(0, shape, "shape")?;
-        let rate = self.rate(1, rate, "rate")?;
+        let shape = self.positive(0, shape)?;
+        let rate = self.rate(1, rate)?;
         let x = match x {
             Item::Known(x) if *x > 0.0 => *x,
             Item::Known(_) => return Err(self.outside().into()),

@@ -8,180 +8,69 @@ use collapsar::special::{ln_beta, ln_gamma};
 use super::Halt;
 use super::emit::{Emit, Rate};
 use crate::diagnostic::Diagnostic;
+use crate::distribution::Distribution;
+use crate::elaborate::Sampling;
 use crate::value::{Item, Product, Unknown, Value};
 
 pub(super) const LN_2PI: f64 = 1.837_877_066_409_345_6;
 
-/// Names of distributions with the number of their parameters.
-const KNOWN: [(&str, usize); 24] = [
-    ("dnorm", 2),
-    ("dmnorm", 2),
-    ("dgamma", 2),
-    ("dexp", 1),
-    ("dchisqr", 1),
-    ("dchisq", 1),
-    ("dwish", 2),
-    ("dbeta", 2),
-    ("dunif", 2),
-    ("ddirch", 1),
-    ("ddirich", 1),
-    ("dcat", 1),
-    ("dbern", 1),
-    ("dbin", 2),
-    ("dbinom", 2),
-    ("dmulti", 2),
-    ("dpois", 1),
-    ("dnegbin", 2),
-    ("dnbinom", 2),
-    ("dweib", 2),
-    ("dweibull", 2),
-    ("dmultinom", 2),
-    ("dnormmix", 3),
-    ("dinterval", 2),
-];
-
-/// Names of JAGS and R for others of the list.
-const SYNONYMS: [&str; 6] = [
-    "dchisq",
-    "ddirich",
-    "dbinom",
-    "dmultinom",
-    "dnbinom",
-    "dweibull",
-];
-
-/// How many parameters a distribution has.
-pub(super) fn parameters(name: &str) -> Option<usize> {
-    let known = KNOWN.iter().find(|(known, _)| *known == name);
-    known.map(|(_, count)| *count)
-}
-
 impl Emit<'_> {
     /// Adds all terms of the line's distribution.
     pub(super) fn distribution(&mut self, x: &[Item], arguments: &[Value]) -> Result<(), Halt> {
-        let name = self.distribution.text.as_str();
-        self.check(name, arguments)?;
-        let single = |place: usize| arguments[place].single();
-        let [first, second] = [0, 1].map(|place| {
-            arguments
-                .get(place)
-                .and_then(|_| single(place))
-                .unwrap_or(&Item::Opaque)
-        });
-        let value = &x[0];
-        if x.len() > 1
-            && !matches!(
-                name,
-                "dmnorm" | "dwish" | "dmulti" | "dmultinom" | "ddirch" | "ddirich"
-            )
-        {
+        let Sampling {
+            distribution, name, ..
+        } = self.of;
+        if x.len() > 1 && !distribution.is_multivariate() {
+            let (count, name) = (x.len(), &name.text);
             return Err(Diagnostic::new(
                 self.target,
-                format!(
-                    "{} elements for {name}, which gives a single number",
-                    x.len()
-                ),
+                format!("{count} elements for {name}, which gives a single number"),
                 "dimension mismatch",
             )
             .into());
         }
-        match name {
-            "dnorm" => self.normal(value, first, second),
-            "dmnorm" => self.multivariate_normal(x, &arguments[0], &arguments[1]),
-            "dnormmix" => self.normal_mixture(value, arguments),
-            "dinterval" => self.interval(value, first, &arguments[1]),
-            "dgamma" => {
-                let shape = self.positive(0, first, "shape")?;
-                let rate = self.rate(1, second, "rate")?;
+        let value = &x[0];
+        let single = |place: usize| arguments.get(place).and_then(Value::single);
+        let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Item::Opaque));
+        match distribution {
+            Distribution::Normal => self.normal(value, first, second),
+            Distribution::MultivariateNormal => {
+                self.multivariate_normal(x, &arguments[0], &arguments[1])
+            }
+            Distribution::NormalMixture => self.normal_mixture(value, arguments),
+            Distribution::Interval => self.interval(value, first, &arguments[1]),
+            Distribution::Gamma => {
+                let shape = self.positive(0, first)?;
+                let rate = self.rate(1, second)?;
                 self.gamma(value, shape, &rate)
             }
-            "dexp" => {
-                let rate = self.rate(0, first, "rate")?;
+            Distribution::Exponential => {
+                let rate = self.rate(0, first)?;
                 self.gamma(value, 1.0, &rate)
             }
-            "dchisqr" | "dchisq" => {
-                let shape = 0.5 * self.positive(0, first, "degrees of freedom")?;
-                let rate = Rate {
-                    coefficient: 0.5,
-                    gammas: vec![],
-                };
-                self.gamma(value, shape, &rate)
+            Distribution::ChiSquared => {
+                let shape = 0.5 * self.positive(0, first)?;
+                self.gamma(value, shape, &Rate::constant(0.5))
             }
-            "dwish" => self.wishart(x, &arguments[0], second),
-            "dbeta" => {
-                let (a, b) = (
-                    self.positive(0, first, "first shape")?,
-                    self.positive(1, second, "second shape")?,
-                );
+            Distribution::Wishart => self.wishart(x, &arguments[0], second),
+            Distribution::Beta => {
+                let (a, b) = (self.positive(0, first)?, self.positive(1, second)?);
                 self.beta(value, a, b)
             }
-            "dunif" => {
-                let (low, high) = (
-                    self.constant(0, first, "lower end")?,
-                    self.constant(1, second, "upper end")?,
-                );
-                if (low, high) != (0.0, 1.0) && value.known().is_none() {
-                    return Err(Diagnostic::new(
-                        self.distribution.span,
-                        format!("a prior dunif({low}, {high}) has no conjugate family"),
-                        "not conjugate",
-                    )
-                    .help("dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta")
-                    .into());
-                }
-                if let Item::Known(x) = value {
-                    let inside = (low..=high).contains(x);
-                    return self.add(
-                        if inside {
-                            -(high - low).ln()
-                        } else {
-                            f64::NEG_INFINITY
-                        },
-                        &[],
-                    );
-                }
-                self.beta(value, 1.0, 1.0)
-            }
-            "ddirch" | "ddirich" => self.dirichlet(x, &arguments[0]),
-            "dcat" => self.categorical(value, &arguments[0]),
-            "dbern" => self.bernoulli(value, first),
-            "dbin" | "dbinom" => self.binomial(value, first, second),
-            "dmulti" | "dmultinom" => self.multinomial(x, &arguments[0], second),
-            "dpois" => self.poisson(value, first),
-            "dnegbin" | "dnbinom" => self.negative_binomial(value, first, second),
-            _ => self.weibull(value, first, second),
+            Distribution::Uniform => self.uniform(value, first, second),
+            Distribution::Dirichlet => self.dirichlet(x, &arguments[0]),
+            Distribution::Categorical => self.categorical(value, &arguments[0]),
+            Distribution::Bernoulli => self.bernoulli(value, first),
+            Distribution::Binomial => self.binomial(value, first, second),
+            Distribution::Multinomial => self.multinomial(x, &arguments[0], second),
+            Distribution::Poisson => self.poisson(value, first),
+            Distribution::NegativeBinomial => self.negative_binomial(value, first, second),
+            Distribution::Weibull => self.weibull(value, first, second),
         }
     }
 
-    fn check(&self, name: &str, arguments: &[Value]) -> Result<(), Halt> {
-        let Some((_, count)) = KNOWN.iter().find(|(known, _)| *known == name) else {
-            let names: Vec<&str> = (KNOWN.iter().map(|(name, _)| *name))
-                .filter(|name| !SYNONYMS.contains(name))
-                .collect();
-            return Err(Diagnostic::new(
-                self.distribution.span,
-                format!("{name} is not a distribution that is supported"),
-                "unknown distribution",
-            )
-            .help(format!("supported are {}", names.join(", ")))
-            .into());
-        };
-        if arguments.len() != *count {
-            return Err(Diagnostic::new(
-                self.distribution.span,
-                format!(
-                    "{name} takes {count} parameters, and {} are given",
-                    arguments.len()
-                ),
-                "here",
-            )
-            .into());
-        }
-        Ok(())
-    }
-
-    pub(super) fn positive(&self, argument: usize, item: &Item, what: &str) -> Result<f64, Halt> {
-        let value = self.constant(argument, item, what)?;
+    pub(super) fn positive(&self, argument: usize, item: &Item) -> Result<f64, Halt> {
+        let value = self.constant(argument, item)?;
         if value > 0.0 && value.is_finite() {
             Ok(value)
         } else {
@@ -198,7 +87,7 @@ impl Emit<'_> {
                 self.target,
                 format!(
                     "{} that is not observed has no conjugate family",
-                    self.distribution.text
+                    self.of.name.text
                 ),
                 "not data",
             )
@@ -207,9 +96,9 @@ impl Emit<'_> {
     }
 
     fn normal(&mut self, x: &Item, mean: &Item, precision: &Item) -> Result<(), Halt> {
-        let rate = self.rate(1, precision, "precision")?;
+        let rate = self.rate(1, precision)?;
         self.gaussian_sum(0, mean)?;
-        if let Some((lower, upper, within)) = self.truncation {
+        if let Some((lower, upper, within)) = self.bounds {
             self.truncate(x, mean, &rate, (lower, upper), within)?;
         }
         let residual = x.minus(mean);
@@ -283,9 +172,7 @@ impl Emit<'_> {
     /// An interval that a number is in: its lower end is open, its upper closed.
     fn interval(&mut self, place: &Item, x: &Item, cuts: &Value) -> Result<(), Halt> {
         let place = self.count(place)? as usize;
-        let cuts = cuts
-            .numbers()
-            .ok_or_else(|| Halt::from(self.edge(1, "dinterval's cuts must be constant")))?;
+        let cuts = self.constants(1, cuts)?;
         if place > cuts.len() {
             return Err(self.outside().into());
         }
@@ -339,6 +226,22 @@ impl Emit<'_> {
         }
     }
 
+    fn uniform(&mut self, x: &Item, low: &Item, high: &Item) -> Result<(), Halt> {
+        let (low, high) = (self.constant(0, low)?, self.constant(1, high)?);
+        match x {
+            Item::Known(x) if (low..=high).contains(x) => self.add(-(high - low).ln(), &[]),
+            Item::Known(_) => self.add(f64::NEG_INFINITY, &[]),
+            item if (low, high) == (0.0, 1.0) => self.beta(item, 1.0, 1.0),
+            _ => Err(Diagnostic::new(
+                self.of.name.span,
+                format!("a prior dunif({low}, {high}) has no conjugate family"),
+                "not conjugate",
+            )
+            .help("dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta")
+            .into()),
+        }
+    }
+
     fn beta(&mut self, x: &Item, a: f64, b: f64) -> Result<(), Halt> {
         self.add(-ln_beta(a, b), &[])?;
         match x {
@@ -360,7 +263,7 @@ impl Emit<'_> {
         }
         let mut total = 0.0;
         for (x, prior) in x.iter().zip(&prior.items) {
-            let prior = self.constant(0, prior, "concentrations")?;
+            let prior = self.constant(0, prior)?;
             if prior == 0.0 {
                 continue;
             }
@@ -395,7 +298,7 @@ impl Emit<'_> {
             self.target,
             format!(
                 "{elements} elements with {parameters} parameters of {}",
-                self.distribution.text
+                self.of.name.text
             ),
             "dimension mismatch",
         )

@@ -4,9 +4,9 @@ use collapsar::graph::{Atom, Kind};
 
 use super::{Halt, Variables};
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::Elaborated;
-use crate::syntax::ast::{Expr, Name, Node, Span};
-use crate::value::{Item, Product, Unknown};
+use crate::elaborate::{Elaborated, Sampling};
+use crate::syntax::ast::{Expr, Node, Span};
+use crate::value::{Item, Product, Unknown, Value};
 
 /// Adds the terms of one repetition of a stochastic line, given the states of labels.
 pub(super) struct Emit<'a> {
@@ -17,10 +17,9 @@ pub(super) struct Emit<'a> {
     pub(super) states: Vec<Atom>,
     pub(super) line: usize,
     pub(super) instance: usize,
-    pub(super) distribution: &'a Name,
-    pub(super) arguments: &'a [Expr],
-    /// Bounds, and whether the density is that within them.
-    pub(super) truncation: Option<(f64, f64, bool)>,
+    pub(super) of: Sampling<'a>,
+    /// Bounds, and whether the density is normalised within them.
+    pub(super) bounds: Option<(f64, f64, bool)>,
     pub(super) target: Span,
     pub(super) source: &'a str,
 }
@@ -69,6 +68,16 @@ impl Sink {
 pub(super) struct Rate {
     pub(super) coefficient: f64,
     pub(super) gammas: Vec<u32>,
+}
+
+impl Rate {
+    pub(super) fn constant(coefficient: f64) -> Self {
+        let gammas = vec![];
+        Self {
+            coefficient,
+            gammas,
+        }
+    }
 }
 
 /// A symmetric matrix that is known, or a known multiple of one that is not.
@@ -134,7 +143,7 @@ impl Emit<'_> {
         }
         let reason = format!(
             "{}'s probabilities must be all shares of one ddirch or dbeta variable",
-            self.distribution.text
+            self.of.name.text
         );
         Err(self.edge(argument, &reason).into())
     }
@@ -146,7 +155,7 @@ impl Emit<'_> {
             format!(
                 "the data of {} are outside the support of {}",
                 self.instance_name(),
-                self.distribution.text
+                self.of.name.text
             ),
             "impossible under this line",
         )
@@ -164,16 +173,17 @@ impl Emit<'_> {
         defined.map_or_else(|| array.name.clone(), |element| array.element_name(element))
     }
 
+    /// A part of the model's text.
+    fn text(&self, span: Span) -> &str {
+        &self.source[span.start as usize..span.end as usize]
+    }
+
     /// A complaint about an edge that is not conjugate.
     pub(super) fn edge(&self, argument: usize, reason: &str) -> Diagnostic {
-        let span = self
-            .arguments
-            .get(argument)
-            .map_or(self.target, |argument| argument.span);
-        let child = &self.source[self.target.start as usize..self.target.end as usize];
-        let parent = (self.arguments.get(argument))
-            .and_then(|argument| self.parent(argument))
-            .unwrap_or_else(|| "its parent".into());
+        let span = self.of.arguments[argument].span;
+        let child = self.text(self.target);
+        let parent = self.parent(&self.of.arguments[argument]);
+        let parent = parent.unwrap_or_else(|| "its parent".into());
         Diagnostic::new(
             span,
             format!("edge {parent} -> {child} is not conjugate-exponential: {reason}"),
@@ -183,57 +193,56 @@ impl Emit<'_> {
 
     /// The first variable in an expression that is not data.
     fn parent(&self, expr: &Expr) -> Option<String> {
-        match &expr.node {
-            Node::Number(_) => None,
-            Node::Reference(reference) => {
-                let array = self.model.find(&reference.name.text)?;
-                let unknown = self.model.arrays[array].defined();
-                unknown.then(|| {
-                    self.source[reference.span.start as usize..reference.span.end as usize].into()
-                })
-            }
-            Node::Call { arguments, .. } => {
-                arguments.iter().find_map(|argument| self.parent(argument))
-            }
-            Node::Negative(operand) | Node::Not(operand) => self.parent(operand),
-            Node::Binary { left, right, .. } => self.parent(left).or_else(|| self.parent(right)),
-        }
+        let Node::Reference(reference) = &expr.node else {
+            let mut parts = expr.parts().into_iter();
+            return parts.find_map(|part| self.parent(part));
+        };
+        let array = self.model.find(&reference.name.text)?;
+        let unknown = self.model.arrays[array].defined();
+        unknown.then(|| self.text(reference.span).to_owned())
     }
 
     /// A complaint about a parameter's value.
     pub(super) fn parameter(&self, argument: usize, found: f64, expected: &str) -> Diagnostic {
-        let span = self
-            .arguments
-            .get(argument)
-            .map_or(self.target, |argument| argument.span);
+        let span = self.of.arguments[argument].span;
         Diagnostic::new(
             span,
             format!(
                 "{} of {} is {found}, expected {expected}",
                 ordinal(argument),
-                self.distribution.text
+                self.of.name.text
             ),
             format!("for {}", self.instance_name()),
         )
     }
 
+    /// A complaint about a parameter that is not as it must be.
+    pub(super) fn must_be(&self, argument: usize, what: &str) -> Diagnostic {
+        let Sampling {
+            distribution, name, ..
+        } = self.of;
+        let parameter = distribution.parameter(argument);
+        self.edge(
+            argument,
+            &format!("{}'s {parameter} must be {what}", name.text),
+        )
+    }
+
     /// A parameter that must be a number.
-    pub(super) fn constant(&self, argument: usize, item: &Item, what: &str) -> Result<f64, Halt> {
-        item.known().ok_or_else(|| {
-            let reason = format!("{}'s {what} must be constant", self.distribution.text);
-            self.edge(argument, &reason).into()
-        })
+    pub(super) fn constant(&self, argument: usize, item: &Item) -> Result<f64, Halt> {
+        let found = item.known();
+        found.ok_or_else(|| self.must_be(argument, "constant").into())
+    }
+
+    /// A parameter that must be numbers.
+    pub(super) fn constants(&self, argument: usize, value: &Value) -> Result<Vec<f64>, Halt> {
+        let found = value.numbers();
+        found.ok_or_else(|| self.must_be(argument, "constant").into())
     }
 
     /// A rate or precision: a number, or a product of gamma variables.
-    pub(super) fn rate(&self, argument: usize, item: &Item, what: &str) -> Result<Rate, Halt> {
-        let refuse = || {
-            let reason = format!(
-                "{}'s {what} must be a constant or a product of gamma variables",
-                self.distribution.text
-            );
-            self.edge(argument, &reason)
-        };
+    pub(super) fn rate(&self, argument: usize, item: &Item) -> Result<Rate, Halt> {
+        let refuse = || self.must_be(argument, "a constant or a product of gamma variables");
         let products = item.products().ok_or_else(refuse)?;
         let [product] = products.as_slice() else {
             return Err(refuse().into());
@@ -342,7 +351,7 @@ impl Emit<'_> {
     ) -> Result<(f64, Option<Atom>), Halt> {
         let reason = format!(
             "{}'s probabilities must be constant or come from ddirch or dbeta",
-            self.distribution.text
+            self.of.name.text
         );
         match item {
             Item::Known(value) if (0.0..=1.0 + 1e-9).contains(value) => {

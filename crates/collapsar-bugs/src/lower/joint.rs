@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::leaves::Leaves;
-use crate::elaborate::{Definer, Elaborated, Latent, Line, Mode, Scope, Stop};
-use crate::syntax::ast;
+use crate::distribution::Distribution;
+use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
+use crate::syntax::ast::Expr;
 use crate::value::Item;
 
 /// Lines of means that may be joint with their precision matrix: `dmnorm(known, c * Lambda)` with
@@ -18,12 +19,7 @@ pub(super) fn joint_lines(
     let definers = Definers;
     let scope = Scope::new(model, Mode::Latent(&definers));
     for (index, line) in model.lines.iter().enumerate() {
-        let ast::Kind::Stochastic {
-            distribution,
-            arguments,
-            ..
-        } = &line.relation.kind
-        else {
+        let Some(of) = line.sampling() else {
             continue;
         };
         let latent = (0..model.arrays[line.array].dims.iter().product())
@@ -32,8 +28,7 @@ pub(super) fn joint_lines(
                 definer.is_some_and(|definer| definer.line == index as u32)
             })
             .all(|element| model.arrays[line.array].value(element).is_none());
-        if distribution.text != "dmnorm"
-            || arguments.len() != 2
+        if of.distribution != Distribution::MultivariateNormal
             || apart.contains(&(index as u32))
             || leaves.any(index)
             || !latent
@@ -42,7 +37,7 @@ pub(super) fn joint_lines(
         }
         let pairs = (0..line.instances).map(|instance| {
             scope.enter(index, instance);
-            pair(&scope, model, &arguments[0], &arguments[1])
+            pair(&scope, model, &of.arguments[0], &of.arguments[1])
         });
         let Some(pairs) = pairs.collect::<Option<Vec<(usize, u32)>>>() else {
             continue;
@@ -64,12 +59,7 @@ pub(super) fn joint_lines(
 }
 
 /// The Wishart line, and its repetition, that a precision is a multiple of, if the mean is known.
-fn pair(
-    scope: &Scope,
-    model: &Elaborated,
-    mean: &ast::Expr,
-    precision: &ast::Expr,
-) -> Option<(usize, u32)> {
+fn pair(scope: &Scope, model: &Elaborated, mean: &Expr, precision: &Expr) -> Option<(usize, u32)> {
     scope.evaluate(mean).ok()?.numbers()?;
     let value = scope.evaluate(precision).ok()?;
     let mut found = None;
@@ -88,13 +78,10 @@ fn pair(
         found = Some((unknown.variable, unknown.element));
     }
     let (line, instance) = found?;
-    let line = line as usize;
-    let ast::Kind::Stochastic { distribution, .. } = &model.lines[line].relation.kind else {
-        return None;
-    };
-    let array: &Line = &model.lines[line];
-    let latent = model.arrays[array.array].value(0).is_none();
-    (distribution.text == "dwish" && latent).then_some((line, instance))
+    let of = &model.lines[line as usize];
+    let wishart = of.sampling()?.distribution == Distribution::Wishart;
+    let latent = model.arrays[of.array].value(0).is_none();
+    (wishart && latent).then_some((line as usize, instance))
 }
 
 /// Unknown elements as the lines and repetitions that define them.

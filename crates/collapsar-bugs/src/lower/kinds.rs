@@ -4,7 +4,8 @@ use collapsar::graph::Kind;
 
 use super::variables::OBSERVED;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Elaborated, Mode, Scope, Stop};
+use crate::distribution::Distribution;
+use crate::elaborate::{Elaborated, Mode, Sampling, Scope, Stop};
 use crate::syntax::ast;
 use crate::value::{Item, Value};
 
@@ -19,23 +20,13 @@ pub(super) fn packed(dim: usize, row: usize, column: usize) -> u32 {
     (row * dim - row * (row + 1) / 2 + column) as u32
 }
 
-/// The kind of a line's variables, and the value of a label's first state.
-pub(super) fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diagnostic> {
+/// The kind of a stochastic line's variables.
+pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Result<Kind, Diagnostic> {
     let line = &model.lines[index];
-    let ast::Kind::Stochastic {
-        distribution,
-        arguments,
-        ..
-    } = &line.relation.kind
-    else {
-        return Ok((Kind::Gaussian, 0));
-    };
     let scope = Scope::new(model, Mode::Shape);
     // The most over repetitions, of which one is enough where none differs in length.
-    let most = |of: &dyn Fn(&Value) -> usize, place: usize| -> Result<usize, Diagnostic> {
-        let Some(argument) = arguments.get(place) else {
-            return Ok(1);
-        };
+    let most = |of_value: &dyn Fn(&Value) -> usize, place: usize| -> Result<usize, Diagnostic> {
+        let argument = &of.arguments[place];
         let last = if whole(argument) {
             1.min(line.instances)
         } else {
@@ -44,7 +35,9 @@ pub(super) fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diag
         let mut most = usize::from(line.instances == 0);
         for instance in 0..last {
             scope.enter(index, instance);
-            most = most.max(of(&scope.evaluate(argument).map_err(Stop::diagnostic)?));
+            most = most.max(of_value(
+                &scope.evaluate(argument).map_err(Stop::diagnostic)?,
+            ));
         }
         Ok(most)
     };
@@ -57,12 +50,12 @@ pub(super) fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diag
             "expected a square matrix",
         )),
     };
-    Ok(match distribution.text.as_str() {
-        "dgamma" | "dexp" | "dchisqr" | "dchisq" => (Kind::Gamma, 0),
-        "dwish" => (Kind::Wishart(square()?), 0),
-        "dbeta" | "dunif" => (Kind::Dirichlet(2), 0),
-        "ddirch" | "ddirich" => (Kind::Dirichlet(line.size), 0),
-        "dcat" => {
+    Ok(match of.distribution {
+        Distribution::Gamma | Distribution::Exponential | Distribution::ChiSquared => Kind::Gamma,
+        Distribution::Wishart => Kind::Wishart(square()?),
+        Distribution::Beta | Distribution::Uniform => Kind::Dirichlet(2),
+        Distribution::Dirichlet => Kind::Dirichlet(line.size),
+        Distribution::Categorical => {
             let states = most(&|value| value.items.len(), 0)?;
             if states == 0 {
                 return Err(Diagnostic::new(
@@ -71,19 +64,27 @@ pub(super) fn kind(model: &Elaborated, index: usize) -> Result<(Kind, u32), Diag
                     "no probabilities",
                 ));
             }
-            (Kind::Label(states), 1)
+            Kind::Label(states)
         }
-        "dbern" => (Kind::Label(2), 0),
-        "dbin" | "dbinom" => {
+        Distribution::Bernoulli => Kind::Label(2),
+        Distribution::Binomial => {
             let states = |value: &Value| {
                 let trials = value.single().and_then(Item::known);
                 trials
                     .filter(|n| *n >= 0.0 && *n < 1e6)
                     .map_or(2, |n| n as usize + 1)
             };
-            (Kind::Label(most(&states, 1)?), 0)
+            Kind::Label(most(&states, 1)?)
         }
-        _ => (Kind::Gaussian, 0),
+        // From the third on there is no conjugate family: refused where terms are added.
+        Distribution::Normal
+        | Distribution::MultivariateNormal
+        | Distribution::Multinomial
+        | Distribution::Poisson
+        | Distribution::NegativeBinomial
+        | Distribution::Weibull
+        | Distribution::NormalMixture
+        | Distribution::Interval => Kind::Gaussian,
     })
 }
 
@@ -94,39 +95,27 @@ fn whole(expr: &ast::Expr) -> bool {
     };
     let single = |index: &ast::Index| match index {
         ast::Index::All => true,
-        ast::Index::At(expr) => !matches!(
-            expr.node,
-            ast::Node::Binary {
-                operator: ast::Operator::Range,
-                ..
-            }
-        ),
+        ast::Index::At(expr) => expr.range().is_none(),
     };
     let indices = reference.indices.as_deref().unwrap_or_default();
     indices.iter().all(single) && (indices.is_empty() || indices.contains(&ast::Index::All))
 }
 
 /// The share of each element of a Dirichlet line: those whose prior is zero have none.
-pub(super) fn shares(model: &Elaborated, index: usize) -> Result<Vec<u32>, Diagnostic> {
+pub(super) fn shares(
+    model: &Elaborated,
+    index: usize,
+    of: Sampling,
+) -> Result<Vec<u32>, Diagnostic> {
     let line = &model.lines[index];
-    let ast::Kind::Stochastic {
-        distribution,
-        arguments,
-        ..
-    } = &line.relation.kind
-    else {
-        return Ok(vec![]);
-    };
-    if !distribution.text.starts_with("ddir") {
+    if of.distribution != Distribution::Dirichlet {
         return Ok(vec![]);
     }
+    let argument = &of.arguments[0];
     let scope = Scope::new(model, Mode::Shape);
     let mut zeros: Option<Vec<bool>> = None;
     for instance in 0..line.instances {
         scope.enter(index, instance);
-        let Some(argument) = arguments.first() else {
-            break;
-        };
         let value = scope.evaluate(argument).map_err(Stop::diagnostic)?;
         let here: Vec<bool> = value
             .items

@@ -5,9 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::distributions::parameters;
-use crate::elaborate::{Elaborated, Mode, Read, Reads, Scope};
-use crate::syntax::ast::Kind;
+use crate::distribution::Support;
+use crate::elaborate::{Elaborated, Mode, Read, Reads, Sampling, Scope};
 
 /// Repetitions of lines that are left out.
 #[derive(Debug, Default)]
@@ -30,29 +29,23 @@ enum Mark {
 /// What has no family of its own, or has bounds, is never left out.
 fn may_be_left_out(model: &Elaborated, line: usize, bounded: &BTreeSet<usize>) -> bool {
     let line = &model.lines[line];
-    let Kind::Stochastic {
-        distribution,
-        arguments,
-        truncation,
-    } = &line.relation.kind
-    else {
-        return false;
-    };
-    let name = distribution.text.as_str();
-    truncation.is_none()
-        && !bounded.contains(&line.array)
-        && !matches!(name, "dinterval" | "dnormmix")
-        && parameters(name) == Some(arguments.len())
+    let free = |of: Sampling| of.distribution.is_predicted() && of.truncation.is_none();
+    line.sampling().is_some_and(free) && !bounded.contains(&line.array)
 }
 
 /// Lines of which all repetitions are kept or none: labels, which are rows, and what may be joint.
 fn together(model: &Elaborated, line: usize) -> bool {
-    match &model.lines[line].relation.kind {
-        Kind::Stochastic { distribution, .. } => matches!(
-            distribution.text.as_str(),
-            "dcat" | "dbern" | "dbin" | "dbinom" | "dmnorm" | "dwish"
-        ),
-        Kind::Deterministic { .. } => false,
+    let Some(of) = model.lines[line].sampling() else {
+        return false;
+    };
+    match of.distribution.support() {
+        Support::States(_) | Support::Vectors | Support::PositiveDefinite => true,
+        Support::Reals
+        | Support::Positive
+        | Support::Bounded
+        | Support::Simplex
+        | Support::Counts
+        | Support::CountVectors => false,
     }
 }
 

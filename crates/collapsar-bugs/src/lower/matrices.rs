@@ -19,13 +19,11 @@ impl Emit<'_> {
         freedom: &Item,
     ) -> Result<(), Halt> {
         let dim = (x.len() as f64).sqrt() as usize;
-        let scale = scale
-            .numbers()
-            .ok_or_else(|| Halt::from(self.edge(0, "dwish's scale matrix must be constant")))?;
+        let scale = self.constants(0, scale)?;
         if scale.len() != x.len() {
             return Err(self.mismatch(x.len(), scale.len()));
         }
-        let freedom = self.constant(1, freedom, "degrees of freedom")?;
+        let freedom = self.constant(1, freedom)?;
         if freedom <= dim as f64 - 1.0 || freedom.is_nan() {
             let expected = format!("more than {}", dim as f64 - 1.0);
             return Err(self.parameter(1, freedom, &expected).into());
@@ -63,13 +61,10 @@ impl Emit<'_> {
         let matrix = DMatrix::from_row_slice(dim, dim, matrix);
         let symmetric = (&matrix - matrix.transpose()).amax() <= 1e-9 * matrix.amax();
         let factor = matrix.cholesky().filter(|_| symmetric).ok_or_else(|| {
-            let span = self.arguments[argument].span;
+            let name = &self.of.name.text;
             Halt::from(Diagnostic::new(
-                span,
-                format!(
-                    "a matrix of {} that is not positive definite",
-                    self.distribution.text
-                ),
+                self.of.arguments[argument].span,
+                format!("a matrix of {name} that is not positive definite"),
                 format!("for {}", self.instance_name()),
             ))
         })?;
@@ -82,13 +77,8 @@ impl Emit<'_> {
         if let Some(numbers) = numbers {
             return Ok(Precision::Known(numbers));
         }
-        let refuse = || {
-            let reason = format!(
-                "{}'s precision must be constant or a multiple of a dwish variable",
-                self.distribution.text
-            );
-            Halt::from(self.edge(argument, &reason))
-        };
+        let refuse =
+            || Halt::from(self.must_be(argument, "constant or a multiple of a dwish variable"));
         let dim = (items.len() as f64).sqrt() as usize;
         let mut found: Option<(f64, u32)> = None;
         for (place, item) in items.iter().enumerate() {
@@ -154,10 +144,7 @@ impl Emit<'_> {
             Precision::Known(matrix) => {
                 let ln_determinant = self.ln_determinant(1, &matrix, dim)?;
                 self.add(0.5 * ln_determinant, &[])?;
-                let rate = Rate {
-                    coefficient: 1.0,
-                    gammas: vec![],
-                };
+                let rate = Rate::constant(1.0);
                 // Zeros of the matrix bring no terms, unless they meet what is not finite.
                 let finite = residuals.iter().all(finite);
                 for (a, row) in residuals.iter().zip(matrix.chunks(dim)) {

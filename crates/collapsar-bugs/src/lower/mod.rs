@@ -30,9 +30,10 @@ use std::collections::BTreeSet;
 use collapsar::graph::{Atom, Graph};
 
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Elaborated, Latent, Line, Mode, Scope, Stop};
+use crate::distribution::Distribution;
+use crate::elaborate::{Definer, Elaborated, Latent, Mode, Sampling, Scope, Stop};
 use crate::predict::{Drawer, Wrong};
-use crate::syntax::ast::{Expr, Kind, Name, Node, Span, Truncation};
+use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Item, Value};
 use emit::{Emit, Sink};
 
@@ -62,24 +63,13 @@ fn large(count: f64) -> String {
 }
 
 /// A complaint about a parameter with which nothing can be drawn.
-pub(crate) fn cannot_draw(line: &Line, wrong: &Wrong, name: &str) -> Diagnostic {
-    let (span, text) = match &line.relation.kind {
-        Kind::Stochastic {
-            distribution,
-            arguments,
-            ..
-        } => {
-            let argument = arguments.get(wrong.argument);
-            let span = argument.map_or(line.relation.span, |argument| argument.span);
-            (span, distribution.text.as_str())
-        }
-        Kind::Deterministic { .. } => (line.relation.span, "the distribution"),
-    };
+pub(crate) fn cannot_draw(of: Sampling, wrong: &Wrong, name: &str) -> Diagnostic {
     Diagnostic::new(
-        span,
+        of.arguments[wrong.argument].span,
         format!(
-            "{} of {text} is {}, expected {}",
+            "{} of {} is {}, expected {}",
             emit::ordinal(wrong.argument),
+            of.name.text,
             wrong.found,
             wrong.expected
         ),
@@ -156,26 +146,10 @@ fn lower(
     let mut lines: Vec<Option<Stochastic>> = vec![];
     let mut factors = vec![];
     for (index, line) in model.lines.iter().enumerate() {
-        let Kind::Stochastic {
-            distribution,
-            arguments,
-            truncation,
-        } = &line.relation.kind
-        else {
+        let Some(of) = line.sampling() else {
             lines.push(None);
             continue;
         };
-        if let Some(truncation) = truncation
-            && distribution.text != "dnorm"
-        {
-            return Err(Diagnostic::new(
-                truncation.span,
-                format!("bounds of {} are not supported", distribution.text),
-                "a truncation",
-            )
-            .help("dnorm may have constant bounds")
-            .into());
-        }
         let text = &source[line.relation.span.start as usize..line.relation.span.end as usize];
         factors.push(line.relation.span);
         lines.push(Some(Stochastic {
@@ -183,9 +157,7 @@ fn lower(
             variables,
             states: &states,
             line: index,
-            distribution,
-            arguments,
-            truncation: truncation.as_ref(),
+            of,
             target: line.relation.target.span,
             source,
             factor: graph.factor(text),
@@ -227,9 +199,7 @@ struct Stochastic<'a> {
     variables: &'a Variables,
     states: &'a RefCell<Vec<(u32, u32)>>,
     line: usize,
-    distribution: &'a Name,
-    arguments: &'a [Expr],
-    truncation: Option<&'a Truncation>,
+    of: Sampling<'a>,
     target: Span,
     source: &'a str,
     factor: u32,
@@ -321,16 +291,14 @@ impl Stochastic<'_> {
     fn check_leaf(&self, instance: usize) -> Result<(), Halt> {
         let line = &self.scope.model.lines[self.line];
         let scope = Scope::within(self.scope.model, Mode::Shape, self.line, instance);
-        let mut known = vec![];
-        for argument in self.arguments {
-            known.push(scope.evaluate(argument)?.numbers());
-        }
-        let Some(known) = known.into_iter().collect::<Option<Vec<_>>>() else {
+        let arguments = scope.evaluate_all(self.of.arguments)?;
+        let known: Option<Vec<Vec<f64>>> = arguments.iter().map(Value::numbers).collect();
+        let Some(known) = known else {
             return Ok(());
         };
-        match Drawer::new(&self.distribution.text, &known, line.size) {
+        match Drawer::new(self.of.distribution, &known, line.size) {
             Ok(_) => Ok(()),
-            Err(wrong) => Err(cannot_draw(line, &wrong, &self.instance_name(instance)).into()),
+            Err(wrong) => Err(cannot_draw(self.of, &wrong, &self.instance_name(instance)).into()),
         }
     }
 
@@ -343,26 +311,17 @@ impl Stochastic<'_> {
         if let Some(share) = self.share(&target)? {
             return self.emit(instance, sink)?.add_ln_share(1.0, 0, &share);
         }
-        let arguments = self
-            .arguments
-            .iter()
-            .map(|argument| self.scope.evaluate(argument));
-        let arguments = arguments.collect::<Result<Vec<Value>, Stop>>()?;
+        let arguments = self.scope.evaluate_all(self.of.arguments)?;
         self.emit(instance, sink)?.distribution(&target, &arguments)
     }
 
     /// The probability of a categorical target, where it can be had without those of all states.
     fn share(&self, target: &[Item]) -> Result<Option<Item>, Halt> {
-        let ("dcat", [Item::Known(state)]) = (self.distribution.text.as_str(), target) else {
+        let (Distribution::Categorical, [Item::Known(state)]) = (self.of.distribution, target)
+        else {
             return Ok(None);
         };
-        let [
-            Expr {
-                node: Node::Reference(reference),
-                ..
-            },
-        ] = self.arguments
-        else {
+        let Node::Reference(reference) = &self.of.arguments[0].node else {
             return Ok(None);
         };
         let item = self.scope.pick(reference, *state as usize)?;
@@ -391,17 +350,16 @@ impl Stochastic<'_> {
             model: self.scope.model,
             line: self.line,
             instance,
-            distribution: self.distribution,
-            arguments: self.arguments,
-            truncation: self.bounds()?,
+            of: self.of,
+            bounds: self.bounds()?,
             target: self.target,
             source: self.source,
         })
     }
 
-    /// The bounds, and whether they are `T( , )`, within which the density is normalised.
+    /// The bounds, and whether the density is normalised within them.
     fn bounds(&self) -> Result<Option<(f64, f64, bool)>, Halt> {
-        let Some(truncation) = self.truncation else {
+        let Some(truncation) = self.of.truncation else {
             return Ok(None);
         };
         let end = |expr: &Option<Expr>, absent: f64| -> Result<f64, Halt> {
@@ -421,8 +379,7 @@ impl Stochastic<'_> {
             )
             .into());
         }
-        let within = self.source[truncation.span.start as usize..].starts_with('T');
-        Ok(Some((lower, upper, within)))
+        Ok(Some((lower, upper, truncation.normalised)))
     }
 
     fn target(&self) -> Result<Vec<Item>, Stop> {

@@ -13,8 +13,9 @@ use super::emit::Sink;
 use super::signature::signature;
 use super::{Halt, Stochastic};
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Elaborated, Known, references};
-use crate::syntax::ast::{Expr, Index, Kind as Relation, Node, Reference};
+use crate::distribution::Distribution;
+use crate::elaborate::{Elaborated, Known};
+use crate::syntax::ast::{Expr, Index, Node, Reference};
 use crate::value::Item;
 
 use super::variables::{OfLine, PLACEHOLDER, Variables};
@@ -54,17 +55,8 @@ pub(super) fn candidates(
         }
         let users = (0..model.lines.len())
             .map(|user| {
-                let relation = &model.lines[user].relation;
-                let mut names = vec![];
-                match &relation.kind {
-                    Relation::Stochastic { arguments, .. } => {
-                        for argument in arguments {
-                            references(argument, &mut names);
-                        }
-                    }
-                    Relation::Deterministic { value, .. } => references(value, &mut names),
-                }
-                let labels: Vec<&Reference> = (names.into_iter())
+                let arguments = model.lines[user].relation.arguments().iter();
+                let labels: Vec<&Reference> = (arguments.flat_map(Expr::references))
                     .filter(|name| {
                         let array = model.find(&name.name.text);
                         array.is_some_and(|array| variables.label_array(array))
@@ -168,7 +160,7 @@ impl Builder {
         if !own && self.support(line, reference, &label_of)? {
             return Ok(true);
         }
-        let normal = matches!(line.distribution.text.as_str(), "dnorm" | "dmnorm");
+        let normal = line.of.distribution.is_normal();
         let in_order = (0..instances).all(|instance| label(instance) == instance);
         let all = !line.variables.leaves.any(line.line);
         if normal && !own && all && in_order && instances == self.count && Self::constant(line)? {
@@ -185,7 +177,7 @@ impl Builder {
         for instance in 0..instances {
             here.clear();
             line.scope.enter(line.line, instance);
-            for argument in line.arguments {
+            for argument in line.of.arguments {
                 signature(line, argument, &mut here)?;
             }
             if instance == 0 {
@@ -308,7 +300,7 @@ impl Builder {
             }
             here.clear();
             line.scope.enter(line.line, instance);
-            for argument in line.arguments {
+            for argument in line.of.arguments {
                 signature(line, argument, &mut here)?;
             }
             if !own {
@@ -391,10 +383,9 @@ impl Builder {
         label_of: &[u32],
     ) -> Result<bool, Halt> {
         let model = line.scope.model;
-        let ("dbern", [argument]) = (line.distribution.text.as_str(), line.arguments) else {
-            return Ok(false);
-        };
-        let Node::Reference(table) = &argument.node else {
+        let (Distribution::Bernoulli, Node::Reference(table)) =
+            (line.of.distribution, &line.of.arguments[0].node)
+        else {
             return Ok(false);
         };
         let (Some(array), Some(label)) = (model.find(&table.name.text), label) else {
@@ -479,20 +470,12 @@ fn nothing_possible(line: &Stochastic, instance: usize, label: &Reference, why: 
 
 /// The reference to labels in a line's parameters.
 fn label_reference<'a>(line: &'a Stochastic, labels: usize) -> Option<&'a Reference> {
-    let mut names = vec![];
-    for argument in line.arguments {
-        references(argument, &mut names);
-    }
     let model = line.scope.model;
-    names
-        .into_iter()
-        .find(|name| model.find(&name.name.text) == Some(labels))
+    let mut references = line.of.arguments.iter().flat_map(Expr::references);
+    references.find(|reference| model.find(&reference.name.text) == Some(labels))
 }
 
 fn mentions(expr: &Expr, reference: &Reference) -> bool {
-    let mut names = vec![];
-    references(expr, &mut names);
-    names
-        .iter()
-        .any(|name| name.name.text == reference.name.text)
+    let mut names = expr.references().into_iter();
+    names.any(|name| name.name.text == reference.name.text)
 }

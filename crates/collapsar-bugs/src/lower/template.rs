@@ -37,8 +37,8 @@ impl Stochastic<'_> {
     pub(super) fn by_templates(&self, graph: &mut Graph) -> Result<bool, Halt> {
         let line = &self.scope.model.lines[self.line];
         let observed = self.variables.lines[self.line].is_none();
-        let normal = matches!(self.distribution.text.as_str(), "dnorm" | "dmnorm");
-        if !normal || !observed || self.truncation.is_some() || line.instances < 8 {
+        let normal = self.of.distribution.is_normal() && self.of.truncation.is_none();
+        if !normal || !observed || line.instances < 8 {
             return Ok(false);
         }
         let mut templates: HashMap<Vec<Definer>, Template> = HashMap::new();
@@ -102,11 +102,7 @@ impl Stochastic<'_> {
                 .iter()
                 .map(|&element| array.value(element).unwrap_or(f64::NAN));
             let target = values.map(|value| self.scope.leaf(value)).collect();
-            let arguments = self
-                .arguments
-                .iter()
-                .map(|argument| self.scope.evaluate(argument));
-            Ok((target, arguments.collect::<Result<_, Stop>>()?))
+            Ok((target, self.scope.evaluate_all(self.of.arguments)?))
         };
         let result = read();
         self.scope.watch(Watch::Nothing);

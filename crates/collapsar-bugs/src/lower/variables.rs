@@ -8,8 +8,9 @@ use super::joint::joint_lines;
 use super::kinds::{kind, shares, triangle};
 use super::leaves::Leaves;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Elaborated, Mode, Scope, Stop};
-use crate::syntax::ast;
+use crate::distribution::Distribution;
+use crate::elaborate::{Definer, Elaborated, Mode, Sampling, Scope, Stop};
+use crate::syntax::ast::Node;
 
 /// What an unknown element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +106,10 @@ impl Variables {
             leaves,
         };
         for (index, line) in model.lines.iter().enumerate() {
-            if line.stochastic() && !joint.contains_key(&index) {
+            if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
                 variables.lines[index] =
-                    variables.declare(model, graph, index, &joint, &bounded)?;
-                variables.hidden[index] = variables.hide(model, graph, index)?;
+                    variables.declare(model, graph, (index, of), &joint, &bounded)?;
+                variables.hidden[index] = variables.hide(model, graph, (index, of))?;
             }
         }
         for (&mean, pairs) in &joint {
@@ -133,7 +134,7 @@ impl Variables {
         &mut self,
         model: &Elaborated,
         graph: &mut Graph,
-        index: usize,
+        (index, of): (usize, Sampling),
         joint: &BTreeMap<usize, (usize, Vec<u32>)>,
         bounded: &BTreeSet<usize>,
     ) -> Result<Option<OfLine>, Diagnostic> {
@@ -141,8 +142,8 @@ impl Variables {
         if model.arrays[line.array].is_data() {
             return Ok(None);
         }
-        let (kind, lowest) = match kind(model, index)? {
-            (Kind::Gaussian, lowest) if bounded.contains(&line.array) => (Kind::Bounded, lowest),
+        let kind = match kind(model, index, of)? {
+            Kind::Gaussian if bounded.contains(&line.array) => Kind::Bounded,
             kind => kind,
         };
         let observed = |element: usize| model.arrays[line.array].value(element).is_some();
@@ -193,7 +194,7 @@ impl Variables {
             ranks = vec![];
         }
         let shares = if let Kind::Dirichlet(_) = kind {
-            shares(model, index)?
+            shares(model, index, of)?
         } else {
             vec![]
         };
@@ -220,7 +221,7 @@ impl Variables {
             kind,
             first,
             ranks,
-            lowest,
+            lowest: of.distribution.lowest_state().unwrap_or(0),
             shares,
             joint: partner.map(|_| Joint::Matrix),
             size: line.size,
@@ -232,25 +233,15 @@ impl Variables {
         &mut self,
         model: &Elaborated,
         graph: &mut Graph,
-        index: usize,
+        (index, of): (usize, Sampling),
     ) -> Result<Option<u32>, Diagnostic> {
         let line = &model.lines[index];
-        let ast::Kind::Stochastic {
-            distribution,
-            arguments,
-            ..
-        } = &line.relation.kind
-        else {
-            return Ok(None);
-        };
-        let (Some(means), true) = (arguments.first(), distribution.text == "dnormmix") else {
-            return Ok(None);
-        };
-        if line.instances == 0 {
+        if of.distribution != Distribution::NormalMixture || line.instances == 0 {
             return Ok(None);
         }
         let scope = Scope::within(model, Mode::Shape, index, 0);
-        let states = scope.evaluate(means).map_err(Stop::diagnostic)?.items.len();
+        let means = scope.evaluate(&of.arguments[0]);
+        let states = means.map_err(Stop::diagnostic)?.items.len();
         let kind = Kind::Label(states);
         let name = format!("the component of {}", model.arrays[line.array].name);
         let first = graph.declare(name, kind, line.instances).map_err(|error| {
@@ -333,20 +324,16 @@ impl Variables {
 fn bounded_arrays(model: &Elaborated) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for line in &model.lines {
-        if let ast::Kind::Stochastic {
-            distribution,
-            arguments,
-            truncation,
-        } = &line.relation.kind
+        let Some(of) = line.sampling() else {
+            continue;
+        };
+        if of.truncation.is_some() {
+            found.insert(line.array);
+        }
+        if let (Distribution::Interval, Node::Reference(reference)) =
+            (of.distribution, &of.arguments[0].node)
         {
-            if truncation.is_some() {
-                found.insert(line.array);
-            }
-            if let (Some(argument), "dinterval") = (arguments.first(), distribution.text.as_str())
-                && let ast::Node::Reference(reference) = &argument.node
-            {
-                found.extend(model.find(&reference.name.text));
-            }
+            found.extend(model.find(&reference.name.text));
         }
     }
     found

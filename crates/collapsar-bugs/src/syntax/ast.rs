@@ -65,6 +65,27 @@ pub struct Relation {
     pub span: Span,
 }
 
+impl Relation {
+    /// The parameters of a distribution, or the value that is assigned.
+    pub(crate) fn arguments(&self) -> &[Expr] {
+        match &self.kind {
+            Kind::Stochastic { arguments, .. } => arguments,
+            Kind::Deterministic { value, .. } => std::slice::from_ref(value),
+        }
+    }
+
+    /// All expressions on the right: arguments, and bounds.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let truncation = match &self.kind {
+            Kind::Stochastic { truncation, .. } => truncation.as_ref(),
+            Kind::Deterministic { .. } => None,
+        };
+        let bounds = truncation.into_iter();
+        let bounds = bounds.flat_map(|truncation| truncation.lower.iter().chain(&truncation.upper));
+        self.arguments().iter().chain(bounds)
+    }
+}
+
 /// How something is defined.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
@@ -80,10 +101,39 @@ pub enum Kind {
     /// `target <- value` or `target = value`
     Deterministic {
         /// A function around the target: `log(mu) <- ...`.
-        link: Option<Name>,
+        link: Option<Link>,
         /// The value.
         value: Expr,
     },
+}
+
+/// A function that may stand around a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// `log`
+    Log,
+    /// `logit`
+    Logit,
+    /// `cloglog`
+    Cloglog,
+    /// `probit`
+    Probit,
+}
+
+impl Link {
+    /// All of them, with their names.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("log", Self::Log),
+        ("logit", Self::Logit),
+        ("cloglog", Self::Cloglog),
+        ("probit", Self::Probit),
+    ];
+
+    /// The link of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, link)| *link)
+    }
 }
 
 /// Bounds of a distribution; one that is left out is infinite.
@@ -93,6 +143,8 @@ pub struct Truncation {
     pub lower: Option<Expr>,
     /// Upper bound.
     pub upper: Option<Expr>,
+    /// Whether the density is that within the bounds, as `T` says; `I` only bounds.
+    pub normalised: bool,
     /// Where it stands.
     pub span: Span,
 }
@@ -106,6 +158,17 @@ pub struct Reference {
     pub indices: Option<Vec<Index>>,
     /// All of it, brackets included.
     pub span: Span,
+}
+
+impl Reference {
+    /// The expressions among its indices.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = &Expr> {
+        let indices = self.indices.iter().flatten();
+        indices.filter_map(|index| match index {
+            Index::All => None,
+            Index::At(expr) => Some(expr),
+        })
+    }
 }
 
 /// One index.
@@ -124,6 +187,41 @@ pub struct Expr {
     pub node: Node,
     /// Where it stands.
     pub span: Span,
+}
+
+impl Expr {
+    /// The expressions that it is made of, indices included.
+    pub(crate) fn parts(&self) -> Vec<&Expr> {
+        match &self.node {
+            Node::Number(_) => vec![],
+            Node::Reference(reference) => reference.indices().collect(),
+            Node::Call { arguments, .. } => arguments.iter().collect(),
+            Node::Negative(operand) | Node::Not(operand) => vec![operand],
+            Node::Binary { left, right, .. } => vec![left, right],
+        }
+    }
+
+    /// All references, those in indices as well, in the order of the text.
+    pub(crate) fn references(&self) -> Vec<&Reference> {
+        let own = match &self.node {
+            Node::Reference(reference) => Some(reference),
+            _ => None,
+        };
+        let inner = self.parts().into_iter().flat_map(Self::references);
+        own.into_iter().chain(inner).collect()
+    }
+
+    /// The ends of a range.
+    pub(crate) fn range(&self) -> Option<(&Expr, &Expr)> {
+        match &self.node {
+            Node::Binary {
+                operator: Operator::Range,
+                left,
+                right,
+            } => Some((left, right)),
+            _ => None,
+        }
+    }
 }
 
 /// What an expression is.

@@ -1,6 +1,6 @@
 //! Decides what may stand at the top level of a text, and in which order.
 
-use super::super::ast::{Program, Span, Variable};
+use super::super::ast::{Link, Program, Span, Variable};
 use super::statements::Block;
 use super::{Diagnostic, Parser, TokenKind};
 
@@ -98,8 +98,8 @@ impl Parser<'_> {
                 | TokenKind::Less
                 | TokenKind::Equal,
             )
-            | ("for", _)
-            | ("log" | "logit" | "cloglog" | "probit", TokenKind::OpenParen) => relation,
+            | ("for", _) => relation,
+            (_, TokenKind::OpenParen) if Link::named(word).is_some() => relation,
             ("const", _) => Diagnostic::new(
                 self.token().span,
                 "`const` is not read",

@@ -1,10 +1,7 @@
 //! Decides what a loop is and what a relation is.
 
-use super::super::ast::{Expr, Kind, Name, Reference, Relation, Statement, Truncation};
+use super::super::ast::{Expr, Kind, Link, Reference, Relation, Span, Statement, Truncation};
 use super::{Diagnostic, Parser, Token, TokenKind};
-
-/// Functions that may stand around a target.
-const LINKS: [&str; 4] = ["cloglog", "log", "logit", "probit"];
 
 /// Where statements stand.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,13 +112,14 @@ impl Parser<'_> {
             );
         let (link, target) = self.target()?;
         let kind = match self.kind() {
-            TokenKind::Tilde => self.stochastic(block, link.as_ref())?,
+            TokenKind::Tilde => self.stochastic(block, link)?,
             TokenKind::Arrow | TokenKind::Assign => {
                 self.advance();
                 let value = self.expression()?;
                 if let Some(word @ ("T" | "I" | "C")) = self.word_before_paren() {
                     return Err(self.misplaced_truncation(word));
                 }
+                let link = link.map(|(link, _)| link);
                 Kind::Deterministic { link, value }
             }
             _ => return Err(self.no_relation(&target, follows)),
@@ -130,8 +128,8 @@ impl Parser<'_> {
         Ok(Relation { target, kind, span })
     }
 
-    /// `x[i]` or `log(x[i])`
-    fn target(&mut self) -> Result<(Option<Name>, Reference), Diagnostic> {
+    /// `x[i]` or `log(x[i])`, and where the function stands.
+    fn target(&mut self) -> Result<(Option<(Link, Span)>, Reference), Diagnostic> {
         let name = self.name("a relation")?;
         if self.kind() != TokenKind::OpenParen {
             return Ok((None, self.reference_of(name)?.0));
@@ -140,7 +138,7 @@ impl Parser<'_> {
             self.at -= 1;
             return Err(self.misplaced_truncation(&name.text));
         }
-        if !LINKS.contains(&name.text.as_str()) {
+        let Some(link) = Link::named(&name.text) else {
             return Err(Diagnostic::new(
                 name.span,
                 format!(
@@ -150,13 +148,13 @@ impl Parser<'_> {
                 "expected a variable",
             )
             .help("the functions that can are `log`, `logit`, `cloglog` and `probit`"));
-        }
+        };
         let open = self.advance();
         let inner = self.name("a variable")?;
         let (target, _) = self.reference_of(inner)?;
         if self.kind() == TokenKind::CloseParen {
             self.advance();
-            return Ok((Some(name), target));
+            return Ok((Some((link, name.span)), target));
         }
         Err(self
             .unexpected("`)`")
@@ -186,15 +184,15 @@ impl Parser<'_> {
     }
 
     /// `~ distribution(arguments) T(lower, upper)`
-    fn stochastic(&mut self, block: Block, link: Option<&Name>) -> Result<Kind, Diagnostic> {
+    fn stochastic(&mut self, block: Block, link: Option<(Link, Span)>) -> Result<Kind, Diagnostic> {
         let tilde = self.token();
-        if let Some(link) = link {
+        if let Some((_, link)) = link {
             return Err(Diagnostic::new(
                 tilde.span,
                 "a function of a variable cannot be given a distribution",
                 "expected `<-` or `=`",
             )
-            .and(link.span, "this is a function")
+            .and(link, "this is a function")
             .help("give the distribution to the variable itself"));
         }
         if block == Block::Data {
@@ -264,6 +262,7 @@ impl Parser<'_> {
         Ok(Truncation {
             lower,
             upper,
+            normalised: self.text(word.span) == "T",
             span: self.span_from(word.span),
         })
     }

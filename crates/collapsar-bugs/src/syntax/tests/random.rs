@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::ast::{
-    Expr, Index, Kind, Name, Node, Operator, Program, Reference, Relation, Span, Statement,
+    Expr, Index, Kind, Link, Name, Node, Operator, Program, Reference, Relation, Span, Statement,
     Truncation, Variable,
 };
 use super::super::parse;
@@ -119,16 +119,19 @@ fn expressions() -> impl Strategy<Value = Expr> {
 }
 
 fn relations(stochastic: bool) -> impl Strategy<Value = Statement> {
-    let link = prop::option::of(name(&["log", "logit", "cloglog", "probit"]));
+    let link = prop::sample::select(Link::ALL.as_slice()).prop_map(|(_, link)| link);
+    let link = prop::option::of(link);
     let deterministic =
         (link, expressions()).prop_map(|(link, value)| Kind::Deterministic { link, value });
     let truncation = (
         prop::option::of(expressions()),
         prop::option::of(expressions()),
+        any::<bool>(),
     )
-        .prop_map(|(lower, upper)| Truncation {
+        .prop_map(|(lower, upper, normalised)| Truncation {
             lower,
             upper,
+            normalised,
             span: Span::default(),
         });
     let random = (

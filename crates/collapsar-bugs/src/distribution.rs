@@ -1,0 +1,169 @@
+//! Decides which distributions the language has: their names, their parameters and what they give.
+//!
+//! A new one is a line of the table. The compiler then asks for its terms (`lower/distributions.rs`), for the
+//! variables that it is a prior of (`lower/kinds.rs`) and for draws (`predict.rs`).
+
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::Name;
+
+/// The values that a distribution gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Support {
+    Reals,
+    Vectors,
+    Positive,
+    PositiveDefinite,
+    Bounded,
+    Simplex,
+    /// As many whole numbers from the lowest on as the parameters say: unknown ones are labels.
+    States(u32),
+    Counts,
+    CountVectors,
+}
+
+/// What becomes of a target that is not observed and that no datum depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Barren {
+    /// It is left out of the fit and drawn given its parents.
+    Predicted,
+    /// It is refused: the distribution is supported only where it is observed.
+    Refused,
+}
+
+struct Entry {
+    distribution: Distribution,
+    /// The name in BUGS, then those of JAGS and R.
+    names: &'static [&'static str],
+    parameters: &'static [&'static str],
+    support: Support,
+    barren: Barren,
+}
+
+macro_rules! distributions {
+    ($($variant:ident $names:tt $parameters:tt $support:expr, $barren:ident;)*) => {
+        /// A distribution of the language.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Distribution {
+            $($variant),*
+        }
+
+        /// In the order of the enumeration, which is that in which they are told.
+        const TABLE: &[Entry] = &[
+            $(Entry {
+                distribution: Distribution::$variant,
+                names: &$names,
+                parameters: &$parameters,
+                support: $support,
+                barren: Barren::$barren,
+            }),*
+        ];
+    };
+}
+
+distributions! {
+    Normal ["dnorm"] ["mean", "precision"] Support::Reals, Predicted;
+    MultivariateNormal ["dmnorm"] ["mean", "precision"] Support::Vectors, Predicted;
+    Gamma ["dgamma"] ["shape", "rate"] Support::Positive, Predicted;
+    Exponential ["dexp"] ["rate"] Support::Positive, Predicted;
+    ChiSquared ["dchisqr", "dchisq"] ["degrees of freedom"] Support::Positive, Predicted;
+    Wishart ["dwish"] ["scale matrix", "degrees of freedom"] Support::PositiveDefinite, Predicted;
+    Beta ["dbeta"] ["first shape", "second shape"] Support::Bounded, Predicted;
+    Uniform ["dunif"] ["lower end", "upper end"] Support::Bounded, Predicted;
+    Dirichlet ["ddirch", "ddirich"] ["concentrations"] Support::Simplex, Predicted;
+    Categorical ["dcat"] ["probabilities"] Support::States(1), Predicted;
+    Bernoulli ["dbern"] ["probability"] Support::States(0), Predicted;
+    Binomial ["dbin", "dbinom"] ["probability", "number of trials"] Support::States(0), Predicted;
+    Multinomial ["dmulti", "dmultinom"] ["probabilities", "number of trials"] Support::CountVectors, Predicted;
+    Poisson ["dpois"] ["rate"] Support::Counts, Predicted;
+    NegativeBinomial ["dnegbin", "dnbinom"] ["probability", "size"] Support::Counts, Predicted;
+    Weibull ["dweib", "dweibull"] ["shape", "rate"] Support::Positive, Predicted;
+    NormalMixture ["dnormmix"] ["mean", "precision", "weight"] Support::Reals, Refused;
+    Interval ["dinterval"] ["number", "cuts"] Support::Counts, Refused;
+}
+
+impl Distribution {
+    fn entry(self) -> &'static Entry {
+        &TABLE[self as usize]
+    }
+
+    /// The distribution of a name, with so many arguments.
+    pub(crate) fn named(name: &Name, arguments: usize) -> Result<Self, Diagnostic> {
+        let Name { text, span } = name;
+        let mut entries = TABLE.iter();
+        let Some(entry) = entries.find(|entry| entry.names.contains(&text.as_str())) else {
+            let names: Vec<&str> = TABLE.iter().map(|entry| entry.names[0]).collect();
+            let message = format!("{text} is not a distribution that is supported");
+            return Err(Diagnostic::new(*span, message, "unknown distribution")
+                .help(format!("supported are {}", names.join(", "))));
+        };
+        let count = entry.parameters.len();
+        if arguments != count {
+            let message = format!("{text} takes {count} parameters, and {arguments} are given");
+            return Err(Diagnostic::new(*span, message, "here"));
+        }
+        Ok(entry.distribution)
+    }
+
+    /// What a parameter is called.
+    pub(crate) fn parameter(self, argument: usize) -> &'static str {
+        self.entry().parameters[argument]
+    }
+
+    pub(crate) fn support(self) -> Support {
+        self.entry().support
+    }
+
+    /// The value of the first state of a label.
+    pub(crate) fn lowest_state(self) -> Option<u32> {
+        match self.support() {
+            Support::States(lowest) => Some(lowest),
+            _ => None,
+        }
+    }
+
+    /// Whether it gives several numbers together.
+    pub(crate) fn is_multivariate(self) -> bool {
+        match self.support() {
+            Support::Vectors
+            | Support::PositiveDefinite
+            | Support::Simplex
+            | Support::CountVectors => true,
+            Support::Reals
+            | Support::Positive
+            | Support::Bounded
+            | Support::States(_)
+            | Support::Counts => false,
+        }
+    }
+
+    /// Whether it is left out of a fit and predicted where no datum depends on it.
+    pub(crate) fn is_predicted(self) -> bool {
+        self.entry().barren == Barren::Predicted
+    }
+
+    /// Whether it is normal: its terms are polynomials in the data.
+    pub(crate) fn is_normal(self) -> bool {
+        matches!(self, Self::Normal | Self::MultivariateNormal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_that_of_one_distribution() {
+        let named = |text: &str, arguments: usize| {
+            let (text, span) = (text.to_owned(), crate::Span::default());
+            Distribution::named(&Name { text, span }, arguments)
+        };
+        for entry in TABLE {
+            for &name in entry.names {
+                let count = entry.parameters.len();
+                assert_eq!(named(name, count), Ok(entry.distribution));
+                assert!(named(name, count + 1).is_err());
+                assert!(named(&name[1..], count).is_err());
+            }
+        }
+    }
+}
