@@ -6,7 +6,6 @@
 //! - `climb`: how any model is climbed, from flags to how it ended
 //! - `progress`: bars for anything over a second
 //! - `terms`: what errors speak of, as flags and names in files
-//! - `text`: numbers and tables as people read them
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
 //! - `compare`: puts the bounds of several runs side by side
@@ -29,7 +28,6 @@ mod quant;
 mod reproduce;
 mod shell;
 mod terms;
-mod text;
 mod topics;
 mod tour;
 mod values;
@@ -39,6 +37,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use collapsar_text as text;
 
 use common::{Common, Usage, complain};
 use terms::Flags;

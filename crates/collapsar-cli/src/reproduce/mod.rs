@@ -1,85 +1,110 @@
-//! Reruns the paper's experiments, each from one command.
+//! `collapsar reproduce`: the paper's experiments, each from one command.
 //!
-//! - `mixture`: the first experiment, five Gaussians and many restarts
-//! - `ring`: the data of that experiment
-//! - `measure`: what its runs add up to, in the paper's measure
-//! - `tables`: that measure in tables, the paper's figures beside ours
-//! - `topics`: the second experiment, topics of papers
-//! - `corpus`: a corpus for it where none is given
-//! - `quant`: the third experiment, reads and their transcripts
-//! - `simulate`: reads for it where none are given
-//! - `runs`: every method from every start, for these two
-//! - `paired`: what their runs add up to, in tables, the paper's beside ours
-//! - `curvature`: the paper's figure 1(b), computed
-//! - `line`: the two bounds along a line
-//! - `svg`: curves as a picture
+//! - `args`: what was typed, and the request that it makes
 
-mod corpus;
-mod curvature;
-mod line;
-mod measure;
-mod mixture;
-mod paired;
-mod quant;
-mod ring;
-mod runs;
-pub(crate) mod simulate;
-mod svg;
-mod tables;
-mod topics;
+mod args;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use collapsar::Terms;
+use collapsar_formats::{prepare_folder, write_atomically};
+use collapsar_reproduce::{Error, Host, Report, curvature};
+
+pub(crate) use args::ReproduceArgs;
+use args::{CurvatureArgs, What};
 
 use crate::common::Common;
-
-/// What to rerun.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ReproduceArgs {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum What {
-    /// The first experiment: five Gaussians, eight components, many restarts of every method
-    Mixture(mixture::Args),
-    /// The second experiment: topics of 200 papers, every method from the same starts
-    Topics(topics::Args),
-    /// The third experiment: reads and the transcripts that they come from, four starts of every method
-    Quant(quant::Args),
-    /// The figure of the two bounds along a line, computed on a small mixture
-    Curvature(curvature::Args),
-}
+use crate::files::inputs;
+use crate::progress::Progress;
+use crate::terms::Flags;
 
 /// Runs what was asked for.
 pub(crate) fn run(args: &ReproduceArgs, common: &Common) -> Result<ExitCode> {
     match &args.what {
-        What::Mixture(args) => mixture::run(args, common)?,
-        What::Topics(args) => topics::run(args, common)?,
-        What::Quant(args) => quant::run(args, common)?,
-        What::Curvature(args) => curvature::run(args, common)?,
-    }
+        What::Mixture(args) => report(args.out.as_deref(), common, |host| args.request().run(host)),
+        What::Topics(args) => report(args.out.as_deref(), common, |host| args.request().run(host)),
+        What::Quant(args) => report(args.out.as_deref(), common, |host| args.request().run(host)),
+        What::Curvature(args) => figure(args, common),
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        _ => Err("expected a positive number".to_owned()),
+/// Runs an experiment, writes its files and prints its text.
+fn report(
+    out: Option<&Path>,
+    common: &Common,
+    run: impl FnOnce(&dyn Host) -> collapsar_reproduce::Result<Report>,
+) -> Result<()> {
+    let program = Program {
+        common,
+        out,
+        progress: OnceLock::new(),
+    };
+    let report = run(&program).map_err(|error| anyhow!(error.in_terms(&Flags)))?;
+    drop(program);
+    if let Some(folder) = out {
+        report.write(folder, std::env::args().collect(), inputs(&report.files)?)?;
     }
+    Ok(std::io::stdout().lock().write_all(report.text.as_bytes())?)
 }
 
-fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
+/// Draws the figure and prints what it shows.
+fn figure(args: &CurvatureArgs, common: &Common) -> Result<()> {
+    let figure = curvature(args.seed)?;
+    write_atomically(&args.out, |file| file.write_all(figure.svg.as_bytes()))?;
+    std::io::stdout().lock().write_all(figure.text.as_bytes())?;
+    if !common.quiet {
+        eprintln!("wrote {}", args.out.display());
+    }
+    Ok(())
 }
 
-/// Only the name: tables should not depend on where the data lie.
-fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+/// The program as experiments know it: a bar, talk, and a folder for what they find.
+struct Program<'a> {
+    common: &'a Common,
+    out: Option<&'a Path>,
+    progress: OnceLock<Progress>,
+}
+
+impl Host for Program<'_> {
+    fn terms(&self) -> &dyn Terms {
+        &Flags
+    }
+
+    fn interrupt(&self) -> &AtomicBool {
+        self.common.interrupt
+    }
+
+    /// Makes the folder now: runs must not end in a refusal, and bad input leaves no folder.
+    fn begin(&self, runs: usize) -> Result<(), Error> {
+        if let Some(folder) = self.out {
+            prepare_folder(folder)?;
+        }
+        let new = || Progress::new(self.common, Some(runs as u64), "runs");
+        self.progress.get_or_init(new);
+        Ok(())
+    }
+
+    fn status(&self, words: &dyn Fn() -> String) {
+        if let Some(progress) = self.progress.get() {
+            progress.tell(words);
+        }
+    }
+
+    fn advance(&self) {
+        if let Some(progress) = self.progress.get() {
+            progress.advance();
+        }
+    }
+
+    fn detail(&self, line: &str) {
+        if let Some(progress) = self.progress.get().filter(|_| self.common.verbose) {
+            progress.line(line);
+        }
+    }
 }

@@ -8,10 +8,10 @@ mod plot;
 mod quant;
 mod topics;
 
-use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use clap::Args;
@@ -47,49 +47,58 @@ pub(crate) fn run(args: &TourArgs, common: &Common) -> anyhow::Result<ExitCode> 
     }
     let colour = std::io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let text = tour(colour, args.save.is_some(), common)?;
-    std::io::stdout().write_all(text.as_bytes())?;
+    let interrupt = common.interrupt;
+    let text = [
+        eruptions(colour, interrupt)?,
+        topics::tour(interrupt)?,
+        quant::tour(interrupt)?,
+        next(args.save.is_some()),
+    ];
+    std::io::stdout().write_all(text.concat().as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// One way of climbing, from every start.
-struct Way {
+struct Climbs {
     name: &'static str,
     restarts: Restarts,
     seconds: f64,
 }
 
-fn tour(colour: bool, saved: bool, common: &Common) -> anyhow::Result<String> {
+impl Climbs {
+    fn bound(&self) -> f64 {
+        self.restarts.best().point.bound
+    }
+}
+
+/// The first part of the tour: groups of eruptions.
+fn eruptions(colour: bool, interrupt: &AtomicBool) -> collapsar::Result<String> {
     let values = data();
     let model = Mixture::new(&values, 2, &Settings::new(COMPONENTS))?;
-    let climb = |name, direction, jumps| -> collapsar::Result<Way> {
+    let climb = |name, direction, jumps| -> collapsar::Result<Climbs> {
         let began = Instant::now();
         let restarts = Restarts::run(STARTS, |seed| {
             let (start, passes) = model.start(&Start::KMeans, seed as u64)?;
             let driver = Driver::new(&model, direction)
-                .interrupt(common.interrupt)
+                .interrupt(interrupt)
                 .spent(passes);
             if jumps { driver.search(&model) } else { driver }.run(start)
         })?;
-        Ok(Way {
+        Ok(Climbs {
             name,
             restarts,
             seconds: began.elapsed().as_secs_f64(),
         })
     };
-    let ways = [
+    let climbs = [
         climb("vbem", Direction::Vbem, false)?,
         climb("auto, --jumps off", Direction::Auto, false)?,
         climb("auto", Direction::Auto, true)?,
     ];
-    let best = ways[2].restarts.best();
+    let best = climbs[2].restarts.best();
     let fit = model.fit(&best.point)?;
-    let mut groups: Vec<(usize, &Component)> = fit
-        .components
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| c.count >= 1.0)
-        .collect();
+    let components = fit.components.iter().enumerate();
+    let mut groups: Vec<(usize, &Component)> = components.filter(|(_, c)| c.count >= 1.0).collect();
     groups.sort_by(|a, b| a.1.mean[0].total_cmp(&b.1.mean[0]));
     let rank = |component: usize| groups.iter().position(|(k, _)| *k == component);
 
@@ -99,29 +108,23 @@ fn tour(colour: bool, saved: bool, common: &Common) -> anyhow::Result<String> {
         labels.push(likeliest.and_then(rank).unwrap_or(0));
     })?;
     let points: Vec<[f64; 2]> = values.chunks_exact(2).map(|p| [p[0], p[1]]).collect();
-
-    let mut text = format!(
-        "Old Faithful, a geyser in Yellowstone: {} eruptions, how long each lasted and how long\n\
-         people then waited for the next, in minutes.\n\n",
-        model.rows()
-    );
-    text += &Plot {
+    let plot = Plot {
         points: &points,
         groups: &labels,
         colour,
-    }
-    .draw("minutes of eruption", "minutes of waiting");
-    text += &words(&groups, model.components(), colour);
-    writeln!(
-        text,
-        "The bound is {:.2} nats: ln p(data) is no lower than that, under this model and its prior.\n",
-        best.point.bound
-    )?;
-    text += &comparison(&ways);
-    text += &topics::tour(common)?;
-    text += &quant::tour(common)?;
-    text += &next(saved);
-    Ok(text)
+    };
+    Ok(format!(
+        "Old Faithful, a geyser in Yellowstone: {} eruptions, how long each lasted and how long\n\
+         people then waited for the next, in minutes.\n\n\
+         {}{}\
+         The bound is {:.2} nats: ln p(data) is no lower than that, under this model and its prior.\n\n\
+         {}",
+        model.rows(),
+        plot.draw("minutes of eruption", "minutes of waiting"),
+        words(&groups, colour),
+        best.point.bound,
+        comparison(&climbs)
+    ))
 }
 
 fn data() -> Vec<f64> {
@@ -133,34 +136,34 @@ fn data() -> Vec<f64> {
 }
 
 /// What the components mean, one line each.
-fn words(groups: &[(usize, &Component)], offered: usize, colour: bool) -> String {
-    let mut text = format!(
-        "\nOffered {offered} components, the fit keeps {} and leaves {} empty. It found\n",
-        groups.len(),
-        offered - groups.len()
-    );
-    for (rank, (_, group)) in groups.iter().enumerate() {
+fn words(groups: &[(usize, &Component)], colour: bool) -> String {
+    let lines = groups.iter().enumerate().map(|(rank, (_, group))| {
         let name = match (groups.len(), rank) {
             (2, 0) => "short eruptions: ".to_owned(),
             (2, 1) => "long eruptions:  ".to_owned(),
             _ => format!("group {}: ", rank + 1),
         };
-        let sd = |d: usize| group.mean_sd.as_ref().map(|sds| sds[d]);
-        let line = format!(
+        let mean = |d: usize| measured(group.mean[d], group.mean_sd.as_ref().map(|sds| sds[d]));
+        format!(
             "  {} {name}{:2.0} % of all (± {:.0} %), {} min, then a wait of {} min\n",
             plot::mark(rank, colour),
             100.0 * group.weight,
             100.0 * group.weight_sd,
-            measured(group.mean[0], sd(0)),
-            measured(group.mean[1], sd(1)),
-        );
-        text += &line;
-    }
-    text + "where each ± is one posterior standard deviation.\n"
+            mean(0),
+            mean(1),
+        )
+    });
+    format!(
+        "\nOffered {COMPONENTS} components, the fit keeps {} and leaves {} empty. It found\n\
+         {}where each ± is one posterior standard deviation.\n",
+        groups.len(),
+        COMPONENTS - groups.len(),
+        lines.collect::<Vec<_>>().concat()
+    )
 }
 
 /// What the same starts cost in different ways.
-fn comparison(ways: &[Way; 3]) -> String {
+fn comparison(climbs: &[Climbs; 3]) -> String {
     let head = [
         "method",
         "iterations",
@@ -169,30 +172,26 @@ fn comparison(ways: &[Way; 3]) -> String {
         "best bound",
         "starts that reach it",
     ];
-    let highest = ways
-        .iter()
-        .map(|way| way.restarts.best().point.bound)
-        .fold(f64::MIN, f64::max);
+    let highest = climbs.iter().map(Climbs::bound).fold(f64::MIN, f64::max);
     // Starts that differ by less have ended at the same optimum.
-    let reached = |way: &Way| {
-        let bounds = way.restarts.fits.iter().map(|fit| fit.point.bound);
+    let reached = |climbs: &Climbs| {
+        let bounds = climbs.restarts.fits.iter().map(|fit| fit.point.bound);
         bounds.filter(|bound| *bound > highest - 0.01).count()
     };
-    let easy = ways.iter().all(|way| reached(way) == STARTS);
-    let rows: Vec<Vec<String>> = ways
-        .iter()
-        .map(|way| {
-            vec![
-                way.name.to_owned(),
-                way.restarts.iterations().to_string(),
-                way.restarts.passes().to_string(),
-                duration(way.seconds),
-                format!("{:.3}", way.restarts.best().point.bound),
-                format!("{} of {STARTS}", reached(way)),
-            ]
-        })
-        .collect();
-    let [vbem, plain, auto] = ways.each_ref().map(|way| way.restarts.passes() as f64);
+    let easy = climbs.iter().all(|climbs| reached(climbs) == STARTS);
+    let rows = climbs.each_ref().map(|climbs| {
+        vec![
+            climbs.name.to_owned(),
+            climbs.restarts.iterations().to_string(),
+            climbs.restarts.passes().to_string(),
+            duration(climbs.seconds),
+            format!("{:.3}", climbs.bound()),
+            format!("{} of {STARTS}", reached(climbs)),
+        ]
+    });
+    let [vbem, plain, auto] = climbs
+        .each_ref()
+        .map(|climbs| climbs.restarts.passes() as f64);
     let change = |passes: f64| {
         let percent = 100.0 * (passes / vbem - 1.0);
         let word = if percent < 0.0 { "fewer" } else { "more" };

@@ -16,7 +16,7 @@ const CENTRES: [[f64; 2]; 5] = [
 /// Rows of x and y, one Gaussian after the other in turn, with centres at (0, 0) and (±R, ±R).
 ///
 /// The noise does not depend on R, so that between data sets of one seed only the overlap differs.
-pub(super) fn ring(rows: usize, radius: f64, seed: u64) -> Vec<f64> {
+pub(crate) fn ring(rows: usize, radius: f64, seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..rows)
         .flat_map(|row| CENTRES[row % CENTRES.len()])

@@ -5,13 +5,15 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Poisson};
 
-/// How large a corpus.
+/// How large a corpus is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) documents: usize,
-    pub(super) words: usize,
+pub struct CorpusSize {
+    /// Documents.
+    pub documents: usize,
+    /// Words of the vocabulary.
+    pub words: usize,
     /// Expected tokens of a document.
-    pub(super) length: usize,
+    pub length: usize,
 }
 
 /// Word r is drawn in proportion to 1 / (r + SHIFT): Zipf's law as Mandelbrot fitted it to English.
@@ -23,32 +25,48 @@ const SPREAD: f64 = 0.02;
 const PROPORTIONS: f64 = 0.5;
 
 /// Documents about `topics` topics. The same numbers give the same corpus on any machine.
-pub(super) fn draw(size: Size, topics: usize, seed: u64) -> collapsar::Result<Corpus> {
+pub(crate) fn draw(size: CorpusSize, topics: usize, seed: u64) -> collapsar::Result<Corpus> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let total: f64 = (1..=size.words).map(weight).sum();
     let scale = SPREAD * size.words as f64 / total;
     let base: Vec<f64> = (1..=size.words).map(|rank| scale * weight(rank)).collect();
     let words: Vec<Vec<f64>> = (0..topics).map(|_| dirichlet(&base, &mut rng)).collect();
     let lengths = Poisson::new(size.length as f64).expect("a positive length");
-    let (mut starts, mut ids, mut counts) = (vec![0], Vec::new(), Vec::new());
-    for _ in 0..size.documents {
+    corpus_of(size.words, size.documents, |_, counts| {
         let proportions = dirichlet(&vec![PROPORTIONS; topics], &mut rng);
-        let mut bag = vec![0.0_f32; size.words];
         for _ in 0..lengths.sample(&mut rng) as usize {
             let topic = pick(&proportions, &mut rng);
-            bag[pick(&words[topic], &mut rng)] += 1.0;
+            counts[pick(&words[topic], &mut rng)] += 1.0;
         }
-        for (word, &count) in bag.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-            ids.push(word as u32);
-            counts.push(count);
+    })
+}
+
+/// A corpus of documents, each of which adds to the counts of all words.
+///
+/// # Errors
+/// As [`Corpus::new`], where all counts are zero.
+pub fn corpus_of(
+    words: usize,
+    documents: usize,
+    mut write: impl FnMut(usize, &mut [f32]),
+) -> collapsar::Result<Corpus> {
+    let (mut starts, mut ids, mut counts) = (vec![0], Vec::new(), Vec::new());
+    for document in 0..documents {
+        let mut bag = vec![0.0; words];
+        write(document, &mut bag);
+        for (word, count) in bag.into_iter().enumerate() {
+            if count > 0.0 {
+                ids.push(word as u32);
+                counts.push(count);
+            }
         }
         starts.push(ids.len());
     }
-    Corpus::new(starts, ids, counts, size.words)
+    Corpus::new(starts, ids, counts, words)
 }
 
 /// The words' names, commonest first: w0001, w0002, …
-pub(super) fn names(words: usize) -> Vec<String> {
+pub(crate) fn names(words: usize) -> Vec<String> {
     (1..=words).map(|rank| format!("w{rank:04}")).collect()
 }
 
@@ -59,17 +77,13 @@ fn weight(rank: usize) -> f64 {
 /// Cumulative probabilities drawn from a Dirichlet.
 fn dirichlet(concentrations: &[f64], rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut sum = 0.0;
-    let draws = concentrations.iter().map(|&shape| {
-        sum += Gamma::new(shape, 1.0)
-            .expect("a positive shape")
-            .sample(rng);
+    let mut add = |&shape: &f64| {
+        let gamma = Gamma::new(shape, 1.0).expect("a positive shape");
+        sum += gamma.sample(rng);
         sum
-    });
-    let mut cumulative: Vec<f64> = draws.collect();
-    for x in &mut cumulative {
-        *x /= sum;
-    }
-    cumulative
+    };
+    let sums: Vec<f64> = concentrations.iter().map(&mut add).collect();
+    sums.into_iter().map(|part| part / sum).collect()
 }
 
 fn pick(cumulative: &[f64], rng: &mut ChaCha8Rng) -> usize {
@@ -81,7 +95,7 @@ fn pick(cumulative: &[f64], rng: &mut ChaCha8Rng) -> usize {
 mod tests {
     use super::*;
 
-    const SIZE: Size = Size {
+    const SIZE: CorpusSize = CorpusSize {
         documents: 200,
         words: 2000,
         length: 1700,
@@ -99,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_seed_is_a_corpus() {
-        let small = Size {
+        let small = CorpusSize {
             documents: 5,
             words: 50,
             length: 20,
@@ -118,7 +132,7 @@ mod tests {
             let drawn: f64 = (first..last).map(count).sum();
             let zipf: f64 = (first + 1..=last).map(weight).sum();
             let ratio = drawn / corpus.tokens() / (zipf / total);
-            // Ten topics of concentration 40 have a share p to within about sqrt(p / 400) of it, 16% where
+            // Ten topics of concentration 40 have a proportion p to within about sqrt(p / 400) of it, 16% where
             // p is 0.1, as it is at the ends of this list.
             assert!(
                 (ratio - 1.0).abs() < 0.3,

@@ -10,9 +10,11 @@ use rand_distr::{Distribution, LogNormal, Normal};
 
 /// How much to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub(crate) genes: usize,
-    pub(crate) reads: usize,
+pub struct SimulationSize {
+    /// Genes, of about five isoforms each.
+    pub genes: usize,
+    /// Reads.
+    pub reads: usize,
 }
 
 /// Lengths of exons: those of human coding genes have a median of about 150 bases.
@@ -58,21 +60,27 @@ struct Transcriptome {
 
 /// Reads, and what they were drawn from.
 #[derive(Debug)]
-pub(crate) struct Simulated {
-    pub(crate) reads: Reads,
+pub struct Simulated {
+    /// The reads, with the isoforms that each may come from.
+    pub reads: Reads,
     /// How many reads of each isoform were drawn.
-    pub(crate) counts: Vec<f64>,
+    pub counts: Vec<f64>,
     /// Effective lengths of the isoforms.
-    pub(crate) lengths: Vec<f64>,
+    pub lengths: Vec<f64>,
     /// The isoforms of each gene.
-    pub(crate) genes: Vec<Range<u32>>,
+    pub genes: Vec<Range<u32>>,
 }
 
 /// Simulates it all. The same size and seed give the same reads.
-pub(crate) fn simulate(size: Size, seed: u64) -> collapsar::Result<Simulated> {
+///
+/// # Errors
+/// As [`ReadsBuilder`]: where there are no genes or no reads.
+pub fn simulate(size: SimulationSize, seed: u64) -> collapsar::Result<Simulated> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let transcriptome = Transcriptome::draw(size.genes, &mut rng);
-    let lengths = transcriptome.effective_lengths();
+    let isoforms = transcriptome.isoforms.iter();
+    let effective = |isoform: &Isoform| transcriptome.fragments.effective(isoform.length);
+    let lengths: Vec<f64> = isoforms.map(effective).collect();
     let expression = LogNormal::new(0.0, UNEVEN).expect("a positive deviation");
     let mut sum = 0.0;
     let rates = lengths.iter().map(|length| {
@@ -146,13 +154,6 @@ impl Transcriptome {
             genes: ranges,
             fragments: Fragments::new(),
         }
-    }
-
-    fn effective_lengths(&self) -> Vec<f64> {
-        let isoforms = self.isoforms.iter();
-        isoforms
-            .map(|isoform| self.fragments.effective(isoform.length))
-            .collect()
     }
 
     /// Draws a read of an isoform and writes what it may come from: isoforms and ln p(read | isoform).
@@ -288,7 +289,7 @@ impl Fragments {
 mod tests {
     use super::*;
 
-    const SIZE: Size = Size {
+    const SIZE: SimulationSize = SimulationSize {
         genes: 60,
         reads: 3000,
     };
@@ -361,8 +362,9 @@ mod tests {
 
     #[test]
     fn one_gene_and_one_read_will_do() {
+        let one = SimulationSize { genes: 1, reads: 1 };
         for seed in 0..20 {
-            let simulated = simulate(Size { genes: 1, reads: 1 }, seed).unwrap();
+            let simulated = simulate(one, seed).unwrap();
             assert_eq!(simulated.counts.iter().sum::<f64>(), 1.0);
             assert_eq!(simulated.lengths.len(), simulated.reads.transcripts());
             assert!(simulated.lengths.iter().all(|&length| length >= 1.0));

@@ -1,49 +1,41 @@
 //! The KL-corrected and the mean-field bound along a line of messages, with their slopes and curvatures.
 
 use collapsar::mixture::Mixture;
-use collapsar::{Collapsed, Point, Potential};
+use collapsar::{Collapsed, Point};
+
+use crate::svg::Curve;
 
 /// A line through a point of the messages, and q(X) there.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     model: &'a Mixture,
-    messages: Vec<f64>,
     along: Vec<f64>,
-    /// τ₀, C(τ₀) and μ₀ = ∇C(τ₀) at the common point.
-    statistics: Vec<f64>,
+    /// m₀ and τ₀ of the common point, with the target μ₀ = ∇C(τ₀) in place of the gradient.
+    common: Point,
+    /// C(τ₀).
     posterior: f64,
-    target: Vec<f64>,
 }
 
 /// Values and slopes of the two bounds at one place on the line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
-    pub(super) collapsed: f64,
-    pub(super) mean_field: f64,
-    pub(super) collapsed_slope: f64,
-    pub(super) mean_field_slope: f64,
+pub(crate) struct Bounds {
+    pub(crate) collapsed: f64,
+    pub(crate) mean_field: f64,
+    pub(crate) collapsed_slope: f64,
+    pub(crate) mean_field_slope: f64,
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         model: &'a Mixture,
         messages: Vec<f64>,
         along: Vec<f64>,
     ) -> collapsar::Result<Self> {
-        let mut statistics = vec![0.0; messages.len()];
-        let mut target = vec![0.0; messages.len()];
-        model
-            .local()
-            .value_and_gradient(&messages, &mut statistics)?;
-        let posterior = model
-            .posterior()
-            .value_and_gradient(&statistics, &mut target)?;
+        let (common, (_, posterior)) = evaluated(model, messages)?;
         Ok(Self {
             model,
-            messages,
             along,
-            statistics,
+            common,
             posterior,
-            target,
         })
     }
 
@@ -56,30 +48,28 @@ impl<'a> Line<'a> {
     ///
     /// The collapsed bound has C(τ) in place of its tangent at τ₀. C is convex, so it lies above,
     /// and the two touch at τ₀.
-    pub(super) fn at(&self, t: f64) -> collapsar::Result<Bounds> {
-        let dim = self.messages.len();
-        let steps = self.messages.iter().zip(&self.along);
-        let messages: Vec<f64> = steps.map(|(m, d)| m + t * d).collect();
-        let (mut statistics, mut target, mut turned) =
-            (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim]);
-        let (local, collapsed) = (self.model.local(), self.model.posterior());
-        let value = local.value_and_gradient(&messages, &mut statistics)?;
-        let entropy = value - dot(&messages, &statistics) + self.model.constant();
-        let posterior = collapsed.value_and_gradient(&statistics, &mut target)?;
-        let moved: Vec<f64> = differences(&statistics, &self.statistics);
+    pub(crate) fn at(&self, t: f64) -> collapsar::Result<Bounds> {
+        let common = &self.common;
+        let messages = common.messages.iter().zip(&self.along);
+        let messages = messages.map(|(m, d)| m + t * d).collect();
+        let (here, (local, posterior)) = evaluated(self.model, messages)?;
+        let entropy = local - dot(&here.messages, &here.statistics) + self.model.constant();
+        let moved = differences(&here.statistics, &common.statistics);
         // The slope of A − <m, τ> + <μ, τ> along d is <J d, μ − m>, with μ at m or μ₀ in its place.
-        local.hessian_product(&messages, &self.along, &mut turned)?;
+        let mut turned = vec![0.0; self.along.len()];
+        self.model.metric_product(&here, &self.along, &mut turned)?;
+        let slope = |target: &[f64]| dot(&turned, &differences(target, &here.messages));
         Ok(Bounds {
             collapsed: entropy + posterior,
-            mean_field: entropy + dot(&self.target, &moved) + self.posterior,
-            collapsed_slope: dot(&turned, &differences(&target, &messages)),
-            mean_field_slope: dot(&turned, &differences(&self.target, &messages)),
+            mean_field: entropy + dot(&common.gradient, &moved) + self.posterior,
+            collapsed_slope: slope(&here.gradient),
+            mean_field_slope: slope(&common.gradient),
         })
     }
 
     /// Second derivatives of the collapsed and the mean-field bound at the common point, from
     /// their slopes on both sides.
-    pub(super) fn curvatures(&self) -> collapsar::Result<(f64, f64)> {
+    pub(crate) fn curvatures(&self) -> collapsar::Result<(f64, f64)> {
         // The slopes are exact to some 1e-12, so this step leaves errors of about 1e-8 either way.
         let h = 1e-4;
         let (ahead, behind) = (self.at(h)?, self.at(-h)?);
@@ -91,7 +81,7 @@ impl<'a> Line<'a> {
     }
 
     /// The first peak of the collapsed bound ahead, or `most` where there is none before.
-    pub(super) fn peak(&self, most: f64) -> collapsar::Result<f64> {
+    pub(crate) fn peak(&self, most: f64) -> collapsar::Result<f64> {
         let rises = |t: f64| Ok::<_, collapsar::Error>(self.at(t)?.collapsed_slope > 0.0);
         let (mut low, mut high) = (0.0, 0.5);
         while rises(high)? {
@@ -112,18 +102,30 @@ impl<'a> Line<'a> {
     }
 
     /// Both curves relative to the common point, which is where the reader compares them.
-    pub(super) fn curves(&self, range: (f64, f64)) -> collapsar::Result<Vec<Vec<(f64, f64)>>> {
+    pub(crate) fn curves(&self, (from, to): (f64, f64)) -> collapsar::Result<[Curve; 2]> {
         const POINTS: usize = 160;
         let zero = self.at(0.0)?.collapsed;
-        let mut curves = vec![Vec::new(), Vec::new()];
+        let mut curves = [Vec::new(), Vec::new()];
         for n in 0..=POINTS {
-            let t = range.0 + (range.1 - range.0) * n as f64 / POINTS as f64;
+            let t = from + (to - from) * n as f64 / POINTS as f64;
             let bounds = self.at(t)?;
             curves[0].push((t, bounds.collapsed - zero));
             curves[1].push((t, bounds.mean_field - zero));
         }
         Ok(curves)
     }
+}
+
+/// A point with its target in place of its gradient, A(m) and C(τ).
+fn evaluated(model: &Mixture, messages: Vec<f64>) -> collapsar::Result<(Point, (f64, f64))> {
+    let mut point = Point {
+        statistics: vec![0.0; messages.len()],
+        gradient: vec![0.0; messages.len()],
+        messages,
+        ..Point::default()
+    };
+    let values = model.evaluate(&mut point)?;
+    Ok((point, values))
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -136,21 +138,19 @@ fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
 
 /// The direction of unit length in which VBEM is slowest at a stationary point, and its rate λ
 /// there: the first eigenvector of F J, by power iteration.
-pub(super) fn slowest(model: &Mixture, point: &Point) -> collapsar::Result<(Vec<f64>, f64)> {
-    let dim = point.messages.len();
+pub(crate) fn slowest(model: &Mixture, point: &Point) -> collapsar::Result<(Vec<f64>, f64)> {
     // What is left of the gradient is already mostly that direction.
     let mut image = point.gradient.clone();
-    let (mut along, mut turned) = (vec![0.0; dim], vec![0.0; dim]);
-    let (local, posterior) = (model.local(), model.posterior());
+    let (mut along, mut turned) = (vec![0.0; image.len()], vec![0.0; image.len()]);
     let mut rate = 0.0;
     for _ in 0..1000 {
         std::mem::swap(&mut along, &mut image);
-        local.hessian_product(&point.messages, &along, &mut turned)?;
+        model.metric_product(point, &along, &mut turned)?;
         let length = dot(&along, &turned).sqrt();
         for x in along.iter_mut().chain(&mut turned) {
             *x /= length;
         }
-        posterior.hessian_product(&point.statistics, &turned, &mut image)?;
+        model.covariance_product(point, &turned, &mut image)?;
         let before = std::mem::replace(&mut rate, dot(&turned, &image));
         if (rate - before).abs() < 1e-13 {
             break;
@@ -162,37 +162,23 @@ pub(super) fn slowest(model: &Mixture, point: &Point) -> collapsar::Result<(Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::ring::ring;
-    use collapsar::mixture::{Settings, Start};
-    use collapsar::{Direction, Driver, Stop};
-
-    fn model(seed: u64) -> Mixture {
-        Mixture::new(&ring(60, 3.0, seed), 2, &Settings::new(3)).unwrap()
-    }
-
-    fn climbed(model: &Mixture, stop: Stop) -> Point {
-        let (start, _) = model.start(&Start::KMeans, 0).unwrap();
-        let driver = Driver::new(model, Direction::Vbem).stop(stop);
-        driver.run(start).unwrap().point
-    }
+    use crate::curvature::{lines, model};
 
     /// After two VBEM steps, along the gradient.
     fn early(model: &Mixture) -> Line<'_> {
-        let point = climbed(model, Stop::Iterations(2));
-        Line::new(model, point.messages, point.gradient).unwrap()
+        lines(model, 0).unwrap().0
     }
 
     /// At the optimum, along the slowest direction.
     fn late(model: &Mixture) -> (Line<'_>, f64) {
-        let point = climbed(model, Stop::Gain(1e-12));
-        let (along, rate) = slowest(model, &point).unwrap();
-        (Line::new(model, point.messages, along).unwrap(), rate)
+        let (_, line, rate) = lines(model, 0).unwrap();
+        (line, rate)
     }
 
     #[test]
     fn the_collapsed_bound_lies_above_and_touches() {
         for seed in 0..4 {
-            let model = model(seed);
+            let model = model(seed).unwrap();
             for line in [early(&model), late(&model).0] {
                 let here = line.at(0.0).unwrap();
                 // Sums of some hundred terms of size 100 in double precision.
@@ -208,7 +194,7 @@ mod tests {
 
     #[test]
     fn slopes_are_those_of_the_values() {
-        let model = model(0);
+        let model = model(0).unwrap();
         let line = early(&model);
         let (t, h) = (0.7, 1e-4);
         let (ahead, behind) = (line.at(t + h).unwrap(), line.at(t - h).unwrap());
@@ -221,17 +207,16 @@ mod tests {
 
     #[test]
     fn curvatures_differ_by_the_covariance_term() {
-        let model = model(1);
+        let model = model(1).unwrap();
         let (end, rate) = late(&model);
         for line in [&early(&model), &end] {
             let (mut turned, mut image) = (line.along.clone(), line.along.clone());
-            let local = model.local();
-            local
-                .hessian_product(&line.messages, &line.along, &mut turned)
+            let point = &line.common;
+            model
+                .metric_product(point, &line.along, &mut turned)
                 .unwrap();
-            let posterior = model.posterior();
-            posterior
-                .hessian_product(&line.statistics, &turned, &mut image)
+            model
+                .covariance_product(point, &turned, &mut image)
                 .unwrap();
             let (collapsed, mean_field) = line.curvatures().unwrap();
             let covariance = dot(&turned, &image);
@@ -247,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_mean_field_bound_peaks_at_the_vbem_step() {
-        let model = model(2);
+        let model = model(2).unwrap();
         let line = early(&model);
         let bounds = line.at(1.0).unwrap();
         assert!(bounds.mean_field_slope.abs() < 1e-10);
