@@ -278,7 +278,7 @@ fn foreign_checkpoints_are_refused() {
 
     let other = plain_model(13);
     assert_snapshot!(refused(Driver::new(&other, Direction::Fr).resume(checkpoint())), @"checkpoint: one of a mixture of 2 full components with dirichlet weights on 12 rows of 1 columns (data 47fa5815290a2fca, prior 2964fd372d50eefc), expected one of a mixture of 2 full components with dirichlet weights on 13 rows of 1 columns (data 676fe311bd59bb2a, prior 2964fd372d50eefc)");
-    assert_snapshot!(refused(Driver::new(&model, Direction::Pr).resume(checkpoint())), @"checkpoint: one of --method fr, expected --method pr");
+    assert_snapshot!(refused(Driver::new(&model, Direction::Pr).resume(checkpoint())), @"checkpoint: one of method = fr, expected method = pr");
 
     let read = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -288,16 +288,16 @@ fn foreign_checkpoints_are_refused() {
     let good = std::fs::read(&path).expect("just written");
     let as_text = String::from_utf8(good.clone()).expect("JSON");
     let newer = as_text.replacen(
-        "\"format\":1,\"version\":\"",
-        "\"format\":2,\"version\":\"9.",
+        "\"format\":2,\"version\":\"",
+        "\"format\":3,\"version\":\"9.",
         1,
     );
     assert_ne!(newer, as_text);
     let version = env!("CARGO_PKG_VERSION");
-    assert_snapshot!(read("newer", newer.as_bytes()).replace(version, "VERSION"), @"checkpoint: format 2 of version 9.VERSION, expected format 1; start the fit anew");
-    assert_snapshot!(read("cut", &good[..20]), @"checkpoint: FOLDER/cut is not one, or is damaged (EOF while parsing a string at line 1 column 20), expected a file written by --checkpoint");
-    assert_snapshot!(read("empty", b""), @"checkpoint: FOLDER/empty is not one, or is damaged (EOF while parsing a value at line 1 column 0), expected a file written by --checkpoint");
-    assert_snapshot!(read("other.json", b"{\"a\": 1}"), @"checkpoint: FOLDER/other.json is not one, or is damaged (missing field `format` at line 1 column 8), expected a file written by --checkpoint");
+    assert_snapshot!(read("newer", newer.as_bytes()).replace(version, "VERSION"), @"checkpoint: format 3 of version 9.VERSION, expected format 2; start the fit anew");
+    assert_snapshot!(read("cut", &good[..20]), @"checkpoint: FOLDER/cut is not one, or is damaged (EOF while parsing a string at line 1 column 20), expected a file written by checkpoint");
+    assert_snapshot!(read("empty", b""), @"checkpoint: FOLDER/empty is not one, or is damaged (EOF while parsing a value at line 1 column 0), expected a file written by checkpoint");
+    assert_snapshot!(read("other.json", b"{\"a\": 1}"), @"checkpoint: FOLDER/other.json is not one, or is damaged (missing field `format` at line 1 column 8), expected a file written by checkpoint");
     let changed = as_text.replacen("\"iteration\":2", "\"iteration\":\"two\"", 1);
     assert_ne!(changed, as_text);
     assert!(

@@ -353,7 +353,7 @@ fn bad_placements_are_refused() {
     assert!(matches!(error, Error::Setting { .. }));
     assert_eq!(
         error.to_string(),
-        "library-type is SR with reads in pairs, expected A, or IU if that is known"
+        "library_type is SR with reads in pairs, expected A, or IU if that is known"
     );
     let settings = Settings {
         sequence_bias: true,
@@ -432,6 +432,6 @@ fn biases_are_learned_in_the_stream() {
         .expect_err("sequences of other lengths");
     assert_eq!(
         error.to_string(),
-        "transcript number 0: a sequence of 100 bases, expected its length, 3000"
+        "transcript 1: a sequence of 100 bases, expected its length, 3000"
     );
 }

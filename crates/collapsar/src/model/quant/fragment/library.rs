@@ -412,7 +412,7 @@ mod tests {
         assert_eq!("A".parse::<Library>().unwrap(), Library::Auto);
         assert_eq!(
             "FR".parse::<Library>().unwrap_err().to_string(),
-            "library-type is \"FR\", expected A, IU, ISF, ISR, OU, OSF, OSR, MU, MSF, MSR, U, SF, SR"
+            "library_type is \"FR\", expected A, IU, ISF, ISR, OU, OSF, OSR, MU, MSF, MSR, U, SF, SR"
         );
     }
 
