@@ -6,13 +6,15 @@
 //! - `jumps`: jumps out of a poor optimum
 //! - `posterior`: the collapsed blocks
 //! - `start`: where a run begins
-//! - `answer`: what a fit says about components, densities and new data
+//! - `fit`: a fitted mixture: its components with their uncertainty
+//! - `predictive`: what it predicts: densities, labels of new data, draws
 
-mod answer;
 mod features;
+mod fit;
 mod jumps;
 mod local;
 mod posterior;
+mod predictive;
 mod settings;
 mod start;
 
@@ -20,11 +22,12 @@ use crate::collapsed::Collapsed;
 use crate::error::{Change, Error, Hint, Place, Result};
 use crate::vector::dot;
 
-pub use answer::{Component, Matrix, MixtureFit, PredictiveDensity, Scores};
 pub(crate) use features::Blocks;
 pub use features::Covariance;
+pub use fit::{Component, Matrix, MixtureFit};
 pub use local::Local;
 pub use posterior::{Posterior, Weights};
+pub use predictive::{PredictiveDensity, Scores};
 pub use settings::{Defaults, Prior, Scale, Settings};
 pub use start::Start;
 
