@@ -6,6 +6,7 @@ use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::kernel::gamma::digamma_in_place;
 use crate::special::{digamma, ln_gamma, trigamma};
+use crate::vector::add;
 
 /// $C(\tau)$ of `topics` Dirichlets with the same symmetric prior; statistics word by word.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,18 +17,12 @@ pub struct Posterior {
 }
 
 /// Words that a thread takes at a time.
-const SHARE: usize = 64;
+const CHUNK: usize = 64;
 
 impl Posterior {
     /// The sum over words of each topic's statistics.
     pub(super) fn totals(&self, statistics: &[f64]) -> Vec<f64> {
-        let mut totals = vec![0.0; self.topics];
-        for row in statistics.chunks(self.topics) {
-            for (total, x) in totals.iter_mut().zip(row) {
-                *total += x;
-            }
-        }
-        totals
+        column_sums(statistics, self.topics)
     }
 
     pub(super) fn with_beta(&self, beta: f64) -> Self {
@@ -36,6 +31,15 @@ impl Posterior {
             ..self.clone()
         }
     }
+}
+
+/// The sum of each column of a table, row after row.
+pub(super) fn column_sums(table: &[f64], columns: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; columns];
+    for row in table.chunks(columns) {
+        add(&mut sums, 1.0, row);
+    }
+    sums
 }
 
 impl Potential for Posterior {
@@ -55,8 +59,8 @@ impl Potential for Posterior {
         }
         let of_totals: Vec<f64> = totals.iter().map(|total| digamma(prior + total)).collect();
         let parts: Vec<f64> = gradient
-            .par_chunks_mut(SHARE * self.topics)
-            .zip(at.par_chunks(SHARE * self.topics))
+            .par_chunks_mut(CHUNK * self.topics)
+            .zip(at.par_chunks(CHUNK * self.topics))
             .map(|(gradient, at)| {
                 for (g, x) in gradient.iter_mut().zip(at) {
                     *g = self.beta + x;
@@ -91,7 +95,7 @@ impl Potential for Posterior {
         out.par_chunks_mut(self.topics)
             .zip(at.par_chunks(self.topics))
             .zip(along.par_chunks(self.topics))
-            .with_min_len(SHARE)
+            .with_min_len(CHUNK)
             .for_each(|((out, at), along)| {
                 for k in 0..self.topics {
                     out[k] = trigamma(self.beta + at[k]) * along[k] - common[k];
