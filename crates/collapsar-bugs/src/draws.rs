@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use collapsar::graph::Answer;
+use collapsar::graph::VariationalPosterior;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -140,7 +140,7 @@ impl Search<'_> {
 /// Draws of all that is needed, in order.
 pub(crate) struct Sampler<'a> {
     lowered: &'a Lowered,
-    answer: &'a Answer<'a>,
+    answer: &'a VariationalPosterior<'a>,
     needs: &'a Needs,
     seed: ChaCha8Rng,
     blocks: Vec<Source>,
@@ -161,7 +161,7 @@ struct Source {
 impl<'a> Sampler<'a> {
     pub(crate) fn new(
         lowered: &'a Lowered,
-        answer: &'a Answer<'a>,
+        answer: &'a VariationalPosterior<'a>,
         needs: &'a Needs,
         seed: u64,
     ) -> Self {

@@ -2,7 +2,7 @@
 //! multiples of others, and what has constant parameters.
 
 use collapsar::family::Marginal;
-use collapsar::graph::{Answer, Belief, Beliefs, Kind};
+use collapsar::graph::{Kind, PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
 
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Latent, Mode, Scope, Stop};
@@ -15,12 +15,12 @@ use crate::value::{Item, Value};
 /// What q says in closed form of more than its own numbers.
 pub(crate) struct Exact<'a> {
     lowered: &'a Lowered,
-    answer: &'a Answer<'a>,
+    answer: &'a VariationalPosterior<'a>,
     symbols: Symbols<'a>,
 }
 
 impl<'a> Exact<'a> {
-    pub(crate) fn new(lowered: &'a Lowered, answer: &'a Answer<'a>) -> Self {
+    pub(crate) fn new(lowered: &'a Lowered, answer: &'a VariationalPosterior<'a>) -> Self {
         let symbols = Symbols(&lowered.variables);
         Self {
             lowered,
@@ -30,7 +30,11 @@ impl<'a> Exact<'a> {
     }
 
     /// What is known of a quantity, if anything.
-    pub(crate) fn belief(&self, quantity: &Quantity, beliefs: Option<&Beliefs>) -> Option<Belief> {
+    pub(crate) fn belief(
+        &self,
+        quantity: &Quantity,
+        beliefs: Option<&PosteriorMarginals>,
+    ) -> Option<PosteriorMarginal> {
         let model = &self.lowered.model;
         match quantity.origin {
             Origin::Computed => {
@@ -83,7 +87,7 @@ impl<'a> Exact<'a> {
     }
 
     /// What is known of a positive multiple of one number, or of one minus a share.
-    fn multiple(&self, item: &Item, beliefs: &Beliefs) -> Option<Belief> {
+    fn multiple(&self, item: &Item, beliefs: &PosteriorMarginals) -> Option<PosteriorMarginal> {
         let Item::Sum(products) = item else {
             return None;
         };
@@ -97,11 +101,11 @@ impl<'a> Exact<'a> {
         };
         let kind = self.lowered.variables.kind(unknown.variable);
         let element = number(kind, unknown.element) as usize;
-        let Belief::Marginal(marginal) = beliefs.of(unknown.variable, element)? else {
+        let PosteriorMarginal::Closed(marginal) = beliefs.of(unknown.variable, element)? else {
             return None;
         };
         let c = product.coefficient;
-        Some(Belief::Marginal(match (*marginal, less) {
+        Some(PosteriorMarginal::Closed(match (*marginal, less) {
             (Marginal::Gamma { shape, rate }, false) => Marginal::Gamma {
                 shape,
                 rate: rate / c,
@@ -132,10 +136,10 @@ impl<'a> Exact<'a> {
     }
 }
 
-fn normal(mean: f64, variance: f64) -> Option<Belief> {
+fn normal(mean: f64, variance: f64) -> Option<PosteriorMarginal> {
     let sd = variance.sqrt();
     sd.is_finite()
-        .then_some(Belief::Marginal(Marginal::Normal { mean, sd }))
+        .then_some(PosteriorMarginal::Closed(Marginal::Normal { mean, sd }))
 }
 
 /// Unknown elements as symbols; what depends on labels or on predictions has none.

@@ -1,7 +1,7 @@
 //! A model in the BUGS language: text, then data, then a graph.
 
 use collapsar::Factor;
-use collapsar::graph::{Belief, Beliefs, Compiled, Demands, Graph, Kind};
+use collapsar::graph::{Compiled, Demands, Graph, Kind, PosteriorMarginal, PosteriorMarginals};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
@@ -55,7 +55,7 @@ pub struct Quantity {
 /// What a quantity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A number of a variable of the graph; the place among an [`collapsar::graph::Answer`]'s numbers.
+    /// A number of a variable of the graph; the place among a [`collapsar::graph::VariationalPosterior`]'s numbers.
     Variable(u32, u32),
     /// A label, and the value of its first state.
     Label(u32, u32),
@@ -234,12 +234,18 @@ impl Prepared {
     }
 
     /// What q says of a quantity, unless it is computed or a label that is kept as a row
-    /// ([`collapsar::graph::Answer::each_label`]).
-    pub fn belief(&self, quantity: &Quantity, beliefs: &Beliefs) -> Option<Belief> {
+    /// ([`collapsar::graph::VariationalPosterior::each_label`]).
+    pub fn belief(
+        &self,
+        quantity: &Quantity,
+        beliefs: &PosteriorMarginals,
+    ) -> Option<PosteriorMarginal> {
         match quantity.origin {
             Origin::Variable(variable, element) => beliefs.of(variable, element as usize).cloned(),
             Origin::Label(variable, _) => beliefs.of(variable, 0).cloned(),
-            Origin::Zero => Some(Belief::Marginal(collapsar::family::Marginal::Point(0.0))),
+            Origin::Zero => Some(PosteriorMarginal::Closed(
+                collapsar::family::Marginal::Point(0.0),
+            )),
             Origin::Computed | Origin::Predicted => None,
         }
     }

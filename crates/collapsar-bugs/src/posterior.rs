@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use collapsar::graph::{Answer, Belief};
+use collapsar::graph::{PosteriorMarginal, VariationalPosterior};
 
 use crate::diagnostic::Diagnostic;
 use crate::draws::{Failure, Needs, OF_STREAM, Sampler};
@@ -70,7 +70,7 @@ pub struct Posterior<'a> {
     /// The model with its data.
     pub prepared: &'a Prepared,
     /// The factors of q.
-    pub answer: &'a Answer<'a>,
+    pub answer: &'a VariationalPosterior<'a>,
     /// The seed of draws.
     pub seed: u64,
 }
@@ -83,7 +83,7 @@ impl Posterior<'_> {
     pub fn rows(&self, quantities: &[Quantity]) -> Result<(Vec<Row>, usize), Refusal> {
         let closed = |quantity: &Quantity| !drawn(quantity);
         let beliefs = if quantities.iter().any(closed) {
-            Some(self.answer.beliefs()?)
+            Some(self.answer.marginals()?)
         } else {
             None
         };
@@ -98,19 +98,19 @@ impl Posterior<'_> {
                 .or_else(|| labels.remove(&place))
                 .or_else(|| exact.belief(quantity, beliefs.as_ref()));
             rows.push(match belief {
-                Some(Belief::Marginal(marginal)) => Row {
+                Some(PosteriorMarginal::Closed(marginal)) => Row {
                     mean: marginal.mean(),
                     sd: marginal.sd(),
                     quantiles: SHARES.map(|share| marginal.quantile(share)),
                 },
-                Some(Belief::States(states)) => {
+                Some(PosteriorMarginal::States(states)) => {
                     let lowest = match quantity.origin {
                         Origin::Label(_, lowest) => f64::from(lowest),
                         _ => exact.lowest(quantity),
                     };
                     of_states(&states, lowest)
                 }
-                Some(Belief::Moments { mean, sd }) => {
+                Some(PosteriorMarginal::Moments { mean, sd }) => {
                     wanting.push(place);
                     let quantiles = [f64::NAN; 3];
                     Row {
@@ -148,7 +148,10 @@ impl Posterior<'_> {
     }
 
     /// The states of labels that are kept as rows, by place.
-    fn labels(&self, quantities: &[Quantity]) -> Result<HashMap<usize, Belief>, Refusal> {
+    fn labels(
+        &self,
+        quantities: &[Quantity],
+    ) -> Result<HashMap<usize, PosteriorMarginal>, Refusal> {
         let mut wanted = HashMap::new();
         for (place, quantity) in quantities.iter().enumerate() {
             if let Origin::Label(variable, _) = quantity.origin {
@@ -159,7 +162,7 @@ impl Posterior<'_> {
         if !wanted.is_empty() {
             self.answer.each_label(|variable, states| {
                 if let Some(&place) = wanted.get(&variable) {
-                    found.insert(place, Belief::States(states.to_vec()));
+                    found.insert(place, PosteriorMarginal::States(states.to_vec()));
                 }
             })?;
         }

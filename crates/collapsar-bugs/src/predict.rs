@@ -2,7 +2,7 @@
 //! of them without draws.
 
 use collapsar::family::{Family, Marginal, Wishart, WishartOrdinary};
-use collapsar::graph::Belief;
+use collapsar::graph::PosteriorMarginal;
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 use rand_distr::{Beta, Binomial, Distribution as _, Exp1, Gamma, Poisson, StandardNormal};
@@ -316,8 +316,8 @@ impl Drawer {
     }
 
     /// What is known of an element in closed form.
-    pub(crate) fn belief(&self, element: usize) -> Option<Belief> {
-        Some(Belief::Marginal(match self {
+    pub(crate) fn belief(&self, element: usize) -> Option<PosteriorMarginal> {
+        Some(PosteriorMarginal::Closed(match self {
             &Self::Normal { mean, sd } => Marginal::Normal { mean, sd },
             Self::Normals { mean, root } => Marginal::Normal {
                 mean: mean[element],
@@ -334,7 +334,7 @@ impl Drawer {
                 }
             }
             Self::States { probabilities, .. } => {
-                return Some(Belief::States(probabilities.clone()));
+                return Some(PosteriorMarginal::States(probabilities.clone()));
             }
             _ => return None,
         }))

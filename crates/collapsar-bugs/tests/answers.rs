@@ -3,7 +3,7 @@
 mod common;
 mod models;
 
-use collapsar::graph::Belief;
+use collapsar::graph::PosteriorMarginal;
 use collapsar_bugs::{Origin, Posterior};
 use common::{beliefs, climb, data, prepared};
 use models::MODELS;
@@ -11,11 +11,11 @@ use models::MODELS;
 const DRAWS: usize = 4000;
 
 /// Mean and standard deviation, where there are both, with labels counted from `lowest`.
-fn moments(belief: &Belief, lowest: f64) -> Option<(f64, f64)> {
+fn moments(belief: &PosteriorMarginal, lowest: f64) -> Option<(f64, f64)> {
     let (mean, sd) = match belief {
-        Belief::Marginal(marginal) => (marginal.mean(), marginal.sd()),
-        Belief::Moments { mean, sd } => (*mean, *sd),
-        Belief::States(states) => {
+        PosteriorMarginal::Closed(marginal) => (marginal.mean(), marginal.sd()),
+        PosteriorMarginal::Moments { mean, sd } => (*mean, *sd),
+        PosteriorMarginal::States(states) => {
             let mean = |power: i32| -> f64 {
                 let values =
                     (states.iter().enumerate()).map(|(k, p)| p * (lowest + k as f64).powi(power));
@@ -35,7 +35,7 @@ fn draws_have_the_moments_of_beliefs() {
         let model = prepared.compile(&collapsar::graph::Demands::default());
         let model = model.expect("a choice");
         let fit = climb(&model, 1, 1e-9);
-        let answer = model.answer(&fit.point);
+        let answer = model.variational_posterior(&fit.point);
         let beliefs = beliefs(&prepared, &answer);
         let quantities = prepared.quantities().expect("quantities");
         let posterior = Posterior {
@@ -76,7 +76,7 @@ fn draws_have_the_moments_of_beliefs() {
                 sums[place]
             );
             // A rare state may never be drawn.
-            let rare = matches!(belief, Belief::States(_)) && sd < 0.1;
+            let rare = matches!(belief, PosteriorMarginal::States(_)) && sd < 0.1;
             assert!(
                 rare || (found - sd).abs() <= 0.5 * sd + 1e-9,
                 "{name}: {} has deviation {sd}, draws {found} ({belief:?})",
@@ -108,7 +108,7 @@ fn computed_lines_follow_the_draws() {
     let model = prepared.compile(&collapsar::graph::Demands::default());
     let model = model.expect("a choice");
     let fit = climb(&model, 1, 1e-9);
-    let answer = model.answer(&fit.point);
+    let answer = model.variational_posterior(&fit.point);
     let quantities = prepared.quantities().expect("quantities");
     let posterior = Posterior {
         prepared: &prepared,
@@ -147,7 +147,7 @@ fn draws_do_not_depend_on_what_else_is_asked_for() {
     let model = prepared.compile(&collapsar::graph::Demands::default());
     let model = model.expect("a choice");
     let fit = climb(&model, 1, 1e-9);
-    let answer = model.answer(&fit.point);
+    let answer = model.variational_posterior(&fit.point);
     let posterior = Posterior {
         prepared: &prepared,
         answer: &answer,

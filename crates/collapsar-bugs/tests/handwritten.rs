@@ -85,11 +85,11 @@ impl Labelled {
         local
             .value_and_gradient(messages, &mut point.statistics)
             .expect("inside the domain");
-        let answer = self.model.answer(&point);
-        let beliefs = answer.beliefs().expect("beliefs");
+        let answer = self.model.variational_posterior(&point);
+        let beliefs = answer.marginals().expect("beliefs");
         let mut all = vec![vec![]; self.labels.len()];
         for (states, &label) in all.iter_mut().zip(&self.labels) {
-            if let Some(collapsar::graph::Belief::States(found)) = beliefs.of(label, 0) {
+            if let Some(collapsar::graph::PosteriorMarginal::States(found)) = beliefs.of(label, 0) {
                 states.clone_from(found);
             }
         }

@@ -11,7 +11,7 @@ fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Row>, f64, usize) {
     let prepared = prepared(text, data(numbers));
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let fit = climb(&model, 1, 1e-13);
-    let answer = model.answer(&fit.point);
+    let answer = model.variational_posterior(&fit.point);
     let posterior = Posterior {
         prepared: &prepared,
         answer: &answer,
@@ -211,7 +211,7 @@ fn multiples_are_exact_and_states_pick() {
     let prepared = prepared(text, data(numbers));
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let fit = climb(&model, 1, 1e-13);
-    let answer = model.answer(&fit.point);
+    let answer = model.variational_posterior(&fit.point);
     let posterior = Posterior {
         prepared: &prepared,
         answer: &answer,

@@ -141,8 +141,8 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
                 .stop(Stop::Iterations(4) | Stop::Passes(40))
                 .run(start);
             let Ok(fit) = run else { continue };
-            let answer = compiled.answer(&fit.point);
-            let Ok(beliefs) = answer.beliefs() else {
+            let answer = compiled.variational_posterior(&fit.point);
+            let Ok(beliefs) = answer.marginals() else {
                 continue;
             };
             for quantity in &quantities {

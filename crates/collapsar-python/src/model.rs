@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
-use collapsar::graph::{Answer, Compiled, Demands, Role};
+use collapsar::graph::{Compiled, Demands, Role, VariationalPosterior};
 use collapsar_bugs::{
     Array, Data, Diagnostic, Drawing, Model, Outline, Posterior, Prepared, Quantity, Refusal,
     Sparse,
@@ -159,8 +159,8 @@ impl BugsFit {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self) -> Answer<'_> {
-        self.compiled.answer(&self.point)
+    fn answer(&self) -> VariationalPosterior<'_> {
+        self.compiled.variational_posterior(&self.point)
     }
 
     /// Why the fit does not answer.

@@ -159,7 +159,7 @@ pub(crate) fn quality_of_topics<'py>(
     };
     let topics = PyDict::new(py);
     topics.set_item("tokens", each(&|topic| topic.tokens))?;
-    topics.set_item("share", each(&|topic| topic.share))?;
+    topics.set_item("share", each(&|topic| topic.proportion))?;
     topics.set_item(
         "umass",
         each(&|topic| topic.coherence.map_or(f64::NAN, |c| c.umass)),

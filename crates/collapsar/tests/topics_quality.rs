@@ -195,7 +195,7 @@ proptest! {
         let (one, two) = (fit.quality(&corpus, n).unwrap(), other.quality(&corpus, n).unwrap());
         prop_assert_eq!(one.used, two.used);
         prop_assert_eq!(one.diversity, two.diversity);
-        prop_assert!(near(one.topics.iter().map(|topic| topic.share).sum(), 1.0));
+        prop_assert!(near(one.topics.iter().map(|topic| topic.proportion).sum(), 1.0));
         for (one, two) in one.topics.iter().zip(two.topics.iter().rev()) {
             prop_assert_eq!(one.coherence, two.coherence);
             prop_assert!(near(one.exclusivity, two.exclusivity));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use collapsar::graph::{Answer, Belief, Compiled, Demands};
+use collapsar::graph::{Compiled, Demands, PosteriorMarginal, VariationalPosterior};
 use collapsar::{Collapsed, Direction, Driver, Fit, Potential, Stop};
 use collapsar_bugs::{Array, Data, Model, Origin, Prepared, Quantity};
 
@@ -88,17 +88,22 @@ pub(crate) fn best_bound(model: &Compiled) -> f64 {
 }
 
 /// Mean of a belief; for states, of the state's number counted from 0.
-pub(crate) fn mean(belief: &Belief) -> f64 {
+pub(crate) fn mean(belief: &PosteriorMarginal) -> f64 {
     match belief {
-        Belief::Marginal(marginal) => marginal.mean(),
-        Belief::Moments { mean, .. } => *mean,
-        Belief::States(states) => states.iter().enumerate().map(|(k, p)| k as f64 * p).sum(),
+        PosteriorMarginal::Closed(marginal) => marginal.mean(),
+        PosteriorMarginal::Moments { mean, .. } => *mean,
+        PosteriorMarginal::States(states) => {
+            states.iter().enumerate().map(|(k, p)| k as f64 * p).sum()
+        }
     }
 }
 
-/// Beliefs by name of all quantities that are not computed.
-pub(crate) fn beliefs(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, Belief> {
-    let beliefs = answer.beliefs().expect("inside the domain");
+/// PosteriorMarginals by name of all quantities that are not computed.
+pub(crate) fn beliefs(
+    prepared: &Prepared,
+    answer: &VariationalPosterior,
+) -> BTreeMap<String, PosteriorMarginal> {
+    let beliefs = answer.marginals().expect("inside the domain");
     let mut rows = BTreeMap::new();
     answer
         .each_label(|variable, states| drop(rows.insert(variable, states.to_vec())))
@@ -106,7 +111,9 @@ pub(crate) fn beliefs(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, 
     let quantities = prepared.quantities().expect("quantities");
     let belief = |q: &Quantity| {
         let row = || match q.origin {
-            Origin::Label(variable, _) => rows.get(&variable).cloned().map(Belief::States),
+            Origin::Label(variable, _) => {
+                rows.get(&variable).cloned().map(PosteriorMarginal::States)
+            }
             _ => None,
         };
         Some((q.name.clone(), prepared.belief(q, &beliefs).or_else(row)?))
@@ -116,7 +123,7 @@ pub(crate) fn beliefs(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, 
 
 /// Posterior means by name of all quantities that are not computed.
 pub(crate) fn means(prepared: &Prepared, model: &Compiled, fit: &Fit) -> BTreeMap<String, f64> {
-    let beliefs = beliefs(prepared, &model.answer(&fit.point));
+    let beliefs = beliefs(prepared, &model.variational_posterior(&fit.point));
     beliefs
         .into_iter()
         .map(|(name, belief)| (name, mean(&belief)))

@@ -15,7 +15,7 @@ mod summary;
 use std::io::Write;
 use std::process::ExitCode;
 
-use collapsar::graph::{Answer, Compiled, Kind};
+use collapsar::graph::{Compiled, Kind, VariationalPosterior};
 use collapsar::{Collapsed, Potential};
 use collapsar_bugs::{Posterior, Prepared, Row};
 use collapsar_formats::{prepare_folder, read_data};
@@ -32,7 +32,7 @@ struct Fitted<'a> {
     source: &'a Source,
     prepared: &'a Prepared,
     compiled: &'a Compiled,
-    answer: Answer<'a>,
+    answer: VariationalPosterior<'a>,
     ended: &'a Ended,
     /// Observed arrays, and how many numbers of each are.
     observed: Vec<(String, usize)>,
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         source: &source,
         prepared: &prepared,
         compiled: &compiled,
-        answer: compiled.answer(&ended.best().point),
+        answer: compiled.variational_posterior(&ended.best().point),
         ended: &ended,
         observed,
         chosen,

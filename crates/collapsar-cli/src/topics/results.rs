@@ -151,7 +151,7 @@ fn qualities(out: &mut dyn Write, config: &Config, data: &Data, fitted: &Fitted)
         writeln!(
             out,
             "{topic},{:?},{:?},{:?},{},{},{},{}",
-            quality.share as f32,
+            quality.proportion as f32,
             quality.tokens as f32,
             answer.alpha[topic] as f32,
             number(coherence.map(|coherence| coherence.npmi)),

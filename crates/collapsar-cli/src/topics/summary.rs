@@ -150,7 +150,7 @@ fn topics(args: &FitArgs, data: &Data, fitted: &Fitted) -> String {
         writeln!(
             text,
             "  {topic:>5}  {:>5.1}%  {:>6}  {}",
-            100.0 * quality.share,
+            100.0 * quality.proportion,
             decimals(quality.coherence.map(|coherence| coherence.npmi)),
             names.join(" ")
         )

@@ -1,5 +1,7 @@
 //! Decides what a block is: a family, and where products of atoms stand among its statistics.
 
+use std::ops::Range;
+
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{
     Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, Network, NormalWishart,
@@ -61,10 +63,7 @@ impl Block {
         let mut start = 0;
         let mut tables: Vec<_> = (scopes.iter())
             .map(|scope| {
-                let states: Vec<usize> = scope
-                    .iter()
-                    .map(|&variable| graph.kind(variable).atoms())
-                    .collect();
+                let states = graph.states(scope);
                 let first = start;
                 start += states.iter().product::<usize>();
                 (scope.clone(), states, first)
@@ -81,7 +80,11 @@ impl Block {
     pub(super) fn single(kind: Kind, variable: u32, graph: &Graph) -> Result<Self> {
         let family = match kind {
             Kind::Gaussian => BlockFamily::Gaussian(Gaussian::new(1, &[])),
-            Kind::Bounded => return Self::bounded(variable, graph),
+            Kind::Bounded => {
+                let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
+                let (lower, upper) = *graph.bounds.get(&variable).unwrap_or(&everywhere);
+                BlockFamily::Bounded(TruncatedNormal::new(lower, upper)?)
+            }
             Kind::Gamma => BlockFamily::Gamma(Gamma),
             Kind::Wishart(dim) => BlockFamily::Wishart(Wishart::new(dim)),
             Kind::NormalWishart(dim) => BlockFamily::NormalWishart(NormalWishart::new(dim)),
@@ -89,13 +92,6 @@ impl Block {
             Kind::Label(states) => BlockFamily::Label(Categorical::new(states)),
         };
         Ok(Self::new(family, vec![variable]))
-    }
-
-    fn bounded(variable: u32, graph: &Graph) -> Result<Self> {
-        let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
-        let (lower, upper) = graph.bounds.get(&variable).copied().unwrap_or(everywhere);
-        let family = TruncatedNormal::new(lower, upper)?;
-        Ok(Self::new(BlockFamily::Bounded(family), vec![variable]))
     }
 
     fn new(family: BlockFamily, variables: Vec<u32>) -> Self {
@@ -247,34 +243,78 @@ impl Block {
     }
 }
 
-/// The sum of the values of blocks, whose natural parameters begin at their places; writes the means
-/// of their statistics.
-pub(super) fn evaluate_all(
-    blocks: &[(Block, usize)],
-    naturals: &[f64],
-    means: &mut [f64],
-) -> Result<f64> {
+/// A block with the place of its first natural parameter among those of its role.
+pub(super) type Placed = (Block, usize);
+
+/// The places of a block's natural parameters.
+pub(super) fn range_of((block, first): &Placed) -> Range<usize> {
+    *first..first + block.len()
+}
+
+/// The sum of the values of blocks; writes the means of their statistics.
+pub(super) fn evaluate_all(blocks: &[Placed], naturals: &[f64], means: &mut [f64]) -> Result<f64> {
     let mut value = 0.0;
     let mut last = GaussianCache::default();
-    for (block, first) in blocks {
-        let range = *first..first + block.len();
+    for placed in blocks {
+        let range = range_of(placed);
         let (natural, mean) = (&naturals[range.clone()], &mut means[range]);
-        value += match &block.family {
+        value += match &placed.0.family {
             BlockFamily::Gaussian(family) => family.evaluate_after(&mut last, natural, mean)?,
-            _ => block.evaluate(natural, mean)?,
+            _ => placed.0.evaluate(natural, mean)?,
         };
     }
     Ok(value)
 }
 
-/// −2 on the diagonal of a packed upper triangle and −1 off it.
-fn entry_factor(mut place: usize, dim: usize) -> f64 {
-    let mut row = dim;
-    while place >= row {
-        place -= row;
-        row -= 1;
+/// Writes each block's Hessian times `along`.
+pub(super) fn hessian_products(
+    blocks: &[Placed],
+    naturals: &[f64],
+    along: &[f64],
+    out: &mut [f64],
+) -> Result<()> {
+    for placed in blocks {
+        let range = range_of(placed);
+        let (natural, along) = (&naturals[range.clone()], &along[range.clone()]);
+        let potential = placed.0.potential();
+        potential.hessian_product(natural, along, &mut out[range])?;
     }
-    if place == 0 { -2.0 } else { -1.0 }
+    Ok(())
+}
+
+/// Lets `fill` write the numbers of each block.
+pub(super) fn fill_all(
+    blocks: &[Placed],
+    out: &mut [f64],
+    mut fill: impl FnMut(&Block, &mut [f64]),
+) {
+    for placed in blocks {
+        fill(&placed.0, &mut out[range_of(placed)]);
+    }
+}
+
+/// The blocks with their natural parameters.
+pub(super) fn with_naturals<'a>(
+    blocks: &'a [Placed],
+    naturals: &[f64],
+) -> Vec<(&'a Block, Vec<f64>)> {
+    (blocks.iter())
+        .map(|placed| (&placed.0, naturals[range_of(placed)].to_vec()))
+        .collect()
+}
+
+/// The places of the diagonal in a packed upper triangle.
+pub(super) fn diagonal(dim: usize) -> impl Iterator<Item = usize> {
+    (0..dim).map(move |row| row * (2 * dim + 1 - row) / 2)
+}
+
+/// −2 on the diagonal of a packed upper triangle and −1 off it.
+fn entry_factor(place: usize, dim: usize) -> f64 {
+    if diagonal(dim).any(|other| other == place) {
+        -2.0
+    } else {
+        -1.0
+    }
 }
 
 impl Tables {

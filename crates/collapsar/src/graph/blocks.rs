@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::Block;
-use super::{Declared, Graph, Kind};
+use super::{Atom, Graph, Kind};
 use collapsar_core::family::{Gaussian, GaussianGamma, Network, Table};
 use collapsar_core::{Error, Result};
 
@@ -21,12 +21,12 @@ pub(super) struct Blocks {
 /// The block of a label that knows of no other label: one of many rows.
 pub(super) const ALONE: u32 = u32::MAX;
 
-/// Sets that grow together.
-pub(super) struct Union {
+/// Disjoint sets of numbers, each known by its smallest.
+pub(super) struct DisjointSets {
     parents: Vec<u32>,
 }
 
-impl Union {
+impl DisjointSets {
     pub(super) fn new(len: usize) -> Self {
         Self {
             parents: (0..len as u32).collect(),
@@ -47,6 +47,15 @@ impl Union {
         // The smaller number stays, so that blocks do not depend on the order of the terms.
         self.parents[a.max(b) as usize] = a.min(b);
     }
+
+    /// How many are in the set that each number stands for.
+    pub(super) fn sizes(&mut self) -> Vec<usize> {
+        let mut sizes = vec![0; self.parents.len()];
+        for item in 0..self.parents.len() as u32 {
+            sizes[self.find(item) as usize] += 1;
+        }
+        sizes
+    }
 }
 
 impl Blocks {
@@ -58,8 +67,9 @@ impl Blocks {
         // Until blocks are known, a Gaussian's declaration stands in the place of its block.
         for (index, declared) in graph.declared.iter().enumerate() {
             if declared.kind == Kind::Gaussian {
-                let range = declared.first as usize..(declared.first + declared.count) as usize;
-                blocks.of[range].fill(index as u32);
+                for variable in declared.variables() {
+                    blocks.of[variable as usize] = index as u32;
+                }
             }
         }
         let gaussians = gaussian_components(graph, &blocks.of)?;
@@ -69,13 +79,38 @@ impl Blocks {
             if graph.rows.iter().any(|rows| rows.first == declared.first) {
                 continue;
             }
-            for variable in declared.first..declared.first + declared.count {
+            for variable in declared.variables() {
                 if blocks.of[variable as usize] == ALONE {
                     blocks.push(graph, Block::single(declared.kind, variable, graph)?);
                 }
             }
         }
         Ok(blocks)
+    }
+
+    /// The block of an atom's variable.
+    pub(super) fn holding(&self, atom: Atom) -> u32 {
+        self.of[atom.variable as usize]
+    }
+
+    /// Parts the atoms of a block from the others of a term.
+    pub(super) fn split(
+        &self,
+        atoms: &[Atom],
+        block: u32,
+        own: &mut Vec<Atom>,
+        rest: &mut Vec<Atom>,
+    ) {
+        own.clear();
+        rest.clear();
+        for atom in atoms {
+            let list = if self.holding(*atom) == block {
+                &mut *own
+            } else {
+                &mut *rest
+            };
+            list.push(*atom);
+        }
     }
 
     fn push(&mut self, graph: &Graph, mut block: Block) {
@@ -89,10 +124,10 @@ impl Blocks {
     }
 
     /// Blocks of Gaussians, with the precision that all of a block's terms hold, if there is one.
-    fn add_gaussians(&mut self, graph: &Graph, mut components: Union) {
+    fn add_gaussians(&mut self, graph: &Graph, mut components: DisjointSets) {
         let mut members: Vec<Members> = vec![];
         for declared in graph.declared.iter().filter(|d| d.kind == Kind::Gaussian) {
-            for variable in declared.first..declared.first + declared.count {
+            for variable in declared.variables() {
                 // The first of a component is its root, so that members come in the order of roots.
                 let root = components.find(variable);
                 if root == variable {
@@ -106,19 +141,9 @@ impl Blocks {
         }
         let (mut here, mut precisions) = (vec![], vec![]);
         for (atoms, _) in graph.products() {
-            here.clear();
-            for atom in atoms {
-                let place = self.of[atom.variable as usize];
-                if place != ALONE {
-                    here.push((place, atom.variable));
-                }
-            }
-            if here
-                .iter()
-                .any(|(place, _)| members[*place as usize].may_hold())
-            {
-                let held = atoms
-                    .iter()
+            gather(atoms, &self.of, &mut here);
+            if (here.iter()).any(|(place, _)| members[*place as usize].may_hold()) {
+                let held = (atoms.iter())
                     .filter(|atom| atom.part == 1 && graph.kind(atom.variable) == Kind::Gamma);
                 precisions.clear();
                 precisions.extend(held.map(|atom| atom.variable));
@@ -156,37 +181,31 @@ impl Blocks {
             block.sort_pairs();
             let (n, pairs) = block.numbered();
             let family = GaussianGamma::new(n, &pairs);
-            self.push(
-                graph,
-                Block::gaussian_gamma(family, block.variables, precision),
-            );
+            let block = Block::gaussian_gamma(family, block.variables, precision);
+            self.push(graph, block);
         }
     }
 
     /// Blocks of labels that share terms; declarations none of whose labels do are left alone.
     fn add_labels(&mut self, graph: &Graph) -> Result<()> {
-        let label = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
-        if !graph.declared.iter().any(label) {
+        let label = |kind: Kind| matches!(kind, Kind::Label(_));
+        if !(graph.declared.iter()).any(|declared| label(declared.kind)) {
             return Ok(());
         }
-        let mut union = Union::new(graph.variables() as usize);
+        let mut sets = DisjointSets::new(graph.variables() as usize);
         let mut tied = BTreeSet::new();
         let mut scopes: BTreeSet<Vec<u32>> = BTreeSet::new();
         let mut impossible: BTreeMap<Vec<u32>, Vec<Vec<u32>>> = BTreeMap::new();
         let mut scope = vec![];
-        for term in 0..graph.terms.len() {
+        for (term, (atoms, _)) in graph.terms.each().enumerate() {
             scope.clear();
-            let labels = graph.terms.atoms(term).iter();
-            scope.extend(
-                labels
-                    .map(|atom| atom.variable)
-                    .filter(|&variable| matches!(graph.kind(variable), Kind::Label(_))),
-            );
+            let variables = atoms.iter().map(|atom| atom.variable);
+            scope.extend(variables.filter(|&variable| label(graph.kind(variable))));
             for pair in scope.windows(2) {
-                union.join(pair[0], pair[1]);
+                sets.join(pair[0], pair[1]);
             }
             if graph.terms.coefficient(term) == f64::NEG_INFINITY {
-                let states = graph.terms.atoms(term).iter().map(|atom| atom.part);
+                let states = atoms.iter().map(|atom| atom.part);
                 let zeros = impossible.entry(scope.clone()).or_default();
                 zeros.push(states.collect());
             }
@@ -199,43 +218,47 @@ impl Blocks {
         }
         let mut components: BTreeMap<u32, (Vec<u32>, Vec<Vec<u32>>)> = BTreeMap::new();
         for declaration in tied {
-            let declared = &graph.declared[declaration];
-            for variable in declared.first..declared.first + declared.count {
-                let (variables, tables) = components.entry(union.find(variable)).or_default();
+            for variable in graph.declared[declaration].variables() {
+                let (variables, tables) = components.entry(sets.find(variable)).or_default();
                 variables.push(variable);
                 tables.push(vec![variable]);
             }
         }
         for scope in scopes {
-            let component = components.entry(union.find(scope[0])).or_default();
+            let component = components.entry(sets.find(scope[0])).or_default();
             component.1.push(scope);
         }
         for (mut variables, scopes) in components.into_values() {
             variables.sort_unstable();
-            let states = variables
-                .iter()
-                .map(|&variable| graph.kind(variable).atoms());
-            let place =
-                |variable: &u32| variables.binary_search(variable).unwrap_or_default() as u32;
+            let place = |variable: &u32| place_of(*variable, &variables);
             let tables = scopes.iter().map(|scope| Table {
                 scope: scope.iter().map(place).collect(),
-                support: impossible
-                    .get(scope)
-                    .map(|zeros| support(graph, scope, zeros)),
+                support: (impossible.get(scope)).map(|zeros| support(graph, scope, zeros)),
             });
-            let tables = tables.collect();
-            let family = Network::new(states.collect(), tables)?;
+            let family = Network::new(graph.states(&variables), tables.collect())?;
             self.push(graph, Block::network(family, variables, &scopes, graph));
         }
         Ok(())
     }
 }
 
+/// The place of a variable among sorted ones.
+fn place_of(variable: u32, sorted: &[u32]) -> u32 {
+    sorted.binary_search(&variable).unwrap_or_default() as u32
+}
+
+/// The variables of a term that are in some class, each after its class.
+fn gather(atoms: &[Atom], classes: &[u32], here: &mut Vec<(u32, u32)>) {
+    let each = atoms
+        .iter()
+        .map(|atom| (classes[atom.variable as usize], atom.variable));
+    here.clear();
+    here.extend(each.filter(|(class, _)| *class != ALONE));
+}
+
 /// Which entries of a table are possible.
 fn support(graph: &Graph, scope: &[u32], zeros: &[Vec<u32>]) -> Vec<bool> {
-    let states: Vec<usize> = (scope.iter())
-        .map(|&variable| graph.kind(variable).atoms())
-        .collect();
+    let states = graph.states(scope);
     let mut support = vec![true; states.iter().product()];
     for zero in zeros {
         let entry = (zero.iter().zip(&states))
@@ -276,9 +299,8 @@ impl Members {
 
     /// How many they are, and their pairs by place in the block.
     fn numbered(&self) -> (usize, Vec<(u32, u32)>) {
-        let place =
-            |variable: &u32| self.variables.binary_search(variable).unwrap_or_default() as u32;
-        let pairs = self.pairs.iter().map(|(a, b)| (place(a), place(b)));
+        let place = |variable: u32| place_of(variable, &self.variables);
+        let pairs = self.pairs.iter().map(|&(a, b)| (place(a), place(b)));
         (self.variables.len(), pairs.collect())
     }
 }
@@ -288,39 +310,30 @@ impl Members {
 /// Declarations whose elements are added to one another in a mean are joined while no term is more than
 /// quadratic in what is joined; of the joins that exclude one another, that with the smaller
 /// blocks comes first. `declarations` are those of Gaussians by variable, [`ALONE`] for others.
-fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<Union> {
+fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<DisjointSets> {
     let mut patterns: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
-    let (mut pattern, mut last) = (vec![], vec![]);
-    for (atoms, source) in graph.products() {
+    let (mut here, mut pattern, mut last) = (vec![], vec![], vec![]);
+    for (atoms, factor) in graph.products() {
+        gather(atoms, declarations, &mut here);
         pattern.clear();
-        for atom in atoms {
-            let declaration = declarations[atom.variable as usize];
-            if declaration != ALONE {
-                pattern.push(declaration as usize);
-            }
-        }
+        pattern.extend(here.iter().map(|&(declaration, _)| declaration as usize));
         // Terms alike follow one another.
         if pattern.len() > 1 && pattern != last {
             if !patterns.contains_key(&pattern) {
-                patterns.insert(pattern.clone(), source);
+                patterns.insert(pattern.clone(), factor);
             }
             last.clone_from(&pattern);
         }
     }
     let mut classes: Vec<usize> = (0..graph.declared.len()).collect();
-    let quadratic = |classes: &[usize]| {
+    // A pattern with more than two declarations of one class.
+    let crowded = |classes: &[usize]| {
         patterns.keys().find(|pattern| {
-            let crowded = |class: &usize| {
-                pattern
-                    .iter()
-                    .filter(|d| classes[**d] == classes[*class])
-                    .count()
-                    > 2
-            };
-            pattern.iter().any(crowded)
+            let of = |class: usize| pattern.iter().filter(|&&d| classes[d] == class).count();
+            pattern.iter().any(|&d| of(classes[d]) > 2)
         })
     };
-    if let Some(pattern) = quadratic(&classes) {
+    if let Some(pattern) = crowded(&classes) {
         let name = &graph.declared[pattern[0]].name;
         return Err(Error::Graph {
             factor: graph.named_factor(patterns[pattern]),
@@ -331,18 +344,14 @@ fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<Union> {
     let mut candidates = BTreeSet::new();
     for pattern in patterns.keys() {
         for (place, &a) in pattern.iter().enumerate() {
-            candidates.extend(
-                pattern[place + 1..]
-                    .iter()
-                    .filter(|&&b| b != a)
-                    .map(|&b| (a, b)),
-            );
+            let others = pattern[place + 1..].iter().filter(|&&b| b != a);
+            candidates.extend(others.map(|&b| (a, b)));
         }
     }
     let mut candidates: Vec<(usize, usize)> = candidates.into_iter().collect();
     loop {
         candidates.retain(|&(a, b)| {
-            classes[a] != classes[b] && quadratic(&joined(&classes, a, b)).is_none()
+            classes[a] != classes[b] && crowded(&joined(&classes, a, b)).is_none()
         });
         let several = candidates.len() > 1;
         let best = (candidates.iter().map(|&(a, b)| joined(&classes, a, b))).min_by_key(|joined| {
@@ -367,33 +376,26 @@ fn joined(classes: &[usize], a: usize, b: usize) -> Vec<usize> {
 }
 
 /// Variables joined by terms that hold several of one class.
-fn components(graph: &Graph, declarations: &[u32], classes: &[usize]) -> Union {
-    let mut union = Union::new(graph.variables() as usize);
+fn components(graph: &Graph, declarations: &[u32], classes: &[usize]) -> DisjointSets {
+    let mut sets = DisjointSets::new(graph.variables() as usize);
     let mut here = vec![];
     for (atoms, _) in graph.products() {
-        here.clear();
-        for atom in atoms {
-            let declaration = declarations[atom.variable as usize];
-            if declaration != ALONE {
-                here.push((classes[declaration as usize], atom.variable));
-            }
+        gather(atoms, declarations, &mut here);
+        for (declaration, _) in &mut here {
+            *declaration = classes[*declaration as usize] as u32;
         }
         here.sort_unstable();
         for pair in here.windows(2) {
             if pair[0].0 == pair[1].0 {
-                union.join(pair[0].1, pair[1].1);
+                sets.join(pair[0].1, pair[1].1);
             }
         }
     }
-    union
+    sets
 }
 
 /// The size of the largest block.
 fn largest(graph: &Graph, declarations: &[u32], classes: &[usize]) -> usize {
-    let mut union = components(graph, declarations, classes);
-    let mut sizes = vec![0_usize; graph.variables() as usize];
-    for variable in 0..graph.variables() {
-        sizes[union.find(variable) as usize] += 1;
-    }
+    let sizes = components(graph, declarations, classes).sizes();
     sizes.into_iter().max().unwrap_or(0)
 }

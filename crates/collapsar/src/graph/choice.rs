@@ -9,13 +9,13 @@
 //! Principal components of 20 by 100 numbers take 236 passes with factors and scales collapsed, and
 //! 809 with loadings alone, which have fewer messages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashTable;
 
-use super::Graph;
-use super::blocks::{Blocks, Union};
+use super::blocks::{Blocks, DisjointSets};
 use super::terms::{mix, mix_number};
+use super::{Atom, Graph};
 use collapsar_core::{Error, Factor, Result};
 
 /// What becomes of a class of blocks.
@@ -56,7 +56,7 @@ pub struct Class {
 }
 
 /// What is collapsed, and what else might be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Choice {
     /// The classes.
     pub classes: Vec<Class>,
@@ -95,14 +95,16 @@ impl Choice {
         for &class in &choice.rows {
             allowed[class as usize] = [false, true, false];
         }
-        let search = Search {
+        let mut search = Search {
             conflicts: &choice.conflict_table(),
             allowed: &allowed,
             costs: &costs,
+            best: (usize::MAX, vec![]),
+            nodes: 0,
         };
-        let roles = search.best();
-        for (class, role) in choice.classes.iter_mut().zip(&roles) {
-            class.role = *role;
+        search.go(&mut vec![], 0);
+        for (class, role) in choice.classes.iter_mut().zip(search.best.1) {
+            class.role = role;
         }
         choice.alternatives = choice.alternatives();
         Ok(choice)
@@ -111,34 +113,34 @@ impl Choice {
     /// Blocks that share a declaration, such as labels with and without a missing datum, are of
     /// one class, and so are blocks that share one with those.
     fn classes(graph: &Graph, blocks: &Blocks) -> Self {
-        let mut union = Union::new(graph.declared.len());
+        let mut sets = DisjointSets::new(graph.declared.len());
         for block in &blocks.blocks {
             for pair in block.declarations.windows(2) {
-                union.join(pair[0], pair[1]);
+                sets.join(pair[0], pair[1]);
             }
         }
-        let mut found: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut choice = Self {
-            classes: vec![],
-            conflicts: vec![],
-            alternatives: vec![],
-            of: vec![],
-            rows: vec![],
+        // Classes are in the order of their declarations, arrays of rows after blocks of the same.
+        let mut keys: Vec<(u32, u32)> = (blocks.blocks.iter())
+            .map(|block| (sets.find(block.declarations[0]), 0))
+            .collect();
+        keys.extend((graph.rows.iter().zip(1..)).map(|(rows, n)| (graph.namesake(rows.first), n)));
+        let ordered: BTreeSet<(u32, u32)> = keys.iter().copied().collect();
+        let numbers: BTreeMap<(u32, u32), u32> = ordered.into_iter().zip(0..).collect();
+        let mut of: Vec<u32> = keys.iter().map(|key| numbers[key]).collect();
+        let rows = of.split_off(blocks.blocks.len());
+        let none = Class {
+            names: vec![],
+            family: String::new(),
+            blocks: 0,
+            statistics: 0,
+            role: Role::Own,
         };
-        for block in &blocks.blocks {
-            let root = union.find(block.declarations[0]);
-            let class = *found.entry(root).or_insert_with(|| {
-                choice.classes.push(Class {
-                    names: vec![],
-                    family: block.family_name(),
-                    blocks: 0,
-                    statistics: 0,
-                    role: Role::Own,
-                });
-                choice.classes.len() as u32 - 1
-            });
-            choice.of.push(class);
-            let class = &mut choice.classes[class as usize];
+        let mut classes = vec![none; numbers.len()];
+        for (block, &class) in blocks.blocks.iter().zip(&of) {
+            let class = &mut classes[class as usize];
+            if class.blocks == 0 {
+                class.family = block.family_name();
+            }
             class.blocks += 1;
             class.statistics += block.len();
             for &declaration in &block.declarations {
@@ -149,105 +151,74 @@ impl Choice {
                 }
             }
         }
-        let mut places: Vec<u32> = vec![0; choice.classes.len()];
-        for (root, class) in found {
-            places[class as usize] = root;
-        }
-        for rows in &graph.rows {
-            choice.rows.push(choice.classes.len() as u32);
-            places.push(graph.namesake(rows.first));
-            choice.classes.push(Class {
+        for (rows, &class) in graph.rows.iter().zip(&rows) {
+            classes[class as usize] = Class {
                 names: vec![graph.declared[graph.declaration(rows.first)].name.clone()],
                 family: "categorical".into(),
                 blocks: rows.count,
                 statistics: rows.count * rows.states,
                 role: Role::Shared,
-            });
+            };
         }
-        choice.sort(&places);
-        choice
+        Self {
+            classes,
+            of,
+            rows,
+            ..Self::default()
+        }
     }
 
-    /// Puts classes into the order of their declarations.
-    fn sort(&mut self, places: &[u32]) {
-        let mut order: Vec<usize> = (0..places.len()).collect();
-        order.sort_by_key(|&class| places[class]);
-        let mut ranks = vec![0; order.len()];
-        for (rank, &class) in order.iter().enumerate() {
-            ranks[class] = rank as u32;
-        }
-        self.classes = order
-            .iter()
-            .map(|&class| self.classes[class].clone())
-            .collect();
-        for class in self.of.iter_mut().chain(&mut self.rows) {
-            *class = ranks[*class as usize];
-        }
+    /// What became of a block.
+    pub(super) fn role(&self, block: u32) -> Role {
+        self.classes[self.of[block as usize] as usize].role
     }
 
     /// Finds the conflicts; returns how many messages each class would share.
     fn meet(&mut self, graph: &Graph, blocks: &Blocks) -> Vec<[usize; 3]> {
         let mut conflicts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        let mut meet = |classes: &[usize], factor: u32| {
+            for (place, &a) in classes.iter().enumerate() {
+                for &b in &classes[place + 1..] {
+                    conflicts.entry((a.min(b), a.max(b))).or_insert(factor);
+                }
+            }
+        };
         let mut messages = vec![0; self.classes.len()];
         // Slots that a class sees only together are one message: what it sees of each, digested, by
         // the slot's own digest.
         let mut seen: Vec<HashTable<(u64, u64)>> = vec![HashTable::new(); self.classes.len()];
-        let (mut here, mut own, mut rest) = (vec![], vec![], vec![]);
-        for term in 0..graph.terms.len() {
-            let atoms = graph.terms.atoms(term);
+        let (mut here, mut classes) = (vec![], vec![]);
+        let find = |atoms: &[Atom], here: &mut Vec<u32>, classes: &mut Vec<usize>| {
             here.clear();
-            here.extend(atoms.iter().map(|atom| blocks.of[atom.variable as usize]));
+            here.extend(atoms.iter().map(|atom| blocks.holding(*atom)));
             here.sort_unstable();
             here.dedup();
+            classes.clear();
+            classes.extend(here.iter().map(|&block| self.of[block as usize] as usize));
+        };
+        let (mut own, mut rest) = (vec![], vec![]);
+        for (term, (atoms, factor)) in graph.terms.each().enumerate() {
+            find(atoms, &mut here, &mut classes);
             if here.len() < 2 {
                 continue;
             }
-            for (place, &a) in here.iter().enumerate() {
-                let class = self.of[a as usize];
-                own.clear();
-                rest.clear();
-                for atom in atoms {
-                    if blocks.of[atom.variable as usize] == a {
-                        own.push(*atom);
-                    } else {
-                        rest.push(*atom);
-                    }
-                }
+            for (&block, &class) in here.iter().zip(&classes) {
+                blocks.split(atoms, block, &mut own, &mut rest);
                 let slot = mix(&rest);
                 let sight = mix_number(mix(&own), graph.terms.coefficient(term));
-                seen[class as usize]
+                seen[class]
                     .entry(slot, |entry| entry.0 == slot, |entry| entry.0)
                     .and_modify(|entry| entry.1 = entry.1.wrapping_add(sight))
                     .or_insert((slot, sight));
-                for &b in &here[place + 1..] {
-                    let (a, b) = (class as usize, self.of[b as usize] as usize);
-                    conflicts
-                        .entry((a.min(b), a.max(b)))
-                        .or_insert(graph.terms.source(term));
-                }
             }
+            meet(&classes, factor);
         }
         for (rows, &class) in graph.rows.iter().zip(&self.rows) {
-            let class = class as usize;
-            messages[class] = rows.products.len();
-            for product in 0..rows.products.len() {
-                let atoms = rows.products.atoms(product);
-                here.clear();
-                here.extend(atoms.iter().map(|atom| blocks.of[atom.variable as usize]));
-                here.sort_unstable();
-                here.dedup();
-                let mut classes: Vec<usize> = here
-                    .iter()
-                    .map(|&block| self.of[block as usize] as usize)
-                    .collect();
-                classes.push(class);
-                for (place, &a) in classes.iter().enumerate() {
-                    for &b in &classes[place + 1..] {
-                        conflicts
-                            .entry((a.min(b), a.max(b)))
-                            .or_insert(rows.products.source(product));
-                    }
-                }
+            messages[class as usize] = rows.products.len();
+            for (atoms, factor) in rows.products.each() {
+                find(atoms, &mut here, &mut classes);
+                classes.push(class as usize);
+                meet(&classes, factor);
             }
         }
         self.conflicts = (conflicts.into_iter())
@@ -333,88 +304,71 @@ impl Choice {
     }
 
     fn names(&self) -> String {
-        let names: Vec<&str> = (self.classes.iter())
-            .flat_map(|class| class.names.iter().map(String::as_str))
-            .collect();
-        names.join(", ")
+        let names = self.classes.iter().flat_map(|class| class.names.clone());
+        names.collect::<Vec<_>>().join(", ")
     }
 
     /// Sets of classes without conflicts to which none can be added, but for the one chosen.
     fn alternatives(&self) -> Vec<Vec<usize>> {
         const MOST: usize = 12;
         let table = self.conflict_table();
-        let chosen: Vec<usize> = (0..self.classes.len())
+        let classes = || 0..self.classes.len();
+        let chosen: Vec<usize> = classes()
             .filter(|&class| self.classes[class].role == Role::Collapsed)
             .collect();
-        let free: Vec<usize> = (0..self.classes.len())
-            .filter(|&class| !table[class][class])
-            .collect();
+        let free: Vec<usize> = classes().filter(|&class| !table[class][class]).collect();
+        let fits = |class: usize, set: &[usize]| set.iter().all(|&other| !table[class][other]);
         let mut found = vec![];
         let mut stack = vec![(0, vec![])];
-        while let Some((next, set)) = stack.pop() {
+        while let Some((next, mut set)) = stack.pop() {
             if found.len() == MOST {
                 break;
             }
-            if next == free.len() {
-                let fits = |class: usize| set.iter().all(|&other: &usize| !table[class][other]);
-                let full = (free.iter()).all(|&class| set.contains(&class) || !fits(class));
+            let Some(&class) = free.get(next) else {
+                let full = (free.iter()).all(|class| set.contains(class) || !fits(*class, &set));
                 if full && set != chosen {
                     found.push(set);
                 }
                 continue;
-            }
-            let class = free[next];
+            };
             stack.push((next + 1, set.clone()));
-            if set.iter().all(|&other| !table[class][other]) {
-                let mut with = set;
-                with.push(class);
-                stack.push((next + 1, with));
+            if fits(class, &set) {
+                set.push(class);
+                stack.push((next + 1, set));
             }
         }
         found
     }
 }
 
+/// The search for the cheapest roles, class after class.
 struct Search<'a> {
     conflicts: &'a [Vec<bool>],
     allowed: &'a [[bool; 3]],
     costs: &'a [[usize; 3]],
+    best: (usize, Vec<Role>),
+    nodes: usize,
 }
 
-const ROLES: [Role; 3] = [Role::Collapsed, Role::Shared, Role::Own];
-
 impl Search<'_> {
-    fn best(&self) -> Vec<Role> {
-        let mut best = (usize::MAX, vec![]);
-        let mut nodes = 0;
-        self.go(&mut vec![], 0, &mut best, &mut nodes);
-        best.1
-    }
-
-    fn go(
-        &self,
-        roles: &mut Vec<Role>,
-        cost: usize,
-        best: &mut (usize, Vec<Role>),
-        nodes: &mut usize,
-    ) {
-        *nodes += 1;
-        if cost >= best.0 || (*nodes > NODES && !best.1.is_empty()) {
+    fn go(&mut self, roles: &mut Vec<Role>, cost: usize) {
+        self.nodes += 1;
+        if cost >= self.best.0 || (self.nodes > NODES && !self.best.1.is_empty()) {
             return;
         }
         let class = roles.len();
         if class == self.allowed.len() {
-            *best = (cost, roles.clone());
+            self.best = (cost, roles.clone());
             return;
         }
-        for (place, role) in ROLES.into_iter().enumerate() {
+        for role in [Role::Collapsed, Role::Shared, Role::Own] {
             let meets = role != Role::Own
                 && (0..class).any(|other| self.conflicts[class][other] && roles[other] == role);
-            if !meets && self.allowed[class][place] {
+            if !meets && self.allowed[class][role as usize] {
                 roles.push(role);
                 let explicit = if role == Role::Collapsed { 0 } else { EXPLICIT };
-                let more = self.costs[class][place].saturating_add(explicit);
-                self.go(roles, cost.saturating_add(more), best, nodes);
+                let more = self.costs[class][role as usize].saturating_add(explicit);
+                self.go(roles, cost.saturating_add(more));
                 roles.pop();
             }
         }

@@ -74,9 +74,7 @@ impl Linear {
             constants: sums.constants.clone(),
             entries: Entries {
                 starts: sums.starts.clone(),
-                columns: sums
-                    .products
-                    .iter()
+                columns: (sums.products.iter())
                     .map(|&product| slots[product as usize])
                     .collect(),
                 values: sums.coefficients.clone(),
@@ -100,11 +98,8 @@ impl Linear {
 impl RowKernel {
     /// Takes rows over; `slots` are the messages of products.
     pub(super) fn new(rows: Rows, slots: &mut Terms) -> Self {
-        let places: Vec<u32> = (0..rows.products.len())
-            .map(|product| {
-                let atoms = rows.products.atoms(product);
-                slots.add(atoms, 1.0, rows.products.source(product)) as u32
-            })
+        let places: Vec<u32> = (rows.products.each())
+            .map(|(atoms, factor)| slots.add(atoms, 1.0, factor) as u32)
             .collect();
         let (first, count, states) = (rows.first, rows.count, rows.states);
         let shape = feature_shape(&rows, &places)
@@ -117,33 +112,15 @@ impl RowKernel {
         }
     }
 
-    /// Visits the slots that it looks at.
-    pub(super) fn each_slot(&self, visit: impl FnMut(u32)) {
-        match &self.shape {
-            Shape::Features { linear, .. } => {
-                linear.entries.columns.iter().copied().for_each(visit);
-            }
-            Shape::Product(product) => {
-                let columns = product
-                    .lookups
-                    .iter()
-                    .flat_map(|lookup| &lookup.entries.columns);
-                columns.copied().for_each(visit);
-            }
-        }
-    }
-
-    /// Takes the numbers of messages in the place of those of slots.
-    pub(super) fn renumber(&mut self, messages: &[u32]) {
-        let renumber = |linear: &mut Linear| {
-            for column in &mut linear.entries.columns {
-                *column = messages[*column as usize];
-            }
+    /// The slots that it looks at, which may be given the numbers of messages.
+    pub(super) fn slots(&mut self) -> impl Iterator<Item = &mut u32> {
+        let linears = match &mut self.shape {
+            Shape::Features { linear, .. } => std::slice::from_mut(linear),
+            Shape::Product(product) => &mut product.lookups,
         };
-        match &mut self.shape {
-            Shape::Features { linear, .. } => renumber(linear),
-            Shape::Product(product) => product.lookups.iter_mut().for_each(renumber),
-        }
+        linears
+            .iter_mut()
+            .flat_map(|linear| &mut linear.entries.columns)
     }
 
     /// Adds the statistics to `out`, which belong to slots; returns the sum of log-normalisers.
@@ -249,11 +226,7 @@ impl RowKernel {
                 })
             }
             Shape::Product(product) => {
-                let logits: Vec<Vec<f64>> = product
-                    .lookups
-                    .iter()
-                    .map(|lookup| lookup.at(messages))
-                    .collect();
+                let logits = product.logits_at(messages);
                 let mut row = vec![0.0; self.states];
                 for index in 0..self.count {
                     product.logits(product.of[index] as usize, &logits, &mut row);
@@ -316,15 +289,10 @@ fn feature_shape(rows: &Rows, slots: &[u32]) -> Option<Shape> {
 impl Linear {
     /// Adds a number for each state to the first of each state's features.
     fn add_to_first(&mut self, other: &Self, features: usize, states: usize) {
-        let mut entries = Entries {
-            starts: vec![0],
-            ..Entries::default()
-        };
+        let mut entries = Entries::default();
         let copy = |from: &Entries, row: usize, entries: &mut Entries| {
-            let range = from.starts[row] as usize..from.starts[row + 1] as usize;
-            entries
-                .columns
-                .extend_from_slice(&from.columns[range.clone()]);
+            let range = from.starts.range(row);
+            (entries.columns).extend_from_slice(&from.columns[range.clone()]);
             entries.values.extend_from_slice(&from.values[range]);
         };
         for place in 0..features * states {
@@ -333,7 +301,7 @@ impl Linear {
                 self.constants[place] += other.constants[place / features];
                 copy(&other.entries, place / features, &mut entries);
             }
-            entries.starts.push(entries.columns.len() as u32);
+            entries.starts.end(entries.columns.len());
         }
         self.entries = entries;
     }
@@ -342,21 +310,18 @@ impl Linear {
 impl Product {
     fn new(rows: Rows, slots: &[u32]) -> Self {
         let count = rows.count;
-        let all_first = |keys: Vec<u32>| {
-            if keys.is_empty() {
-                vec![0; count]
-            } else {
-                keys
-            }
-        };
         let (mut lookups, mut lists, mut support) = (vec![], vec![], None);
         let mut own = vec![];
         for part in rows.parts {
             match part {
-                RowPart::Lookup { uses, sums } => {
+                RowPart::Lookup { mut uses, sums } => {
                     own.resize(own.len() + uses.len(), lookups.len());
                     lookups.push(Linear::new(&sums, slots));
-                    lists.extend(uses.into_iter().map(all_first));
+                    // An empty list is the first key for all rows.
+                    for keys in &mut uses {
+                        keys.resize(count, 0);
+                    }
+                    lists.append(&mut uses);
                 }
                 RowPart::Support {
                     starts,
@@ -430,6 +395,12 @@ impl Product {
         }
     }
 
+    /// The logits of all keys.
+    fn logits_at(&self, messages: &[f64]) -> Vec<Vec<f64>> {
+        let lookups = self.lookups.iter();
+        lookups.map(|lookup| lookup.at(messages)).collect()
+    }
+
     fn keys(&self, row: usize) -> &[u32] {
         let uses = self.uses.len();
         &self.keys[row * uses..(row + 1) * uses]
@@ -467,12 +438,9 @@ impl Product {
                 .for_each(|(out, part)| *out += part);
         }
         if let Some(support) = &self.support {
-            let range = support.starts[row]..support.starts[row + 1];
+            let (possible, weights) = support.row(row);
             let mut sparse = vec![f64::NEG_INFINITY; states];
-            for (&state, weight) in support.states[range.clone()]
-                .iter()
-                .zip(&support.weights[range])
-            {
+            for (&state, weight) in possible.iter().zip(weights) {
                 sparse[state as usize] = out[state as usize] + weight.ln();
             }
             out.copy_from_slice(&sparse);
@@ -504,13 +472,8 @@ impl Product {
         states: usize,
         mut each: impl FnMut(usize, &[f64]),
     ) -> Result<f64> {
-        let logits: Vec<Vec<f64>> = self
-            .lookups
-            .iter()
-            .map(|lookup| lookup.at(messages))
-            .collect();
-        let tables: Vec<(Vec<f64>, Vec<f64>)> = logits
-            .iter()
+        let logits = self.logits_at(messages);
+        let tables: Vec<(Vec<f64>, Vec<f64>)> = (logits.iter())
             .map(|logits| Self::exponentials(logits, states))
             .collect();
         let mut value = self.constant;
@@ -520,10 +483,9 @@ impl Product {
             let keys = self.looked_up(row, &tables);
             let shift: f64 = keys.map(|(key, table)| table.1[key]).sum();
             let out: &mut [f64] = if let Some(support) = &self.support {
-                let range = support.starts[row]..support.starts[row + 1];
-                let out = &mut row_weights[..range.len()];
-                out.copy_from_slice(&support.weights[range.clone()]);
-                let list = &support.states[range];
+                let (list, weights) = support.row(row);
+                let out = &mut row_weights[..list.len()];
+                out.copy_from_slice(weights);
                 for (key, (table, _)) in self.looked_up(row, &tables) {
                     let part = &table[key * states..][..states];
                     for (out, &state) in out.iter_mut().zip(list) {
@@ -558,8 +520,7 @@ impl Product {
                 value += self.weights[row] * normalise(row, &mut dense)?;
                 match &self.support {
                     Some(support) => {
-                        let range = support.starts[row]..support.starts[row + 1];
-                        for (out, &state) in out.iter_mut().zip(&support.states[range]) {
+                        for (out, &state) in out.iter_mut().zip(support.row(row).0) {
                             *out = self.weights[row] * dense[state as usize];
                         }
                     }
@@ -591,9 +552,7 @@ impl Product {
         states: usize,
         out: &mut [f64],
     ) -> Result<()> {
-        let directions: Vec<Vec<f64>> = self
-            .lookups
-            .iter()
+        let directions: Vec<Vec<f64>> = (self.lookups.iter())
             .map(|lookup| lookup.along(along))
             .collect();
         let mut sums = self.zeros();
@@ -605,22 +564,15 @@ impl Product {
                 let part = &direction[key * states..][..states];
                 match &self.support {
                     Some(support) => {
-                        let list = &support.states[support.starts[row]..support.starts[row + 1]];
-                        for (change, &state) in changes.iter_mut().zip(list) {
+                        for (change, &state) in changes.iter_mut().zip(support.row(row).0) {
                             *change += part[state as usize];
                         }
                     }
-                    None => changes
-                        .iter_mut()
-                        .zip(part)
-                        .for_each(|(c, part)| *c += part),
+                    None => (changes.iter_mut().zip(part)).for_each(|(c, part)| *c += part),
                 }
             }
             let mean = changes.iter().zip(r).map(|(c, r)| c * r).sum::<f64>() / self.weights[row];
-            changes
-                .iter_mut()
-                .zip(r)
-                .for_each(|(c, r)| *c = r * (*c - mean));
+            (changes.iter_mut().zip(r)).for_each(|(c, r)| *c = r * (*c - mean));
             self.send(row, states, changes, &mut sums);
         })?;
         self.gather(&sums, out);
@@ -638,10 +590,9 @@ impl Product {
         match &self.support {
             None => self.scatter(row, numbers, sums),
             Some(support) => {
-                let list = &support.states[support.starts[row]..support.starts[row + 1]];
                 for (&key, &lookup) in self.keys(row).iter().zip(&self.uses) {
                     let sums = &mut sums[lookup][key as usize * states..][..states];
-                    for (&state, number) in list.iter().zip(numbers) {
+                    for (&state, number) in support.row(row).0.iter().zip(numbers) {
                         sums[state as usize] += number;
                     }
                 }
@@ -668,10 +619,8 @@ impl Support {
         let largest = (starts.windows(2))
             .map(|range| {
                 let range = range[0]..range[1];
-                let largest = constants[range.clone()]
-                    .iter()
-                    .copied()
-                    .fold(f64::NEG_INFINITY, f64::max);
+                let own = constants[range.clone()].iter().copied();
+                let largest = own.fold(f64::NEG_INFINITY, f64::max);
                 for (weight, constant) in weights[range.clone()].iter_mut().zip(&constants[range]) {
                     *weight = (constant - largest).exp();
                 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::blocks::Blocks;
 use super::choice::{Choice, Role};
 use super::kernel::RowKernel;
-use super::terms::Terms;
+use super::terms::{Starts, Terms};
 use super::{Atom, Graph};
 use collapsar_core::{Error, Result};
 
@@ -20,7 +20,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Rows of a sparse matrix.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    pub(super) starts: Vec<u32>,
+    pub(super) starts: Starts,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<f64>,
 }
@@ -28,34 +28,32 @@ pub(super) struct Entries {
 /// Products of coordinates, each with a coefficient and perhaps a collapsed statistic.
 #[derive(Debug, Default)]
 pub(super) struct Monomials {
-    pub(super) starts: Vec<u32>,
-    pub(super) factors: Vec<u32>,
-    pub(super) coefficients: Vec<f64>,
-    pub(super) targets: Vec<u32>,
+    starts: Starts,
+    factors: Vec<u32>,
+    coefficients: Vec<f64>,
+    targets: Vec<u32>,
 }
 
 impl Monomials {
-    pub(super) fn len(&self) -> usize {
-        self.coefficients.len()
-    }
-
-    pub(super) fn factors(&self, monomial: usize) -> &[u32] {
-        &self.factors[self.starts[monomial] as usize..self.starts[monomial + 1] as usize]
+    /// The coefficient, the coordinates and the collapsed statistic of each.
+    pub(super) fn each(&self) -> impl Iterator<Item = (f64, &[u32], u32)> {
+        let others = self.coefficients.iter().zip(&self.targets).enumerate();
+        others.map(|(monomial, (&coefficient, &target))| {
+            let factors = &self.factors[self.starts.range(monomial)];
+            (coefficient, factors, target)
+        })
     }
 
     fn push(&mut self, coefficient: f64, factors: &[u32], target: u32) {
-        if self.starts.is_empty() {
-            self.starts.push(0);
-        }
         self.factors.extend_from_slice(factors);
-        self.starts.push(self.factors.len() as u32);
+        self.starts.end(self.factors.len());
         self.coefficients.push(coefficient);
         self.targets.push(target);
     }
 }
 
-/// Where everything stands.
-#[derive(Debug)]
+/// The places of messages, natural parameters and terms.
+#[derive(Debug, Default)]
 pub(super) struct Layout {
     /// Messages: slots, then the natural parameters of own blocks.
     pub(super) messages: usize,
@@ -66,10 +64,8 @@ pub(super) struct Layout {
     /// Where each block's natural parameters begin: among those of shared blocks, among
     /// messages for own ones, among those of collapsed blocks.
     pub(super) firsts: Vec<u32>,
-    /// Natural parameters without messages: of shared, own and collapsed blocks.
-    pub(super) shared_base: Vec<f64>,
-    pub(super) own_base: Vec<f64>,
-    pub(super) collapsed_base: Vec<f64>,
+    /// Natural parameters without messages, by [`Role`].
+    bases: [Vec<f64>; 3],
     /// From slots to the natural parameters of shared blocks.
     pub(super) sharing: Entries,
     pub(super) monomials: Monomials,
@@ -111,18 +107,7 @@ impl Layout {
             graph,
             blocks,
             choice,
-            layout: Self {
-                messages: 0,
-                slots: Terms::default(),
-                slot_messages: 0,
-                firsts: vec![],
-                shared_base: vec![],
-                own_base: vec![],
-                collapsed_base: vec![],
-                sharing: Entries::default(),
-                monomials: Monomials::default(),
-                rows: vec![],
-            },
+            layout: Self::default(),
             sharing: vec![],
             free: vec![],
             own: vec![],
@@ -138,21 +123,18 @@ impl Layout {
         }
         builder.finish()
     }
+
+    /// Natural parameters without messages of all blocks of a role.
+    pub(super) fn base(&mut self, role: Role) -> &mut Vec<f64> {
+        &mut self.bases[role as usize]
+    }
 }
 
 impl Builder<'_> {
-    fn role(&self, block: u32) -> Role {
-        self.choice.classes[self.choice.of[block as usize] as usize].role
-    }
-
     fn place_blocks(&mut self) {
         self.layout.firsts = firsts(self.blocks, self.choice);
         for (index, block) in self.blocks.blocks.iter().enumerate() {
-            let base = match self.role(index as u32) {
-                Role::Shared => &mut self.layout.shared_base,
-                Role::Own => &mut self.layout.own_base,
-                Role::Collapsed => &mut self.layout.collapsed_base,
-            };
+            let base = self.layout.base(self.choice.role(index as u32));
             let first = base.len();
             base.resize(first + block.len(), 0.0);
             block.base(&mut base[first..]);
@@ -176,60 +158,45 @@ impl Builder<'_> {
     fn route(&mut self, term: usize) -> Result<()> {
         let atoms = self.graph.terms.atoms(term);
         let coefficient = self.graph.terms.coefficient(term);
-        let source = self.graph.terms.source(term);
-        let of = |atom: &Atom| self.blocks.of[atom.variable as usize];
-        let first = of(&atoms[0]);
-        if atoms.iter().all(|atom| of(atom) == first) {
-            let (place, factor) = self.statistic(first, atoms, source)?;
-            let base = match self.role(first) {
-                Role::Shared => &mut self.layout.shared_base,
-                Role::Own => &mut self.layout.own_base,
-                Role::Collapsed => &mut self.layout.collapsed_base,
-            };
-            base[place as usize] += coefficient * factor;
+        let factor = self.graph.terms.factor(term);
+        let first = self.blocks.holding(atoms[0]);
+        if (atoms.iter()).all(|atom| self.blocks.holding(*atom) == first) {
+            let (place, multiple) = self.statistic(first, atoms, factor)?;
+            let base = self.layout.base(self.choice.role(first));
+            base[place as usize] += coefficient * multiple;
             return Ok(());
         }
-        let shared = (atoms.iter().map(of)).find(|&block| self.role(block) == Role::Shared);
-        let Some(shared) = shared else {
+        let mut blocks = atoms.iter().map(|atom| self.blocks.holding(*atom));
+        let Some(shared) = blocks.find(|&block| self.choice.role(block) == Role::Shared) else {
             self.free.push(term);
             return Ok(());
         };
-        self.own.clear();
-        self.rest.clear();
-        for atom in atoms {
-            let list = if self.blocks.of[atom.variable as usize] == shared {
-                &mut self.own
-            } else {
-                &mut self.rest
-            };
-            list.push(*atom);
-        }
-        let (place, factor) = self.statistic(shared, &self.own, source)?;
-        let slot = self.layout.slots.add(&self.rest, 1.0, source) as u32;
-        self.sharing.push((place, slot, coefficient * factor));
+        self.blocks
+            .split(atoms, shared, &mut self.own, &mut self.rest);
+        let (place, multiple) = self.statistic(shared, &self.own, factor)?;
+        let slot = self.layout.slots.add(&self.rest, 1.0, factor) as u32;
+        self.sharing.push((place, slot, coefficient * multiple));
         Ok(())
     }
 
     /// Adds a product of statistics of own blocks and at most one that is collapsed.
     fn monomial(
         &mut self,
-        coefficient: f64,
+        mut coefficient: f64,
         slot: Option<u32>,
         atoms: &[Atom],
-        source: u32,
+        factor: u32,
     ) -> Result<()> {
-        let mut coefficient = coefficient;
         let mut factors: Vec<u32> = slot.into_iter().collect();
         let mut target = NONE;
+        let holding = |atom: &Atom| self.blocks.holding(*atom);
         let mut sorted = atoms.to_vec();
-        sorted.sort_by_key(|atom| (self.blocks.of[atom.variable as usize], *atom));
-        for together in sorted.chunk_by(|a, b| {
-            self.blocks.of[a.variable as usize] == self.blocks.of[b.variable as usize]
-        }) {
-            let block = self.blocks.of[together[0].variable as usize];
-            let (place, factor) = self.statistic(block, together, source)?;
-            coefficient *= factor;
-            if self.role(block) == Role::Collapsed {
+        sorted.sort_by_key(|atom| (holding(atom), *atom));
+        for together in sorted.chunk_by(|a, b| holding(a) == holding(b)) {
+            let block = holding(&together[0]);
+            let (place, multiple) = self.statistic(block, together, factor)?;
+            coefficient *= multiple;
+            if self.choice.role(block) == Role::Collapsed {
                 target = place;
             } else {
                 factors.push(self.layout.slot_messages as u32 + place);
@@ -241,31 +208,25 @@ impl Builder<'_> {
 
     /// Slots that shared blocks see only together are one message about their sum: gives the
     /// message of each slot. In a factor model with complete data, sums over the data are.
-    fn merge(&self) -> (Vec<u32>, usize) {
+    fn merge(&mut self) -> (Vec<u32>, usize) {
         let slots = self.layout.slots.len();
-        let mut ends = vec![0_u32; slots + 1];
+        let mut lengths = vec![0; slots];
         for &(_, slot, _) in &self.sharing {
-            ends[slot as usize + 1] += 1;
+            lengths[slot as usize] += 1;
         }
-        for slot in 0..slots {
-            ends[slot + 1] += ends[slot];
-        }
-        // Each column's start moves to its end, which is the start of the next one.
+        let starts = Starts::of_lengths(&lengths);
         let mut entries = vec![(0, 0); self.sharing.len()];
-        for &(place, slot, value) in &self.sharing {
-            let end = &mut ends[slot as usize];
-            entries[*end as usize] = (place, value.to_bits());
-            *end += 1;
+        for &(place, slot, value) in self.sharing.iter().rev() {
+            // A column fills up from its end.
+            let left = &mut lengths[slot as usize];
+            *left -= 1;
+            entries[starts.range(slot as usize).start + *left as usize] = (place, value.to_bits());
         }
-        let start = |slot: usize| {
-            slot.checked_sub(1)
-                .map_or(0, |before| ends[before] as usize)
-        };
-        let columns = (0..slots).map(|slot| &entries[start(slot)..ends[slot] as usize]);
+        let columns = (0..slots).map(|slot| &entries[starts.range(slot)]);
         // Rows look at slots one by one.
         let mut alone = vec![false; slots];
-        for rows in &self.layout.rows {
-            rows.each_slot(|slot| alone[slot as usize] = true);
+        for rows in &mut self.layout.rows {
+            rows.slots().for_each(|slot| alone[*slot as usize] = true);
         }
         let mut found: BTreeMap<&[(u32, u64)], u32> = BTreeMap::new();
         let mut messages = 0;
@@ -289,38 +250,34 @@ impl Builder<'_> {
             .sort_unstable_by_key(|&(place, slot, _)| u64::from(place) << 32 | u64::from(slot));
         let (merged, messages) = self.merge();
         self.layout.slot_messages = messages;
-        self.layout.messages = messages + self.layout.own_base.len();
+        self.layout.messages = messages + self.layout.base(Role::Own).len();
         for rows in &mut self.layout.rows {
-            rows.renumber(&merged);
+            rows.slots().for_each(|slot| *slot = merged[*slot as usize]);
         }
         for slot in 0..self.layout.slots.len() {
             let atoms = self.layout.slots.atoms(slot).to_vec();
-            let factor = self.layout.slots.source(slot);
+            let factor = self.layout.slots.factor(slot);
             self.monomial(1.0, Some(merged[slot]), &atoms, factor)?;
         }
         for term in std::mem::take(&mut self.free) {
             let coefficient = self.graph.terms.coefficient(term);
-            let source = self.graph.terms.source(term);
-            self.monomial(coefficient, None, self.graph.terms.atoms(term), source)?;
+            let factor = self.graph.terms.factor(term);
+            self.monomial(coefficient, None, self.graph.terms.atoms(term), factor)?;
         }
         let mut sharing: Vec<(u32, u32, f64)> = (self.sharing.iter())
             .map(|&(row, slot, value)| (row, merged[slot as usize], value))
             .collect();
         sharing.sort_by_key(|entry| (entry.0, entry.1));
         sharing.dedup_by_key(|entry| (entry.0, entry.1));
-        let entries = &mut self.layout.sharing;
-        entries.starts = vec![0; self.layout.shared_base.len() + 1];
-        for &(row, slot, value) in &sharing {
-            entries.starts[row as usize + 1] += 1;
-            entries.columns.push(slot);
-            entries.values.push(value);
+        let mut lengths = vec![0; self.layout.base(Role::Shared).len()];
+        for &(row, ..) in &sharing {
+            lengths[row as usize] += 1;
         }
-        for row in 0..self.layout.shared_base.len() {
-            entries.starts[row + 1] += entries.starts[row];
-        }
-        if self.layout.monomials.starts.is_empty() {
-            self.layout.monomials.starts.push(0);
-        }
+        self.layout.sharing = Entries {
+            starts: Starts::of_lengths(&lengths),
+            columns: sharing.iter().map(|entry| entry.1).collect(),
+            values: sharing.iter().map(|entry| entry.2).collect(),
+        };
         Ok(self.layout)
     }
 }

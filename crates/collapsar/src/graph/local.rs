@@ -1,6 +1,9 @@
 //! The sum over explicit blocks: from messages to natural parameters to means.
 
-use super::block::{Block, evaluate_all};
+use super::block::{
+    Block, Placed, evaluate_all, fill_all, hessian_products, range_of, with_naturals,
+};
+use super::choice::Role;
 use super::kernel::RowKernel;
 use super::layout::{Entries, Layout};
 use collapsar_core::parallel::Buffers;
@@ -9,9 +12,8 @@ use collapsar_core::{Error, Potential, Result};
 /// $A(m)$: log-partition functions of the explicit blocks (maths §9.4).
 #[derive(Debug)]
 pub struct Local {
-    /// Blocks with the place of their natural parameters.
-    shared: Vec<(Block, usize)>,
-    own: Vec<(Block, usize)>,
+    shared: Vec<Placed>,
+    own: Vec<Placed>,
     rows: Vec<RowKernel>,
     shared_base: Vec<f64>,
     own_base: Vec<f64>,
@@ -24,7 +26,7 @@ impl Entries {
     /// Adds this matrix times `x` to `out`.
     pub(super) fn multiply(&self, x: &[f64], out: &mut [f64]) {
         for (row, out) in out.iter_mut().enumerate() {
-            let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+            let range = self.starts.range(row);
             let entries = self.columns[range.clone()].iter().zip(&self.values[range]);
             *out += entries
                 .map(|(&column, value)| value * x[column as usize])
@@ -35,7 +37,7 @@ impl Entries {
     /// Adds its transpose times `x` to `out`.
     pub(super) fn multiply_transposed(&self, x: &[f64], out: &mut [f64]) {
         for (row, &x) in x.iter().enumerate() {
-            let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+            let range = self.starts.range(row);
             for (&column, value) in self.columns[range.clone()].iter().zip(&self.values[range]) {
                 out[column as usize] += value * x;
             }
@@ -45,8 +47,8 @@ impl Entries {
 
 impl Local {
     pub(super) fn new(
-        shared: Vec<(Block, usize)>,
-        own: Vec<(Block, usize)>,
+        shared: Vec<Placed>,
+        own: Vec<Placed>,
         rows: Vec<RowKernel>,
         layout: &mut Layout,
     ) -> Self {
@@ -54,8 +56,8 @@ impl Local {
             shared,
             own,
             rows,
-            shared_base: std::mem::take(&mut layout.shared_base),
-            own_base: std::mem::take(&mut layout.own_base),
+            shared_base: std::mem::take(layout.base(Role::Shared)),
+            own_base: std::mem::take(layout.base(Role::Own)),
             sharing: std::mem::take(&mut layout.sharing),
             slots: layout.slot_messages,
             buffers: Buffers::default(),
@@ -80,17 +82,13 @@ impl Local {
     ) -> Vec<f64> {
         let mut means = vec![0.0; self.shared_base.len()];
         let mut out = vec![0.0; self.dim()];
-        for (block, first) in &self.shared {
-            fill(block, &mut means[*first..first + block.len()]);
-        }
+        fill_all(&self.shared, &mut means, &mut fill);
         let (slots, rest) = out.split_at_mut(self.slots);
         self.sharing.multiply_transposed(&means, slots);
         for rows in &self.rows {
             rows.statistics_of(faint, &mut choose, slots);
         }
-        for (block, first) in &self.own {
-            fill(block, &mut rest[*first..first + block.len()]);
-        }
+        fill_all(&self.own, rest, fill);
         out
     }
 
@@ -118,16 +116,14 @@ impl Local {
         messages: &mut [f64],
         mut change: impl FnMut(&Block, bool, &mut [f64]),
     ) {
-        for (block, first) in &self.own {
-            let range = *first..first + block.len();
+        for placed in &self.own {
+            let (block, range) = (&placed.0, range_of(placed));
             let own = &mut messages[self.slots..][range.clone()];
             let base = &self.own_base[range];
-            let mut natural: Vec<f64> =
-                own.iter().zip(base).map(|(own, base)| own + base).collect();
+            let sums = own.iter().zip(base).map(|(own, base)| own + base);
+            let mut natural: Vec<f64> = sums.collect();
             let mut mean = vec![0.0; natural.len()];
-            let inside = block
-                .evaluate(&natural, &mut mean)
-                .is_ok_and(f64::is_finite)
+            let inside = (block.evaluate(&natural, &mut mean)).is_ok_and(f64::is_finite)
                 && mean.iter().all(|mean| mean.is_finite());
             change(block, inside, &mut natural);
             for ((message, natural), base) in own.iter_mut().zip(&natural).zip(base) {
@@ -144,24 +140,11 @@ impl Local {
     /// The explicit blocks with their natural parameters.
     pub(super) fn each(&self, messages: &[f64]) -> Vec<(&Block, Vec<f64>)> {
         let (shared, own) = self.naturals(messages);
-        let of = |natural: Vec<f64>| {
-            move |(block, first): &'_ (Block, usize)| natural[*first..first + block.len()].to_vec()
-        };
-        let shared = self
-            .shared
-            .iter()
-            .map(|pair| &pair.0)
-            .zip(self.shared.iter().map(of(shared)));
-        let own = self
-            .own
-            .iter()
-            .map(|pair| &pair.0)
-            .zip(self.own.iter().map(of(own)));
-        shared.chain(own).collect()
+        let mut all = with_naturals(&self.shared, &shared);
+        all.append(&mut with_naturals(&self.own, &own));
+        all
     }
-}
 
-impl Local {
     /// As [`Potential::value_and_gradient`]; `see` gets the means of shared blocks' statistics.
     pub(super) fn value_and_means(
         &self,
@@ -214,28 +197,13 @@ impl Potential for Local {
         let mut changes = vec![0.0; shared.len()];
         self.sharing.multiply(&along[..self.slots], &mut changes);
         let mut means = vec![0.0; shared.len()];
-        for (block, first) in &self.shared {
-            let range = *first..first + block.len();
-            block.potential().hessian_product(
-                &shared[range.clone()],
-                &changes[range.clone()],
-                &mut means[range],
-            )?;
-        }
+        hessian_products(&self.shared, &shared, &changes, &mut means)?;
         let (slots, rest) = out.split_at_mut(self.slots);
         slots.fill(0.0);
         self.sharing.multiply_transposed(&means, slots);
         for rows in &self.rows {
             rows.hessian_product(&at[..self.slots], &along[..self.slots], slots)?;
         }
-        for (block, first) in &self.own {
-            let range = *first..first + block.len();
-            block.potential().hessian_product(
-                &own[range.clone()],
-                &along[self.slots..][range.clone()],
-                &mut rest[range],
-            )?;
-        }
-        Ok(())
+        hessian_products(&self.own, &own, &along[self.slots..], rest)
     }
 }

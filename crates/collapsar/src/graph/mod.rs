@@ -16,9 +16,8 @@
 //! - `kernel`: the sum over rows
 //! - `start`: where a climb begins
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
-//! - `answer`: what a fit says about each variable
+//! - `variational`: the posterior of each variable at the end of a fit
 
-mod answer;
 mod block;
 mod blocks;
 mod choice;
@@ -31,18 +30,20 @@ mod rows;
 mod start;
 mod terms;
 mod turn;
+mod variational;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
-pub use answer::{Answer, Belief, Beliefs};
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use local::Local;
 pub use posterior::Posterior;
 pub use rows::{RowPart, Rows, Sums};
+pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
 
 /// What a variable is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,7 +60,7 @@ pub enum Kind {
     /// A vector and the matrix that its precision is proportional to. With vector m and matrix L
     /// its atoms are m'Lm, ln|L|, the elements of Lm and the entries of L's upper triangle.
     NormalWishart(usize),
-    /// Shares of a whole; its atoms are their logarithms.
+    /// Proportions of a whole; its atoms are their logarithms.
     Dirichlet(usize),
     /// One of so many states, whose atoms are one where it is the state and zero elsewhere.
     Label(usize),
@@ -99,6 +100,13 @@ pub struct Declared {
     pub first: u32,
     /// How many they are.
     pub count: u32,
+}
+
+impl Declared {
+    /// Their numbers.
+    pub fn variables(&self) -> Range<u32> {
+        self.first..self.first + self.count
+    }
 }
 
 /// A model as variables and terms; also the builder for programs that make models.
@@ -149,11 +157,8 @@ impl Graph {
             .filter(|count| first.checked_add(*count).is_some());
         let name = name.into();
         let Some(count) = count else {
-            return Err(Error::data(
-                Place::Named(name),
-                "more than four billion variables",
-                "fewer",
-            ));
+            let found = "more than four billion variables";
+            return Err(Error::data(Place::Named(name), found, "fewer"));
         };
         self.declared.push(Declared {
             name,
@@ -213,15 +218,13 @@ impl Graph {
 
     /// How many variables there are.
     pub fn variables(&self) -> u32 {
-        self.declared
-            .last()
-            .map_or(0, |last| last.first + last.count)
+        (self.declared.last()).map_or(0, |last| last.variables().end)
     }
 
     /// The place in [`Graph::declared`] of a variable.
     pub fn declaration(&self, variable: u32) -> usize {
         self.declared
-            .partition_point(|declared| declared.first + declared.count <= variable)
+            .partition_point(|declared| declared.variables().end <= variable)
     }
 
     /// What a variable is called, counted from 1 where there are several.
@@ -247,6 +250,14 @@ impl Graph {
         let declared = &self.declared[declaration];
         let same = |other: &Declared| other.name == declared.name;
         self.declared.iter().position(same).unwrap_or(declaration) as u32
+    }
+
+    /// How many states each of these labels has.
+    fn states(&self, labels: &[u32]) -> Vec<usize> {
+        labels
+            .iter()
+            .map(|&label| self.kind(label).atoms())
+            .collect()
     }
 
     fn kind(&self, variable: u32) -> Kind {

@@ -1,6 +1,7 @@
 //! The collapsed blocks and the terms between explicit ones, as a function of the statistics.
 
-use super::block::{Block, evaluate_all};
+use super::block::{Block, Placed, evaluate_all, fill_all, hessian_products, with_naturals};
+use super::choice::Role;
 use super::layout::{Layout, Monomials, NONE};
 use collapsar_core::parallel::Buffers;
 use collapsar_core::{Potential, Result};
@@ -9,7 +10,7 @@ use collapsar_core::{Potential, Result};
 /// multilinear in the statistics, and the terms that hold none of them (maths §9.4).
 #[derive(Debug)]
 pub struct Posterior {
-    blocks: Vec<(Block, usize)>,
+    blocks: Vec<Placed>,
     base: Vec<f64>,
     monomials: Monomials,
     messages: usize,
@@ -17,10 +18,10 @@ pub struct Posterior {
 }
 
 impl Posterior {
-    pub(super) fn new(blocks: Vec<(Block, usize)>, layout: &mut Layout) -> Self {
+    pub(super) fn new(blocks: Vec<Placed>, layout: &mut Layout) -> Self {
         Self {
             blocks,
-            base: std::mem::take(&mut layout.collapsed_base),
+            base: std::mem::take(layout.base(Role::Collapsed)),
             monomials: std::mem::take(&mut layout.monomials),
             messages: layout.messages,
             buffers: Buffers::default(),
@@ -38,14 +39,13 @@ impl Posterior {
         naturals.copy_from_slice(&self.base);
         let mut value = 0.0;
         let at = |factor: u32| statistics[factor as usize];
-        for monomial in 0..self.monomials.len() {
-            let coefficient = self.monomials.coefficients[monomial];
-            let product = match *self.monomials.factors(monomial) {
+        for (coefficient, factors, target) in self.monomials.each() {
+            let product = match *factors {
                 [a] => coefficient * at(a),
                 [a, b] => coefficient * at(a) * at(b),
-                ref factors => (factors.iter()).fold(coefficient, |product, &f| product * at(f)),
+                _ => (factors.iter()).fold(coefficient, |product, &f| product * at(f)),
             };
-            match self.monomials.targets[monomial] {
+            match target {
                 NONE => value += product,
                 target => naturals[target as usize] += product,
             }
@@ -76,34 +76,29 @@ impl Posterior {
     }
 
     /// Means of all collapsed statistics that `fill` writes, block by block.
-    pub(super) fn means_at(&self, mut fill: impl FnMut(&Block, &mut [f64])) -> Vec<f64> {
+    pub(super) fn means_at(&self, fill: impl FnMut(&Block, &mut [f64])) -> Vec<f64> {
         let mut means = vec![0.0; self.base.len()];
-        for (block, first) in &self.blocks {
-            fill(block, &mut means[*first..first + block.len()]);
-        }
+        fill_all(&self.blocks, &mut means, fill);
         means
     }
 
     /// The collapsed blocks with their natural parameters.
     pub(super) fn each(&self, statistics: &[f64]) -> Vec<(&Block, Vec<f64>)> {
-        let (naturals, _) = self.naturals(statistics);
-        (self.blocks.iter())
-            .map(|(block, first)| (block, naturals[*first..first + block.len()].to_vec()))
-            .collect()
+        with_naturals(&self.blocks, &self.naturals(statistics).0)
     }
 
     /// The gradient where the collapsed statistics have these means.
     pub(super) fn backward(&self, statistics: &[f64], means: &[f64], gradient: &mut [f64]) {
         gradient.fill(0.0);
-        for monomial in 0..self.monomials.len() {
-            let seed = self.seed(monomial, means, 1.0) * self.monomials.coefficients[monomial];
-            match *self.monomials.factors(monomial) {
+        for (coefficient, factors, target) in self.monomials.each() {
+            let seed = mean_of(target, means, 1.0) * coefficient;
+            match *factors {
                 [a] => gradient[a as usize] += seed,
                 [a, b] => {
                     gradient[a as usize] += seed * statistics[b as usize];
                     gradient[b as usize] += seed * statistics[a as usize];
                 }
-                ref factors => {
+                _ => {
                     for (place, &factor) in factors.iter().enumerate() {
                         gradient[factor as usize] += seed * others(factors, place, statistics);
                     }
@@ -111,13 +106,13 @@ impl Posterior {
             }
         }
     }
+}
 
-    /// The mean of the collapsed statistic of a monomial, `alone` where it has none.
-    fn seed(&self, monomial: usize, means: &[f64], alone: f64) -> f64 {
-        match self.monomials.targets[monomial] {
-            NONE => alone,
-            target => means[target as usize],
-        }
+/// The mean of the collapsed statistic of a monomial, `alone` where it has none.
+fn mean_of(target: u32, means: &[f64], alone: f64) -> f64 {
+    match target {
+        NONE => alone,
+        target => means[target as usize],
     }
 }
 
@@ -130,7 +125,7 @@ fn others(factors: &[u32], place: usize, at: &[f64]) -> f64 {
         .product()
 }
 
-/// How the product of all factors but those at two places changes.
+/// How that product changes where the factors change along `along`.
 fn others_change(factors: &[u32], place: usize, at: &[f64], along: &[f64]) -> f64 {
     let mut change = 0.0;
     for (other, &factor) in factors.iter().enumerate() {
@@ -157,32 +152,21 @@ impl Potential for Posterior {
         let (naturals, _) = self.naturals(at);
         let mut means = vec![0.0; naturals.len()];
         let mut changes = vec![0.0; naturals.len()];
-        for monomial in 0..self.monomials.len() {
-            let target = self.monomials.targets[monomial];
+        for (coefficient, factors, target) in self.monomials.each() {
             if target != NONE {
-                let factors = self.monomials.factors(monomial);
                 let change: f64 = (factors.iter().enumerate())
                     .map(|(place, &factor)| along[factor as usize] * others(factors, place, at))
                     .sum();
-                changes[target as usize] += self.monomials.coefficients[monomial] * change;
+                changes[target as usize] += coefficient * change;
             }
         }
         let mut mean_changes = vec![0.0; naturals.len()];
-        for (block, first) in &self.blocks {
-            let range = *first..first + block.len();
-            block.evaluate(&naturals[range.clone()], &mut means[range.clone()])?;
-            block.potential().hessian_product(
-                &naturals[range.clone()],
-                &changes[range.clone()],
-                &mut mean_changes[range],
-            )?;
-        }
+        evaluate_all(&self.blocks, &naturals, &mut means)?;
+        hessian_products(&self.blocks, &naturals, &changes, &mut mean_changes)?;
         out.fill(0.0);
-        for monomial in 0..self.monomials.len() {
-            let coefficient = self.monomials.coefficients[monomial];
-            let seed = self.seed(monomial, &means, 1.0);
-            let seed_change = self.seed(monomial, &mean_changes, 0.0);
-            let factors = self.monomials.factors(monomial);
+        for (coefficient, factors, target) in self.monomials.each() {
+            let seed = mean_of(target, &means, 1.0);
+            let seed_change = mean_of(target, &mean_changes, 0.0);
             for (place, &factor) in factors.iter().enumerate() {
                 out[factor as usize] += coefficient
                     * (seed_change * others(factors, place, at)

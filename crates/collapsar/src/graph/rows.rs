@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::terms::Terms;
+use super::terms::{Starts, Terms};
 use super::{Atom, Graph};
 use collapsar_core::{Error, Place, Result};
 
@@ -14,7 +14,7 @@ use collapsar_core::{Error, Place, Result};
 #[derive(Debug, Clone, Default)]
 pub struct Sums {
     pub(super) constants: Vec<f64>,
-    pub(super) starts: Vec<u32>,
+    pub(super) starts: Starts,
     pub(super) products: Vec<u32>,
     pub(super) coefficients: Vec<f64>,
 }
@@ -94,9 +94,6 @@ impl Rows {
         products: impl IntoIterator<Item = (f64, &'a [Atom])>,
         factor: u32,
     ) {
-        if sums.starts.is_empty() {
-            sums.starts.push(0);
-        }
         let mut sorted = vec![];
         for (coefficient, atoms) in products {
             sorted.clear();
@@ -107,7 +104,7 @@ impl Rows {
             sums.coefficients.push(coefficient);
         }
         sums.constants.push(constant);
-        sums.starts.push(sums.products.len() as u32);
+        sums.starts.end(sums.products.len());
     }
 
     /// Adds a part of the logits.
@@ -118,15 +115,11 @@ impl Rows {
     /// Whether a kernel is there for these parts: lookups and at most one support, or features
     /// with lookups that have one key.
     pub fn supported(&self) -> bool {
-        let features = self
-            .parts
-            .iter()
-            .filter(|part| matches!(part, RowPart::Features { .. }));
-        let supports = self
-            .parts
-            .iter()
-            .filter(|part| matches!(part, RowPart::Support { .. }));
-        match (features.count(), supports.count()) {
+        let count =
+            |kind: fn(&RowPart) -> bool| self.parts.iter().filter(|part| kind(part)).count();
+        let features = count(|part| matches!(part, RowPart::Features { .. }));
+        let supports = count(|part| matches!(part, RowPart::Support { .. }));
+        match (features, supports) {
             (0, supports) => supports <= 1,
             (1, 0) => self.parts.iter().all(|part| match part {
                 RowPart::Lookup { sums, .. } => sums.len() == self.states,
@@ -169,7 +162,7 @@ impl Graph {
                     let mut factor = 0;
                     if let Some(product) = product {
                         atoms.extend_from_slice(rows.products.atoms(product));
-                        factor = rows.products.source(product);
+                        factor = rows.products.factor(product);
                     }
                     graph.add(coefficient, &atoms, factor);
                 });
@@ -186,11 +179,12 @@ impl Rows {
             if sums.constants[place] != 0.0 {
                 visit(state, factor * sums.constants[place], None);
             }
-            for entry in sums.starts[place] as usize..sums.starts[place + 1] as usize {
+            for entry in sums.starts.range(place) {
                 let product = sums.products[entry] as usize;
                 visit(state, factor * sums.coefficients[entry], Some(product));
             }
         };
+        let mut support = vec![];
         for part in &self.parts {
             match part {
                 RowPart::Lookup { uses, sums } => {
@@ -213,25 +207,21 @@ impl Rows {
                         }
                     }
                 }
-                RowPart::Support { .. } => {}
+                RowPart::Support {
+                    starts,
+                    states,
+                    constants,
+                } => {
+                    let range = starts[row]..starts[row + 1];
+                    support.resize(self.states, f64::NEG_INFINITY);
+                    for (&state, &constant) in states[range.clone()].iter().zip(&constants[range]) {
+                        support[state as usize] = constant;
+                    }
+                }
             }
         }
-        for part in &self.parts {
-            if let RowPart::Support {
-                starts,
-                states,
-                constants,
-            } = part
-            {
-                let range = starts[row]..starts[row + 1];
-                let mut possible = vec![f64::NEG_INFINITY; self.states];
-                for (&state, &constant) in states[range.clone()].iter().zip(&constants[range]) {
-                    possible[state as usize] = constant;
-                }
-                for (state, &constant) in possible.iter().enumerate() {
-                    visit(state, constant, None);
-                }
-            }
+        for (state, &constant) in support.iter().enumerate() {
+            visit(state, constant, None);
         }
     }
 }

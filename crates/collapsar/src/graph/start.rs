@@ -1,31 +1,31 @@
 //! Decides where a climb begins: at messages that some q(Z) would send.
 //!
-//! Where labels are explicit, a few of them are given states at random and the others hardly
-//! count, so that states differ from the first step on: with random responsibilities for all,
-//! means of many data are nearly alike and the climb begins at a saddle. Else precisions begin
-//! at 1, which leaves shrinkage to ratios of numbers of data, whatever the scale of the data.
+//! Where labels are explicit, a few of them are given states at random and the others have a small
+//! weight, so that states differ from the first step on: with random responsibilities for all,
+//! means of many data are nearly alike and the climb begins at a saddle. Otherwise precisions begin
+//! at 1, so that shrinkage depends on numbers of data, whatever the scale of the data.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::block::{Block, BlockFamily};
+use super::block::{Block, BlockFamily, diagonal};
 use super::compiled::Compiled;
 use collapsar_core::{Potential, Result};
 
 /// Labels that are given a state, for each state.
 const SEEDS: usize = 4;
-/// Of many labels, this share is given a state.
-const SHARE: f64 = 0.05;
-/// What the other labels count.
+/// Of many labels, this fraction is given a state.
+const FRACTION: f64 = 0.05;
+/// The weight of the other labels.
 const FAINT: f64 = 0.1;
 /// By how much precisions of data begin higher where factors are to explain them. A guess of factors explains
-/// nothing, and its precisions call all that the data say noise: turned to their best basis, all factors
-/// but one or two then go to rest (a state space that needs four ends 1,300 or 3,000 nats lower, and so
-/// it does from ten or thirty times; from a thousand it never did).
+/// nothing, and the precisions that follow from it treat all of the data as noise: in their best basis, all
+/// factors but one or two then shrink to zero (a state space that needs four ends 1,300 or 3,000 nats lower,
+/// and so it does from ten or thirty times; from a thousand it never did).
 const CLEAR: f64 = 1e3;
-/// By how much the inverses of precision matrices that labels pick begin wider than their first labels say: those
-/// components that fit then find each other's places before they close in. With 1 in its place mixtures with
+/// By how much the inverses of precision matrices that labels pick begin wider than their first labels say:
+/// components then part the data among them before they become narrow. With 1 in its place mixtures with
 /// means and precisions apart end 110 nats lower in the middle of twenty starts on crabs, 25 on BayesPy's
 /// example, 2 to 38 on iris and 15 on the ring of radius 3, level on faithful and the ring of radius 1, 10 to 20 higher on olive.
 const WIDE: f64 = 30.0;
@@ -40,10 +40,9 @@ impl Compiled {
         let labels = self.local.labels();
         if labels == 0 {
             let labels = self.posterior.labels();
-            let share = |block: &Block| share_of(largest_label(block), labels);
-            let means = self
-                .posterior
-                .means_at(|block, mean| guess(block, share(block), &mut rng, mean));
+            let chosen = |block: &Block| fraction_of(largest_label(block), labels);
+            let means = (self.posterior)
+                .means_at(|block, mean| guess(block, chosen(block), &mut rng, mean));
             let statistics = self.local.statistics_of(
                 |block, mean| guess(block, 1.0, &mut rng, mean),
                 FAINT,
@@ -53,16 +52,15 @@ impl Compiled {
             self.posterior.backward(&statistics, &means, &mut messages);
             return Ok(self.settle(messages, &mut rng));
         }
-        let share = |states: usize| share_of(states, labels);
+        let chosen = |states: usize| fraction_of(states, labels);
         let mut row_rng = ChaCha8Rng::seed_from_u64(rng.random());
         let statistics = self.local.statistics_of(
-            |block, mean| guess(block, share(largest_label(block)), &mut rng, mean),
+            |block, mean| guess(block, chosen(largest_label(block)), &mut rng, mean),
             FAINT,
-            |states| choose(states, share(states), &mut row_rng),
+            |states| choose(states, chosen(states), &mut row_rng),
         );
         let mut messages = vec![0.0; statistics.len()];
-        self.posterior
-            .value_and_gradient(&statistics, &mut messages)?;
+        (self.posterior).value_and_gradient(&statistics, &mut messages)?;
         Ok(self.settle(messages, &mut rng))
     }
 
@@ -94,9 +92,9 @@ impl Compiled {
     }
 }
 
-/// The share of labels of so many states that is given a state.
-fn share_of(states: usize, labels: usize) -> f64 {
-    (SEEDS as f64 * states as f64 / labels.max(1) as f64).clamp(SHARE, 1.0)
+/// The fraction of labels of so many states that is given a state.
+fn fraction_of(states: usize, labels: usize) -> f64 {
+    (SEEDS as f64 * states as f64 / labels.max(1) as f64).clamp(FRACTION, 1.0)
 }
 
 /// The most states of a block's labels.
@@ -108,21 +106,9 @@ fn largest_label(block: &Block) -> usize {
     }
 }
 
-/// One of the states with probability `share`.
-fn choose(states: usize, share: f64, rng: &mut impl Rng) -> Option<usize> {
-    (rng.random::<f64>() < share).then(|| rng.random_range(0..states))
-}
-
-/// Probabilities of a label's states: one of them with probability `share`, else faint.
-fn seeded(states: usize, share: f64, rng: &mut impl Rng) -> Vec<f64> {
-    match choose(states, share, rng) {
-        Some(state) => {
-            let mut probabilities = vec![0.0; states];
-            probabilities[state] = 1.0;
-            probabilities
-        }
-        None => vec![FAINT / states as f64; states],
-    }
+/// One of the states, with this probability.
+fn choose(states: usize, probability: f64, rng: &mut impl Rng) -> Option<usize> {
+    (rng.random::<f64>() < probability).then(|| rng.random_range(0..states))
 }
 
 /// Natural parameters in the middle of the domain.
@@ -150,51 +136,37 @@ fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
         BlockFamily::Wishart(family) => {
             let dim = family.dimensions();
             natural[0] = dim as f64;
-            diagonal(dim, |place| natural[1 + place] = dim as f64);
+            diagonal(dim).for_each(|place| natural[1 + place] = dim as f64);
         }
         BlockFamily::NormalWishart(family) => {
             let dim = family.dimensions();
             natural[0] = 1.0;
             natural[1] = dim as f64;
-            diagonal(dim, |place| natural[2 + dim + place] = dim as f64);
+            diagonal(dim).for_each(|place| natural[2 + dim + place] = dim as f64);
         }
         BlockFamily::Dirichlet(_) => {
-            for a in natural {
-                *a = 5.0 * (0.3 * normal()).exp();
-            }
+            natural.fill_with(|| 5.0 * (0.3 * normal()).exp());
         }
-        BlockFamily::Label(_) | BlockFamily::Network(..) => {
-            for a in natural {
-                *a = 0.3 * normal();
-            }
-        }
+        BlockFamily::Label(_) | BlockFamily::Network(..) => natural.fill_with(|| 0.3 * normal()),
     }
 }
 
-/// Visits the places of a packed upper triangle's diagonal.
-fn diagonal(dim: usize, mut visit: impl FnMut(usize)) {
-    let mut place = 0;
-    for row in 0..dim {
-        visit(place);
-        place += dim - row;
-    }
-}
-
-/// Means of a block's statistics to begin with; `share` of labels are given a state.
-fn guess(block: &Block, share: f64, rng: &mut impl Rng, mean: &mut [f64]) {
+/// Means of a block's statistics to begin with; labels are given a state with this probability.
+fn guess(block: &Block, probability: f64, rng: &mut impl Rng, mean: &mut [f64]) {
     match &block.family {
-        BlockFamily::Label(family) => {
-            mean.copy_from_slice(&seeded(family.components, share, rng));
-        }
+        BlockFamily::Label(family) => match choose(family.components, probability, rng) {
+            Some(state) => {
+                mean.fill(0.0);
+                mean[state] = 1.0;
+            }
+            None => mean.fill(FAINT / family.components as f64),
+        },
         BlockFamily::Network(family, _) => {
             let chosen: Vec<Option<usize>> = (family.states().iter())
-                .map(|&states| choose(states, share, rng))
+                .map(|&states| choose(states, probability, rng))
                 .collect();
             for (index, table) in family.tables().iter().enumerate() {
-                let faint = table
-                    .scope
-                    .iter()
-                    .any(|&label| chosen[label as usize].is_none());
+                let faint = (table.scope.iter()).any(|&label| chosen[label as usize].is_none());
                 let range = family.parameters(index);
                 for (entry, mean) in mean[range].iter_mut().enumerate() {
                     let mut rest = entry;

@@ -1,29 +1,52 @@
 //! Decides how a log joint is kept: as a sum of products of statistics, like terms together.
 
+use std::ops::Range;
+
 use hashbrown::HashTable;
 
 use super::Atom;
 
-/// Terms of a log joint: coefficient times atoms, and the factor that each came from first.
+/// Lists one after another in one array: where each begins, and where the last ends.
 #[derive(Debug, Clone)]
-pub(super) struct Terms {
-    starts: Vec<u32>,
-    atoms: Vec<Atom>,
-    coefficients: Vec<f64>,
-    sources: Vec<u32>,
-    table: HashTable<u32>,
+pub(super) struct Starts(Vec<u32>);
+
+impl Default for Starts {
+    fn default() -> Self {
+        Self(vec![0])
+    }
 }
 
-impl Default for Terms {
-    fn default() -> Self {
-        Self {
-            starts: vec![0],
-            atoms: vec![],
-            coefficients: vec![],
-            sources: vec![],
-            table: HashTable::new(),
+impl Starts {
+    /// Lists of these lengths.
+    pub(super) fn of_lengths(lengths: &[u32]) -> Self {
+        let mut starts = Self::default();
+        let mut end = 0;
+        for length in lengths {
+            end += length;
+            starts.0.push(end);
         }
+        starts
     }
+
+    /// The places of a list.
+    pub(super) fn range(&self, list: usize) -> Range<usize> {
+        self.0[list] as usize..self.0[list + 1] as usize
+    }
+
+    /// Ends a list.
+    pub(super) fn end(&mut self, end: usize) {
+        self.0.push(end as u32);
+    }
+}
+
+/// Terms of a log joint: coefficient times atoms, and the factor that each came from first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Terms {
+    starts: Starts,
+    atoms: Vec<Atom>,
+    coefficients: Vec<f64>,
+    factors: Vec<u32>,
+    table: HashTable<u32>,
 }
 
 impl Terms {
@@ -34,7 +57,7 @@ impl Terms {
 
     /// The atoms of a term, sorted.
     pub(super) fn atoms(&self, term: usize) -> &[Atom] {
-        atoms(&self.atoms, &self.starts, term)
+        &self.atoms[self.starts.range(term)]
     }
 
     pub(super) fn coefficient(&self, term: usize) -> f64 {
@@ -42,41 +65,34 @@ impl Terms {
     }
 
     /// The factor that brought it.
-    pub(super) fn source(&self, term: usize) -> u32 {
-        self.sources[term]
+    pub(super) fn factor(&self, term: usize) -> u32 {
+        self.factors[term]
     }
 
     /// The atoms of each term, and the factor that brought it.
     pub(super) fn each(&self) -> impl Iterator<Item = (&[Atom], u32)> {
-        (0..self.len()).map(|term| (self.atoms(term), self.sources[term]))
+        (0..self.len()).map(|term| (self.atoms(term), self.factors[term]))
     }
 
     /// Adds to the term with these atoms, which must be sorted; returns it.
-    pub(super) fn add(&mut self, key: &[Atom], coefficient: f64, source: u32) -> usize {
+    pub(super) fn add(&mut self, key: &[Atom], coefficient: f64, factor: u32) -> usize {
         let digest = mix(key);
-        let (all, starts) = (&self.atoms, &self.starts);
-        let found = self
-            .table
-            .find(digest, |&term| atoms(all, starts, term as usize) == key);
-        if let Some(&term) = found {
+        let same = |&term: &u32| self.atoms(term as usize) == key;
+        if let Some(&term) = self.table.find(digest, same) {
             self.coefficients[term as usize] += coefficient;
             return term as usize;
         }
         let term = self.coefficients.len();
         self.atoms.extend_from_slice(key);
-        self.starts.push(self.atoms.len() as u32);
+        self.starts.end(self.atoms.len());
         self.coefficients.push(coefficient);
-        self.sources.push(source);
+        self.factors.push(factor);
         let (all, starts) = (&self.atoms, &self.starts);
         self.table.insert_unique(digest, term as u32, |&term| {
-            mix(atoms(all, starts, term as usize))
+            mix(&all[starts.range(term as usize)])
         });
         term
     }
-}
-
-fn atoms<'a>(all: &'a [Atom], starts: &[u32], term: usize) -> &'a [Atom] {
-    &all[starts[term] as usize..starts[term + 1] as usize]
 }
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -113,7 +129,7 @@ mod tests {
         }
         assert_eq!(terms.len(), 100);
         assert_eq!(terms.coefficient(7), 3.0);
-        assert_eq!(terms.source(7), 0);
+        assert_eq!(terms.factor(7), 0);
         assert_eq!(terms.atoms(7), [atom(7, 0), atom(7, 1)]);
         assert_eq!(terms.add(&[], 2.0, 9), 100);
     }

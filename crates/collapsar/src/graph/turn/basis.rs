@@ -8,8 +8,8 @@ use super::sums::Problem;
 const MEMORY: usize = 8;
 /// Most steps.
 const STEPS: usize = 60;
-/// Gains below this share of all so far, or below so many nats, are not worth another step. Principal
-/// components take 30 passes to within 0.01 nats of the end; with a share of 0.01 they take 60 to 110.
+/// Gains below this fraction of all so far, or below so many nats, are not worth another step. Principal
+/// components take 30 passes to within 0.01 nats of the end; with a fraction of 0.01 they take 60 to 110.
 const WORTH: f64 = 1e-6;
 const LEAST: f64 = 1e-9;
 /// Halvings of a step that leads down.
@@ -89,20 +89,20 @@ impl Problem<'_> {
     /// The two loops of NocedalWright06 (7.4).
     fn direction(&self, pairs: &[Pair], gradient: &DMatrix<f64>) -> DMatrix<f64> {
         let mut direction = gradient.clone();
-        let mut shares = Vec::with_capacity(pairs.len());
+        let mut coefficients = Vec::with_capacity(pairs.len());
         for pair in pairs.iter().rev() {
-            let share = pair.step.dot(&direction) / pair.curvature;
-            direction -= &pair.fall * share;
-            shares.push(share);
+            let coefficient = pair.step.dot(&direction) / pair.curvature;
+            direction -= &pair.fall * coefficient;
+            coefficients.push(coefficient);
         }
         // Before anything is known: the curvature of so many vectors of unit variance.
         direction *= match pairs.last() {
             Some(pair) => pair.curvature / pair.fall.norm_squared(),
             None => 1.0 / self.members.max(1.0),
         };
-        for (pair, share) in pairs.iter().zip(shares.iter().rev()) {
+        for (pair, coefficient) in pairs.iter().zip(coefficients.iter().rev()) {
             let correction = pair.fall.dot(&direction) / pair.curvature;
-            direction += &pair.step * (share - correction);
+            direction += &pair.step * (coefficient - correction);
         }
         direction
     }

@@ -1,6 +1,6 @@
 //! Decides which variables form the vectors of a space, from the terms of the log joint alone.
 //!
-//! A collapsed Gaussian and a shared one that stand in a term by themselves belong to one column of the
+//! A collapsed Gaussian and a shared one that are the only Gaussians of a term belong to one column of the
 //! space; columns whose products share a term belong to one pair of vectors. A shared Gaussian
 //! between two collapsed ones is an entry of a matrix, whose column is that of the vector that it is
 //! squared with.
@@ -11,7 +11,7 @@ use super::Space;
 use super::space::Builder;
 use crate::graph::Graph;
 use crate::graph::block::BlockFamily;
-use crate::graph::blocks::{Blocks, Union};
+use crate::graph::blocks::{Blocks, DisjointSets};
 use crate::graph::choice::{Choice, Role};
 
 /// What a variable can be to a space.
@@ -23,8 +23,8 @@ pub(super) enum Part {
     Collapsed,
     /// A Gaussian whose block shares messages.
     Shared,
-    /// Another Gaussian.
-    Still,
+    /// Another Gaussian, which does not turn.
+    Fixed,
 }
 
 /// What is known of columns, vectors and matrices.
@@ -32,14 +32,15 @@ pub(super) struct Finder<'a> {
     pub(super) graph: &'a Graph,
     pub(super) blocks: &'a Blocks,
     pub(super) parts: Vec<Part>,
-    pub(super) columns: Union,
+    pub(super) columns: DisjointSets,
     /// Whether a variable is in a column.
     pub(super) placed: Vec<bool>,
-    pub(super) members: Union,
-    /// The column, by one of its variables, that an entry of a matrix is multiplied with, and that it leads to.
+    pub(super) members: DisjointSets,
+    /// For each entry of a matrix a variable of the column that it is multiplied with.
     pub(super) duals: BTreeMap<u32, u32>,
+    /// The same of the column that it leads to.
     pub(super) rows: BTreeMap<u32, u32>,
-    pub(super) matrices: Union,
+    pub(super) matrices: DisjointSets,
     /// Vectors, the second of which a matrix carries to the first.
     pub(super) successions: HashSet<(u32, u32)>,
     /// Products that are no statistics of their block but would have to be.
@@ -106,7 +107,7 @@ impl<'a> Finder<'a> {
         let mut parts = vec![Part::Other; count];
         let (mut collapsed, mut shared) = (false, false);
         for (index, block) in blocks.blocks.iter().enumerate() {
-            let part = match (&block.family, role(choice, index)) {
+            let part = match (&block.family, choice.role(index as u32)) {
                 (BlockFamily::Gaussian(_), Role::Collapsed) => Part::Collapsed,
                 (BlockFamily::Gaussian(_), Role::Shared) => Part::Shared,
                 (
@@ -114,7 +115,7 @@ impl<'a> Finder<'a> {
                     | BlockFamily::GaussianGamma(_)
                     | BlockFamily::Bounded(_),
                     _,
-                ) => Part::Still,
+                ) => Part::Fixed,
                 _ => Part::Other,
             };
             collapsed |= part == Part::Collapsed;
@@ -127,12 +128,12 @@ impl<'a> Finder<'a> {
             graph,
             blocks,
             parts,
-            columns: Union::new(count),
+            columns: DisjointSets::new(count),
             placed: vec![false; count],
-            members: Union::new(count),
+            members: DisjointSets::new(count),
             duals: BTreeMap::new(),
             rows: BTreeMap::new(),
-            matrices: Union::new(count),
+            matrices: DisjointSets::new(count),
             successions: HashSet::new(),
             missing: vec![],
         })
@@ -146,7 +147,7 @@ impl<'a> Finder<'a> {
                 Part::Other => continue,
                 Part::Collapsed => Some(&mut found.collapsed),
                 Part::Shared => Some(&mut found.shared),
-                Part::Still => None,
+                Part::Fixed => None,
             };
             if !list.is_some_and(|list| list.push(atom.variable)) {
                 return Gaussians::default();
@@ -235,10 +236,7 @@ impl<'a> Finder<'a> {
     /// Elements that nothing but a matrix leads to, as at the end of a chain, are one vector where they come
     /// from one.
     fn join_ends(&mut self, terms: &[Gaussians]) {
-        let mut sizes = vec![0_u32; self.placed.len()];
-        for variable in 0..self.placed.len() as u32 {
-            sizes[self.members.find(variable) as usize] += 1;
-        }
+        let sizes = self.members.sizes();
         let mut ends: HashMap<u32, u32> = HashMap::new();
         for gaussians in terms {
             if let ([x, y], [a]) = gaussians.slices()
@@ -309,36 +307,27 @@ impl<'a> Finder<'a> {
 
     /// Columns that belong to one space, in order.
     fn outlines(&mut self) -> Vec<Vec<u32>> {
-        let mut union = Union::new(self.placed.len());
-        for variable in 0..self.placed.len() as u32 {
-            if self.placed[variable as usize] {
-                let member = self.members.find(variable);
-                let columns = (self.columns.find(variable), self.columns.find(member));
-                if self.placed[member as usize] {
-                    union.join(columns.0, columns.1);
-                }
+        let mut spaces = DisjointSets::new(self.placed.len());
+        let placed = |variable: &u32| self.placed[*variable as usize];
+        let variables: Vec<u32> = (0..self.placed.len() as u32).filter(placed).collect();
+        for &variable in &variables {
+            let member = self.members.find(variable);
+            if placed(&member) {
+                spaces.join(self.columns.find(variable), self.columns.find(member));
             }
         }
-        for (a, column) in self.duals.clone() {
-            if let Some(&row) = self.rows.get(&a) {
-                let (column, row) = (self.columns.find(column), self.columns.find(row));
-                union.join(column, row);
+        for (a, &column) in &self.duals {
+            if let Some(&row) = self.rows.get(a) {
+                spaces.join(self.columns.find(column), self.columns.find(row));
             }
         }
         let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for variable in 0..self.placed.len() as u32 {
-            if self.placed[variable as usize] && self.columns.find(variable) == variable {
-                found
-                    .entry(union.find(variable))
-                    .or_default()
-                    .push(variable);
+        for variable in variables {
+            if self.columns.find(variable) == variable {
+                let space = spaces.find(variable);
+                found.entry(space).or_default().push(variable);
             }
         }
         found.into_values().collect()
     }
-}
-
-/// What became of a block.
-pub(super) fn role(choice: &Choice, block: usize) -> Role {
-    choice.classes[choice.of[block] as usize].role
 }

@@ -38,6 +38,16 @@ pub(super) enum Side {
     Covector,
 }
 
+impl Side {
+    /// One of two things, by the side that it belongs to.
+    pub(super) fn of<T>(self, vector: T, covector: T) -> T {
+        match self {
+            Self::Vector => vector,
+            Self::Covector => covector,
+        }
+    }
+}
+
 /// A product of two vectors whose moments are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Source {
@@ -45,10 +55,12 @@ pub(super) enum Source {
     Second(u32),
     /// $a b^\top$, of [`super::Space::crosses`].
     Cross(u32),
-    /// $a (A b)^\top$ of a cross and a matrix.
-    Carried(u32, u32),
-    /// $b (A a)^\top$.
-    CarriedTransposed(u32, u32),
+    /// $a (A b)^\top$ of a cross and a matrix, or $b (A a)^\top$.
+    Carried {
+        transposed: bool,
+        cross: u32,
+        matrix: u32,
+    },
     /// $A x (A x)^\top$ of a vector and a matrix.
     Both(u32, u32),
 }
@@ -61,7 +73,7 @@ pub(super) struct Quadratic {
     pub(super) sources: Vec<Source>,
 }
 
-/// A vector that stands by itself.
+/// A vector that no other multiplies.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Plain {
     /// $x$.

@@ -1,9 +1,9 @@
-//! Decides what a space is made of once its columns are known: seats for its variables, and forms from
+//! Decides what a space is made of once its columns are known: positions of its variables, and forms from
 //! the terms that they are in.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::find::{Finder, Part, role};
+use super::find::{Finder, Part};
 use super::forms::{Entry, Forms, Linear, Plain, Quadratic, Scale, Side, Source, Target};
 use super::{Cross, Member, Mixed, Space};
 use crate::graph::Atom;
@@ -22,17 +22,27 @@ struct Sorted {
     vectors: Vec<u32>,
     covectors: Vec<u32>,
     entries: Vec<u32>,
-    still: Vec<u32>,
+    /// Gaussians that do not turn.
+    fixed: Vec<u32>,
     others: Vec<Atom>,
 }
 
 /// Where a turning variable stands in its space.
 #[derive(Debug, Clone, Copy)]
-enum Seat {
+enum Position {
     None,
-    Vector { member: u32, column: u32 },
-    Covector { member: u32, column: u32 },
-    Entry { matrix: u32, row: u32, column: u32 },
+    /// Of a vector or a covector.
+    Element {
+        side: Side,
+        member: u32,
+        column: u32,
+    },
+    /// Of a matrix.
+    Entry {
+        matrix: u32,
+        row: u32,
+        column: u32,
+    },
 }
 
 /// A space in the making.
@@ -41,7 +51,7 @@ pub(super) struct Builder<'a, 'f> {
     choice: &'f Choice,
     firsts: &'f [u32],
     size: usize,
-    seats: Vec<Seat>,
+    positions: Vec<Position>,
     space: Space,
     crosses: HashMap<(u32, u32), u32>,
     mixed: HashMap<(Side, u32, u32), u32>,
@@ -49,25 +59,10 @@ pub(super) struct Builder<'a, 'f> {
     forms: BTreeMap<(Side, Source), Vec<Entry>>,
     vectors: Vec<Vec<u32>>,
     covectors: Vec<Vec<u32>>,
-    sorted: Sorted,
-}
-
-impl Sorted {
-    fn clear(&mut self) {
-        for list in [
-            &mut self.vectors,
-            &mut self.covectors,
-            &mut self.entries,
-            &mut self.still,
-        ] {
-            list.clear();
-        }
-        self.others.clear();
-    }
 }
 
 impl<'a, 'f> Builder<'a, 'f> {
-    /// Seats every variable; nothing where a vector lacks a column.
+    /// Finds the position of every variable; nothing where a vector lacks a column.
     pub(super) fn new(
         finder: &'f mut Finder<'a>,
         columns: &[u32],
@@ -78,13 +73,13 @@ impl<'a, 'f> Builder<'a, 'f> {
         if size > LARGEST {
             return None;
         }
-        let seats = vec![Seat::None; finder.parts.len()];
+        let positions = vec![Position::None; finder.parts.len()];
         let mut builder = Self {
             finder,
             choice,
             firsts,
             size,
-            seats,
+            positions,
             space: Space {
                 size,
                 vectors: vec![],
@@ -100,16 +95,15 @@ impl<'a, 'f> Builder<'a, 'f> {
             forms: BTreeMap::new(),
             vectors: vec![],
             covectors: vec![],
-            sorted: Sorted::default(),
         };
         let index: HashMap<u32, u32> = (columns.iter().copied()).zip(0..).collect();
-        builder.seat_members(&index)?;
-        builder.seat_matrices(&index)?;
+        builder.place_members(&index)?;
+        builder.place_matrices(&index)?;
         Some(builder)
     }
 
-    fn seat_members(&mut self, index: &HashMap<u32, u32>) -> Option<()> {
-        let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    fn place_members(&mut self, index: &HashMap<u32, u32>) -> Option<()> {
+        let mut members = Tables::new(self.size);
         for variable in 0..self.finder.placed.len() as u32 {
             if !self.finder.placed[variable as usize] {
                 continue;
@@ -117,39 +111,28 @@ impl<'a, 'f> Builder<'a, 'f> {
             let root = self.finder.columns.find(variable);
             if let Some(&column) = index.get(&root) {
                 let member = self.finder.members.find(variable);
-                let list = members
-                    .entry(member)
-                    .or_insert_with(|| vec![NONE; self.size]);
-                if std::mem::replace(&mut list[column as usize], variable) != NONE {
-                    return None;
-                }
+                members.put(member, column as usize, variable)?;
             }
         }
-        for (_, variables) in members {
-            if variables.contains(&NONE) {
+        for variables in members.full()? {
+            let part = |variable: &u32| self.finder.parts[*variable as usize];
+            let first = part(&variables[0]);
+            if variables.iter().any(|variable| part(variable) != first) {
                 return None;
             }
-            let side = self.finder.parts[variables[0] as usize];
-            if variables
-                .iter()
-                .any(|v| self.finder.parts[*v as usize] != side)
-            {
-                return None;
-            }
-            let vector = side == Part::Collapsed;
-            let list = if vector {
-                &mut self.vectors
+            let side = if first == Part::Collapsed {
+                Side::Vector
             } else {
-                &mut self.covectors
+                Side::Covector
             };
+            let list = side.of(&mut self.vectors, &mut self.covectors);
             let member = list.len() as u32;
             for (&variable, column) in variables.iter().zip(0..) {
-                let seat = if vector {
-                    Seat::Vector { member, column }
-                } else {
-                    Seat::Covector { member, column }
+                self.positions[variable as usize] = Position::Element {
+                    side,
+                    member,
+                    column,
                 };
-                self.seats[variable as usize] = seat;
             }
             list.push(variables);
         }
@@ -160,7 +143,7 @@ impl<'a, 'f> Builder<'a, 'f> {
             let pairs = pairs.map(|(i, j)| (variables[i], variables[j]));
             let together = |&(x, y): &(u32, u32)| {
                 let of = &self.finder.blocks.of;
-                of[x as usize] == of[y as usize] && self.place(&[x, y]).is_none()
+                of[x as usize] == of[y as usize] && self.place([x, y]).is_none()
             };
             let missing: Vec<_> = pairs.filter(together).collect();
             self.finder.missing.extend(missing);
@@ -170,30 +153,17 @@ impl<'a, 'f> Builder<'a, 'f> {
         Some(())
     }
 
-    fn seat_matrices(&mut self, index: &HashMap<u32, u32>) -> Option<()> {
-        let mut matrices: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (a, column) in self.finder.duals.clone() {
+    fn place_matrices(&mut self, index: &HashMap<u32, u32>) -> Option<()> {
+        let mut matrices = Tables::new(self.size * self.size);
+        for (&a, &column) in &self.finder.duals {
             let row = *self.finder.rows.get(&a)?;
-            let (row, column) = (
-                self.finder.columns.find(row),
-                self.finder.columns.find(column),
-            );
-            let (Some(&row), Some(&column)) = (index.get(&row), index.get(&column)) else {
-                continue;
-            };
-            let matrix = self.finder.matrices.find(a);
-            let list = matrices
-                .entry(matrix)
-                .or_insert_with(|| vec![NONE; self.size * self.size]);
-            let place = row as usize * self.size + column as usize;
-            if std::mem::replace(&mut list[place], a) != NONE {
-                return None;
+            let mut place = |column| index.get(&self.finder.columns.find(column)).copied();
+            if let (Some(row), Some(column)) = (place(row), place(column)) {
+                let place = row as usize * self.size + column as usize;
+                matrices.put(self.finder.matrices.find(a), place, a)?;
             }
         }
-        for (matrix, variables) in (0..).zip(matrices.into_values()) {
-            if variables.contains(&NONE) {
-                return None;
-            }
+        for (matrix, variables) in (0..).zip(matrices.full()?) {
             let mut rows = vec![];
             let mut blocks = HashSet::new();
             for (row, variables) in (0..).zip(variables.chunks(self.size)) {
@@ -203,43 +173,36 @@ impl<'a, 'f> Builder<'a, 'f> {
                     return None;
                 }
                 for (&variable, column) in variables.iter().zip(0..) {
-                    let seat = Seat::Entry {
+                    self.positions[variable as usize] = Position::Entry {
                         matrix,
                         row,
                         column,
                     };
-                    self.seats[variable as usize] = seat;
                 }
             }
             self.space.matrices.push(rows);
         }
         let count = self.space.matrices.len();
-        self.space
-            .forms
-            .matrices
-            .resize_with(count, Default::default);
+        let forms = &mut self.space.forms.matrices;
+        forms.resize_with(count, Default::default);
         Some(())
     }
 
     /// The place of a product among the means of its block's statistics.
-    fn place(&self, variables: &[u32]) -> Option<u32> {
+    fn place<const N: usize>(&self, mut variables: [u32; N]) -> Option<u32> {
         let block = self.finder.blocks.of[variables[0] as usize];
         let together = |v: &u32| self.finder.blocks.of[*v as usize] == block;
         if !variables.iter().all(together) {
             return None;
         }
-        let atom = |variable: u32| Atom { variable, part: 0 };
-        let family = &self.finder.blocks.blocks[block as usize];
-        let (place, _) = match *variables {
-            [x] => family.statistic(&[atom(x)])?,
-            [x, y] => family.statistic(&[atom(x.min(y)), atom(x.max(y))])?,
-            _ => return None,
-        };
+        variables.sort_unstable();
+        let atoms = variables.map(|variable| Atom { variable, part: 0 });
+        let (place, _) = self.finder.blocks.blocks[block as usize].statistic(&atoms)?;
         Some(self.firsts[block as usize] + place as u32)
     }
 
     fn member(&self, variables: &[u32]) -> Option<Member> {
-        let means: Option<Vec<u32>> = variables.iter().map(|&v| self.place(&[v])).collect();
+        let means: Option<Vec<u32>> = variables.iter().map(|&v| self.place([v])).collect();
         Some(Member {
             means: means?,
             seconds: self.products(variables, variables)?,
@@ -248,13 +211,15 @@ impl<'a, 'f> Builder<'a, 'f> {
 
     fn products(&self, a: &[u32], b: &[u32]) -> Option<Vec<u32>> {
         (a.iter())
-            .flat_map(|&x| b.iter().map(move |&y| self.place(&[x, y])))
+            .flat_map(|&x| b.iter().map(move |&y| self.place([x, y])))
             .collect()
     }
 
     pub(super) fn space(mut self) -> Option<Space> {
+        let mut sorted = Sorted::default();
         for term in 0..self.finder.graph.terms.len() {
-            self.sort(term)?;
+            self.sort(term, &mut sorted);
+            self.add_rest(term, &sorted)?;
         }
         self.close()?;
         let mut alike: BTreeMap<_, Quadratic> = BTreeMap::new();
@@ -281,7 +246,7 @@ impl<'a, 'f> Builder<'a, 'f> {
     /// holds them or not.
     fn close(&mut self) -> Option<()> {
         let mut pairs = BTreeSet::new();
-        let mut still = BTreeSet::new();
+        let mut fixed = BTreeSet::new();
         let blocks: BTreeSet<u32> = (self.vectors.iter())
             .map(|vector| self.finder.blocks.of[vector[0] as usize])
             .collect();
@@ -292,75 +257,69 @@ impl<'a, 'f> Builder<'a, 'f> {
             };
             for &(i, j) in family.pairs() {
                 let (x, y) = (block.variables[i as usize], block.variables[j as usize]);
-                match (self.seats[x as usize], self.seats[y as usize]) {
-                    (Seat::Vector { member: a, .. }, Seat::Vector { member: b, .. }) => {
-                        if a != b {
-                            pairs.insert((a.min(b), a.max(b)));
-                        }
+                // A block that holds a vector is collapsed, so that nothing else in it turns.
+                let vector = |variable| self.member_and_column(variable).map(|place| place.0);
+                match (vector(x), vector(y)) {
+                    (Some(a), Some(b)) if a != b => {
+                        pairs.insert((a.min(b), a.max(b)));
                     }
-                    (Seat::Vector { member, .. }, Seat::None) => {
-                        still.insert((member, y));
+                    (Some(member), None) => {
+                        fixed.insert((member, y));
                     }
-                    (Seat::None, Seat::Vector { member, .. }) => {
-                        still.insert((member, x));
+                    (None, Some(member)) => {
+                        fixed.insert((member, x));
                     }
-                    (Seat::None, Seat::None) => {}
-                    _ => return None,
+                    _ => {}
                 }
             }
         }
         for (a, b) in pairs {
             self.cross(a, b)?;
         }
-        for (member, variable) in still {
+        for (member, variable) in fixed {
             self.mixed(Side::Vector, member, variable)?;
         }
         Some(())
     }
 
-    /// Adds what a term becomes to the forms; nothing where it cannot be told.
-    fn sort(&mut self, term: usize) -> Option<()> {
-        let atoms = self.finder.graph.terms.atoms(term);
-        let still = |atom: &Atom| matches!(self.seats[atom.variable as usize], Seat::None);
-        if atoms.iter().all(still) {
-            return Some(());
-        }
-        let mut sorted = std::mem::take(&mut self.sorted);
-        sorted.clear();
-        for atom in atoms {
-            let list = match self.seats[atom.variable as usize] {
-                Seat::Vector { .. } => &mut sorted.vectors,
-                Seat::Covector { .. } => &mut sorted.covectors,
-                Seat::Entry { .. } => &mut sorted.entries,
-                Seat::None if self.finder.parts[atom.variable as usize] == Part::Other => {
+    /// Sorts the variables of a term but for those whose product is the same in every basis.
+    fn sort(&self, term: usize, sorted: &mut Sorted) {
+        let lists = [
+            &mut sorted.vectors,
+            &mut sorted.covectors,
+            &mut sorted.entries,
+            &mut sorted.fixed,
+        ];
+        lists.into_iter().for_each(Vec::clear);
+        sorted.others.clear();
+        for atom in self.finder.graph.terms.atoms(term) {
+            let list = match self.positions[atom.variable as usize] {
+                Position::Element { side, .. } => {
+                    side.of(&mut sorted.vectors, &mut sorted.covectors)
+                }
+                Position::Entry { .. } => &mut sorted.entries,
+                Position::None if self.finder.parts[atom.variable as usize] == Part::Other => {
                     sorted.others.push(*atom);
                     continue;
                 }
-                Seat::None => &mut sorted.still,
+                Position::None => &mut sorted.fixed,
             };
             list.push(atom.variable);
         }
         // A covector times a vector, summed over columns, is the same in every basis.
         let vectors = &mut sorted.vectors;
-        let seats = &self.seats;
+        let column = |variable: u32| self.member_and_column(variable).map(|place| place.1);
         sorted.covectors.retain(|w| {
-            let column = column_of(seats, *w);
-            let place = vectors.iter().position(|v| column_of(seats, *v) == column);
+            let place = vectors.iter().position(|v| column(*v) == column(*w));
             place.map(|place| vectors.swap_remove(place)).is_none()
         });
-        let nothing_left =
-            sorted.vectors.is_empty() && sorted.covectors.is_empty() && sorted.entries.is_empty();
-        if nothing_left {
-            self.sorted = sorted;
-            return Some(());
-        }
-        let told = self.tell(term, &sorted);
-        self.sorted = sorted;
-        told
     }
 
-    /// Adds what is left of a term.
-    fn tell(&mut self, term: usize, sorted: &Sorted) -> Option<()> {
+    /// Adds what a term becomes to the forms; nothing where that is none of them.
+    fn add_rest(&mut self, term: usize, sorted: &Sorted) -> Option<()> {
+        if sorted.vectors.is_empty() && sorted.covectors.is_empty() && sorted.entries.is_empty() {
+            return Some(());
+        }
         let target = self.target(&sorted.others)?;
         let coefficient = self.finder.graph.terms.coefficient(term);
         let entry = |i: u32, j: u32| Entry {
@@ -370,42 +329,32 @@ impl<'a, 'f> Builder<'a, 'f> {
             target,
         };
         let (vectors, covectors) = (&sorted.vectors[..], &sorted.covectors[..]);
-        match (vectors, covectors, &sorted.entries[..], &sorted.still[..]) {
-            (&[x, y], [], [], []) => {
-                let (a, i) = self.seat(x)?;
-                let (b, j) = self.seat(y)?;
+        let side = if covectors.is_empty() {
+            Side::Vector
+        } else {
+            Side::Covector
+        };
+        match (vectors, covectors, &sorted.entries[..], &sorted.fixed[..]) {
+            (&[x, y], [], [], []) | ([], &[x, y], [], []) => {
+                let (a, i) = self.member_and_column(x)?;
+                let (b, j) = self.member_and_column(y)?;
                 if a == b {
-                    self.add(Side::Vector, Source::Second(a), entry(i, j));
-                } else {
+                    self.add(side, Source::Second(a), entry(i, j));
+                } else if side == Side::Vector {
                     let cross = self.cross(a, b)?;
                     let (i, j) = if a < b { (i, j) } else { (j, i) };
-                    self.add(Side::Vector, Source::Cross(cross), entry(i, j));
-                }
-            }
-            ([], &[v, w], [], []) => {
-                let ((a, i), (b, j)) = (self.seat(v)?, self.seat(w)?);
-                if a != b {
+                    self.add(side, Source::Cross(cross), entry(i, j));
+                } else {
                     return None;
                 }
-                self.add(Side::Covector, Source::Second(a), entry(i, j));
             }
-            (&[x], [], [], &[]) => {
-                let (a, i) = self.seat(x)?;
-                self.add_plain(Side::Vector, Plain::Mean(a), entry(i, 0));
-            }
-            ([], &[w], [], &[]) => {
-                let (a, i) = self.seat(w)?;
-                self.add_plain(Side::Covector, Plain::Mean(a), entry(i, 0));
-            }
-            (&[x], [], [], &[n]) => {
-                let (a, i) = self.seat(x)?;
-                let mixed = self.mixed(Side::Vector, a, n)?;
-                self.add_plain(Side::Vector, Plain::Mixed(mixed), entry(i, 0));
-            }
-            ([], &[w], [], &[n]) => {
-                let (a, i) = self.seat(w)?;
-                let mixed = self.mixed(Side::Covector, a, n)?;
-                self.add_plain(Side::Covector, Plain::Mixed(mixed), entry(i, 0));
+            (&[x], [], [], fixed @ ([] | [_])) | ([], &[x], [], fixed @ ([] | [_])) => {
+                let (member, i) = self.member_and_column(x)?;
+                let plain = match fixed.first() {
+                    None => Plain::Mean(member),
+                    Some(&n) => Plain::Mixed(self.mixed(side, member, n)?),
+                };
+                self.add_plain(side, plain, entry(i, 0));
             }
             ([], [], &[a, b], []) if a == b => {
                 let (matrix, row, column) = self.entry(a)?;
@@ -424,14 +373,15 @@ impl<'a, 'f> Builder<'a, 'f> {
         Some(())
     }
 
-    /// A matrix that stands between two vectors. The sum over its columns is the same in every basis, so
-    /// one column tells of all.
+    /// A matrix between two vectors. The sum over its columns is the same in every basis, so one column is
+    /// added for all.
     fn carried(&mut self, a: u32, x: u32, y: u32, entry: impl Fn(u32, u32) -> Entry) -> Option<()> {
         let (matrix, row, column) = self.entry(a)?;
         if column != u32::from(row == 0 && self.size > 1) {
             return Some(());
         }
-        let ((of_x, at_x), (of_y, at_y)) = (self.seat(x)?, self.seat(y)?);
+        let (of_x, at_x) = self.member_and_column(x)?;
+        let (of_y, at_y) = self.member_and_column(y)?;
         let roots = (self.finder.members.find(x), self.finder.members.find(y));
         // Whether the matrix carries y.
         let from_y = at_y == column
@@ -444,10 +394,10 @@ impl<'a, 'f> Builder<'a, 'f> {
             return None;
         };
         let cross = self.cross(to, from)?;
-        let source = if to < from {
-            Source::Carried(cross, matrix)
-        } else {
-            Source::CarriedTransposed(cross, matrix)
+        let source = Source::Carried {
+            transposed: to > from,
+            cross,
+            matrix,
         };
         self.add(Side::Vector, source, entry(i, row));
         Some(())
@@ -466,10 +416,10 @@ impl<'a, 'f> Builder<'a, 'f> {
         if first != 0 || second != 0 {
             return Some(());
         }
-        if x != y || matrix != other || self.seat(x)?.1 != 0 {
+        let (member, column) = self.member_and_column(x)?;
+        if x != y || matrix != other || column != 0 {
             return None;
         }
-        let member = self.seat(x)?.0;
         self.add(Side::Vector, Source::Both(member, matrix), entry(i, j));
         Some(())
     }
@@ -494,18 +444,17 @@ impl<'a, 'f> Builder<'a, 'f> {
             .push((plain, entry.i, entry.coefficient));
     }
 
-    fn seat(&self, variable: u32) -> Option<(u32, u32)> {
-        match self.seats[variable as usize] {
-            Seat::Vector { member, column } | Seat::Covector { member, column } => {
-                Some((member, column))
-            }
-            Seat::Entry { .. } | Seat::None => None,
+    /// The vector or covector that a variable is an element of, and which.
+    fn member_and_column(&self, variable: u32) -> Option<(u32, u32)> {
+        match self.positions[variable as usize] {
+            Position::Element { member, column, .. } => Some((member, column)),
+            Position::Entry { .. } | Position::None => None,
         }
     }
 
     fn entry(&self, variable: u32) -> Option<(u32, u32, u32)> {
-        match self.seats[variable as usize] {
-            Seat::Entry {
+        match self.positions[variable as usize] {
+            Position::Entry {
                 matrix,
                 row,
                 column,
@@ -522,15 +471,13 @@ impl<'a, 'f> Builder<'a, 'f> {
             _ => return None,
         };
         let block = self.finder.blocks.of[atom.variable as usize] as usize;
-        let collapsed = match role(self.choice, block) {
+        let collapsed = match self.choice.role(block as u32) {
             Role::Collapsed => true,
             Role::Own => false,
             Role::Shared => return None,
         };
-        if !matches!(
-            self.finder.blocks.blocks[block].family,
-            BlockFamily::Gamma(_)
-        ) {
+        let family = &self.finder.blocks.blocks[block].family;
+        if !matches!(family, BlockFamily::Gamma(_)) {
             return None;
         }
         let place = self.firsts[block];
@@ -555,25 +502,42 @@ impl<'a, 'f> Builder<'a, 'f> {
         Some(index)
     }
 
-    fn mixed(&mut self, side: Side, member: u32, still: u32) -> Option<u32> {
-        if let Some(&known) = self.mixed.get(&(side, member, still)) {
+    fn mixed(&mut self, side: Side, member: u32, fixed: u32) -> Option<u32> {
+        if let Some(&known) = self.mixed.get(&(side, member, fixed)) {
             return Some(known);
         }
-        let variables = match side {
-            Side::Vector => &self.vectors[member as usize],
-            Side::Covector => &self.covectors[member as usize],
-        };
-        let places = self.products(variables, &[still])?;
+        let members = side.of(&self.vectors, &self.covectors);
+        let places = self.products(&members[member as usize], &[fixed])?;
         let index = self.space.mixed.len() as u32;
         self.space.mixed.push(Mixed { side, places });
-        self.mixed.insert((side, member, still), index);
+        self.mixed.insert((side, member, fixed), index);
         Some(index)
     }
 }
 
-fn column_of(seats: &[Seat], variable: u32) -> Option<u32> {
-    match seats[variable as usize] {
-        Seat::Vector { column, .. } | Seat::Covector { column, .. } => Some(column),
-        Seat::Entry { .. } | Seat::None => None,
+/// Lists of variables, by the number of what they make up, that must be filled without gaps.
+struct Tables {
+    len: usize,
+    lists: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Tables {
+    fn new(len: usize) -> Self {
+        Self {
+            len,
+            lists: BTreeMap::new(),
+        }
+    }
+
+    /// Fills a place; nothing where it is taken.
+    fn put(&mut self, list: u32, place: usize, variable: u32) -> Option<()> {
+        let list = (self.lists.entry(list)).or_insert_with(|| vec![NONE; self.len]);
+        (std::mem::replace(&mut list[place], variable) == NONE).then_some(())
+    }
+
+    /// All lists, where none has a gap.
+    fn full(self) -> Option<impl Iterator<Item = Vec<u32>>> {
+        let full = self.lists.values().all(|list| !list.contains(&NONE));
+        full.then(|| self.lists.into_values())
     }
 }

@@ -98,10 +98,10 @@ impl Space {
     }
 
     fn side<'a>(&'a self, side: Side, moments: &'a Moments<'_>) -> (&'a [Member], &'a [f64]) {
-        match side {
-            Side::Vector => (&self.vectors, &*moments.collapsed),
-            Side::Covector => (&self.covectors, moments.shared),
-        }
+        side.of(
+            (&self.vectors, &*moments.collapsed),
+            (&self.covectors, moments.shared),
+        )
     }
 
     fn second_sum(
@@ -135,20 +135,18 @@ impl Space {
             match *source {
                 Source::Second(member) => add_second(&mut sum, &members[member as usize]),
                 Source::Cross(cross) => add_cross(&mut sum, cross, false),
-                Source::Carried(cross, matrix) => add_cross(
-                    carried[matrix as usize].get_or_insert_with(empty),
+                Source::Carried {
+                    transposed,
                     cross,
-                    false,
-                ),
-                Source::CarriedTransposed(cross, matrix) => add_cross(
-                    carried[matrix as usize].get_or_insert_with(empty),
-                    cross,
-                    true,
-                ),
-                Source::Both(member, matrix) => add_second(
-                    both[matrix as usize].get_or_insert_with(empty),
-                    &members[member as usize],
-                ),
+                    matrix,
+                } => {
+                    let sum = carried[matrix as usize].get_or_insert_with(empty);
+                    add_cross(sum, cross, transposed);
+                }
+                Source::Both(member, matrix) => {
+                    let sum = both[matrix as usize].get_or_insert_with(empty);
+                    add_second(sum, &members[member as usize]);
+                }
             }
         }
         for ((carried, both), matrix) in carried.iter().zip(&both).zip(matrices) {
@@ -381,15 +379,6 @@ impl Problem<'_> {
             }
         }
         (by_basis, by_dual)
-    }
-}
-
-impl Side {
-    fn of<T>(self, vector: T, covector: T) -> T {
-        match self {
-            Self::Vector => vector,
-            Self::Covector => covector,
-        }
     }
 }
 

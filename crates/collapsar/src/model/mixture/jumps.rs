@@ -11,6 +11,9 @@ use collapsar_core::family::Family;
 use collapsar_core::vector::dot;
 use collapsar_core::{Collapsed, Jump, Jumps, Point, Potential, Result};
 
+/// Statistics to go on from, and what the jump is called.
+type Proposal = (Vec<f64>, String);
+
 /// A component with less than this is free to take half of another.
 const FREE: f64 = 1.0;
 /// The mean of half a standard normal: where the halves of a component lie, in deviations.
@@ -24,32 +27,19 @@ const SPLITS_AFTER_MERGE: usize = 8;
 impl Jumps for Mixture {
     fn jumps(&self, point: &Point) -> Result<Vec<Jump>> {
         let statistics = &point.statistics;
-        let mut jumps: Vec<Jump> = self.sorted(statistics).into_iter().collect();
+        let mut proposals: Vec<Proposal> = self.sorted(statistics).into_iter().collect();
         let merges = self.merges(statistics)?;
-        jumps.extend(
-            merges
-                .iter()
-                .filter_map(|(merged, name)| self.jump(merged, name.clone())),
-        );
-        let splits = self.splits(statistics, SPLITS);
+        let mut splits = self.splits(statistics, SPLITS);
         // With every component in use, the best merge makes room for a split.
-        let room = if splits.is_empty() {
-            merges.first()
-        } else {
-            None
-        };
-        jumps.extend(
-            splits
-                .iter()
-                .filter_map(|(split, name)| self.jump(split, name.clone())),
-        );
-        if let Some((merged, merge)) = room {
-            let splits = self.splits(merged, SPLITS_AFTER_MERGE);
-            let named =
-                |(split, name): &(Vec<f64>, String)| self.jump(split, format!("{merge}, {name}"));
-            jumps.extend(splits.iter().filter_map(named));
+        if let (true, Some((merged, merge))) = (splits.is_empty(), merges.first()) {
+            splits = self.splits(merged, SPLITS_AFTER_MERGE);
+            for (_, name) in &mut splits {
+                *name = format!("{merge}, {name}");
+            }
         }
-        Ok(jumps)
+        proposals.extend(merges.into_iter().chain(splits));
+        let jumps = proposals.into_iter();
+        Ok(jumps.filter_map(|proposal| self.jump(proposal)).collect())
     }
 
     /// In proportion to the rows, as what a jump can bring is: early enough that a run need not
@@ -74,50 +64,43 @@ impl Mixture {
     }
 
     /// Components in the order of their size, which a stick-breaking prior prefers.
-    fn sorted(&self, statistics: &[f64]) -> Option<Jump> {
+    fn sorted(&self, statistics: &[f64]) -> Option<Proposal> {
         if self.posterior.weights == Weights::Dirichlet {
             return None;
         }
         let features = self.local.features();
         let mut order: Vec<usize> = (0..self.components()).collect();
-        order.sort_by(|&a, &b| {
-            self.count(statistics, b)
-                .total_cmp(&self.count(statistics, a))
-        });
-        let in_order: Vec<f64> = order
-            .iter()
-            .flat_map(|&k| &statistics[k * features..(k + 1) * features])
-            .copied()
-            .collect();
-        (!order.is_sorted()).then(|| self.jump(&in_order, "sort components by size".into()))?
+        let count = |k: usize| self.count(statistics, k);
+        order.sort_by(|&a, &b| count(b).total_cmp(&count(a)));
+        let component = |&k: &usize| &statistics[k * features..(k + 1) * features];
+        let in_order: Vec<f64> = order.iter().flat_map(component).copied().collect();
+        (!order.is_sorted()).then(|| (in_order, "sort components by size".into()))
     }
 
     /// Statistics and names of splits of every component along its longest axes, the largest
     /// first; none where no component is free to take a half.
-    fn splits(&self, from: &[f64], most: usize) -> Vec<(Vec<f64>, String)> {
+    fn splits(&self, from: &[f64], most: usize) -> Vec<Proposal> {
         let (features, columns) = (self.local.features(), self.columns());
         let count = |k: usize| self.count(from, k);
         let emptiest = (0..self.components()).min_by(|&a, &b| count(a).total_cmp(&count(b)));
         let Some(free) = emptiest.filter(|&k| count(k) < FREE) else {
             return vec![];
         };
+        let own_axes = |k: usize| {
+            let axes = self.axes(from, k).into_iter();
+            axes.map(move |(variance, axis)| (k, variance, axis))
+        };
         let mut axes: Vec<(usize, f64, Vec<f64>)> = (0..self.components())
             .filter(|&k| count(k) > 4.0 * FREE)
-            .flat_map(|k| {
-                self.axes(from, k)
-                    .into_iter()
-                    .map(move |(v, axis)| (k, v, axis))
-            })
+            .flat_map(own_axes)
             .collect();
         let promise = |(k, variance, _): &(usize, f64, Vec<f64>)| count(*k) * variance;
         axes.sort_by(|a, b| promise(b).total_cmp(&promise(a)));
         axes.truncate(most);
         let split = |(k, variance, axis): (usize, f64, Vec<f64>)| {
             let whole = &from[k * features..(k + 1) * features];
-            let offset: Vec<f64> = axis
-                .iter()
-                .map(|a| a * HALF_NORMAL * variance.sqrt())
-                .collect();
+            let length = variance.sqrt();
+            let offset: Vec<f64> = axis.iter().map(|a| a * HALF_NORMAL * length).collect();
             let mut statistics = from.to_vec();
             for (slot, sign) in [(k, 1.0), (free, -1.0)] {
                 let mean: Vec<f64> = (0..columns)
@@ -132,7 +115,7 @@ impl Mixture {
     }
 
     /// Statistics and names of the merges that the collapsed blocks gain most from.
-    fn merges(&self, from: &[f64]) -> Result<Vec<(Vec<f64>, String)>> {
+    fn merges(&self, from: &[f64]) -> Result<Vec<Proposal>> {
         let features = self.local.features();
         let alive: Vec<usize> = (0..self.components())
             .filter(|&k| self.count(from, k) >= FREE)
@@ -158,11 +141,10 @@ impl Mixture {
     }
 
     /// The start of a run from made-up statistics; nothing where no data could have them.
-    fn jump(&self, statistics: &[f64], name: String) -> Option<Jump> {
+    fn jump(&self, (statistics, name): Proposal) -> Option<Jump> {
         let mut messages = vec![0.0; statistics.len()];
-        self.posterior()
-            .value_and_gradient(statistics, &mut messages)
-            .ok()?;
+        let posterior = self.posterior();
+        (posterior.value_and_gradient(&statistics, &mut messages)).ok()?;
         Some(Jump { messages, name })
     }
 

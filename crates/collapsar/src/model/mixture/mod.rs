@@ -5,12 +5,14 @@
 //! - `jumps`: jumps out of a poor optimum
 //! - `posterior`: the collapsed blocks
 //! - `start`: where a run begins
-//! - `answer`: what a fit says about components, densities and new data
+//! - `fit`: a fitted mixture: its components with their uncertainty
+//! - `predictive`: what it predicts: densities, labels of new data, draws
 
-mod answer;
 mod covariance;
+mod fit;
 mod jumps;
 mod posterior;
+mod predictive;
 mod settings;
 mod start;
 
@@ -18,9 +20,10 @@ use collapsar_core::rows::{Rows, SoftmaxSum};
 use collapsar_core::vector::dot;
 use collapsar_core::{Change, Collapsed, Error, Hint, Place, Result};
 
-pub use answer::{Component, Matrix, MixtureFit, PredictiveDensity, Scores};
 pub use covariance::Covariance;
+pub use fit::{Component, Matrix, MixtureFit};
 pub use posterior::{Posterior, Weights};
+pub use predictive::{PredictiveDensity, Scores};
 pub use settings::{Defaults, Prior, Scale, Settings};
 pub use start::Start;
 

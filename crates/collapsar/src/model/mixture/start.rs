@@ -40,7 +40,7 @@ impl Mixture {
                 (self.statistics_of_labels(&labels)?, passes + 1)
             }
             Start::Labels(labels) => (self.statistics_of_labels(labels)?, 1),
-            Start::Responsibilities(given) => (self.statistics_of_shares(given)?, 1),
+            Start::Responsibilities(given) => (self.statistics_of_weights(given)?, 1),
         };
         let mut messages = vec![0.0; statistics.len()];
         self.posterior()
@@ -82,7 +82,7 @@ impl Mixture {
         })
     }
 
-    fn statistics_of_shares(&self, given: &[f64]) -> Result<Vec<f64>> {
+    fn statistics_of_weights(&self, given: &[f64]) -> Result<Vec<f64>> {
         let (rows, components) = (self.rows(), self.components());
         if given.len() != rows * components {
             return Err(Error::data(
@@ -91,13 +91,13 @@ impl Mixture {
                 format!("{rows} rows of {components}, one for each component"),
             ));
         }
-        let total = |shares: &[f64]| shares.iter().sum::<f64>();
-        let usable = |shares: &[f64]| {
-            let sum = total(shares);
-            shares.iter().all(|&share| share >= 0.0) && sum.is_finite() && sum > 0.0
+        let total = |weights: &[f64]| weights.iter().sum::<f64>();
+        let usable = |weights: &[f64]| {
+            let sum = total(weights);
+            weights.iter().all(|&weight| weight >= 0.0) && sum.is_finite() && sum > 0.0
         };
         let mut each = given.chunks_exact(components);
-        if let Some(row) = each.position(|shares| !usable(shares)) {
+        if let Some(row) = each.position(|weights| !usable(weights)) {
             return Err(Error::data(
                 Place::Whole("start").at(Place::Row(row)),
                 format!("{:?}", &given[row * components..(row + 1) * components]),
@@ -105,11 +105,11 @@ impl Mixture {
             ));
         }
         self.local.statistics_of(|first, width, block| {
-            let shares = given[first * components..].chunks_exact(components);
-            for (i, shares) in shares.take(width).enumerate() {
-                let total = total(shares);
-                for (k, share) in shares.iter().enumerate() {
-                    block[k * width + i] = share / total;
+            let rows = given[first * components..].chunks_exact(components);
+            for (i, weights) in rows.take(width).enumerate() {
+                let total = total(weights);
+                for (k, weight) in weights.iter().enumerate() {
+                    block[k * width + i] = weight / total;
                 }
             }
         })
@@ -185,11 +185,9 @@ fn draw(weights: &[f64], rng: &mut impl Rng) -> usize {
         return rng.random_range(0..weights.len());
     }
     let mut left = rng.random::<f64>() * total;
-    for (row, weight) in weights.iter().enumerate() {
+    let row = weights.iter().position(|weight| {
         left -= weight;
-        if left < 0.0 {
-            return row;
-        }
-    }
-    weights.len() - 1
+        left < 0.0
+    });
+    row.unwrap_or(weights.len() - 1)
 }

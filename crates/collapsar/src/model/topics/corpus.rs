@@ -159,18 +159,12 @@ fn check(starts: &[usize], words: &[u32], counts: &[f32], vocabulary: usize) -> 
     let covers = starts.first() == Some(&0) && starts.last() == Some(&words.len());
     if !covers || !starts.is_sorted() || starts.len() < 2 {
         let found = "documents that do not cover the words in order".to_owned();
-        return refuse(
-            corpus(),
-            found,
-            "ascending starts, from 0 to the number of words",
-        );
+        let expected = "ascending starts, from 0 to the number of words";
+        return refuse(corpus(), found, expected);
     }
     if words.is_empty() {
-        return refuse(
-            corpus(),
-            "no words".into(),
-            "at least one document with a word",
-        );
+        let expected = "at least one document with a word";
+        return refuse(corpus(), "no words".into(), expected);
     }
     if u32::try_from(vocabulary).is_err() || u32::try_from(starts.len()).is_err() {
         let found = format!("{vocabulary} words and {} documents", starts.len() - 1);

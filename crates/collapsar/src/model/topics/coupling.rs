@@ -124,12 +124,9 @@ impl Covariance {
     fn solve(&self, x: &[f64]) -> Vec<f64> {
         let reciprocals: f64 = self.diagonal.iter().map(|d| 1.0 / d).sum();
         let weighted: f64 = self.diagonal.iter().zip(x).map(|(d, x)| x / d).sum();
-        let share = self.common * weighted / (1.0 - self.common * reciprocals);
-        self.diagonal
-            .iter()
-            .zip(x)
-            .map(|(d, x)| (x + share) / d)
-            .collect()
+        let shift = self.common * weighted / (1.0 - self.common * reciprocals);
+        let one = |(d, x): (&f64, &f64)| (x + shift) / d;
+        self.diagonal.iter().zip(x).map(one).collect()
     }
 }
 
@@ -167,10 +164,10 @@ fn solve(
         }
         nearer = covariance.product(&residual);
         let next = dot(&residual, &nearer);
-        let share = next / size;
+        let beta = next / size;
         size = next;
         for (d, n) in direction.iter_mut().zip(&nearer) {
-            *d = n + share * *d;
+            *d = n + beta * *d;
         }
     }
     y

@@ -40,7 +40,7 @@ pub(super) struct Document<'a> {
     pub(super) alpha: &'a [f64],
 }
 
-/// What settling found.
+/// What a document's words add to the bound once it has settled.
 pub(super) struct Settled {
     /// $\sum_v n_v \ln Z_v - \langle a, N\rangle$ with each word's largest message taken out.
     pub(super) value: f64,
@@ -128,10 +128,10 @@ impl Document<'_> {
             } else {
                 age + 1.0
             };
-            let share = (age - 1.0) / (age + 2.0);
+            let coefficient = (age - 1.0) / (age + 2.0);
             for (count, landed) in counts.iter_mut().zip(&mut landed) {
                 let now = *count;
-                *count = foreseen(now, *landed, share);
+                *count = extrapolated(now, *landed, coefficient);
                 *landed = now;
             }
         }
@@ -219,10 +219,10 @@ impl Document<'_> {
     }
 }
 
-/// A count moved on by `share` of its way since `before`, a tenth of itself at least: counts stay
-/// positive.
-pub(super) fn foreseen(now: f64, before: f64, share: f64) -> f64 {
-    (now + share * (now - before)).max(0.1 * now)
+/// A count extrapolated by `coefficient` times its way since `before`, but to no less than a tenth of
+/// itself: counts stay positive.
+pub(super) fn extrapolated(now: f64, before: f64, coefficient: f64) -> f64 {
+    (now + coefficient * (now - before)).max(0.1 * now)
 }
 
 /// Adds `count` times the softmax of `logits`.

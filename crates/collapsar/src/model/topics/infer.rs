@@ -1,15 +1,15 @@
-//! What a fit says about new documents: proportions, the bound, and words yet to come.
+//! Decides what a fit says about new documents: proportions, the bound, and words yet to come.
 
 use std::sync::Arc;
 
 use super::Corpus;
-use super::answer::{TopicsFit, proportions};
+use super::fit::{TopicsFit, proportions};
 use super::local::{Local, Settle};
 use super::posterior::Posterior;
 use collapsar_core::vector::dot;
 use collapsar_core::{Error, Place, Potential, Result};
 
-/// What a fit says about documents.
+/// The posterior of documents under the topics of a fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inferred {
     /// How many topics.
@@ -22,10 +22,10 @@ pub struct Inferred {
     pub bound: f64,
 }
 
-/// How well a fit foresees the second half of documents from the first.
+/// How well a fit predicts the second half of documents from the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Completion {
-    /// Tokens foreseen.
+    /// Tokens predicted.
     pub tokens: f64,
     /// The sum of their log probabilities.
     pub ln_probability: f64,
@@ -38,7 +38,7 @@ impl Completion {
     }
 }
 
-/// Counts are settled when none changes by more than this part of its document's length.
+/// Counts are settled when none changes by more than this fraction of its document's length.
 const SETTLED: Settle = Settle::Change(1e-6);
 
 impl TopicsFit {
@@ -71,7 +71,7 @@ impl TopicsFit {
         })
     }
 
-    /// How well the words of `evaluated` are foreseen after reading those of `observed`.
+    /// How well the words of `evaluated` are predicted after reading those of `observed`.
     ///
     /// # Errors
     /// As [`TopicsFit::infer`], and where the two do not have the same documents.
@@ -82,22 +82,17 @@ impl TopicsFit {
     /// Adds the probability of each entry of `evaluated`, document after document.
     fn add_probabilities(&self, inferred: &Inferred, evaluated: &Corpus, sum: &mut [f64]) {
         let topics = self.topics;
-        let totals: Vec<f64> = self
-            .topic_counts()
-            .iter()
-            .map(|total| total + self.beta * self.vocabulary() as f64)
+        let prior = self.beta * self.vocabulary() as f64;
+        let totals: Vec<f64> = (self.topic_counts().iter())
+            .map(|total| total + prior)
             .collect();
         let mut entries = sum.iter_mut();
         for (document, proportions) in inferred.proportions.chunks(topics).enumerate() {
-            let weights: Vec<f64> = proportions
-                .iter()
-                .zip(&totals)
-                .map(|(p, t)| p / t)
-                .collect();
+            let ratios = proportions.iter().zip(&totals).map(|(p, t)| p / t);
+            let weights: Vec<f64> = ratios.collect();
             let prior: f64 = self.beta * weights.iter().sum::<f64>();
             for (&word, sum) in evaluated.document(document).0.iter().zip(&mut entries) {
-                let counts =
-                    &self.word_counts[word as usize * topics..(word as usize + 1) * topics];
+                let counts = &self.word_counts[word as usize * topics..][..topics];
                 *sum += prior + dot(&weights, counts);
             }
         }
@@ -115,7 +110,7 @@ impl TopicsFit {
     }
 }
 
-/// How well several fits together foresee the words of `evaluated` after reading those of
+/// How well several fits together predict the words of `evaluated` after reading those of
 /// `observed`: the mean of their probabilities, a mixture of posteriors from several starts.
 ///
 /// # Errors

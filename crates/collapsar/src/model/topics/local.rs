@@ -15,7 +15,7 @@ use collapsar_core::special::ln_gamma;
 use collapsar_core::{Error, Potential, Result};
 
 /// How many documents or words a thread takes at a time: a function of their number alone.
-pub(super) fn share(count: usize) -> usize {
+pub(super) fn chunk_size(count: usize) -> usize {
     count.div_ceil(512).max(1)
 }
 
@@ -24,7 +24,7 @@ pub(super) fn share(count: usize) -> usize {
 pub(crate) enum Settle {
     /// After this many sweeps over its words.
     Sweeps(usize),
-    /// When no count changes by more than this part of the document's length.
+    /// When no count changes by more than this fraction of the document's length.
     Change(f64),
 }
 
@@ -33,7 +33,7 @@ pub(super) const MOST_SWEEPS: usize = 100_000;
 /// As near to the fixed point as rounding allows.
 const EXACT: Settle = Settle::Change(1e-15);
 
-/// $\tilde A(b)$: what documents say to messages $b$ of words to topics, with the proportions
+/// $\tilde A(b)$: the sum over documents at messages $b$ of words to topics, with the proportions
 /// collapsed and each document's own messages at their optimum (maths §7.2).
 #[derive(Debug)]
 pub struct Local {
@@ -75,7 +75,7 @@ impl Local {
             rows.par_chunks_mut(width)
                 .zip(highest.par_iter_mut())
                 .zip(messages.par_chunks(self.topics))
-                .with_min_len(share(vocabulary))
+                .with_min_len(chunk_size(vocabulary))
                 .for_each(|((row, highest), messages)| {
                     *highest = messages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                     exp_below(messages, *highest, &mut row[..self.topics]);
@@ -95,8 +95,8 @@ impl Local {
         })
     }
 
-    /// Settles every document from `counts` under the prior `alpha`, writes statistics where
-    /// they are wanted and returns what the documents add to the bound but for their Dirichlets' part.
+    /// Settles every document from `counts` under the prior `alpha`, writes statistics if there is
+    /// room for them, and returns what the documents add to the bound but for their Dirichlets' part.
     pub(super) fn pass(
         &self,
         messages: &[f64],
@@ -130,19 +130,17 @@ impl Local {
         exponentials: &mut [f64],
     ) -> (f64, Rare) {
         let (topics, width) = (self.topics, padded(self.topics));
-        let share = share(self.corpus.documents());
+        let size = chunk_size(self.corpus.documents());
         let parts: Vec<(f64, Rare)> = counts
-            .par_chunks_mut(share * topics)
-            .zip(exponentials.par_chunks_mut(share * width))
+            .par_chunks_mut(size * topics)
+            .zip(exponentials.par_chunks_mut(size * width))
             .enumerate()
             .map(|(chunk, (counts, exponentials))| {
                 let mut scratch = Scratch::new(width, self.corpus.by_document.longest());
                 let (mut value, mut rare) = (0.0, Rare::new());
-                let each = counts
-                    .chunks_mut(topics)
-                    .zip(exponentials.chunks_mut(width));
+                let each = (counts.chunks_mut(topics)).zip(exponentials.chunks_mut(width));
                 for (i, (counts, exponentials)) in each.enumerate() {
-                    let index = chunk * share + i;
+                    let index = chunk * size + i;
                     let (ids, totals) = self.corpus.document(index);
                     let document = Document {
                         ids,
@@ -159,13 +157,8 @@ impl Local {
                 (value, rare)
             })
             .collect();
-        let mut rare = Rare::new();
-        let mut value = 0.0;
-        for (part, mut some) in parts {
-            value += part;
-            rare.append(&mut some);
-        }
-        (value, rare)
+        let (values, rare): (Vec<f64>, Vec<Rare>) = parts.into_iter().unzip();
+        (values.iter().sum(), rare.concat())
     }
 
     /// Statistics of each word, from the documents that hold it.
@@ -177,14 +170,14 @@ impl Local {
         statistics: &mut [f64],
     ) {
         let (topics, width) = (self.topics, padded(self.topics));
-        let share = share(self.corpus.vocabulary());
+        let size = chunk_size(self.corpus.vocabulary());
         statistics
-            .par_chunks_mut(share * topics)
+            .par_chunks_mut(size * topics)
             .enumerate()
             .for_each(|(chunk, statistics)| {
                 let mut scratch = Scratch::new(width, self.corpus.by_word.longest());
                 for (i, statistics) in statistics.chunks_mut(topics).enumerate() {
-                    let word = chunk * share + i;
+                    let word = chunk * size + i;
                     let (ids, counts) = self.corpus.word(word);
                     let own = &words.rows[word * width..(word + 1) * width];
                     let bag = Bag {
@@ -204,13 +197,8 @@ impl Local {
                             let at = rare
                                 .binary_search_by_key(&ids[i], |(id, _)| *id)
                                 .expect("a document with a tiny product is among the rare");
-                            let logits: Vec<f64> = rare[at]
-                                .1
-                                .iter()
-                                .zip(messages)
-                                .map(|(a, b)| a + b)
-                                .collect();
-                            add_in_logs(&logits, counts[i], statistics);
+                            let logits = rare[at].1.iter().zip(messages).map(|(a, b)| a + b);
+                            add_in_logs(&logits.collect::<Vec<_>>(), counts[i], statistics);
                         }
                     }
                 }
@@ -230,13 +218,13 @@ impl Local {
     /// The Dirichlets' part of what documents add to the bound.
     pub(super) fn dirichlets(&self, alpha: &[f64], counts: &[f64]) -> f64 {
         let topics = self.topics;
-        let share = share(self.corpus.documents());
+        let size = chunk_size(self.corpus.documents());
         let mut prior = alpha.to_vec();
         let prior_ln_gamma = digamma_in_place(&mut prior);
         let total: f64 = alpha.iter().sum();
         let prior_total = ln_gamma(total);
         let parts: Vec<f64> = counts
-            .par_chunks(share * topics)
+            .par_chunks(size * topics)
             .map(|counts| {
                 let mut x = vec![0.0; topics];
                 counts

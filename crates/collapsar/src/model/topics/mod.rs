@@ -8,14 +8,14 @@
 //! - `posterior`: the topics
 //! - `priors`: alpha and beta, learned
 //! - `start`: where a run begins
-//! - `answer`: what a fit says
+//! - `fit`: a fitted model: topics over words, documents over topics
 //! - `infer`: what it says about new documents
 //! - `quality`: whether its topics are worth reading
 
-mod answer;
 mod corpus;
 mod coupling;
 mod document;
+mod fit;
 mod infer;
 mod local;
 mod posterior;
@@ -29,8 +29,8 @@ use std::sync::Arc;
 use collapsar_core::{Advice, Collapsed, InnerProblems, Point, Potential, Result};
 use local::Settle;
 
-pub use answer::TopicsFit;
 pub use corpus::Corpus;
+pub use fit::TopicsFit;
 pub use infer::{Completion, Inferred, completion};
 pub use local::Local;
 pub use posterior::Posterior;
@@ -54,13 +54,6 @@ pub struct Topics {
     posterior: Posterior,
     settings: Settings,
     fingerprint: String,
-}
-
-/// What an evaluation leaves for the next: each document's counts and the priors.
-struct Warm<'a> {
-    counts: &'a mut [f64],
-    alpha: &'a mut [f64],
-    beta: &'a mut f64,
 }
 
 impl Topics {
@@ -105,21 +98,14 @@ impl Topics {
         self.local.topics
     }
 
-    fn warm<'a>(&self, warm: &'a mut [f64]) -> Warm<'a> {
-        let (counts, priors) = warm.split_at_mut(self.local.corpus.documents() * self.topics());
-        let (alpha, beta) = priors.split_at_mut(self.topics());
-        Warm {
-            counts,
-            alpha,
-            beta: &mut beta[0],
-        }
+    /// How many counts of documents an evaluation leaves for the next; alpha and beta follow them.
+    fn counts(&self) -> usize {
+        self.local.corpus.documents() * self.topics()
     }
 
     /// Counts, alpha and beta at a point that has been evaluated.
     fn warm_of<'a>(&self, point: &'a Point) -> (&'a [f64], &'a [f64], f64) {
-        let (counts, priors) = point
-            .warm
-            .split_at(self.local.corpus.documents() * self.topics());
+        let (counts, priors) = point.warm.split_at(self.counts());
         let (alpha, beta) = priors.split_at(self.topics());
         (counts, alpha, beta[0])
     }
@@ -151,33 +137,23 @@ impl Collapsed for Topics {
             point.warm.extend_from_slice(&self.local.alpha);
             point.warm.push(self.posterior.beta);
         }
-        let Warm {
-            counts,
-            alpha,
-            beta,
-        } = self.warm(&mut point.warm);
+        let (counts, priors) = point.warm.split_at_mut(self.counts());
+        let (alpha, beta) = priors.split_at_mut(self.topics());
         let settle = Settle::Sweeps(self.settings.sweeps);
-        let words = self.local.pass(
-            &point.messages,
-            alpha,
-            settle,
-            counts,
-            Some(&mut point.statistics),
-        )?;
+        let statistics = Some(&mut point.statistics[..]);
+        let words = (self.local).pass(&point.messages, alpha, settle, counts, statistics)?;
         let documents = match self.settings.alpha {
             Alpha::Learned => priors::step_alpha(&self.local, counts, alpha),
             _ => self.local.dirichlets(alpha, counts),
         };
         let posterior = match self.settings.beta {
-            Beta::Learned => priors::step_beta(
-                &self.posterior,
-                &point.statistics,
-                beta,
-                &mut point.gradient,
-            )?,
-            Beta::Given(_) => self
-                .posterior
-                .value_and_gradient(&point.statistics, &mut point.gradient)?,
+            Beta::Learned => {
+                let (statistics, gradient) = (&point.statistics, &mut point.gradient);
+                priors::step_beta(&self.posterior, statistics, &mut beta[0], gradient)?
+            }
+            Beta::Given(_) => {
+                (self.posterior).value_and_gradient(&point.statistics, &mut point.gradient)?
+            }
         };
         Ok((words + documents, posterior))
     }
@@ -190,9 +166,8 @@ impl Collapsed for Topics {
 
     fn metric_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
         let (counts, alpha, _) = self.warm_of(point);
-        self.local
-            .coupling(alpha, counts)
-            .product(&point.messages, along, out);
+        let coupling = self.local.coupling(alpha, counts);
+        coupling.product(&point.messages, along, out);
         Ok(())
     }
 
@@ -206,9 +181,8 @@ impl Collapsed for Topics {
 
 impl InnerProblems for Topics {
     fn extrapolate(&self, warm: &mut [f64], before: &[f64], coefficient: f64) {
-        let counts = self.local.corpus.documents() * self.topics();
-        for (count, before) in warm[..counts].iter_mut().zip(before) {
-            *count = document::foreseen(*count, *before, coefficient);
+        for (count, before) in warm[..self.counts()].iter_mut().zip(before) {
+            *count = document::extrapolated(*count, *before, coefficient);
         }
     }
 }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use collapsar_core::kernel::gamma::digamma_in_place;
 use collapsar_core::special::{digamma, ln_gamma, trigamma};
+use collapsar_core::vector::add;
 use collapsar_core::{Error, Potential, Result};
 
 /// $C(\tau)$ of `topics` Dirichlets with the same symmetric prior; statistics word by word.
@@ -15,18 +16,12 @@ pub struct Posterior {
 }
 
 /// Words that a thread takes at a time.
-const SHARE: usize = 64;
+const CHUNK: usize = 64;
 
 impl Posterior {
     /// The sum over words of each topic's statistics.
     pub(super) fn totals(&self, statistics: &[f64]) -> Vec<f64> {
-        let mut totals = vec![0.0; self.topics];
-        for row in statistics.chunks(self.topics) {
-            for (total, x) in totals.iter_mut().zip(row) {
-                *total += x;
-            }
-        }
-        totals
+        column_sums(statistics, self.topics)
     }
 
     pub(super) fn with_beta(&self, beta: f64) -> Self {
@@ -35,6 +30,15 @@ impl Posterior {
             ..self.clone()
         }
     }
+}
+
+/// The sum of each column of a table, row after row.
+pub(super) fn column_sums(table: &[f64], columns: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; columns];
+    for row in table.chunks(columns) {
+        add(&mut sums, 1.0, row);
+    }
+    sums
 }
 
 impl Potential for Posterior {
@@ -54,8 +58,8 @@ impl Potential for Posterior {
         }
         let of_totals: Vec<f64> = totals.iter().map(|total| digamma(prior + total)).collect();
         let parts: Vec<f64> = gradient
-            .par_chunks_mut(SHARE * self.topics)
-            .zip(at.par_chunks(SHARE * self.topics))
+            .par_chunks_mut(CHUNK * self.topics)
+            .zip(at.par_chunks(CHUNK * self.topics))
             .map(|(gradient, at)| {
                 for (g, x) in gradient.iter_mut().zip(at) {
                     *g = self.beta + x;
@@ -90,7 +94,7 @@ impl Potential for Posterior {
         out.par_chunks_mut(self.topics)
             .zip(at.par_chunks(self.topics))
             .zip(along.par_chunks(self.topics))
-            .with_min_len(SHARE)
+            .with_min_len(CHUNK)
             .for_each(|((out, at), along)| {
                 for k in 0..self.topics {
                     out[k] = trigamma(self.beta + at[k]) * along[k] - common[k];

@@ -2,10 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::local::{Local, share};
+use super::local::{Local, chunk_size};
 use super::posterior::Posterior;
 use collapsar_core::kernel::gamma::{digamma_in_place, trigamma_in_place, trigamma_sum};
 use collapsar_core::special::{digamma, trigamma};
+use collapsar_core::vector::add;
 use collapsar_core::{Potential, Result};
 
 /// No prior is learned below this: a topic that no document uses would drive its own to zero.
@@ -13,23 +14,19 @@ const SMALLEST: f64 = 1e-5;
 /// Nor above: where documents hardly differ the best alpha is infinite.
 const LARGEST: f64 = 1e4;
 
-/// Moves `alpha` to where the documents' Dirichlets say more of `counts`; returns their value there.
+/// Moves `alpha` to where `counts` have more evidence under the documents' Dirichlets; returns its value there.
 ///
 /// Newton's step where it raises the bound, else a fixed-point step, which always does (maths §7.5).
 pub(super) fn step_alpha(local: &Local, counts: &[f64], alpha: &mut [f64]) -> f64 {
     let now = local.dirichlets(alpha, counts);
     let slopes = Slopes::of(local, counts, alpha);
     for proposal in [slopes.newton(alpha), slopes.fixed_point(alpha)] {
-        let inside = proposal
-            .iter()
-            .all(|x| x.is_finite() && *x >= SMALLEST && *x <= LARGEST);
-        if !inside {
-            continue;
-        }
-        let then = local.dirichlets(&proposal, counts);
-        if then > now {
-            alpha.copy_from_slice(&proposal);
-            return then;
+        if proposal.iter().all(|x| (SMALLEST..=LARGEST).contains(x)) {
+            let then = local.dirichlets(&proposal, counts);
+            if then > now {
+                alpha.copy_from_slice(&proposal);
+                return then;
+            }
         }
     }
     now
@@ -50,9 +47,9 @@ impl Slopes {
     fn of(local: &Local, counts: &[f64], alpha: &[f64]) -> Self {
         let topics = alpha.len();
         let total: f64 = alpha.iter().sum();
-        let share = share(local.corpus.documents());
+        let size = chunk_size(local.corpus.documents());
         let parts: Vec<Self> = counts
-            .par_chunks(share * topics)
+            .par_chunks(size * topics)
             .map(|counts| {
                 let mut part = Self::zero(topics);
                 let (mut x, mut y) = (vec![0.0; topics], vec![0.0; topics]);
@@ -68,10 +65,8 @@ impl Slopes {
                     y.clone_from(&x);
                     digamma_in_place(&mut y);
                     trigamma_in_place(&mut x);
-                    for k in 0..topics {
-                        part.first[k] += y[k];
-                        part.second[k] += x[k];
-                    }
+                    add(&mut part.first, 1.0, &y);
+                    add(&mut part.second, 1.0, &x);
                     part.total_first += digamma(total + length);
                     part.total_second += trigamma(total + length);
                 }
@@ -83,10 +78,8 @@ impl Slopes {
             sum.documents += part.documents;
             sum.total_first += part.total_first;
             sum.total_second += part.total_second;
-            for k in 0..topics {
-                sum.first[k] += part.first[k];
-                sum.second[k] += part.second[k];
-            }
+            add(&mut sum.first, 1.0, &part.first);
+            add(&mut sum.second, 1.0, &part.second);
         }
         sum
     }
@@ -132,8 +125,8 @@ impl Slopes {
     }
 }
 
-/// Moves `beta` to where the topics' Dirichlets say more of `statistics`; writes the target and
-/// returns the value there.
+/// Moves `beta` to where `statistics` have more evidence under the topics' Dirichlets; writes the
+/// target and returns the value there.
 pub(super) fn step_beta(
     posterior: &Posterior,
     statistics: &[f64],
@@ -151,11 +144,8 @@ pub(super) fn step_beta(
         .par_chunks(4096)
         .map(|x| trigamma_sum(x, b))
         .collect();
-    let totals: f64 = posterior
-        .totals(statistics)
-        .iter()
-        .map(|total| trigamma(v * b + total))
-        .sum();
+    let totals = posterior.totals(statistics);
+    let totals: f64 = totals.iter().map(|total| trigamma(v * b + total)).sum();
     let curvature =
         parts.iter().sum::<f64>() - v * v * totals + k * v * (v * trigamma(v * b) - trigamma(b));
     // Newton in ln β, where the function is nearer to a parabola.

@@ -18,8 +18,8 @@ use collapsar_core::{Error, Potential, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
-    /// Each topic leans to a document of its own; priors begin at 1 and are lowered to those
-    /// wanted over thirty passes.
+    /// Each topic leans to a document of its own; priors begin at 1 and are lowered to their own
+    /// values over thirty passes.
     ///
     /// With small priors, documents and words settle on a topic before topics mean anything. On
     /// nips2011 with K = 50, alpha 0.02 and beta 0.1 this start ends 18,000 nats above a random
@@ -73,7 +73,7 @@ impl FromStr for Start {
 const PASSES: u64 = 30;
 /// Within a pass of the start, whatever the fit does, so that fits with other sweeps start alike.
 const SWEEPS: Settle = Settle::Sweeps(3);
-/// The prior that is lowered from, where the one wanted is smaller.
+/// Where priors that are smaller begin.
 const FIRST_PRIOR: f64 = 1.0;
 /// Shape of the random numbers that tell topics apart.
 const SHAPE: f64 = 100.0;
@@ -126,9 +126,9 @@ impl Topics {
     fn lean(&self, weights: &mut [f64], rng: &mut ChaCha8Rng) {
         let (corpus, topics) = (self.corpus(), self.topics());
         for (word, row) in weights.chunks_mut(topics).enumerate() {
-            let share = corpus.by_word.total(word) / corpus.tokens();
+            let frequency = corpus.by_word.total(word) / corpus.tokens();
             for weight in row {
-                *weight *= share;
+                *weight *= frequency;
             }
         }
         let mut order: Vec<usize> = (0..corpus.documents())
@@ -137,9 +137,9 @@ impl Topics {
         order.shuffle(rng);
         for (topic, &index) in (0..topics).zip(order.iter().cycle()) {
             let (words, counts) = corpus.document(index);
-            let share = LEAN / corpus.by_document.total(index);
+            let token = LEAN / corpus.by_document.total(index);
             for (&word, &count) in words.iter().zip(counts) {
-                weights[word as usize * topics + topic] += share * f64::from(count);
+                weights[word as usize * topics + topic] += token * f64::from(count);
             }
         }
         let scale = corpus.tokens() / (topics as f64 * (1.0 + LEAN));
@@ -148,7 +148,7 @@ impl Topics {
         }
     }
 
-    /// VBEM steps under priors that fall from one, evenly in their logs, to those wanted; how
+    /// VBEM steps under priors that fall from one, evenly in their logs, to their own values; how
     /// many there were.
     fn anneal(&self, messages: &mut [f64], interrupt: &AtomicBool) -> Result<u64> {
         let mut counts = self.local.even_counts();
@@ -157,17 +157,12 @@ impl Topics {
             if interrupt.load(Ordering::Relaxed) {
                 return Ok(pass);
             }
-            let share = pass as f64 / PASSES as f64;
+            let progress = pass as f64 / PASSES as f64;
             let lowered = |prior: f64| {
                 let first = prior.max(FIRST_PRIOR);
-                first.powf(1.0 - share) * prior.powf(share)
+                first.powf(1.0 - progress) * prior.powf(progress)
             };
-            let alpha: Vec<f64> = self
-                .local
-                .alpha
-                .iter()
-                .map(|&alpha| lowered(alpha))
-                .collect();
+            let alpha: Vec<f64> = self.local.alpha.iter().map(|&a| lowered(a)).collect();
             self.local
                 .pass(messages, &alpha, SWEEPS, &mut counts, Some(&mut statistics))?;
             self.posterior

@@ -43,8 +43,9 @@ pub struct Quality {
 pub struct TopicQuality {
     /// Expected tokens.
     pub tokens: f64,
-    /// Expected tokens as a share of all.
-    pub share: f64,
+    /// Expected tokens as a proportion of all.
+    #[serde(rename = "share")]
+    pub proportion: f64,
     /// How its words go together; none where fewer than two of them occur.
     pub coherence: Option<Coherence>,
     /// How far its words are its own, up to 1.
@@ -59,8 +60,8 @@ pub struct TopicQuality {
 }
 
 impl TopicQuality {
-    /// Whether the topic has at least one expected token; what is said of another is said of the
-    /// prior.
+    /// Whether the topic has at least one expected token; of one that has not, all that is known is
+    /// the prior.
     pub fn used(&self) -> bool {
         used(self.tokens)
     }
@@ -70,7 +71,7 @@ fn used(tokens: f64) -> bool {
     tokens >= 1.0
 }
 
-/// Distinct words as a share of all that are listed, 1 where nothing is listed (Dieng20).
+/// Distinct words as a fraction of all that are listed, 1 where nothing is listed (Dieng20).
 ///
 /// $$\frac{|\bigcup_t W_t|}{\sum_t |W_t|}$$
 pub fn diversity<T: AsRef<[usize]>>(topics: &[T]) -> f64 {
@@ -106,7 +107,7 @@ impl TopicsFit {
             .enumerate()
             .map(|(topic, top)| TopicQuality {
                 tokens: words.totals[topic],
-                share: words.totals[topic] / all,
+                proportion: words.totals[topic] / all,
                 coherence: coherence(corpus, top),
                 exclusivity: exclusivity(&words, topic, top),
             })
@@ -190,7 +191,7 @@ mod tests {
         };
         let quality = fit.quality(&corpus.unwrap(), 2).unwrap();
         assert_eq!(quality.used, 2);
-        assert_eq!(quality.topics[1].share, 2.0 / 6.0);
+        assert_eq!(quality.topics[1].proportion, 2.0 / 6.0);
         // Probabilities (3, 3, 1)/7 and (1, 2, 2)/5; the third topic's are 1/3 each. The words of
         // the first are 0 and 1, of the second 1 and 2, of the third, all being equal, 0 and 1.
         let third = quality.topics[2];

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::super::answer::proportions;
+use super::super::fit::proportions;
 use crate::topics::TopicsFit;
 
 /// Rows of a square that a thread takes at a time, so that what they are made of is read once for

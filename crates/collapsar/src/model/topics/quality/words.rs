@@ -54,7 +54,7 @@ pub struct WordScore {
     pub word: usize,
     /// Its posterior mean probability in the topic, $\phi_{tw}$.
     pub probability: f64,
-    /// The same over its share of the corpus, $\phi_{tw} / p_w$.
+    /// The same over its frequency in the corpus, $\phi_{tw} / p_w$.
     pub lift: f64,
 }
 
@@ -71,7 +71,7 @@ impl TopicsFit {
     /// The `n` words that rank highest in `topic`, highest first, equals in the order of the
     /// vocabulary.
     ///
-    /// The share $p_w$ of a word in the corpus is that of its expected tokens: summed over topics,
+    /// The frequency $p_w$ of a word in the corpus is that of its expected tokens: summed over topics,
     /// these are its tokens. Words that the corpus never holds are left out: what a topic says of
     /// them is the prior, and they have no lift. So there may be fewer than `n`.
     ///
@@ -92,28 +92,28 @@ pub(super) struct Words<'a> {
     fit: &'a TopicsFit,
     /// Expected tokens of each topic.
     pub(super) totals: Vec<f64>,
-    /// Each word's share of the tokens.
-    shares: Vec<f64>,
+    /// Each word's frequency among the tokens.
+    frequencies: Vec<f64>,
 }
 
 impl<'a> Words<'a> {
     pub(super) fn new(fit: &'a TopicsFit) -> Self {
         let counts = fit.word_counts.chunks(fit.topics);
-        let mut shares: Vec<f64> = counts.map(|counts| counts.iter().sum()).collect();
-        let tokens: f64 = shares.iter().sum();
-        for share in &mut shares {
-            *share /= tokens;
+        let mut frequencies: Vec<f64> = counts.map(|counts| counts.iter().sum()).collect();
+        let tokens: f64 = frequencies.iter().sum();
+        for frequency in &mut frequencies {
+            *frequency /= tokens;
         }
         Self {
             fit,
             totals: fit.topic_counts(),
-            shares,
+            frequencies,
         }
     }
 
     pub(super) fn probability(&self, word: usize, topic: usize) -> f64 {
         let count = self.fit.word_counts[word * self.fit.topics + topic];
-        let total = self.totals[topic] + self.fit.beta * self.shares.len() as f64;
+        let total = self.totals[topic] + self.fit.beta * self.frequencies.len() as f64;
         (self.fit.beta + count) / total
     }
 
@@ -128,11 +128,11 @@ impl<'a> Words<'a> {
             WordScore {
                 word,
                 probability,
-                lift: probability / self.shares[word],
+                lift: probability / self.frequencies[word],
             }
         };
-        let scores = (0..self.shares.len())
-            .filter(|&word| self.shares[word] > 0.0)
+        let scores = (0..self.frequencies.len())
+            .filter(|&word| self.frequencies[word] > 0.0)
             .map(|word| (score(word).relevance(lambda), word))
             .collect();
         let top = highest(scores, n);
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     /// Four words, the last never seen; six tokens in each topic, so with beta 1 the
-    /// probabilities are (5, 3, 1, 1)/10 and (1, 1, 7, 1)/10, and the shares (4, 2, 6, 0)/12.
+    /// probabilities are (5, 3, 1, 1)/10 and (1, 1, 7, 1)/10, and the frequencies (4, 2, 6, 0)/12.
     fn fit() -> TopicsFit {
         TopicsFit {
             topics: 2,

@@ -1,8 +1,9 @@
-//! What a fit says: topics over words, documents over topics, and how sure it is.
+//! Decides how a fitted topic model is described: topics over words, documents over topics.
 
 use serde::{Deserialize, Serialize};
 
 use super::Topics;
+use super::posterior::column_sums;
 use collapsar_core::Point;
 
 /// A fitted topic model: all that is needed to describe it and to read new documents.
@@ -21,7 +22,7 @@ pub struct TopicsFit {
 }
 
 impl Topics {
-    /// The answers at `point`.
+    /// The fitted model at `point`.
     pub fn fit(&self, point: &Point) -> TopicsFit {
         let (counts, alpha, beta) = self.warm_of(point);
         TopicsFit {
@@ -47,13 +48,7 @@ impl TopicsFit {
 
     /// Expected tokens of each topic.
     pub fn topic_counts(&self) -> Vec<f64> {
-        let mut totals = vec![0.0; self.topics];
-        for row in self.word_counts.chunks(self.topics) {
-            for (total, count) in totals.iter_mut().zip(row) {
-                *total += count;
-            }
-        }
-        totals
+        column_sums(&self.word_counts, self.topics)
     }
 
     /// Posterior mean probability of each word in each topic: a row for each topic.
@@ -80,9 +75,6 @@ impl TopicsFit {
 /// Posterior mean proportions from prior and expected counts.
 pub(super) fn proportions(alpha: &[f64], counts: &[f64]) -> Vec<f64> {
     let total = alpha.iter().sum::<f64>() + counts.iter().sum::<f64>();
-    alpha
-        .iter()
-        .zip(counts)
-        .map(|(alpha, count)| (alpha + count) / total)
-        .collect()
+    let each = alpha.iter().zip(counts);
+    each.map(|(alpha, count)| (alpha + count) / total).collect()
 }

@@ -1,0 +1,224 @@
+//! Decides how a fitted mixture is described: weights, means and covariances with their uncertainty.
+
+use serde::{Deserialize, Serialize};
+
+use super::posterior::Parameters;
+use super::{Covariance, Mixture, Prior, Weights};
+use collapsar_core::family::{Family, StickBreaking};
+use collapsar_core::{Point, Result};
+
+/// A covariance in the shape that the fit gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Matrix {
+    /// One variance for all directions.
+    Spherical(f64),
+    /// One variance for each column.
+    Diagonal(Vec<f64>),
+    /// A full matrix, row by row.
+    Full(Vec<Vec<f64>>),
+}
+
+impl Matrix {
+    fn map(&self, f: impl Fn(f64) -> f64) -> Self {
+        match self {
+            Self::Spherical(x) => Self::Spherical(f(*x)),
+            Self::Diagonal(x) => Self::Diagonal(x.iter().map(|&x| f(x)).collect()),
+            Self::Full(rows) => Self::full(rows.len(), |i, j| f(rows[i][j])),
+        }
+    }
+
+    /// A full matrix of these entries.
+    fn full(columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+        let row = |i| (0..columns).map(|j| entry(i, j)).collect();
+        Self::Full((0..columns).map(row).collect())
+    }
+
+    /// The variance of column `d`.
+    pub fn variance(&self, d: usize) -> f64 {
+        match self {
+            Self::Spherical(x) => *x,
+            Self::Diagonal(x) => x[d],
+            Self::Full(rows) => rows[d][d],
+        }
+    }
+}
+
+/// A component's posterior, in the data's units.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Component {
+    /// Expected weight.
+    pub weight: f64,
+    /// Posterior standard deviation of the weight.
+    pub weight_sd: f64,
+    /// Expected number of rows.
+    pub count: f64,
+    /// Posterior mean of the mean.
+    pub mean: Vec<f64>,
+    /// Posterior standard deviation of each coordinate of the mean; absent where it is infinite.
+    pub mean_sd: Option<Vec<f64>>,
+    /// The inverse of the expected precision.
+    pub covariance: Matrix,
+    /// Posterior standard deviation of each entry of the covariance; absent where it is infinite.
+    pub covariance_sd: Option<Matrix>,
+    /// How many data the posterior mean is worth.
+    pub mean_precision: f64,
+    /// How many data the posterior scale is worth.
+    pub degrees_of_freedom: f64,
+    /// The posterior scale matrix: `covariance` times `degrees_of_freedom`.
+    pub scale: Matrix,
+}
+
+/// A fitted mixture: all that is needed to describe it and to score new data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MixtureFit {
+    /// Shape of the covariances.
+    pub covariance: Covariance,
+    /// Prior over the weights.
+    pub weights: Weights,
+    /// The hyperparameters that were used.
+    pub prior: Prior,
+    /// Weight of components that no row has used, under a Dirichlet process.
+    pub unused_weight: f64,
+    /// The components, in the order of the labels.
+    pub components: Vec<Component>,
+}
+
+impl Mixture {
+    /// The fitted mixture at `point`.
+    ///
+    /// # Errors
+    /// Where the point's statistics are outside the families, which no converged fit's are.
+    pub fn fit(&self, point: &Point) -> Result<MixtureFit> {
+        let naturals = self.posterior.naturals(&point.statistics);
+        let (weights, sds, unused_weight) =
+            weight_moments(self.posterior.weights, &naturals.weights);
+        let features = self.local.features();
+        let block = |k: usize| &naturals.blocks[if naturals.blocks.len() == 1 { 0 } else { k }];
+        let components = (0..self.components())
+            .map(|k| {
+                let (mean, mean_precision, degrees_of_freedom, scale) =
+                    self.ordinary(k, block(k))?;
+                Ok(describe(Component {
+                    weight: weights[k],
+                    weight_sd: sds[k],
+                    count: point.statistics[k * features],
+                    mean_sd: None,
+                    covariance: scale.map(|s| s / degrees_of_freedom),
+                    covariance_sd: None,
+                    mean,
+                    mean_precision,
+                    degrees_of_freedom,
+                    scale,
+                }))
+            })
+            .collect::<Result<_>>()?;
+        Ok(MixtureFit {
+            covariance: self.covariance,
+            weights: self.posterior.weights,
+            prior: self.prior.clone(),
+            unused_weight,
+            components,
+        })
+    }
+
+    /// Location, mean precision, degrees of freedom and scale of component `k`, in the data's units.
+    fn ordinary(&self, k: usize, natural: &[f64]) -> Result<(Vec<f64>, f64, f64, Matrix)> {
+        let columns = self.columns();
+        let (shift, unit) = (&self.shift, &self.scale);
+        let place = |mean: &[f64]| (0..columns).map(|d| shift[d] + unit[d] * mean[d]).collect();
+        Ok(match &self.posterior.parameters {
+            Parameters::Full(family) | Parameters::Tied(family) => {
+                let ordinary = family.ordinary(natural)?;
+                let which = if ordinary.means.len() == 1 { 0 } else { k };
+                let entry =
+                    |i: usize, j: usize| ordinary.scale[i * columns + j] * unit[i] * unit[j];
+                (
+                    place(&ordinary.means[which]),
+                    ordinary.mean_precisions[which],
+                    ordinary.degrees_of_freedom,
+                    Matrix::full(columns, entry),
+                )
+            }
+            Parameters::Grouped(family) => {
+                let ordinary = family.ordinary(natural)?;
+                let mut scales = ordinary.scales.iter().zip(unit).map(|(s, u)| s * u * u);
+                let scale = if self.covariance == Covariance::Spherical {
+                    Matrix::Spherical(scales.next().unwrap_or_default())
+                } else {
+                    Matrix::Diagonal(scales.collect())
+                };
+                (
+                    place(&ordinary.mean),
+                    ordinary.mean_precision,
+                    ordinary.degrees_of_freedom,
+                    scale,
+                )
+            }
+        })
+    }
+}
+
+/// Expected weights, their standard deviations, and the weight left to unused components.
+fn weight_moments(weights: Weights, natural: &[f64]) -> (Vec<f64>, Vec<f64>, f64) {
+    match weights {
+        Weights::Dirichlet => {
+            let total: f64 = natural.iter().sum();
+            let mean: Vec<f64> = natural.iter().map(|a| a / total).collect();
+            let sd = |p: &f64| (p * (1.0 - p) / (total + 1.0)).sqrt();
+            let sds = mean.iter().map(sd).collect();
+            (mean, sds, 0.0)
+        }
+        Weights::DirichletProcess => {
+            let (mean, unused) = StickBreaking::expected_weights(natural);
+            // E[π_k²] is a product over sticks as E[π_k] is: sticks are independent.
+            let mut left = 1.0;
+            let sd = |(stick, mean): (&[f64], &f64)| {
+                let (a, b) = (stick[0], stick[1]);
+                let denominator = (a + b) * (a + b + 1.0);
+                let square = left * a * (a + 1.0) / denominator;
+                left *= b * (b + 1.0) / denominator;
+                (square - mean * mean).max(0.0).sqrt()
+            };
+            let sds = natural.chunks_exact(2).zip(&mean).map(sd).collect();
+            (mean, sds, unused)
+        }
+    }
+}
+
+/// Fills in the standard deviations of mean and covariance (maths §4.6).
+fn describe(mut component: Component) -> Component {
+    let columns = component.mean.len();
+    let dimension = if let Matrix::Full(_) = component.scale {
+        columns as f64
+    } else {
+        1.0
+    };
+    let freedom = component.degrees_of_freedom - dimension;
+    if freedom > 1.0 {
+        let sd =
+            |d| (component.scale.variance(d) / (component.mean_precision * (freedom - 1.0))).sqrt();
+        component.mean_sd = Some((0..columns).map(sd).collect());
+    }
+    if freedom > 3.0 {
+        // Inverse Wishart: the entry's square and the product of its diagonal entries.
+        let below = freedom * (freedom - 1.0).powi(2) * (freedom - 3.0);
+        let entry = |own: f64, diagonal: f64| {
+            (((freedom + 1.0) * own * own + (freedom - 1.0) * diagonal) / below).sqrt()
+        };
+        component.covariance_sd = Some(match &component.scale {
+            Matrix::Full(rows) => {
+                Matrix::full(columns, |i, j| entry(rows[i][j], rows[i][i] * rows[j][j]))
+            }
+            diagonal => diagonal.map(|s| entry(s, s * s)),
+        });
+    }
+    component
+}
+
+impl MixtureFit {
+    /// Columns of the data.
+    pub fn columns(&self) -> usize {
+        self.prior.location.len()
+    }
+}
