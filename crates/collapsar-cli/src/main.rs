@@ -32,7 +32,6 @@ mod topics;
 mod tour;
 mod values;
 
-use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
@@ -104,16 +103,27 @@ fn main() -> ExitCode {
         // The reader has seen enough, as in `collapsar … | head`.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain("error", &worded(&error));
-            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+            complain("error", &worded(&error, common.quiet));
+            ExitCode::from(if is_usage(&error) { 2 } else { 1 })
         }
     }
 }
 
-/// An error and what led to it, in the program's terms.
-fn worded(error: &anyhow::Error) -> String {
-    let words = |cause: &(dyn Error + 'static)| {
-        if let Some(error) = cause.downcast_ref::<collapsar::Error>() {
+/// An error and what led to it, in the program's terms; what is wrong with a model in one line where asked to
+/// be quiet.
+fn worded(error: &anyhow::Error, quiet: bool) -> String {
+    use collapsar_run::Error;
+    let words = |cause: &(dyn std::error::Error + 'static)| {
+        if let Some(error) = cause.downcast_ref::<Error>() {
+            match error {
+                Error::Model {
+                    diagnostic,
+                    file,
+                    source,
+                } if quiet => diagnostic.brief(file, source),
+                error => error.in_terms(&Flags),
+            }
+        } else if let Some(error) = cause.downcast_ref::<collapsar::Error>() {
             error.in_terms(&Flags)
         } else if let Some(error) = cause.downcast_ref::<collapsar_formats::Error>() {
             error.in_terms(&Flags)
@@ -123,6 +133,12 @@ fn worded(error: &anyhow::Error) -> String {
     };
     let all: Vec<String> = error.chain().map(words).collect();
     all.join(": ")
+}
+
+/// Whether flags do not go together.
+fn is_usage(error: &anyhow::Error) -> bool {
+    let ours = error.downcast_ref::<collapsar_run::Error>();
+    error.is::<Usage>() || ours.is_some_and(collapsar_run::Error::is_usage)
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
@@ -151,7 +167,7 @@ mod tests {
         let file = collapsar_formats::Error::content("a.bam", "none", "some").with_hint(hint);
         let told = [library.into(), file.into()].map(|error: anyhow::Error| {
             let error: anyhow::Result<()> = Err(error).context("a.txt");
-            super::worded(&error.unwrap_err())
+            super::worded(&error.unwrap_err(), false)
         });
         assert_eq!(
             told,

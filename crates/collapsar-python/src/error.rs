@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Model(Box<Diagnostic>, String),
     /// A file that cannot be used.
     File(collapsar_formats::Error),
+    /// Arguments that do not go together or name what cannot be used, in words.
+    Setting(String),
     /// A broken invariant, in the words of the panic.
     Panic(String),
 }
@@ -40,6 +42,27 @@ impl From<collapsar_formats::Error> for Failure {
         match error {
             collapsar_formats::Error::Library(error) => Self::Library(error),
             error => Self::File(error),
+        }
+    }
+}
+
+impl From<collapsar_run::Error> for Failure {
+    fn from(error: collapsar_run::Error) -> Self {
+        use collapsar_run::Error;
+        match error {
+            Error::Library(error) => Self::Library(error),
+            Error::Data { error, .. } | Error::Collapse { error, .. } => Self::Library(*error),
+            Error::File(error) => error.into(),
+            Error::Model {
+                diagnostic, source, ..
+            } => Self::Model(diagnostic, source),
+            Error::Value {
+                option,
+                value,
+                expected,
+                ..
+            } => Self::Library(collapsar::Error::setting(option, value, expected)),
+            error => Self::Setting(error.in_terms(&Arguments)),
         }
     }
 }
@@ -79,6 +102,7 @@ impl From<Failure> for PyErr {
             }
             Failure::Model(diagnostic, source) => complaint(&diagnostic, &source),
             Failure::File(error) => python::DataError::new_err((error.in_terms(&Arguments),)),
+            Failure::Setting(message) => python::SettingError::new_err((message,)),
             Failure::Panic(message) => python::CollapsarError::new_err((format!(
                 "internal error: {message}; this is a bug in collapsar"
             ),)),

@@ -18,6 +18,8 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use collapsar_run::Watch;
+
 use crate::arrays::shaped;
 use crate::error::{Failure, Result};
 use crate::run::{Control, detached};

@@ -5,6 +5,8 @@ use std::fmt;
 use collapsar::{Hint, Place, Plain, Terms};
 use collapsar_bugs::Diagnostic;
 
+use crate::text::count;
+
 /// Every failure of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -72,6 +74,15 @@ pub enum Error {
         command: Option<&'static str>,
         /// The option that makes it write.
         option: &'static str,
+    },
+    /// So many documents held out that none is left, on either side.
+    Holdout {
+        /// The corpus, as given.
+        name: String,
+        /// The fraction to hold out.
+        fraction: f64,
+        /// Documents that can be halved.
+        documents: usize,
     },
     /// Several climbs where options follow one.
     OneClimb {
@@ -157,6 +168,16 @@ impl Error {
                 let option = terms.option(option);
                 format!("{name}: {found}, expected {expected} written by {command}{option}")
             }
+            Self::Holdout {
+                name,
+                fraction,
+                documents,
+            } => format!(
+                "{name}: {} leaves nothing of {} with at least two words, expected one or more to fit and \
+                 to hold out",
+                terms.setting("holdout", &fraction.to_string()),
+                count(*documents, "document"),
+            ),
             Self::OneClimb { options, parts } => {
                 let follow = if options.len() > 1 {
                     "follow"

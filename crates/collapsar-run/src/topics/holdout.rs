@@ -2,44 +2,43 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
 use collapsar::topics;
 use collapsar_formats::Corpus;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::corpus::{Halves, Part};
-use crate::text::count;
+use super::corpus::{Halves, Part, entries};
+use crate::error::{Error, Result};
 
 /// A corpus in two parts.
 #[derive(Debug)]
-pub(crate) struct Holdout {
+pub(super) struct Holdout {
     /// The documents to fit, as positions in the corpus.
-    pub(crate) kept: Vec<usize>,
+    pub(super) kept: Vec<usize>,
     /// Those held out.
-    pub(crate) held: Vec<usize>,
-    pub(crate) training: Arc<topics::Corpus>,
-    pub(crate) halves: Halves,
+    pub(super) held: Vec<usize>,
+    pub(super) training: Arc<topics::Corpus>,
+    pub(super) halves: Halves,
 }
 
 impl Holdout {
-    /// Holds out a share of the documents that can be halved.
-    pub(crate) fn draw(name: &str, corpus: &Corpus, share: f64, seed: u64) -> anyhow::Result<Self> {
+    /// Holds out a fraction of the documents that can be halved; `name` is the corpus's.
+    pub(super) fn draw(name: String, corpus: &Corpus, fraction: f64, seed: u64) -> Result<Self> {
         // Of its own: the climbs draw from the seeds that follow, and the split must not depend on them.
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(1);
         let mut order: Vec<usize> = (0..corpus.documents.len())
             .filter(|&document| pieces(corpus, document).len() > 1)
             .collect();
-        let able = order.len();
-        let number = ((share * able as f64).round() as usize).max(1);
-        if number >= able {
-            bail!(
-                "{name}: --holdout {share} leaves nothing of {} with at least two words, expected \
-                 one or more to fit and to hold out",
-                count(able, "document")
-            );
+        let documents = order.len();
+        let number = ((fraction * documents as f64).round() as usize).max(1);
+        if number >= documents {
+            return Err(Error::Holdout {
+                name,
+                fraction,
+                documents,
+            });
         }
         order.shuffle(&mut rng);
         let mut held = order[..number].to_vec();
@@ -49,9 +48,7 @@ impl Holdout {
             .collect();
         let mut training = Part::new();
         for &document in &kept {
-            let (words, counts) = corpus.document(document);
-            let entries: Vec<_> = words.iter().copied().zip(counts.iter().copied()).collect();
-            training.push(&entries);
+            training.push(&entries(corpus, document));
         }
         let (mut observed, mut evaluated) = (Part::new(), Part::new());
         let mut whole = Part::new();
@@ -75,6 +72,7 @@ impl Holdout {
                 observed: observed.finish(vocabulary)?,
                 evaluated: evaluated.finish(vocabulary)?,
                 whole: whole.finish(vocabulary)?,
+                outside: vec![],
             },
         })
     }
@@ -82,9 +80,8 @@ impl Holdout {
 
 /// A document's tokens one by one; of a count that is not whole, the rest is one more.
 fn pieces(corpus: &Corpus, document: usize) -> Vec<(u32, f32)> {
-    let (words, counts) = corpus.document(document);
     let mut pieces = Vec::new();
-    for (&word, &count) in words.iter().zip(counts) {
+    for (word, count) in entries(corpus, document) {
         let ones = count.floor();
         pieces.extend(std::iter::repeat_n((word, 1.0), ones as usize));
         if count > ones {
@@ -108,11 +105,15 @@ mod tests {
         }
     }
 
+    fn draw(fraction: f64, seed: u64) -> Result<Holdout> {
+        Holdout::draw("x".into(), &corpus(), fraction, seed)
+    }
+
     #[test]
     fn halves_make_up_the_document() {
         let corpus = corpus();
         for seed in 0..20 {
-            let drawn = Holdout::draw("x", &corpus, 0.5, seed).unwrap();
+            let drawn = draw(0.5, seed).unwrap();
             assert_eq!((drawn.held.len(), drawn.kept.len()), (2, 4));
             // Empty ones and those of one word are not worth holding out.
             assert!(!drawn.held.contains(&2) && !drawn.held.contains(&1));
@@ -120,6 +121,7 @@ mod tests {
                 observed,
                 evaluated,
                 whole,
+                ..
             } = &drawn.halves;
             assert_eq!(observed.tokens() + evaluated.tokens(), whole.tokens());
             assert_eq!(whole.tokens() + drawn.training.tokens(), corpus.tokens());
@@ -133,14 +135,18 @@ mod tests {
 
     #[test]
     fn the_seed_decides() {
-        let held = |seed| Holdout::draw("x", &corpus(), 0.3, seed).unwrap().held;
+        let held = |seed| draw(0.3, seed).unwrap().held;
         assert_eq!(held(3), held(3));
         assert!((0..20).any(|seed| held(seed) != held(3)));
     }
 
     #[test]
     fn something_is_left_to_fit() {
-        let error = Holdout::draw("x", &corpus(), 0.99, 0).unwrap_err();
-        assert!(error.to_string().starts_with("x: --holdout 0.99 leaves"));
+        let error = draw(0.99, 0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x: holdout = 0.99 leaves nothing of 4 documents with at least two words, expected one or \
+             more to fit and to hold out"
+        );
     }
 }

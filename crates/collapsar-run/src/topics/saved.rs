@@ -1,20 +1,27 @@
 //! `topics.json`: a fit on disk, which whoever reads it must not have to trust.
 //!
-//! Few words have a share in many topics, so a word's line lists the topics in which it is expected at
+//! Few words belong to many topics, so a word's line lists the topics in which it is expected at
 //! all, and a model of 17,000 words and 50 topics is a few megabytes that `grep` can read.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, bail};
-use collapsar::topics::TopicsFit;
-use collapsar_formats::TokenOptions;
+use collapsar::topics::{self, TopicsFit};
+use collapsar_formats::{Corpus, CorpusOptions, Outside, TokenOptions, write_atomically};
 use serde::{Deserialize, Serialize};
 
-pub(crate) const FILE: &str = "topics.json";
+use super::corpus::{CorpusData, Halves, library, read_like};
+use super::score::Score;
+use crate::error::{Error, Result};
+use crate::record::SavedFile;
 
-/// Where the other fits of an average are, in a folder of results.
+const FILE: SavedFile = SavedFile {
+    name: "topics.json",
+    command: "topics",
+};
+
+/// Where the other fits of an average are, in the folder of a run.
 const AVERAGE: &str = "average";
 
 /// Expected counts below this are left out: they would change a probability by less than its
@@ -26,28 +33,53 @@ const PRIORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
 /// A fit with its vocabulary.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Saved {
-    pub(crate) about: About,
-    pub(crate) vocabulary: Vec<String>,
-    /// Without documents.
-    pub(crate) fit: TopicsFit,
+pub struct SavedTopics {
+    about: About,
+    vocabulary: Vec<String>,
+    /// The fit, without documents.
+    pub fit: TopicsFit,
+}
+
+/// New documents under a fit.
+pub struct Inferred {
+    /// The documents, with the words that the fit knows.
+    pub corpus: Corpus,
+    /// What was found while reading them, with the words that it does not know.
+    pub outside: Outside,
+    /// Their proportions, row by row.
+    pub proportions: Vec<f64>,
 }
 
 /// What the file begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct About {
+pub(super) struct About {
     /// The version of the program that wrote it.
-    pub(crate) version: String,
+    version: String,
     /// How many documents and tokens were fitted.
-    pub(crate) documents: usize,
-    pub(crate) tokens: f64,
+    documents: usize,
+    tokens: f64,
     /// A lower bound on ln p(documents).
-    pub(crate) bound: f64,
+    bound: f64,
     /// What a word of a text is.
-    pub(crate) min_length: usize,
-    pub(crate) keep_numbers: bool,
+    min_length: usize,
+    keep_numbers: bool,
     /// Whether the numbers of words in a corpus of counts are positions in the vocabulary.
-    pub(crate) ids_are_positions: bool,
+    ids_are_positions: bool,
+}
+
+impl About {
+    pub(super) fn new(data: &CorpusData, training: &topics::Corpus, bound: f64) -> Self {
+        let tokens = data.request.options.tokens;
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            documents: training.documents(),
+            tokens: training.tokens(),
+            bound,
+            min_length: tokens.min_length,
+            keep_numbers: tokens.numbers,
+            ids_are_positions: data.ids_are_positions(),
+        }
+    }
 }
 
 /// The file.
@@ -62,113 +94,150 @@ struct Stored {
     words: Vec<(String, Vec<(usize, f64)>)>,
 }
 
-impl Saved {
-    pub(crate) fn tokens(&self) -> TokenOptions {
-        TokenOptions {
-            min_length: self.about.min_length,
-            numbers: self.about.keep_numbers,
-            ..TokenOptions::default()
-        }
-    }
-
-    pub(crate) fn write(
-        about: &About,
-        vocabulary: &[String],
-        fit: &TopicsFit,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let head = serde_json::to_string_pretty(about)?;
-        // The head's closing brace comes last; a word a line in between.
-        writeln!(out, "{},", head.trim_end_matches(['}', '\n']))?;
-        writeln!(out, "  \"topics\": {},", fit.topics)?;
-        writeln!(out, "  \"alpha\": {},", serde_json::to_string(&fit.alpha)?)?;
-        writeln!(out, "  \"beta\": {},", serde_json::to_string(&fit.beta)?)?;
-        writeln!(out, "  \"words\": [")?;
-        let mut between = "";
-        for (word, row) in vocabulary.iter().zip(fit.word_counts.chunks(fit.topics)) {
-            let counts: Vec<(usize, f64)> = row
-                .iter()
-                .copied()
-                .enumerate()
-                .filter(|&(_, count)| count >= LEAST)
-                .collect();
-            write!(out, "{between}    ")?;
-            serde_json::to_writer(&mut *out, &(word, counts))?;
-            between = ",\n";
-        }
-        writeln!(out, "\n  ]\n}}")
-    }
-
+impl SavedTopics {
     /// Reads the fit in a folder.
-    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
-        let path = folder.join(FILE);
-        if !path.is_file() {
-            bail!(
-                "{}: no {FILE} there, expected a folder written by collapsar topics --out",
-                folder.display()
-            );
-        }
-        Self::read_file(&path)
+    ///
+    /// # Errors
+    /// Where there is none, or it is damaged.
+    pub fn read(folder: &Path) -> Result<Self> {
+        Self::read_file(&FILE.find(folder)?)
     }
 
-    /// Reads the other fits of an average in a folder, of which this one is the best.
-    pub(crate) fn others(&self, folder: &Path) -> anyhow::Result<Vec<TopicsFit>> {
-        let mut fits = Vec::new();
+    /// What new documents are about; those without any word that the fit knows get the prior's proportions.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn infer(&self, file: &Path, options: CorpusOptions) -> Result<Inferred> {
+        let options = self.options(options);
+        let positions = self.about.ids_are_positions;
+        let (corpus, outside) = read_like(file, &self.vocabulary, &options, positions)?;
+        let proportions = if corpus.words.is_empty() {
+            // The library refuses a corpus without words; here it means the prior everywhere.
+            let alpha = &self.fit.alpha;
+            let sum: f64 = alpha.iter().sum();
+            let prior: Vec<f64> = alpha.iter().map(|a| a / sum).collect();
+            prior.repeat(corpus.documents.len())
+        } else {
+            self.fit.infer(&library(&corpus)?)?.proportions
+        };
+        Ok(Inferred {
+            corpus,
+            outside,
+            proportions,
+        })
+    }
+
+    /// Reads documents whose halves are in two files.
+    ///
+    /// # Errors
+    /// Where they cannot be read, or have no word that the fit knows.
+    pub fn halves(&self, files: &[PathBuf; 2], options: CorpusOptions) -> Result<Halves> {
+        let options = self.options(options);
+        Halves::read(
+            files,
+            &self.vocabulary,
+            &options,
+            self.about.ids_are_positions,
+        )
+    }
+
+    /// How well the fit, or the mean of an average that it is one of, foresees documents.
+    ///
+    /// # Errors
+    /// Where another fit of the average cannot be read.
+    pub fn score(&self, folder: &Path, halves: &Halves) -> Result<Score> {
+        let mut all = vec![self.fit.clone()];
         for (_, path) in others(folder)? {
             let other = Self::read_file(&path)?;
             if other.vocabulary != self.vocabulary {
-                bail!(
-                    "{}: of another vocabulary, expected that of {FILE} as in a folder written by one run",
-                    path.display()
-                );
+                return Err(Error::input(
+                    path.display().to_string(),
+                    "of another vocabulary",
+                    "that of topics.json as in a folder written by one run",
+                ));
             }
-            fits.push(other.fit);
+            all.push(other.fit);
         }
-        Ok(fits)
+        Ok(Score::new(&self.fit, &all, halves)?)
     }
 
-    fn read_file(path: &Path) -> anyhow::Result<Self> {
-        let name = path.display();
-        let text = fs::read(path).map_err(|cause| anyhow!("{name}: {cause}"))?;
-        let damaged = |cause: String| {
-            anyhow!(
-                "{name}: damaged or no fit ({cause}), expected a file written by collapsar topics --out"
-            )
-        };
-        let stored: Stored =
-            serde_json::from_slice(&text).map_err(|cause| damaged(cause.to_string()))?;
-        stored.check().map_err(damaged)
+    /// Words of texts are what they were in the fit.
+    fn options(&self, options: CorpusOptions) -> CorpusOptions {
+        CorpusOptions {
+            tokens: TokenOptions {
+                min_length: self.about.min_length,
+                numbers: self.about.keep_numbers,
+                ..TokenOptions::default()
+            },
+            ..options
+        }
     }
+
+    fn read_file(path: &Path) -> Result<Self> {
+        let stored: Stored = FILE.read(path)?;
+        stored.check().map_err(|cause| FILE.damaged(path, &cause))
+    }
+}
+
+/// Writes a fit, a word a line.
+pub(super) fn write(
+    path: &Path,
+    about: &About,
+    vocabulary: &[String],
+    fit: &TopicsFit,
+) -> Result<()> {
+    Ok(write_atomically(path, |out| {
+        write_to(out, about, vocabulary, fit)
+    })?)
+}
+
+fn write_to(
+    out: &mut dyn Write,
+    about: &About,
+    vocabulary: &[String],
+    fit: &TopicsFit,
+) -> io::Result<()> {
+    let head = serde_json::to_string_pretty(about)?;
+    // The head's closing brace comes last; a word a line in between.
+    writeln!(out, "{},", head.trim_end_matches(['}', '\n']))?;
+    writeln!(out, "  \"topics\": {},", fit.topics)?;
+    writeln!(out, "  \"alpha\": {},", serde_json::to_string(&fit.alpha)?)?;
+    writeln!(out, "  \"beta\": {},", serde_json::to_string(&fit.beta)?)?;
+    writeln!(out, "  \"words\": [")?;
+    let mut between = "";
+    for (word, row) in vocabulary.iter().zip(fit.word_counts.chunks(fit.topics)) {
+        let counts: Vec<(usize, f64)> = row
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|&(_, count)| count >= LEAST)
+            .collect();
+        write!(out, "{between}    ")?;
+        serde_json::to_writer(&mut *out, &(word, counts))?;
+        between = ",\n";
+    }
+    writeln!(out, "\n  ]\n}}")
+}
+
+/// The file of the best fit.
+pub(super) fn best(folder: &Path) -> PathBuf {
+    folder.join(FILE.name)
 }
 
 /// A file for the other fit of an average with this seed.
-pub(crate) fn other(folder: &Path, seed: u64) -> PathBuf {
-    folder.join(AVERAGE).join(format!("topics-{seed}.json"))
-}
-
-/// Makes room for the other fits of an average: those of an earlier run into the folder go.
-pub(crate) fn clear_others(folder: &Path, needed: bool) -> anyhow::Result<()> {
+pub(super) fn other(folder: &Path, seed: u64) -> Result<PathBuf> {
     let place = folder.join(AVERAGE);
-    let refused = |cause: io::Error| anyhow!("{}: {cause}", place.display());
-    for (_, path) in others(folder)? {
-        fs::remove_file(path).map_err(refused)?;
-    }
-    if needed {
-        fs::create_dir_all(&place).map_err(refused)?;
-    } else {
-        // Stays where there is anything else in it.
-        let _ = fs::remove_dir(&place);
-    }
-    Ok(())
+    collapsar_formats::prepare_folder(&place)?;
+    Ok(place.join(format!("topics-{seed}.json")))
 }
 
 /// Files of the other fits of an average in a folder, in the order of their seeds.
-fn others(folder: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
+fn others(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     let place = folder.join(AVERAGE);
     if !place.is_dir() {
         return Ok(Vec::new());
     }
-    let refused = |cause: io::Error| anyhow!("{}: {cause}", place.display());
+    let refused = |error: io::Error| collapsar_formats::Error::file(&place, &error);
     let mut files = Vec::new();
     for entry in fs::read_dir(&place).map_err(refused)? {
         let path = entry.map_err(refused)?.path();
@@ -184,7 +253,7 @@ fn others(folder: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
 
 impl Stored {
     /// The fit, with sizes and signs that the library takes for granted.
-    fn check(self) -> Result<Saved, String> {
+    fn check(self) -> std::result::Result<SavedTopics, String> {
         let topics = self.topics;
         if topics == 0 || self.words.is_empty() {
             return Err("no topics or no words".into());
@@ -221,7 +290,7 @@ impl Stored {
         if let Some([word, _]) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("word {word:?} twice"));
         }
-        Ok(Saved {
+        Ok(SavedTopics {
             about: self.about,
             vocabulary,
             fit: TopicsFit {
@@ -239,8 +308,8 @@ impl Stored {
 mod tests {
     use super::*;
 
-    fn saved() -> Saved {
-        Saved {
+    fn saved() -> SavedTopics {
+        SavedTopics {
             about: About {
                 version: "0.1.0".into(),
                 documents: 3,
@@ -261,16 +330,16 @@ mod tests {
         }
     }
 
-    fn text(saved: &Saved) -> String {
+    fn text(saved: &SavedTopics) -> String {
         let mut bytes = Vec::new();
-        Saved::write(&saved.about, &saved.vocabulary, &saved.fit, &mut bytes).unwrap();
+        write_to(&mut bytes, &saved.about, &saved.vocabulary, &saved.fit).unwrap();
         String::from_utf8(bytes).unwrap()
     }
 
-    fn read(text: &str) -> Result<Saved, String> {
+    fn read(text: &str) -> std::result::Result<SavedTopics, String> {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(FILE), text).unwrap();
-        Saved::read(folder.path()).map_err(|error| error.to_string())
+        fs::write(folder.path().join(FILE.name), text).unwrap();
+        SavedTopics::read(folder.path()).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -5,22 +5,22 @@ use collapsar::{Fit, Outcome};
 
 /// The fits, without their documents: predictions do not need these.
 #[derive(Debug, Default)]
-pub(crate) struct Average {
+pub struct Average {
     members: Vec<Member>,
-    pub(crate) fits: Vec<TopicsFit>,
+    pub(super) fits: Vec<TopicsFit>,
 }
 
 /// What is known of a fit beside itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Member {
-    pub(crate) seed: u64,
-    pub(crate) bound: f64,
+pub(super) struct Member {
+    pub(super) seed: u64,
+    pub(super) bound: f64,
     /// Whether it was let to its own end.
     whole: bool,
 }
 
 impl Average {
-    pub(crate) fn add(&mut self, seed: u64, climb: &Fit, mut fit: TopicsFit) {
+    pub(super) fn add(&mut self, seed: u64, climb: &Fit, mut fit: TopicsFit) {
         self.members.push(Member {
             seed,
             bound: climb.point.bound,
@@ -33,7 +33,7 @@ impl Average {
     /// Puts the best first and the others in the order of their seeds, whichever ended first.
     ///
     /// Climbs that were cut short would blur the others, and count only where all were.
-    pub(crate) fn settle(self, best: u64) -> Self {
+    pub(super) fn settle(self, best: u64) -> Self {
         let any = self.members.iter().any(|member| member.whole);
         let mut all: Vec<(Member, TopicsFit)> = self
             .members
@@ -47,7 +47,7 @@ impl Average {
     }
 
     /// All but the best.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (Member, &TopicsFit)> {
+    pub(super) fn others(&self) -> impl Iterator<Item = (Member, &TopicsFit)> {
         self.members.iter().copied().zip(&self.fits).skip(1)
     }
 }

@@ -1,4 +1,4 @@
-//! `--curve`: how well a fit foresees documents along the climb, against what the climb has cost.
+//! How well a fit foresees documents along the climb, against what the climb has cost.
 //!
 //! Of an average the curve has a point after each climb instead of some steps.
 
@@ -11,7 +11,8 @@ use collapsar::{Fit, Point, Step};
 use collapsar_formats::write_atomically;
 use serde_json::{Value, json};
 
-use super::corpus::Halves;
+use super::Halves;
+use crate::error::{Error, Result};
 
 /// Whether the curve has a point after so many steps: 1, 2, 3, 5, 8, and then 12, 20, 30, 50, 80 times
 /// powers of ten.
@@ -24,7 +25,7 @@ fn is_shown(iteration: u64) -> bool {
 }
 
 /// The curve so far.
-pub(crate) struct Curve<'a> {
+pub(super) struct Curve<'a> {
     file: PathBuf,
     halves: &'a Halves,
     /// What every line says.
@@ -40,7 +41,7 @@ struct State {
     /// Of the last point.
     cost: Cost,
     /// The first refusal, which a watcher cannot report.
-    refusal: Option<anyhow::Error>,
+    refusal: Option<Error>,
 }
 
 /// What was done to get to a point, and how high it lies.
@@ -53,7 +54,7 @@ struct Cost {
 
 impl<'a> Curve<'a> {
     /// Begins to measure: before anything that a fit needs is made.
-    pub(crate) fn begin(file: PathBuf, halves: &'a Halves, common: Value) -> Self {
+    pub(super) fn begin(file: PathBuf, halves: &'a Halves, common: Value) -> Self {
         Self {
             file,
             halves,
@@ -73,7 +74,7 @@ impl<'a> Curve<'a> {
     }
 
     /// Takes in a step of the only climb.
-    pub(crate) fn step(&self, model: &Topics, step: &Step, point: &Point) {
+    pub(super) fn step(&self, model: &Topics, step: &Step, point: &Point) {
         if is_shown(step.iteration) {
             let cost = Cost {
                 iterations: step.iteration,
@@ -85,7 +86,7 @@ impl<'a> Curve<'a> {
     }
 
     /// Takes in the end of the only climb.
-    pub(crate) fn end(&self, model: &Topics, fit: &Fit) {
+    pub(super) fn end(&self, model: &Topics, fit: &Fit) {
         let last = self.lock().cost.iterations;
         if last != fit.iterations {
             let cost = Cost {
@@ -98,7 +99,7 @@ impl<'a> Curve<'a> {
     }
 
     /// Takes in the end of one climb of several; `fits` are those so far.
-    pub(crate) fn restart(&self, fits: &[TopicsFit], fit: &Fit) {
+    pub(super) fn restart(&self, fits: &[TopicsFit], fit: &Fit) {
         let before = self.lock().cost;
         let cost = Cost {
             iterations: before.iterations + fit.iterations,
@@ -109,7 +110,7 @@ impl<'a> Curve<'a> {
     }
 
     /// The first refusal on the way.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
+    pub(super) fn finish(self) -> Result<()> {
         let state = self.state.into_inner();
         let state = state.unwrap_or_else(PoisonError::into_inner);
         state.refusal.map_or(Ok(()), Err)
@@ -141,7 +142,7 @@ impl<'a> Curve<'a> {
         fits: &[TopicsFit],
         wall: Duration,
         cpu: Option<Duration>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let foreseen = completion(fits, &self.halves.observed, &self.halves.evaluated)?;
         let mut line = self.common.clone();
         line["restarts"] = json!(fits.len());

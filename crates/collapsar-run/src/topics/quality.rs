@@ -1,0 +1,173 @@
+//! Measures of the topics themselves, whatever they foresee, and what looks wrong with them.
+
+use collapsar::topics::{Alpha, Beta, Quality, Settings, TopicsFit};
+use serde::Serialize;
+
+/// Most probable words of each topic that are looked at, as is usual.
+pub(super) const WORDS: usize = 10;
+
+/// Topics more alike than this are nearly the same.
+const ALIKE: f64 = 0.9;
+
+/// A prior learned beyond this is on its way to the library's limit of 1e4, where it says that all
+/// documents, or all topics, are the same.
+const LIMIT: f64 = 1e3;
+
+/// Numbers that tell good topics from poor ones: means over those in use, as `run.json` has them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Measures {
+    /// Coherence by normalised pointwise mutual information.
+    pub npmi: Option<f64>,
+    /// Coherence by conditional probabilities.
+    pub umass: Option<f64>,
+    /// How many of the words of all topics are distinct.
+    pub diversity: f64,
+    /// How far words are their topic's own.
+    pub exclusivity: Option<f64>,
+}
+
+impl Measures {
+    /// Those of a fit.
+    pub fn of(quality: &Quality) -> Self {
+        Self {
+            npmi: quality.coherence.map(|coherence| coherence.npmi),
+            umass: quality.coherence.map(|coherence| coherence.umass),
+            diversity: quality.diversity,
+            exclusivity: quality.exclusivity,
+        }
+    }
+}
+
+/// What a person should know before trusting topics.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Doubt {
+    /// With learned priors fewer than two topics are in use.
+    Unused {
+        /// Topics in use.
+        used: usize,
+        /// Topics in all.
+        topics: usize,
+    },
+    /// The learned prior of proportions is as large as this, by which all documents are alike.
+    Alpha(f64),
+    /// The learned prior of words is as large as this, by which all topics are alike.
+    Beta(f64),
+    /// Topics of each group are nearly the same.
+    Alike(Vec<Vec<usize>>),
+}
+
+/// What looks wrong with topics.
+pub(super) fn doubts(settings: &Settings, fit: &TopicsFit, quality: &Quality) -> Vec<Doubt> {
+    let used = |topic: usize| quality.topics[topic].used();
+    let alike = groups(quality.topics.len(), &fit.topic_similarities(), used);
+    let alike = (!alike.is_empty()).then_some(Doubt::Alike(alike));
+    let limit = limit(settings, fit, quality);
+    limit.into_iter().chain(alike).collect()
+}
+
+/// Priors that were learned and left no topics to speak of: what was given is what was wanted.
+fn limit(settings: &Settings, fit: &TopicsFit, quality: &Quality) -> Option<Doubt> {
+    let alpha = settings.alpha == Alpha::Learned;
+    let beta = settings.beta == Beta::Learned;
+    let largest = fit.alpha.iter().copied().fold(0.0, f64::max);
+    let (used, topics) = (quality.used, fit.topics);
+    if topics < 2 || !(alpha || beta) {
+        None
+    } else if used < 2 {
+        Some(Doubt::Unused { used, topics })
+    } else if alpha && largest > LIMIT {
+        Some(Doubt::Alpha(largest))
+    } else if beta && fit.beta > LIMIT {
+        Some(Doubt::Beta(fit.beta))
+    } else {
+        None
+    }
+}
+
+/// Topics that are linked by being alike, those of a group together, in order.
+fn groups(topics: usize, similarities: &[f64], used: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+    let mut group: Vec<usize> = (0..topics).collect();
+    for a in (0..topics).filter(|&a| used(a)) {
+        for b in (a + 1..topics).filter(|&b| used(b)) {
+            let (one, other) = (group[a], group[b]);
+            if similarities[a * topics + b] > ALIKE && one != other {
+                let (least, most) = (one.min(other), one.max(other));
+                for g in &mut group {
+                    if *g == most {
+                        *g = least;
+                    }
+                }
+            }
+        }
+    }
+    let members = |first: usize| {
+        (0..topics)
+            .filter(|&t| group[t] == first)
+            .collect::<Vec<_>>()
+    };
+    let all = (0..topics).map(members);
+    all.filter(|members| members.len() > 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use collapsar::topics::Corpus;
+
+    use super::*;
+
+    #[test]
+    fn learned_priors_at_their_limits_are_doubted() {
+        let corpus = Corpus::new(vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0; 4], 2).unwrap();
+        let doubt = |learned: [bool; 2], alpha, beta, weights: [f64; 2]| {
+            let settings = Settings {
+                alpha: if learned[0] {
+                    Alpha::Learned
+                } else {
+                    Alpha::Symmetric(1.0)
+                },
+                beta: if learned[1] {
+                    Beta::Learned
+                } else {
+                    Beta::Given(1.0)
+                },
+                ..Settings::new(2)
+            };
+            let fit = TopicsFit {
+                topics: 2,
+                alpha: vec![0.1, alpha],
+                beta,
+                word_counts: weights.map(|weight| 4.0 * weight).repeat(2),
+                document_counts: weights.map(|weight| 4.0 * weight).repeat(2),
+            };
+            let quality = fit.quality(&corpus, WORDS).unwrap();
+            limit(&settings, &fit, &quality)
+        };
+        let (both, merged) = ([0.5, 0.5], [1.0, 0.0]);
+        for (found, expected) in [
+            (doubt([true, true], 9000.0, 0.1, both), Doubt::Alpha(9000.0)),
+            (doubt([false, true], 0.1, 9000.0, both), Doubt::Beta(9000.0)),
+            (
+                doubt([false, true], 0.1, 0.1, merged),
+                Doubt::Unused { used: 1, topics: 2 },
+            ),
+        ] {
+            assert_eq!(found, Some(expected));
+        }
+        // What was given is what was wanted, and what is usual is nothing to speak of.
+        assert_eq!(doubt([false, false], 9000.0, 9000.0, merged), None);
+        assert_eq!(doubt([true, true], 2.0, 0.1, both), None);
+    }
+
+    #[test]
+    fn topics_that_are_alike_are_grouped() {
+        // 0 with 3, 3 with 1; 2 with 4, which is not in use.
+        let mut similarities = vec![0.0; 25];
+        for (a, b) in [(0, 3), (1, 3), (2, 4)] {
+            similarities[a * 5 + b] = 0.95;
+            similarities[b * 5 + a] = 0.95;
+        }
+        assert_eq!(groups(5, &similarities, |topic| topic != 4), [[0, 1, 3]]);
+        similarities[2 * 5 + 4] = 0.9;
+        assert_eq!(groups(5, &similarities, |_| true), [[0, 1, 3]]);
+    }
+}
