@@ -115,6 +115,9 @@ fn worded(error: &anyhow::Error) -> String {
     if let Some(error) = error.downcast_ref::<collapsar::Error>() {
         return error.in_terms(&Flags);
     }
+    if let Some(error) = error.downcast_ref::<collapsar_run::Error>() {
+        return error.in_terms(&Flags);
+    }
     format!("{error:#}")
 }
 

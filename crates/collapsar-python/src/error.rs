@@ -44,6 +44,16 @@ impl From<collapsar_formats::Error> for Failure {
     }
 }
 
+impl From<collapsar_run::Error> for Failure {
+    fn from(error: collapsar_run::Error) -> Self {
+        match error {
+            collapsar_run::Error::Library(error) => Self::Library(error),
+            collapsar_run::Error::File(error) => error.into(),
+            error => Self::File(error.in_terms(&Arguments)),
+        }
+    }
+}
+
 /// A sentence whose flags are called as Python's arguments are: `try ignore_versions`.
 fn in_python(sentence: &str) -> String {
     let word = |word: &str| match word.strip_prefix("--") {

@@ -6,6 +6,7 @@ use collapsar::mixture::{
     Component, Covariance, Matrix, Mixture, MixtureFit, Prior, Scale, Settings, Start, Weights,
 };
 use collapsar::{Collapsed, Error, Jumps, Place};
+use collapsar_run::Watch;
 use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -44,11 +44,6 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Set when the work is to stop.
-    pub(crate) fn interrupt(&self) -> &AtomicBool {
-        &self.interrupt
-    }
-
     /// Shows a step to whoever watches, and says whether the climb is to stop.
     fn shows(&self, run: usize, step: Step) -> bool {
         let Some(steps) = &self.steps else {
@@ -57,6 +52,12 @@ impl Control {
         let (reply, answer) = mpsc::sync_channel(1);
         // Nobody listens only where the call is over.
         steps.send(Shown { run, step, reply }).is_ok() && answer.recv().unwrap_or(true)
+    }
+}
+
+impl collapsar_run::Watch for Control {
+    fn interrupt(&self) -> &AtomicBool {
+        &self.interrupt
     }
 }
 

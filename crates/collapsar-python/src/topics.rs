@@ -5,6 +5,7 @@ use std::sync::Arc;
 use collapsar::topics::{
     Alpha, Beta, Corpus, Ranking, Settings, Start, TopicQuality, Topics, TopicsFit,
 };
+use collapsar_run::Watch;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

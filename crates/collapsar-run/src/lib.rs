@@ -5,12 +5,14 @@
 //! - `plan`: how models are climbed, and the defaults
 //! - `climb`: climbs from every start, of which the best is kept
 //! - `folder`: the folder of a run, which appears as a whole
+//! - `quant`: transcripts and genes, from reads
 
 mod climb;
 mod error;
 mod folder;
 mod inputs;
 mod plan;
+pub mod quant;
 
 pub use climb::{Ascent, AtEnd, AtStep, Climbed, Climbs, End, Run, Spread, Start, Watch, each};
 pub use error::{Error, Result};
