@@ -59,11 +59,6 @@ impl Common {
         Ok(())
     }
 
-    /// Whether Ctrl-C has been heard.
-    pub(crate) fn interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
-    }
-
     /// Tells what a person may want to know.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {

@@ -181,7 +181,7 @@ fn reads_alone_sum_to_one() {
 #[test]
 fn library_types_are_told() {
     let lengths = [3000, 800, 5000];
-    for library in LibraryType::ALL {
+    for library in LibraryType::all() {
         let fragments = simulated(&lengths, library, 500, (200.0, 30.0));
         let (told, report) = run(&lengths, Settings::default(), &fragments);
         assert_eq!(report.library, library);

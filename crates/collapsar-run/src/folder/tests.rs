@@ -111,7 +111,8 @@ fn runs_of_other_commands_and_versions() {
     let place = tempfile::tempdir().unwrap();
     for (command, names) in KNOWN {
         let target = place.path().join(command);
-        old_run(&target, &["collapsar", "--quiet", command], names);
+        let names: Vec<&str> = names.split(' ').collect();
+        old_run(&target, &["collapsar", "--quiet", command], &names);
         put(&target, &["mine.csv", "average/topics-7.json"], "");
         staged(&target, &["a"]).commit().unwrap();
         let mut left = vec!["a", "average/topics-7.json", "mine.csv", RUN];
