@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-import collapsar
-from collapsar import _collapsar
+import pycollapsar
+from pycollapsar import _collapsar
 
 ROWS, COLUMNS, COMPONENTS, STEPS = 100_000, 8, 12, 115
 
@@ -41,7 +41,7 @@ def main():
     X = centres[rng.integers(COMPONENTS, size=ROWS)] + rng.normal(size=(ROWS, COLUMNS))
     labels = rng.integers(COMPONENTS, size=ROWS)
 
-    class FromLabels(collapsar.BayesianGaussianMixture):
+    class FromLabels(pycollapsar.BayesianGaussianMixture):
         def _first(self, X, rng):
             return {"labels": [labels]}
 

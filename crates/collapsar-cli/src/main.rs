@@ -32,6 +32,7 @@ mod topics;
 mod tour;
 mod values;
 
+use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
@@ -109,12 +110,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error in the program's terms.
+/// An error and what led to it, in the program's terms.
 fn worded(error: &anyhow::Error) -> String {
-    if let Some(error) = error.downcast_ref::<collapsar::Error>() {
-        return error.in_terms(&Flags);
-    }
-    format!("{error:#}")
+    let words = |cause: &(dyn Error + 'static)| {
+        if let Some(error) = cause.downcast_ref::<collapsar::Error>() {
+            error.in_terms(&Flags)
+        } else if let Some(error) = cause.downcast_ref::<collapsar_formats::Error>() {
+            error.in_terms(&Flags)
+        } else {
+            cause.to_string()
+        }
+    };
+    let all: Vec<String> = error.chain().map(words).collect();
+    all.join(": ")
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
@@ -127,10 +135,30 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::Context as _;
     use clap::CommandFactory;
+    use collapsar::Hint;
 
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn errors_of_all_layers_speak_of_flags() {
+        let library = collapsar::Error::setting("min_docs", 0, "a number from 1");
+        let hint = Hint::set("library_type", "A");
+        let file = collapsar_formats::Error::content("a.bam", "none", "some").with_hint(hint);
+        let told = [library.into(), file.into()].map(|error: anyhow::Error| {
+            let error: anyhow::Result<()> = Err(error).context("a.txt");
+            super::worded(&error.unwrap_err())
+        });
+        assert_eq!(
+            told,
+            [
+                "a.txt: --min-docs is 0, expected a number from 1",
+                "a.txt: a.bam: none, expected some; try --library-type A"
+            ]
+        );
     }
 }

@@ -18,11 +18,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
+use collapsar::quant::fragment::{Placement, Sequences};
+
 use self::group::Group;
 use self::record::Record;
-use self::source::{SharedBases, Source};
+use self::source::{GivenSequences, Source};
 use self::trouble::Trouble;
-use crate::error::Result;
+use crate::error::{FilePlace, Result};
 use crate::guard::guarded;
 
 mod bytes;
@@ -47,60 +49,6 @@ pub struct Target {
     pub name: String,
     /// Its bases.
     pub length: u32,
-}
-
-/// The sequences that reads are compared with where the file does not say what differs.
-pub trait Bases: Send + Sync {
-    /// The whole target in upper case, A, C, G, T and N; `None` where it is not known.
-    fn bases(&self, target: usize) -> Option<&[u8]>;
-}
-
-impl<T: AsRef<[u8]> + Send + Sync> Bases for Vec<T> {
-    fn bases(&self, target: usize) -> Option<&[u8]> {
-        self.get(target).map(AsRef::as_ref)
-    }
-}
-
-/// One way to place a whole fragment on a target.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Placement {
-    /// The target's index in the header.
-    pub target: u32,
-    /// The leftmost base of the fragment, from 0. Clipped bases count, as far as the target reaches.
-    pub start: u32,
-    /// One past the rightmost.
-    pub end: u32,
-    /// Which mates there are and how they lie.
-    pub layout: Layout,
-    /// ln p(bases | this place) − ln p(bases | a place that agrees with every base): 0 for a perfect match,
-    /// else negative.
-    pub log_odds: f32,
-}
-
-/// Which mates are placed, on which strand, and which of them lies to the left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
-    /// Both mates of a pair.
-    Pair {
-        /// The first mate reads along the target.
-        first_forward: bool,
-        /// The second mate reads along the target.
-        second_forward: bool,
-        /// The first mate begins before the second.
-        first_left: bool,
-    },
-    /// A read that has no mate.
-    Single {
-        /// It reads along the target.
-        forward: bool,
-    },
-    /// One mate of a pair, the other having no place.
-    Orphan {
-        /// It is the first mate.
-        first: bool,
-        /// It reads along the target.
-        forward: bool,
-    },
 }
 
 /// A read, or the two mates of a pair, and where it may come from.
@@ -144,7 +92,7 @@ pub struct Alignments {
     source: Source,
     targets: Vec<Target>,
     header_lines: u64,
-    bases: SharedBases,
+    sequences: GivenSequences,
     /// The record that has been read last.
     record: Record,
     /// Whether it belongs to the next read.
@@ -165,19 +113,20 @@ impl Alignments {
             path if path == Path::new("-") => "standard input".to_owned(),
             path => path.display().to_string(),
         };
-        let bases = SharedBases::default();
+        let sequences = GivenSequences::default();
         let opened = guarded(|| {
             let bytes = bytes::open(path.as_ref(), workers)?;
-            Source::new(bytes, &bases)
+            Source::new(bytes, &sequences)
         });
         let opened = opened.unwrap_or_else(|| Err(contradiction()));
-        let (source, header) = opened.map_err(|trouble| trouble.at(&name, "alignment", ""))?;
+        let (source, header) =
+            opened.map_err(|trouble| trouble.at(&name, "alignment", FilePlace::Whole))?;
         Ok(Alignments {
             path: name,
             source,
             targets: header.targets,
             header_lines: header.lines,
-            bases,
+            sequences,
             record: Record::default(),
             pending: false,
             ended: false,
@@ -187,7 +136,7 @@ impl Alignments {
         })
     }
 
-    /// The target sequences of the header, which [`Placement::target`] counts.
+    /// The target sequences of the header: the transcripts of placements, by number.
     pub fn targets(&self) -> &[Target] {
         &self.targets
     }
@@ -197,24 +146,22 @@ impl Alignments {
         &self.tally
     }
 
-    /// Gives the target sequences, for alignments that do not say what differs and for CRAM, which cannot
+    /// Gives the target sequences in upper case, A, C, G, T and N, for alignments that do not say what differs and for CRAM, which cannot
     /// be read without. Before the first read; later calls change nothing.
-    pub fn compare_with(&mut self, bases: Arc<dyn Bases>) -> Result<()> {
-        for (index, target) in self.targets.iter().enumerate() {
-            let Some(length) = bases.bases(index).map(<[u8]>::len) else {
-                continue;
-            };
+    pub fn compare_with(&mut self, sequences: Arc<dyn Sequences + Send + Sync>) -> Result<()> {
+        for (index, target) in (0..).zip(&self.targets) {
+            let length = sequences.sequence(index).len();
             if length != target.length as usize {
                 let found = format!(
                     "target {:?} has {} bases in the header and {length} in the sequences",
                     target.name, target.length
                 );
                 let trouble = Trouble::new(found, "the sequences that the reads were aligned to");
-                return Err(trouble.at(&self.path, self.source.format(), ""));
+                return Err(trouble.at(&self.path, self.source.format(), FilePlace::Whole));
             }
         }
         // An error means that there are some already.
-        let _ = self.bases.set(bases);
+        let _ = self.sequences.set(sequences);
         Ok(())
     }
 
@@ -222,8 +169,12 @@ impl Alignments {
     pub fn next(&mut self, fragment: &mut Fragment) -> Result<bool> {
         // Guarded, because the CRAM crate answers some damage by a panic.
         let found = guarded(|| self.advance(fragment)).unwrap_or_else(|| {
-            let place = format!("record {}", self.tally.records + 1);
-            Err(contradiction().at(&self.path, self.source.format(), &place))
+            let place = FilePlace::Record {
+                noun: "record",
+                number: self.tally.records + 1,
+                read: None,
+            };
+            Err(contradiction().at(&self.path, self.source.format(), place))
         });
         self.ended |= found.is_err();
         found
@@ -246,10 +197,11 @@ impl Alignments {
                     break;
                 }
             }
-            let bases = self.bases.get();
-            let done = self.group.finish(bases, &mut self.tally, fragment);
-            let place = || format!("read {}", String::from_utf8_lossy(&self.group.name));
-            done.map_err(|trouble| trouble.at(&self.path, self.source.format(), &place()))?;
+            let sequences = self.sequences.get();
+            let done = self.group.finish(sequences, &mut self.tally, fragment);
+            let name = || String::from_utf8_lossy(&self.group.name).into_owned();
+            let place = || FilePlace::Read(name());
+            done.map_err(|trouble| trouble.at(&self.path, self.source.format(), place()))?;
             if !fragment.placements.is_empty() {
                 return Ok(true);
             }
@@ -269,7 +221,7 @@ impl Alignments {
             }
             Err(trouble) => {
                 self.tally.records += 1;
-                return Err(trouble.at(&self.path, self.source.format(), &self.place(false)));
+                return Err(trouble.at(&self.path, self.source.format(), self.place(false)));
             }
         }
         self.tally.records += 1;
@@ -280,7 +232,7 @@ impl Alignments {
         }
         if name.is_empty() {
             let trouble = Trouble::new("has no name", "the read's name in every record");
-            return Err(trouble.at(&self.path, self.source.format(), &self.place(false)));
+            return Err(trouble.at(&self.path, self.source.format(), self.place(false)));
         }
         Ok(true)
     }
@@ -297,7 +249,7 @@ impl Alignments {
                     "all alignments of a read together",
                 )
                 .hint("samtools collate or samtools sort -n");
-                return Err(trouble.at(&self.path, self.source.format(), &self.place(true)));
+                return Err(trouble.at(&self.path, self.source.format(), self.place(true)));
             }
         } else {
             self.names = HashSet::new();
@@ -310,30 +262,29 @@ impl Alignments {
         let taken = self.group.take(
             &self.record,
             &self.targets,
-            self.bases.get(),
+            self.sequences.get(),
             &mut self.tally,
         );
-        taken.map_err(|trouble| trouble.at(&self.path, self.source.format(), &self.place(true)))
+        taken.map_err(|trouble| trouble.at(&self.path, self.source.format(), self.place(true)))
     }
 
     fn end(&self) -> Result<bool> {
         if self.tally.records == 0 {
             let trouble = Trouble::new("a header without records", "at least one alignment");
-            return Err(trouble.at(&self.path, self.source.format(), ""));
+            return Err(trouble.at(&self.path, self.source.format(), FilePlace::Whole));
         }
         Ok(false)
     }
 
-    fn place(&self, named: bool) -> String {
-        let place = match self.source {
-            Source::Sam { .. } => format!("line {}", self.header_lines + self.tally.records),
-            _ => format!("record {}", self.tally.records),
+    fn place(&self, named: bool) -> FilePlace {
+        let (noun, number) = match self.source {
+            Source::Sam { .. } => ("line", self.header_lines + self.tally.records),
+            _ => ("record", self.tally.records),
         };
-        if named {
-            let name = String::from_utf8_lossy(&self.record.name);
-            format!("{place} (read {name})")
-        } else {
-            place
+        FilePlace::Record {
+            noun,
+            number,
+            read: named.then(|| String::from_utf8_lossy(&self.record.name).into_owned()),
         }
     }
 }

@@ -50,7 +50,7 @@ use gather::Gatherer;
 use numbers::Known;
 use source::{Content, Lines, Source};
 
-pub use filter::Filtered;
+pub use filter::{Filtered, WordFilter};
 pub use options::{
     CorpusFormat, CorpusOptions, InvalidUtf8, StopWords, TokenOptions, read_stop_words,
 };
@@ -139,7 +139,7 @@ pub struct CorpusReport {
 /// let (corpus, report) = collapsar_formats::read_corpus(&path, &options)?;
 /// assert_eq!(corpus.vocabulary, ["cat", "saw", "bird", "dog"]);
 /// assert_eq!(corpus.document(0), (&[0, 1][..], &[2.0, 1.0][..]));
-/// assert_eq!(report.filtered[0].filter, "shorter than 2 letters");
+/// assert_eq!(report.filtered[0].filter.to_string(), "shorter than 2 letters");
 /// # Ok(()) }
 /// ```
 pub fn read_corpus(path: &Path, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
@@ -211,10 +211,7 @@ fn load(
         numeric(source, format, options, fit, &mut report)?
     };
     if corpus.documents.is_empty() {
-        return Err(Error::NoDocuments {
-            path: name,
-            found: "nothing but a header",
-        });
+        return Err(Error::no_documents(&name, "nothing but a header"));
     }
     Ok((corpus, report))
 }
@@ -270,10 +267,7 @@ fn numeric(
         ..
     } = source;
     let Content::Text { reader, .. } = content else {
-        return Err(Error::NoDocuments {
-            path: name,
-            found: "no text",
-        });
+        return Err(Error::no_documents(&name, "no text"));
     };
     let lines = Lines::new(&name, reader);
     let counted = match format {

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use crate::error::{Error, Place, Result, shortened};
+use crate::error::{Error, FilePlace, NotNumbers, Problem, Result, shortened};
 use crate::records::{Delimiter, Record, Records};
 use crate::table::{Chosen, Table, choose};
 
@@ -47,17 +47,19 @@ pub(crate) struct Sheet<R> {
 impl<R: BufRead> Sheet<R> {
     pub(crate) fn open(path: &str, extension: &str, head: &[u8], reader: R) -> Result<Self> {
         let delimiter = Delimiter::guess(extension, head);
-        Sheet::of(Records::new(path, reader, delimiter), path, delimiter)
+        let sheet = Sheet::of(Records::new(path, reader, delimiter), path, delimiter)?;
+        sheet.ok_or_else(|| Error::empty(path, "an empty file"))
     }
 
-    /// A sheet of records whose delimiter is known.
-    pub(crate) fn of(mut records: Records<R>, path: &str, delimiter: Delimiter) -> Result<Self> {
+    /// A sheet of records whose delimiter is known; `None` where there are none.
+    pub(crate) fn of(
+        mut records: Records<R>,
+        path: &str,
+        delimiter: Delimiter,
+    ) -> Result<Option<Self>> {
         let (mut first, mut second) = (Record::default(), Record::default());
         if !records.next(&mut first)? {
-            return Err(Error::Empty {
-                path: path.to_owned(),
-                found: "an empty file",
-            });
+            return Ok(None);
         }
         let ahead = if records.next(&mut second)? {
             vec![second]
@@ -79,7 +81,7 @@ impl<R: BufRead> Sheet<R> {
                 .chain(ahead)
                 .collect::<Vec<_>>()
                 .into_iter();
-            return Ok(sheet);
+            return Ok(Some(sheet));
         }
         // R's write.table puts row names in the rows and nothing above them. Only where spaces separate:
         // elsewhere a header that is one short is a mistake.
@@ -103,7 +105,7 @@ impl<R: BufRead> Sheet<R> {
         let unnamed = short || first.get(0).is_empty() || first.get(0) == "rownames";
         sheet.row_names = unnamed.then_some(0);
         sheet.ahead = ahead.into_iter();
-        Ok(sheet)
+        Ok(Some(sheet))
     }
 
     /// Reads the next row, which has as many fields as there are columns; `false` at the end.
@@ -116,12 +118,11 @@ impl<R: BufRead> Sheet<R> {
         if row.len() == self.names.len() {
             return Ok(true);
         }
-        Err(Error::Ragged {
-            path: self.path.clone(),
-            line: row.line,
+        let ragged = Problem::Ragged {
             found: row.len(),
             expected: self.names.len(),
-        })
+        };
+        Err(Error::at(&self.path, FilePlace::Line(row.line), ragged))
     }
 }
 
@@ -162,10 +163,7 @@ pub(crate) fn read(
         }
     }
     if rows == 0 {
-        return Err(Error::Empty {
-            path: path.to_owned(),
-            found: "a header and no rows",
-        });
+        return Err(Error::empty(path, "a header and no rows"));
     }
     match troubles.into_error(path, &chosen) {
         Some(error) => Err(error),
@@ -205,7 +203,6 @@ impl Troubles {
     }
 
     fn into_error(self, path: &str, chosen: &Chosen) -> Option<Error> {
-        let path = path.to_owned();
         if let Some((line, text)) = self.text.0.iter().flatten().next() {
             let names = |has_text: bool| {
                 let pairs = chosen.names.iter().zip(&self.text.0);
@@ -214,13 +211,15 @@ impl Troubles {
                     .map(|(name, _)| name.clone())
                     .collect()
             };
-            let found = format!("text ({text:?} in line {line})");
-            return Some(Error::Text {
-                path,
+            let text = Problem::Text {
                 columns: names(true),
-                found,
+                found: NotNumbers::Text {
+                    example: text.clone(),
+                    line: *line,
+                },
                 numeric: names(false),
-            });
+            };
+            return Some(Error::of(path, text));
         }
         let first = chosen
             .names
@@ -233,12 +232,9 @@ impl Troubles {
         } else {
             found
         };
-        Some(Error::Missing {
-            path,
-            place: Place::Line(line),
-            column: column.clone(),
-            found,
-        })
+        let column = column.clone();
+        let missing = Problem::Missing { column, found };
+        Some(Error::at(path, FilePlace::Line(line), missing))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
+use collapsar::Hint;
+
 use crate::csv::Sheet;
 use crate::error::{Error, Result, shortened};
 use crate::records::Record;
@@ -32,32 +34,23 @@ pub fn read_labels(path: &Path) -> Result<Vec<usize>> {
         wanted.as_ref().map(std::slice::from_ref),
     )?;
     let &[index] = chosen.indices.as_slice() else {
-        return Err(Error::Format {
-            path: name,
-            found: format!(
-                "{} columns, none named \"label\" or \"component\"",
-                sheet.names.len()
-            ),
-            expected: "one column of labels",
-            hint: Some("naming the column of labels \"label\" in the header".to_owned()),
-        });
+        let number = sheet.names.len();
+        let found = format!("{number} columns, none named \"label\" or \"component\"");
+        let hint = Hint::plain("naming the column of labels \"label\" in the header");
+        return Err(Error::content(name, found, "one column of labels").with_hint(hint));
     };
     let mut labels = Vec::new();
     let mut row = Record::default();
     while sheet.next(&mut row)? {
         let text = row.get(index);
-        let label = label(text).ok_or_else(|| Error::Label {
-            path: name.clone(),
-            line: row.line,
-            found: shortened(text, 40),
+        let label = label(text).ok_or_else(|| {
+            let found = format!("label {:?}", shortened(text, 40));
+            Error::line(&name, row.line, found, "a whole number from 0")
         })?;
         labels.push(label);
     }
     if labels.is_empty() {
-        return Err(Error::Empty {
-            path: name,
-            found: "a header and no rows",
-        });
+        return Err(Error::empty(&name, "a header and no rows"));
     }
     Ok(labels)
 }

@@ -45,13 +45,13 @@ mod table;
 mod trace;
 mod write;
 
-pub use alignments::{Alignments, Bases, Fragment, Layout, Placement, Tally, Target};
+pub use alignments::{Alignments, Fragment, Tally, Target};
 pub use bugs::read_data;
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, Outside, StopWords,
-    TokenOptions, read_corpus, read_corpus_with, read_stop_words,
+    TokenOptions, WordFilter, read_corpus, read_corpus_with, read_stop_words,
 };
-pub use error::{Error, Place, Result};
+pub use error::{Error, FilePlace, NotNumbers, Problem, Result};
 pub use labels::read_labels;
 pub use quant::{
     AlignedOptions, AlignedReader, AlignedReads, Class, Classes, GeneMap, Named, Naming,

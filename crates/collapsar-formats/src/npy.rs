@@ -4,7 +4,9 @@ use std::io::{BufRead, Read};
 
 use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar};
 
-use crate::error::{Error, Place, Result};
+use collapsar::Hint;
+
+use crate::error::{Error, FilePlace, Problem, Result};
 use crate::guard::guarded;
 use crate::table::{Table, choose};
 
@@ -37,10 +39,7 @@ pub(crate) fn read(
         return Err(Error::damaged(path, "NPY", cause));
     }
     if rows == 0 || width == 0 {
-        return Err(Error::Empty {
-            path: path.to_owned(),
-            found: "an array without values",
-        });
+        return Err(Error::empty(path, "an array without values"));
     }
     let (rows, width) = (rows as usize, width as usize);
     let names: Vec<String> = (1..=width).map(|i| i.to_string()).collect();
@@ -55,12 +54,12 @@ pub(crate) fn read(
                 Order::Fortran => stored[column * rows + row],
             };
             if !value.is_finite() {
-                return Err(Error::Missing {
-                    path: path.to_owned(),
-                    place: Place::Row(row as u64 + 1),
+                let place = FilePlace::Row(row as u64 + 1);
+                let missing = Problem::Missing {
                     column: names[column].clone(),
                     found: value.to_string(),
-                });
+                };
+                return Err(Error::at(path, place, missing));
             }
             values.push(value);
         }
@@ -98,20 +97,16 @@ pub(crate) fn read_array(
         return Err(Error::damaged(path, "NPY", cause));
     }
     if claimed == 0 {
-        return Err(Error::Empty {
-            path: path.to_owned(),
-            found: "an array without values",
-        });
+        return Err(Error::empty(path, "an array without values"));
     }
     let order = header.order();
     let stored = stored_values(path, NpyFile::with_header(header, reader))?;
     if let Some(place) = stored.iter().position(|value| value.is_infinite()) {
-        return Err(Error::Missing {
-            path: path.to_owned(),
-            place: Place::Row(place as u64 + 1),
+        let missing = Problem::Missing {
             column: "1".to_owned(),
             found: stored[place].to_string(),
-        });
+        };
+        return Err(Error::at(path, FilePlace::Row(place as u64 + 1), missing));
     }
     let mut dims: Vec<usize> = shape.iter().map(|&length| length as usize).collect();
     let values = match order {
@@ -185,13 +180,8 @@ fn header_bytes(path: &str, reader: &mut impl BufRead) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn refused(path: &str, found: String, expected: &'static str, hint: &str) -> Error {
-    Error::Format {
-        path: path.to_owned(),
-        found,
-        expected,
-        hint: Some(hint.to_owned()),
-    }
+fn refused(path: &str, found: String, expected: &str, hint: &str) -> Error {
+    Error::content(path, found, expected).with_hint(Hint::plain(hint))
 }
 
 /// Rows and columns; one axis is one column.

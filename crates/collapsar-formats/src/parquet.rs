@@ -9,7 +9,9 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::error::{Error, Place, Result};
+use collapsar::Hint;
+
+use crate::error::{Error, FilePlace, NotNumbers, Problem, Result};
 use crate::guard::guarded;
 use crate::table::{Chosen, Table, choose};
 
@@ -57,13 +59,12 @@ fn read_groups(path: &str, file: File, wanted: Option<&[String]>) -> Result<Tabl
                 match value {
                     Some(value) if value.is_finite() => values[row * width + position] = *value,
                     _ => {
-                        return Err(Error::Missing {
-                            path: path.to_owned(),
-                            place: Place::Row(row as u64 + 1),
+                        let found = value.map(|value| value.to_string());
+                        let missing = Problem::Missing {
                             column: chosen.names[position].clone(),
-                            found: value
-                                .map_or_else(|| "null".to_owned(), |value| value.to_string()),
-                        });
+                            found: found.unwrap_or_else(|| "null".to_owned()),
+                        };
+                        return Err(Error::at(path, FilePlace::Row(row as u64 + 1), missing));
                     }
                 }
             }
@@ -71,10 +72,7 @@ fn read_groups(path: &str, file: File, wanted: Option<&[String]>) -> Result<Tabl
         rows += usize::try_from(claimed).unwrap_or(0);
     }
     if rows == 0 || width == 0 {
-        return Err(Error::Empty {
-            path: path.to_owned(),
-            found: "a table without rows",
-        });
+        return Err(Error::empty(path, "a table without rows"));
     }
     Ok(Table {
         columns: chosen.names,
@@ -88,12 +86,10 @@ fn read_groups(path: &str, file: File, wanted: Option<&[String]>) -> Result<Tabl
 pub(crate) fn refusal(path: &str, error: &ParquetError) -> Error {
     let text = error.to_string();
     if matches!(error, ParquetError::NYI(_)) || text.contains("feature") {
-        return Error::Format {
-            path: path.to_owned(),
-            found: "a compression or encoding that is not supported".to_owned(),
-            expected: "Parquet with snappy, zstd, gzip or no compression",
-            hint: Some("df.to_parquet(path, compression=\"zstd\")".to_owned()),
-        };
+        let found = "a compression or encoding that is not supported";
+        let expected = "Parquet with snappy, zstd, gzip or no compression";
+        let hint = Hint::plain("df.to_parquet(path, compression=\"zstd\")");
+        return Error::content(path, found, expected).with_hint(hint);
     }
     Error::damaged(path, "Parquet", text)
 }
@@ -135,12 +131,12 @@ fn numbers(
         .collect();
     kinds.sort();
     kinds.dedup();
-    Err(Error::Text {
-        path: path.to_owned(),
+    let text = Problem::Text {
         columns: names(false),
-        found: kinds.join(" and "),
+        found: NotNumbers::Types(kinds),
         numeric: names(true),
-    })
+    };
+    Err(Error::of(path, text))
 }
 
 fn kind(column: &ColumnDescriptor) -> String {

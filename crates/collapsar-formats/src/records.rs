@@ -236,10 +236,8 @@ impl<R: BufRead> Records<R> {
 
     fn copy(&mut self, record: &mut Record) -> Result<()> {
         self.mend(record);
-        let text = std::str::from_utf8(&self.bytes).map_err(|_| Error::Encoding {
-            path: self.path.clone(),
-            line: record.line,
-        })?;
+        let text = std::str::from_utf8(&self.bytes)
+            .map_err(|_| Error::encoding(&self.path, record.line))?;
         record.text.push_str(text.trim_end_matches(['\n', '\r']));
         Ok(())
     }
@@ -258,6 +256,11 @@ impl<R: BufRead> Records<R> {
         }
     }
 
+    fn unclosed(&self, record: &Record) -> Error {
+        let found = "a quote opens and never closes";
+        Error::line(&self.path, record.line, found, "a closing \"")
+    }
+
     /// A record with quotes, which may go on over several lines.
     fn unquote(&mut self, record: &mut Record) -> Result<()> {
         let delimiter = self.delimiter.byte();
@@ -266,10 +269,7 @@ impl<R: BufRead> Records<R> {
         while quotes == Quotes::Open {
             let before = self.bytes.len();
             if !self.append()? {
-                return Err(Error::Quote {
-                    path: self.path.clone(),
-                    line: record.line,
-                });
+                return Err(self.unclosed(record));
             }
             quotes.follow(&self.bytes[before..], delimiter);
         }
@@ -283,15 +283,10 @@ impl<R: BufRead> Records<R> {
             self.core
                 .read_record(&self.bytes, &mut self.output, &mut self.ends);
         if result != csv_core::ReadRecordResult::Record {
-            return Err(Error::Quote {
-                path: self.path.clone(),
-                line: record.line,
-            });
+            return Err(self.unclosed(record));
         }
-        let text = std::str::from_utf8(&self.output[..written]).map_err(|_| Error::Encoding {
-            path: self.path.clone(),
-            line: record.line,
-        })?;
+        let text = std::str::from_utf8(&self.output[..written])
+            .map_err(|_| Error::encoding(&self.path, record.line))?;
         record.text.push_str(text);
         let mut start = 0;
         for &end in &self.ends[..fields] {

@@ -69,7 +69,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] if it cannot be read.
+    /// If it cannot be read.
     pub fn of(path: &Path) -> Result<Self> {
         let mut hasher = Sha256::new();
         let mut bytes = 0;
@@ -121,20 +121,17 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`Error::Field`] if a number is not finite or `extra` repeats a field; [`Error::File`] if the
-    /// system refuses.
+    /// If a number is not finite, `extra` repeats a field or the system refuses.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join("run.json");
-        let refused = |field: &str, found: String, expected: &'static str| Error::Field {
-            path: path.display().to_string(),
-            field: field.to_owned(),
-            found,
-            expected,
+        let refused = |field: &str, found: &str, expected: &str| {
+            let found = format!("field {field:?} is {found}");
+            Error::content(path.display().to_string(), found, expected)
         };
         // serde_json would write null without a word. `config` and `extra` cannot hold such numbers.
         for (field, value) in [("bound", self.bound), ("seconds", self.seconds)] {
             if !value.is_finite() {
-                return Err(refused(field, value.to_string(), "a finite number"));
+                return Err(refused(field, &value.to_string(), "a finite number"));
             }
         }
         if let Some(field) = self
@@ -142,11 +139,8 @@ impl Run {
             .keys()
             .find(|field| FIELDS.contains(&field.as_str()))
         {
-            return Err(refused(
-                field,
-                "given twice".to_owned(),
-                "a name that run.json does not have yet",
-            ));
+            let expected = "a name that run.json does not have yet";
+            return Err(refused(field, "given twice", expected));
         }
         write_atomically(&path, |mut writer| {
             serde_json::to_writer_pretty(&mut writer, self)?;

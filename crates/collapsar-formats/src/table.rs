@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::records::text_error;
 use crate::{csv, npy, parquet};
 
@@ -53,10 +53,7 @@ pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<Table> {
     // be a pipe, which the text reader is happy with.
     let binary = matches!(extension.as_str(), "npy" | "parquet" | "pq");
     if magic.is_empty() && binary {
-        return Err(Error::Empty {
-            path: name,
-            found: "an empty file",
-        });
+        return Err(Error::empty(&name, "an empty file"));
     }
     if magic.starts_with(b"\x93NUMPY") || extension == "npy" {
         return npy::read(
@@ -107,12 +104,8 @@ pub(crate) fn open_text<'a>(
     let Some(found) = not_text(&head) else {
         return Ok((head, reader));
     };
-    Err(Error::Format {
-        path: path.to_owned(),
-        found: found.to_owned(),
-        expected: "CSV or TSV in UTF-8, or a .npy or .parquet file",
-        hint: None,
-    })
+    let expected = "CSV or TSV in UTF-8, or a .npy or .parquet file";
+    Err(Error::content(path, found, expected))
 }
 
 /// Unzips if need be and looks at the beginning; gives it and a reader of the whole.
@@ -185,32 +178,10 @@ pub(crate) fn choose(
     };
     let mut indices = Vec::with_capacity(wanted.len());
     for column in wanted {
-        let named: Vec<usize> = (0..names.len()).filter(|&i| names[i] == *column).collect();
-        let index = match named.as_slice() {
-            [index] => *index,
-            [] => match column.parse::<usize>() {
-                Ok(index) if (1..=names.len()).contains(&index) => index - 1,
-                _ => {
-                    return Err(Error::NoColumn {
-                        path: path.to_owned(),
-                        column: column.clone(),
-                        columns: names.to_vec(),
-                    });
-                }
-            },
-            several => {
-                return Err(Error::Ambiguous {
-                    path: path.to_owned(),
-                    column: column.clone(),
-                    indices: several.iter().map(|i| i + 1).collect(),
-                });
-            }
-        };
+        let index = find_column(path, names, "columns", column)?;
         if indices.contains(&index) {
-            return Err(Error::Repeated {
-                path: path.to_owned(),
-                column: names[index].clone(),
-            });
+            let column = names[index].clone();
+            return Err(Error::of(path, Problem::Repeated { column }));
         }
         indices.push(index);
     }
@@ -219,4 +190,30 @@ pub(crate) fn choose(
         indices,
         skipped: Vec::new(),
     })
+}
+
+/// The column that an option names, or numbers from 1.
+pub(crate) fn find_column(
+    path: &str,
+    names: &[String],
+    option: &'static str,
+    column: &str,
+) -> Result<usize> {
+    let named: Vec<usize> = (0..names.len()).filter(|&i| names[i] == column).collect();
+    let number = column.parse().ok();
+    let column = column.to_owned();
+    let problem = match (named.as_slice(), number) {
+        (&[index], _) => return Ok(index),
+        ([], Some(number)) if (1..=names.len()).contains(&number) => return Ok(number - 1),
+        ([], _) => Problem::NoColumn {
+            column,
+            columns: names.to_vec(),
+        },
+        (several, _) => Problem::Ambiguous {
+            option,
+            column,
+            indices: several.iter().map(|index| index + 1).collect(),
+        },
+    };
+    Err(Error::of(path, problem))
 }

@@ -19,7 +19,7 @@ impl TraceWriter {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] if the folder cannot be written in.
+    /// If the folder cannot be written in.
     pub fn create(folder: &Path) -> Result<Self> {
         Ok(TraceWriter {
             file: Temporary::create(&folder.join("trace.jsonl"))?,
@@ -31,7 +31,7 @@ impl TraceWriter {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] if the system refuses or the record cannot be written as JSON.
+    /// If the system refuses or the record cannot be written as JSON.
     pub fn write<T: Serialize + ?Sized>(&mut self, record: &T) -> Result<()> {
         serde_json::to_writer(&mut self.file.writer, record)
             .map_err(std::io::Error::from)
@@ -43,7 +43,7 @@ impl TraceWriter {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] if the system refuses.
+    /// If the system refuses.
     pub fn finish(self) -> Result<()> {
         self.file.finish()
     }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use collapsar::Hint;
+
 use crate::error::{Error, Result, system};
 
 /// Writes a file through `content`; on any failure the file at `path` is as it was before.
@@ -27,11 +29,11 @@ pub fn write_atomically(
 ///
 /// # Errors
 ///
-/// [`Error::Folder`] if it is not a folder or nothing can be written in it.
+/// If it is not a folder or nothing can be written in it.
 pub fn prepare_folder(folder: &Path) -> Result<()> {
-    let refused = |found: String| Error::Folder {
-        path: folder.display().to_string(),
-        found,
+    let refused = |found: String| {
+        let path = folder.display().to_string();
+        Error::content(path, found, "a folder to write in").with_hint(Hint::plain("another"))
     };
     if folder.exists() && !folder.is_dir() {
         return Err(refused("a file of that name".to_owned()));

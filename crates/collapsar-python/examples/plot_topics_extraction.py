@@ -53,7 +53,7 @@ def matched(components, others):
 
 
 def main(folder, out):
-    import collapsar
+    import pycollapsar
     from sklearn import decomposition as theirs
 
     X, vocabulary = data(Path(folder))
@@ -64,7 +64,7 @@ def main(folder, out):
         "scikit-learn, batch to its end": theirs.LatentDirichletAllocation(
             **settings, learning_method="batch", max_iter=500, evaluate_every=5, perp_tol=1e-4
         ).fit(X),
-        "collapsar": collapsar.LatentDirichletAllocation(**settings, max_iter=500).fit(X),
+        "collapsar": pycollapsar.LatentDirichletAllocation(**settings, max_iter=500).fit(X),
     }
     first = fits["scikit-learn"].components_
     figure, axes = plt.subplots(len(fits), TOPICS, figsize=(15, 2.2 * len(fits)))

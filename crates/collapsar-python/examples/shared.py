@@ -57,7 +57,7 @@ def panels(X, rows, out):
 
     `rows` are pairs of a title and settings.
     """
-    import collapsar
+    import pycollapsar
     import matplotlib.pyplot as plt
     from sklearn import mixture as theirs
     from sklearn.metrics import adjusted_rand_score
@@ -65,7 +65,7 @@ def panels(X, rows, out):
     plt.switch_backend("Agg")
     kinds = {
         "scikit-learn": theirs.BayesianGaussianMixture,
-        "collapsar": collapsar.BayesianGaussianMixture,
+        "collapsar": pycollapsar.BayesianGaussianMixture,
     }
     figure, axes = plt.subplots(2, len(rows), figsize=(2.6 * len(rows), 5), squeeze=False)
     for column, (title, settings) in enumerate(rows):

@@ -7,10 +7,10 @@ use pyo3::PyErr;
 use crate::terms::Arguments;
 
 mod python {
-    pyo3::import_exception!(collapsar._errors, CollapsarError);
-    pyo3::import_exception!(collapsar._errors, DataError);
-    pyo3::import_exception!(collapsar._errors, ModelError);
-    pyo3::import_exception!(collapsar._errors, SettingError);
+    pyo3::import_exception!(pycollapsar._errors, CollapsarError);
+    pyo3::import_exception!(pycollapsar._errors, DataError);
+    pyo3::import_exception!(pycollapsar._errors, ModelError);
+    pyo3::import_exception!(pycollapsar._errors, SettingError);
 }
 
 /// What may end a call, before it is Python's.
@@ -20,8 +20,8 @@ pub(crate) enum Failure {
     Library(collapsar::Error),
     /// A complaint about a model, and the model's text.
     Model(Box<Diagnostic>, String),
-    /// A file that cannot be used, in the reader's words.
-    File(String),
+    /// A file that cannot be used.
+    File(collapsar_formats::Error),
     /// A broken invariant, in the words of the panic.
     Panic(String),
 }
@@ -39,19 +39,9 @@ impl From<collapsar_formats::Error> for Failure {
     fn from(error: collapsar_formats::Error) -> Self {
         match error {
             collapsar_formats::Error::Library(error) => Self::Library(error),
-            error => Self::File(in_python(&error.to_string())),
+            error => Self::File(error),
         }
     }
-}
-
-/// A sentence whose flags are called as Python's arguments are: `try ignore_versions`.
-fn in_python(sentence: &str) -> String {
-    let word = |word: &str| match word.strip_prefix("--") {
-        Some(flag) if flag.starts_with(|c: char| c.is_ascii_lowercase()) => flag.replace('-', "_"),
-        _ => word.to_owned(),
-    };
-    let words: Vec<String> = sentence.split(' ').map(word).collect();
-    words.join(" ")
 }
 
 impl From<Failure> for PyErr {
@@ -88,7 +78,7 @@ impl From<Failure> for PyErr {
                 }
             }
             Failure::Model(diagnostic, source) => complaint(&diagnostic, &source),
-            Failure::File(message) => python::DataError::new_err((message,)),
+            Failure::File(error) => python::DataError::new_err((error.in_terms(&Arguments),)),
             Failure::Panic(message) => python::CollapsarError::new_err((format!(
                 "internal error: {message}; this is a bug in collapsar"
             ),)),

@@ -20,13 +20,13 @@ use crate::run::{Plan, detached};
 const TITLE: &str = "model";
 
 /// The text of a model that was read.
-#[pyclass(frozen, module = "collapsar._collapsar")]
+#[pyclass(frozen, module = "pycollapsar._collapsar")]
 pub(crate) struct BugsModel {
     model: Model,
 }
 
 /// A fit of a model, which can be asked.
-#[pyclass(frozen, module = "collapsar._collapsar")]
+#[pyclass(frozen, module = "pycollapsar._collapsar")]
 pub(crate) struct BugsFit {
     source: String,
     outline: Outline,

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use collapsar::quant::fragment;
 use collapsar::quant::{
-    Answer, Chains, Draws, Origins, Prior, Quantified, Reads, ReadsBuilder, Settings, Solver,
-    Summary, Thrift,
+    Abundances, Chains, Compression, Draws, Origins, Prior, Quantified, Reads, ReadsBuilder,
+    Settings, Solver, Summary,
 };
 use collapsar::{Error, Place};
 use collapsar_formats::{
@@ -152,7 +152,7 @@ fn aligned(path: &Path, wanted: &Wanted, control: &Control) -> Result<Option<Giv
             ignore_versions: given.ignore_versions,
         },
         fragments: settings,
-        thrift: Thrift::default(),
+        compression: Compression::default(),
         workers: (rayon::current_num_threads() - 1).min(WORKERS),
     };
     let read = AlignedReader::open(path, options)?.read(|| {
@@ -186,7 +186,7 @@ fn read(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Given
         },
         Taken::Classes(path) => {
             let classes = read_classes(&path)?;
-            let mut builder = ReadsBuilder::new(classes.transcripts, Thrift::default())?;
+            let mut builder = ReadsBuilder::new(classes.transcripts, Compression::default())?;
             for class in classes.classes.iter().filter(|class| class.count > 0.0) {
                 let ids = class.transcripts.iter().copied();
                 let entries: Vec<(u32, f64)> = match (&class.weights, effective) {
@@ -217,7 +217,7 @@ fn read(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Given
             counts,
             transcripts,
         } => {
-            let mut builder = ReadsBuilder::new(transcripts, Thrift::default())?;
+            let mut builder = ReadsBuilder::new(transcripts, Compression::default())?;
             for (range, &count) in starts.windows(2).zip(&counts) {
                 let range = range[0]..range[1];
                 let weights = weights[range.clone()].iter().map(|weight| weight.ln());
@@ -237,7 +237,7 @@ fn read(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Given
 /// Reads probabilities; nothing where it was interrupted.
 fn prob(path: &Path, control: &Control) -> Result<Option<ReadsBuilder>> {
     let mut reader = ProbReader::open(path)?;
-    let mut builder = ReadsBuilder::new(reader.header().transcripts, Thrift::default())?;
+    let mut builder = ReadsBuilder::new(reader.header().transcripts, Compression::default())?;
     let mut entries = Vec::new();
     while reader.next(&mut entries)? {
         if control.interrupt().load(Ordering::Relaxed) {
@@ -306,10 +306,10 @@ fn solve(taken: Taken, wanted: &Wanted, control: &Control) -> Result<Option<Solv
         (None, Some(effective)) => effective,
         (None, None) => &ones,
     };
-    let answer = Answer::new(reads, origins, effective, (made.draws, made.seed))?;
-    let estimates = answer.estimates();
-    let (transcripts, genes) = (answer.transcripts(), answer.groups(&wanted.genes));
-    let draws = answer.count_draws(0..wanted.draws);
+    let abundances = Abundances::new(reads, origins, effective, (made.draws, made.seed))?;
+    let estimates = abundances.estimates();
+    let (transcripts, genes) = (abundances.transcripts(), abundances.groups(&wanted.genes));
+    let draws = abundances.count_draws(0..wanted.draws);
     Ok(Some(Solved {
         reads: reads.reads(),
         counts: estimates.counts,

@@ -26,6 +26,24 @@ impl Terms for Arguments {
         .to_owned()
     }
 
+    /// Texts are vectorised, and tables read, before they come here.
+    fn offers(&self, name: &'static str) -> bool {
+        !matches!(
+            name,
+            "format"
+                | "id_column"
+                | "invalid_utf8"
+                | "keep_numbers"
+                | "max_docs_share"
+                | "max_vocabulary"
+                | "min_docs"
+                | "min_length"
+                | "stop_words"
+                | "text_column"
+                | "vocabulary"
+        )
+    }
+
     fn setting(&self, name: &'static str, value: &str) -> String {
         format!("{}={value:?}", self.option(name))
     }

@@ -15,6 +15,6 @@ def run_on_ours(module: str, namespace: dict, name: str) -> None:
     ours = source
     for package in ("mixture", "decomposition"):
         theirs = f"from sklearn.{package} import {name}\n"
-        ours = ours.replace(theirs, f"from collapsar import {name}\n")
+        ours = ours.replace(theirs, f"from pycollapsar import {name}\n")
     assert ours != source, f"{path} does not import {name} as it did"
     exec(compile(ours, str(path), "exec"), namespace)

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture as Theirs
 from threadpoolctl import threadpool_limits
 
-from collapsar import BayesianGaussianMixture
+from pycollapsar import BayesianGaussianMixture
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 

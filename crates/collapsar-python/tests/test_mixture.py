@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from collapsar import BayesianGaussianMixture
+from pycollapsar import BayesianGaussianMixture
 
 KINDS = ["full", "tied", "diag", "spherical"]
 PRIORS = ["dirichlet_process", "dirichlet_distribution"]

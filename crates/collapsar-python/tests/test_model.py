@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-import collapsar
+import pycollapsar
 
 NORMAL = """
 model {
@@ -40,7 +40,7 @@ def groups():
 
 def test_a_conjugate_model_is_exact():
     y = np.array([0.3, 1.9, 2.2])
-    fit = collapsar.Model(NORMAL).fit({"y": y, "N": 3})
+    fit = pycollapsar.Model(NORMAL).fit({"y": y, "N": 3})
     evidence = multivariate_normal(np.ones(3), np.eye(3) / 4 + 4.0).logpdf(y)
     assert fit.bound == pytest.approx(evidence, rel=1e-12)
     precision = 0.25 + 3 * 4
@@ -52,7 +52,7 @@ def test_a_conjugate_model_is_exact():
 
 def test_tables_draws_and_traces(groups):
     pandas = pytest.importorskip("pandas")
-    fit = collapsar.Model(MIXTURE).fit(groups, n_init=4)
+    fit = pycollapsar.Model(MIXTURE).fit(groups, n_init=4)
     table = fit.posterior
     assert isinstance(table, pandas.DataFrame)
     assert list(table.columns) == ["mean", "sd", "q2.5", "median", "q97.5"]
@@ -73,12 +73,12 @@ def test_tables_draws_and_traces(groups):
 def test_missing_data_and_frames():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"y": [0.3, np.nan, 2.2]})
-    fit = collapsar.Model(NORMAL).fit(frame)
+    fit = pycollapsar.Model(NORMAL).fit(frame)
     assert "y" in fit.unknowns
     whole = fit.draws(10, "y")["y"]
     assert whole.shape[0] == 10 and np.isnan(whole[:, 0]).all() and np.isfinite(whole[:, 1]).all()
     nullable = pandas.DataFrame({"y": pandas.array([1, None, 3], dtype="Int64")})
-    assert "y" in collapsar.Model(NORMAL).fit(nullable).unknowns
+    assert "y" in pycollapsar.Model(NORMAL).fit(nullable).unknowns
 
 
 def test_matrices_keep_their_order():
@@ -89,7 +89,7 @@ def test_matrices_keep_their_order():
     """
     y = np.arange(6.0).reshape(2, 3)
     for given in (y, np.asfortranarray(y), y.tolist()):
-        fit = collapsar.Model(text).fit({"y": given})
+        fit = pycollapsar.Model(text).fit({"y": given})
         np.testing.assert_allclose(fit.mean("m"), y, atol=1e-9)
 
 
@@ -103,14 +103,14 @@ def test_sparse_matrices_are_what_dense_ones_are():
     """
     x = np.array([[3, 0, 0, 1], [0, 2, 0, 0], [0, 0, 0, 5]])
     data = {"n": x.sum(axis=1), "a": np.ones(4)}
-    dense = collapsar.Model(text).fit({**data, "x": x})
-    thin = collapsar.Model(text).fit({**data, "x": sparse.csr_matrix(x)})
+    dense = pycollapsar.Model(text).fit({**data, "x": x})
+    thin = pycollapsar.Model(text).fit({**data, "x": sparse.csr_matrix(x)})
     assert thin.bound == pytest.approx(dense.bound, rel=1e-12)
     np.testing.assert_allclose(thin.mean("p"), (1 + x.sum(axis=0)) / (4 + x.sum()), rtol=1e-12)
 
 
 def test_fits_and_models_can_be_pickled(groups):
-    fit = collapsar.Model(MIXTURE).fit(groups, n_init=2)
+    fit = pycollapsar.Model(MIXTURE).fit(groups, n_init=2)
     copy = pickle.loads(pickle.dumps(fit))
     assert copy.bound == fit.bound
     np.testing.assert_array_equal(copy.mean("mu"), fit.mean("mu"))
@@ -118,21 +118,21 @@ def test_fits_and_models_can_be_pickled(groups):
 
 
 def test_what_is_collapsed_can_be_said(groups):
-    fit = collapsar.Model(MIXTURE).fit(groups, explicit=["p"])
+    fit = pycollapsar.Model(MIXTURE).fit(groups, explicit=["p"])
     assert "p" in fit.explicit
-    with pytest.raises(collapsar.SettingError, match="collapse is q"):
-        collapsar.Model(MIXTURE).fit(groups, collapse=["q"])
+    with pytest.raises(pycollapsar.SettingError, match="collapse is q"):
+        pycollapsar.Model(MIXTURE).fit(groups, collapse=["q"])
 
 
 def test_bad_data_are_refused(groups):
-    model = collapsar.Model(MIXTURE)
-    with pytest.raises(collapsar.ModelError, match="K is neither data"):
+    model = pycollapsar.Model(MIXTURE)
+    with pytest.raises(pycollapsar.ModelError, match="K is neither data"):
         model.fit({"y": groups["y"], "N": 100})
-    with pytest.raises(collapsar.DataError, match="y"):
+    with pytest.raises(pycollapsar.DataError, match="y"):
         model.fit({**groups, "y": ["a", "b"]})
     with pytest.raises(TypeError, match="mapping"):
         model.fit([1, 2])
-    with pytest.raises(collapsar.SettingError, match="one of z, p"):
+    with pytest.raises(pycollapsar.SettingError, match="one of z, p"):
         model.fit(groups).draws(names="q")
     with pytest.warns(UserWarning, match="not converged"):
         model.fit(groups, max_iter=1, tol=0)
@@ -140,7 +140,7 @@ def test_bad_data_are_refused(groups):
 
 def test_arviz(groups):
     pytest.importorskip("arviz")
-    posterior = collapsar.Model(MIXTURE).fit(groups).to_arviz(50).posterior
+    posterior = pycollapsar.Model(MIXTURE).fit(groups).to_arviz(50).posterior
     assert posterior["mu"].shape == (1, 50, 2)
 
 
@@ -149,17 +149,17 @@ def test_what_was_reached_is_kept_when_a_fit_is_stopped(groups):
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough") as caught:
-        collapsar.Model(MIXTURE).fit(groups, callback=callback)
+        pycollapsar.Model(MIXTURE).fit(groups, callback=callback)
     assert caught.value.fit.iterations == 1
     assert caught.value.fit.mean("mu").shape == (2,)
     # A callback may also stop without an exception.
-    assert collapsar.Model(MIXTURE).fit(groups, callback=lambda step: True).iterations == 1
+    assert pycollapsar.Model(MIXTURE).fit(groups, callback=lambda step: True).iterations == 1
 
 
 def test_graphs_show_what_is_collapsed(groups):
     import xml.etree.ElementTree as xml
 
-    model = collapsar.Model(MIXTURE)
+    model = pycollapsar.Model(MIXTURE)
     fit = model.fit(groups, n_init=2)
 
     def drawn(svg):

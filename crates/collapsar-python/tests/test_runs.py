@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-import collapsar
-from collapsar import BayesianGaussianMixture, LatentDirichletAllocation, _collapsar
+import pycollapsar
+from pycollapsar import BayesianGaussianMixture, LatentDirichletAllocation, _collapsar
 
 
 def long_fit(**settings):
@@ -27,7 +27,7 @@ def long_fit(**settings):
 
 
 def test_panics_do_not_cross(capfd):
-    with pytest.raises(collapsar.CollapsarError, match="internal error: on purpose"):
+    with pytest.raises(pycollapsar.CollapsarError, match="internal error: on purpose"):
         _collapsar.panic_for_tests()
 
 
@@ -203,13 +203,13 @@ def test_overhead_is_small(monkeypatch):
 
 
 def test_errors_carry_their_data():
-    with pytest.raises(collapsar.ModelError) as caught:
-        collapsar.Model("model {\n  x ~ dnorm(0, 1\n}")
+    with pytest.raises(pycollapsar.ModelError) as caught:
+        pycollapsar.Model("model {\n  x ~ dnorm(0, 1\n}")
     error = pickle.loads(pickle.dumps(caught.value))
     assert (error.line, error.column) == (3, 1)
     assert "expected `,` or `)`" in error.message and "-->" in error.rendered
-    assert isinstance(error, collapsar.CollapsarError) and isinstance(error, ValueError)
-    model = collapsar.Model("model { x ~ dnorm(0, 1) }")
-    with pytest.raises(collapsar.SettingError) as caught:
+    assert isinstance(error, pycollapsar.CollapsarError) and isinstance(error, ValueError)
+    model = pycollapsar.Model("model { x ~ dnorm(0, 1) }")
+    with pytest.raises(pycollapsar.SettingError) as caught:
         model.fit(method="steepest")
     assert caught.value.name == "method" and "vbem" in caught.value.expected

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from sklearn.decomposition import LatentDirichletAllocation as Theirs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from collapsar import LatentDirichletAllocation
+from pycollapsar import LatentDirichletAllocation
 
 
 @parametrize_with_checks([LatentDirichletAllocation(max_iter=20)])

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use collapsar::quant::{Prior, Quant, Reads, ReadsBuilder, Settings, Solver, Thrift};
+use collapsar::quant::{Compression, Prior, Quant, Reads, ReadsBuilder, Settings, Solver};
 use collapsar::{Outcome, Stop};
 use collapsar_formats::ProbReader;
 use collapsar_text::{count, grouped, thousands};
@@ -141,7 +141,7 @@ fn size(reads: &Reads) -> String {
 fn probabilities(path: &Path, noise: bool) -> Result<Reads> {
     let mut file = ProbReader::open(path)?;
     let transcripts = file.header().transcripts + usize::from(noise);
-    let mut builder = ReadsBuilder::new(transcripts, Thrift::default())?;
+    let mut builder = ReadsBuilder::new(transcripts, Compression::default())?;
     let mut entries = Vec::new();
     while file.next(&mut entries)? {
         if !noise {

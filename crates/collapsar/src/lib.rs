@@ -28,43 +28,20 @@
 //! # Ok::<(), collapsar::Error>(())
 //! ```
 
-mod collapsed;
-mod digest;
-mod direction;
-mod driver;
-mod error;
-pub mod family;
+#[cfg(feature = "graph")]
 pub mod graph;
-mod kernel;
-#[cfg(feature = "laws")]
-pub mod laws;
 pub mod model;
-pub mod number;
-mod parallel;
-mod product;
-pub mod special;
-mod vector;
 
-pub use collapsed::{Collapsed, Potential};
-pub use direction::Direction;
-pub use driver::{
-    Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Point, Restarts, Spread, Step, Stop,
-    Watcher,
+#[cfg(feature = "laws")]
+pub use collapsar_core::laws;
+pub use collapsar_core::{
+    Advice, Bases, Change, Checkpoint, Collapsed, Direction, Driver, Error, Factor, Fit, Hint,
+    InnerProblems, Jump, Jumps, Mismatch, Observer, Outcome, Place, Plain, Point, Potential,
+    Restarts, Result, Spread, Step, Stop, Terms, Watcher, family, number, special,
 };
-pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};
-pub use model::{mixture, quant, topics};
-
-/// The examples of the README, compiled and run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// The example of the page on topics.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/topics.md")]
-struct TopicsPage;
-
-/// The example of the page on transcripts.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/quant.md")]
-struct QuantPage;
+#[cfg(feature = "mixture")]
+pub use model::mixture;
+#[cfg(feature = "quant")]
+pub use model::quant;
+#[cfg(feature = "topics")]
+pub use model::topics;

@@ -187,7 +187,7 @@ fn library_types_are_told() {
         assert_eq!(report.library, library);
         assert_eq!(told.len(), 500, "{library}");
         assert_eq!(report.orientations.total(), 500);
-        assert_eq!(report.orientations.share(library), 1.0);
+        assert_eq!(report.orientations.fraction(library), 1.0);
     }
     // Nine in ten agree: stranded, and the tenth is dropped. Three in four: not stranded.
     for (share, name) in [(10, "ISF"), (4, "IU")] {
@@ -250,7 +250,7 @@ fn nothing_at_all() {
         assert!(told.is_empty());
         assert_eq!(report.counts, Counts::default());
         assert_eq!(report.library.name(), "IU");
-        assert_eq!(report.orientations.share(report.library), 1.0);
+        assert_eq!(report.orientations.fraction(report.library), 1.0);
         let good = |effective: &f64| effective.is_finite() && *effective >= 1.0;
         assert!(report.effective_lengths.iter().all(good));
     }

@@ -16,7 +16,7 @@ use collapsar::laws::model::{
 };
 use collapsar::laws::{hessian_is_nonnegative, hessian_is_symmetric};
 use collapsar::topics::{Alpha, Beta, Corpus, Local, Posterior, Settings, Start, Topics};
-use collapsar::{Collapsed, Direction, Driver, Potential, Stop};
+use collapsar::{Advice, Collapsed, Direction, Driver, Potential, Stop};
 use plain::{corpus, distance, drawn, given, look, model};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -40,8 +40,8 @@ impl Collapsed for Exact<'_> {
         self.0.posterior()
     }
 
-    fn many_slow(&self) -> Option<u64> {
-        self.0.many_slow()
+    fn advice(&self) -> Advice<'_> {
+        Advice::default().momentum_after(self.0.advice().plain_steps)
     }
 
     fn constant(&self) -> f64 {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
-use collapsar_formats::{Error, Table, read_table};
+use collapsar_formats::{Error, Problem, Table, read_table};
 
 use super::saved::Saved;
 use crate::files::emit;
@@ -91,7 +91,10 @@ fn read_like(data: &Path, names: &[String]) -> anyhow::Result<Table> {
     }
     match read_table(data, Some(names)) {
         // Standard input cannot be read twice: there, --columns 1,2 says what is meant.
-        Err(Error::NoColumn { columns, .. }) if is_nameless(&columns) && data != Path::new("-") => {
+        Err(Error::File { problem, .. })
+            if matches!(&*problem, Problem::NoColumn { columns, .. } if is_nameless(columns))
+                && data != Path::new("-") =>
+        {
             Ok(read_table(data, None)?)
         }
         other => Ok(other?),

@@ -22,7 +22,7 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
         transcripts: fasta,
         naming: naming(args),
         fragments: settings(args),
-        thrift: args.thrift(),
+        compression: args.compression(),
         workers: workers(common),
     };
     let reader = AlignedReader::open(file, options)?;

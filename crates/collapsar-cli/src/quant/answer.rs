@@ -1,6 +1,6 @@
 //! What a quantification says of transcripts and genes.
 
-use collapsar::quant::{Answer, Origins, Summary};
+use collapsar::quant::{Abundances, Origins, Summary};
 
 use super::args::FitArgs;
 use super::data::Data;
@@ -34,29 +34,29 @@ pub(crate) fn of(args: &FitArgs, data: &Data, solved: &Solved) -> anyhow::Result
         None => Origins::Collapsed(&solved.quantified),
     };
     let made = chains(args);
-    let answer = Answer::new(&data.reads, origins, &effective, (made.draws, made.seed))?;
+    let abundances = Abundances::new(&data.reads, origins, &effective, (made.draws, made.seed))?;
     let first = data.offset();
-    let estimates = answer.estimates();
+    let estimates = abundances.estimates();
     let noise = data.noise.then(|| estimates.counts[0] / data.reads.reads());
     let transcripts = Rows {
         lengths: data.transcripts.lengths.clone(),
         effective: data.transcripts.effective.clone(),
         tpm: without(first, estimates.tpm),
         counts: without(first, estimates.counts),
-        posterior: without(first, answer.transcripts()),
+        posterior: without(first, abundances.transcripts()),
     };
     let genes = data.genes.as_ref().map(|genes| {
         let shifted: Vec<Vec<u32>> = (genes.members.iter())
             .map(|members| members.iter().map(|id| id + first as u32).collect())
             .collect();
         Rows {
-            posterior: answer.groups(&shifted),
+            posterior: abundances.groups(&shifted),
             ..together(&transcripts, &genes.members)
         }
     });
     let draws = match &solved.draws {
         Some(_) => vec![],
-        None => answer.count_draws(chosen(args)),
+        None => abundances.count_draws(chosen(args)),
     };
     Ok(Said {
         genes,

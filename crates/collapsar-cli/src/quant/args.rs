@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{ArgGroup, Args};
 use collapsar::Direction;
 use collapsar::quant::fragment::Library;
-use collapsar::quant::{Prior, Settings, Thrift};
+use collapsar::quant::{Compression, Prior, Settings};
 use serde_json::{Value, json};
 
 use crate::common::Usage;
@@ -216,8 +216,8 @@ impl FitArgs {
         Ok(())
     }
 
-    pub(crate) fn thrift(&self) -> Thrift {
-        Thrift {
+    pub(crate) fn compression(&self) -> Compression {
+        Compression {
             cut: self.cut,
             grain: self.grain,
         }
@@ -326,7 +326,7 @@ mod tests {
     fn defaults_are_the_library_s() {
         let args = Cli::parse_from(["quant", "--prob", "x"]).fit;
         assert_eq!(args.settings(), Settings::default());
-        assert_eq!(args.thrift(), Thrift::default());
+        assert_eq!(args.compression(), Compression::default());
         let fragments = super::super::data::settings(&args);
         assert_eq!(fragments, collapsar::quant::fragment::Settings::default());
     }

@@ -59,7 +59,7 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
             "{name}: classes without weights, for which one over the effective length is taken"
         ));
     }
-    let mut builder = ReadsBuilder::new(transcripts.len(), args.thrift())?;
+    let mut builder = ReadsBuilder::new(transcripts.len(), args.compression())?;
     let mut counter = Counter::new(common, Some(classes.classes.len() as u64));
     let mut reads = 0.0;
     for (number, class) in classes.classes.iter().enumerate() {

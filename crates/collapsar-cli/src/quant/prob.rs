@@ -35,7 +35,7 @@ pub(crate) fn read(file: &Path, args: &FitArgs, common: &Common) -> anyhow::Resu
         bail!("{name}: no reads with alignments, expected at least one");
     }
     let noise = usize::from(args.fragments.noise);
-    let mut builder = ReadsBuilder::new(header.transcripts + noise, args.thrift())?;
+    let mut builder = ReadsBuilder::new(header.transcripts + noise, args.compression())?;
     builder.reserve(header.mapped);
     let mut counter = Counter::new(common, Some(header.mapped));
     let mut entries = Vec::new();

@@ -142,7 +142,7 @@ fn fragments(learned: &Learned) -> String {
         tally.aligned,
         100.0 * aligned(learned),
         report.library,
-        100.0 * report.orientations.share(report.library),
+        100.0 * report.orientations.fraction(report.library),
         report.fragment_length.mean(),
         report.fragment_length.sd()
     )];
@@ -189,7 +189,7 @@ pub(crate) fn record(learned: &Learned) -> Value {
         "incompatible": report.counts.incompatible,
         "too_long": report.counts.too_long,
         "library_type": report.library.to_string(),
-        "library_type_share": report.orientations.share(report.library),
+        "library_type_share": report.orientations.fraction(report.library),
         "fragment_length_mean": report.fragment_length.mean(),
         "fragment_length_sd": report.fragment_length.sd(),
     })
@@ -223,7 +223,7 @@ pub(crate) fn warn(args: &FitArgs, data: &Data, solved: &Solved, common: &Common
     if seen.total() < ENOUGH {
         return;
     }
-    let (library, share) = (report.library, seen.share(report.library));
+    let (library, share) = (report.library, seen.fraction(report.library));
     if args.fragments.library_type != Library::Auto {
         if share < FEW {
             common.warn(&format!(
@@ -234,7 +234,7 @@ pub(crate) fn warn(args: &FitArgs, data: &Data, solved: &Solved, common: &Common
         return;
     }
     let strands = [Strand::Forward, Strand::Reverse]
-        .map(|strand| seen.share(collapsar::quant::fragment::LibraryType { strand, ..library }));
+        .map(|strand| seen.fraction(collapsar::quant::fragment::LibraryType { strand, ..library }));
     let larger = strands[0].max(strands[1]) / share.max(f64::MIN_POSITIVE);
     if share < FIT {
         common.warn(&format!(

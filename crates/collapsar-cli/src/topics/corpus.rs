@@ -293,7 +293,7 @@ pub(crate) fn record(data: &Data) -> Value {
     let filtered: Vec<Value> = report
         .filtered
         .iter()
-        .map(|f| json!({"filter": f.filter, "words": f.words, "tokens": f.tokens}))
+        .map(|f| json!({"filter": f.filter.to_string(), "words": f.words, "tokens": f.tokens}))
         .collect();
     json!({
         "format": report.format.name(),

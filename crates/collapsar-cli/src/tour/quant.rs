@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use collapsar::quant::{Answer, Chains, Draws, Origins, Settings, Solver, Summary};
+use collapsar::quant::{Abundances, Chains, Draws, Origins, Settings, Solver, Summary};
 use collapsar_reproduce::{Simulated, SimulationSize, simulate};
 
 use crate::text::{count, duration, short, table};
@@ -42,11 +42,14 @@ fn find(simulated: &Simulated, interrupt: &AtomicBool) -> collapsar::Result<Opti
         return Ok(None);
     };
     let origins = Origins::Exact(&draws);
-    let answer = Answer::new(reads, origins, &simulated.lengths, (chains.draws, 0))?;
-    let counts = answer.transcripts().into_iter().map(|(counts, _)| counts);
+    let abundances = Abundances::new(reads, origins, &simulated.lengths, (chains.draws, 0))?;
+    let counts = abundances
+        .transcripts()
+        .into_iter()
+        .map(|(counts, _)| counts);
     Ok(Some(Found {
         prior: solved.alpha,
-        estimates: answer.estimates().counts,
+        estimates: abundances.estimates().counts,
         counts: counts.collect(),
     }))
 }

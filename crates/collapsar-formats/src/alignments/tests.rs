@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use collapsar::quant::fragment::Layout;
 use noodles_bam as bam;
 use noodles_fasta as fasta;
 use noodles_sam as sam;
@@ -18,7 +19,7 @@ const TARGETS: [(&str, &str); 3] = [
 const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\n@SQ\tSN:t1\tLN:40\n@SQ\tSN:t2\tLN:40\n@SQ\tSN:t3\tLN:40\n\
                       @PG\tID:a\n@PG\tID:a\n";
 
-fn sequences() -> Arc<dyn Bases> {
+fn sequences() -> Arc<dyn Sequences + Send + Sync> {
     Arc::new(TARGETS.map(|(_, bases)| bases).to_vec())
 }
 
@@ -36,28 +37,11 @@ fn read_bytes(bytes: &[u8], bases: bool, workers: usize) -> Result<(Vec<Fragment
     let path = folder.path().join("reads");
     fs::write(&path, bytes).unwrap();
     let folder = format!("{}/", folder.path().display());
-    let shorter = |error: crate::Error| match error {
-        crate::Error::Format {
-            path,
-            found,
-            expected,
-            hint,
-        } => crate::Error::Format {
-            path: path.replace(&folder, ""),
-            found,
-            expected,
-            hint,
-        },
-        crate::Error::Damaged {
-            path,
-            format,
-            cause,
-        } => crate::Error::Damaged {
-            path: path.replace(&folder, ""),
-            format,
-            cause,
-        },
-        other => other,
+    let shorter = |mut error: crate::Error| {
+        if let crate::Error::File { path, .. } = &mut error {
+            *path = path.replace(&folder, "");
+        }
+        error
     };
     let mut alignments = Alignments::open(&path, workers).map_err(shorter)?;
     if bases {
@@ -82,7 +66,7 @@ fn refusal(bytes: &[u8]) -> String {
 /// (target, start, end) of each place.
 fn places(fragment: &Fragment) -> Vec<(u32, u32, u32)> {
     let all = fragment.placements.iter();
-    all.map(|p| (p.target, p.start, p.end)).collect()
+    all.map(|p| (p.transcript, p.start, p.end)).collect()
 }
 
 fn pair(first_forward: bool, second_forward: bool, first_left: bool) -> Layout {

@@ -2,7 +2,9 @@
 
 use std::io;
 
-use crate::error::Error;
+use collapsar::Hint;
+
+use crate::error::{Error, FilePlace, Problem};
 
 /// What was found, what was expected and the next thing to try.
 #[derive(Debug)]
@@ -11,7 +13,7 @@ pub(super) enum Trouble {
     Content {
         found: String,
         expected: &'static str,
-        hint: Option<&'static str>,
+        hint: Option<Hint>,
     },
     /// The bytes cannot be read or contradict the format.
     Bytes(io::Error),
@@ -28,37 +30,38 @@ impl Trouble {
 
     pub(super) fn hint(mut self, next: &'static str) -> Self {
         if let Trouble::Content { hint, .. } = &mut self {
-            *hint = Some(next);
+            *hint = Some(Hint::plain(next));
         }
         self
     }
 
-    /// The error for this trouble at `place`, such as "record 7 (read r1)"; empty for the header.
-    pub(super) fn at(self, path: &str, format: &'static str, place: &str) -> Error {
+    /// The error for this trouble at a place; the whole file is its header.
+    pub(super) fn at(self, path: &str, format: &'static str, place: FilePlace) -> Error {
         use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
         match self {
             Trouble::Content {
                 found,
                 expected,
                 hint,
-            } => Error::Format {
-                path: path.to_owned(),
-                found: [place, &found]
-                    .iter()
-                    .filter(|part| !part.is_empty())
-                    .copied()
-                    .collect::<Vec<_>>()
-                    .join(" "),
-                expected,
-                hint: hint.map(str::to_owned),
-            },
+            } => {
+                let expected = expected.to_owned();
+                let content = Problem::Content {
+                    found,
+                    expected,
+                    hint,
+                };
+                Error::at(path, place, content)
+            }
             Trouble::Bytes(error) => match error.kind() {
                 UnexpectedEof | InvalidData | InvalidInput | Other => {
                     let cause = match error.kind() {
                         UnexpectedEof => "it ends too early".to_owned(),
                         _ => error.to_string(),
                     };
-                    let place = if place.is_empty() { "header" } else { place };
+                    let place = match place {
+                        FilePlace::Whole => "header".to_owned(),
+                        place => place.to_string(),
+                    };
                     Error::damaged(path, format, format!("{place}: {cause}"))
                 }
                 _ => Error::file(path, &error),

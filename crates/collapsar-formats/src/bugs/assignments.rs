@@ -24,12 +24,8 @@ pub(super) fn read(path: &str, reader: impl BufRead) -> Result<Items> {
     };
     dump.statements()?;
     if dump.items.is_empty() {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            found: "no assignment".to_owned(),
-            expected: "data such as x <- c(1, 2)",
-            hint: None,
-        });
+        let expected = "data such as x <- c(1, 2)";
+        return Err(Error::content(path, "no assignment", expected));
     }
     Ok(dump.items)
 }

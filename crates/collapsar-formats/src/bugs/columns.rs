@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use collapsar_bugs::Array;
 
-use super::{Item, Items, push, refuse};
+use super::{Item, Items, push};
 use crate::csv::{Field, Sheet, field};
 use crate::error::{Error, Result, shortened};
 use crate::records::Record;
@@ -18,12 +18,8 @@ pub(super) fn read(
 ) -> Result<Items> {
     let mut sheet = Sheet::open(path, extension, head, reader)?;
     if !sheet.has_header {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            found: "no header".to_owned(),
-            expected: "a first line with the names of the columns",
-            hint: None,
-        });
+        let expected = "a first line with the names of the columns";
+        return Err(Error::content(path, "no header", expected));
     }
     let chosen = choose(path, &sheet.names, sheet.row_names, None)?;
     let mut columns = vec![Vec::new(); chosen.indices.len()];
@@ -33,7 +29,7 @@ pub(super) fn read(
             let text = row.get(index);
             column.push(number(text).ok_or_else(|| {
                 let found = format!("{:?} in column {name:?}", shortened(text, 40));
-                refuse(path, row.line, found, "a number or NA")
+                Error::line(path, row.line, found, "a number or NA")
             })?);
         }
     }

@@ -8,8 +8,8 @@ use collapsar_bugs::Array;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::sparse::Parts;
-use super::{Item, Items, indexed, refuse};
-use crate::error::{Result, shortened};
+use super::{Item, Items, indexed};
+use crate::error::{Error, Result, shortened};
 use crate::records::text_error;
 
 const NUMBERS: &str = "numbers, null for missing ones, and lists of them";
@@ -29,17 +29,13 @@ pub(super) fn read(path: &str, reader: impl Read) -> Result<Items> {
     }
     let line = error.line() as u64;
     if let Some((found, expected)) = refusals.0.take() {
-        return Err(refuse(path, line, found, expected));
+        return Err(Error::line(path, line, found, expected));
     }
     let text = error.to_string();
     let cause = text.split(" at line ").next().unwrap_or(&text);
     let found = format!("JSON that cannot be read ({cause})");
-    Err(refuse(
-        path,
-        line,
-        found,
-        "one object with null for missing numbers",
-    ))
+    let expected = "one object with null for missing numbers";
+    Err(Error::line(path, line, found, expected))
 }
 
 /// What was refused and what was expected, kept beside serde's own error, which only knows the place.

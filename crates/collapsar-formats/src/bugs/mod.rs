@@ -19,6 +19,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
+use collapsar::Hint;
 use collapsar_bugs::{Array, Data, Sparse};
 
 use crate::error::{Error, Result};
@@ -52,12 +53,9 @@ pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
         let (file, items) = read_file(path)?;
         for (name, item) in items {
             if let Some(before) = givers.get(&name) {
-                return Err(Error::Format {
-                    path: file,
-                    found: format!("{name:?}, which {before} gives as well"),
-                    expected: "each name once",
-                    hint: Some("leaving one of the two out".to_owned()),
-                });
+                let found = format!("{name:?}, which {before} gives as well");
+                let hint = Hint::plain("leaving one of the two out");
+                return Err(Error::content(file, found, "each name once").with_hint(hint));
             }
             givers.insert(name.clone(), file.clone());
             match item {
@@ -91,14 +89,9 @@ fn read(path: &Path, name: &str, length: Option<u64>, file: impl Read) -> Result
     if head.starts_with(b"\x93NUMPY") || extension == "npy" {
         return array(path, name, length, reader);
     }
-    let refused = |found: &str, hint: Option<&str>| Error::Format {
-        path: name.to_owned(),
-        found: found.to_owned(),
-        expected: FORMATS,
-        hint: hint.map(str::to_owned),
-    };
+    let refused = |found: &str| Error::content(name, found, FORMATS);
     if let Some(found) = not_text(&head) {
-        return Err(refused(found, None));
+        return Err(refused(found));
     }
     if head.starts_with(b"\xef\xbb\xbf") {
         // The mark that some programs put at the beginning of UTF-8.
@@ -108,7 +101,7 @@ fn read(path: &Path, name: &str, length: Option<u64>, file: impl Read) -> Result
     }
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
     if text.trim_ascii().is_empty() {
-        return Err(refused("an empty file", None));
+        return Err(refused("an empty file"));
     }
     let is_object = text.trim_ascii_start().starts_with(b"{");
     match extension.as_str() {
@@ -118,10 +111,10 @@ fn read(path: &Path, name: &str, length: Option<u64>, file: impl Read) -> Result
         _ if is_object => json::read(name, reader),
         "r" | "txt" | "dump" => assignments::read(name, reader),
         _ if begins_like_an_assignment(text) => assignments::read(name, reader),
-        _ => Err(refused(
-            "text of an unknown kind",
-            Some("a name that ends in .json, .R, .csv or .tsv"),
-        )),
+        _ => {
+            let hint = Hint::plain("a name that ends in .json, .R, .csv or .tsv");
+            Err(refused("text of an unknown kind").with_hint(hint))
+        }
     }
 }
 
@@ -151,12 +144,8 @@ fn begins_like_an_assignment(text: &[u8]) -> bool {
 fn array(path: &Path, name: &str, length: Option<u64>, mut reader: impl BufRead) -> Result<Items> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy());
     let Some(stem) = stem.filter(|stem| !stem.is_empty()) else {
-        return Err(Error::Format {
-            path: name.to_owned(),
-            found: "NPY data without a name".to_owned(),
-            expected: "a file, since its name is that of the array",
-            hint: None,
-        });
+        let expected = "a file, since its name is that of the array";
+        return Err(Error::content(name, "NPY data without a name", expected));
     };
     let stem = stem.strip_suffix(".npy").unwrap_or(&stem).to_owned();
     let (dims, values) = if let Some(length) = length {
@@ -177,20 +166,10 @@ fn array(path: &Path, name: &str, length: Option<u64>, mut reader: impl BufRead)
 fn push(items: &mut Items, path: &str, line: u64, name: String, item: Item) -> Result<()> {
     if items.contains_key(&name) {
         let found = format!("{name:?} for the second time");
-        return Err(refuse(path, line, found, "each name once"));
+        return Err(Error::line(path, line, found, "each name once"));
     }
     items.insert(name, item);
     Ok(())
-}
-
-/// The error of what was found in a line.
-fn refuse(path: &str, line: u64, found: impl Into<String>, expected: impl Into<String>) -> Error {
-    Error::Entry {
-        path: path.to_owned(),
-        line,
-        found: found.into(),
-        expected: expected.into(),
-    }
 }
 
 /// An index as the language writes it, such as `x[2,1]`, from indices counted from 0.

@@ -2,7 +2,6 @@
 
 use std::io::BufRead;
 
-use super::refuse;
 use crate::error::{Error, Result, shortened};
 use crate::records::text_error;
 
@@ -122,7 +121,7 @@ impl<R: BufRead> Tokens<R> {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Error {
-        refuse(&self.path, line, found, expected)
+        Error::line(&self.path, line, found, expected)
     }
 
     fn byte(&mut self) -> Result<Option<u8>> {
@@ -202,10 +201,7 @@ impl<R: BufRead> Tokens<R> {
     fn text(&self, line: u64) -> Result<String> {
         match std::str::from_utf8(&self.buffer) {
             Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(Error::Encoding {
-                path: self.path.clone(),
-                line,
-            }),
+            Err(_) => Err(Error::encoding(&self.path, line)),
         }
     }
 

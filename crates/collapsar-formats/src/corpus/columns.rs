@@ -1,27 +1,28 @@
 //! Decides which column or field holds the text and which the documents' names.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
+use crate::table::find_column;
 
-/// The column of that name, or of that number from 1.
-pub(super) fn named(path: &str, names: &[String], wanted: &str) -> Result<usize> {
-    let same: Vec<usize> = (0..names.len()).filter(|&i| names[i] == wanted).collect();
-    match same.as_slice() {
-        [index] => Ok(*index),
-        [] => match wanted.parse::<usize>() {
-            Ok(number) if (1..=names.len()).contains(&number) => Ok(number - 1),
-            _ => Err(Error::NoColumn {
-                path: path.to_owned(),
-                column: wanted.to_owned(),
-                columns: names.to_vec(),
-            }),
-        },
-        several => Err(Error::Format {
-            path: path.to_owned(),
-            found: format!("{} columns named {wanted:?}", several.len()),
-            expected: "one",
-            hint: Some(format!("its number, such as {}", several[0] + 1)),
-        }),
-    }
+use super::options::CorpusOptions;
+
+/// The columns of the text and, where they were asked for, of the documents' names.
+pub(super) fn choose(
+    path: &str,
+    names: &[String],
+    options: &CorpusOptions,
+    is_text: impl Fn(usize) -> bool,
+) -> Result<(usize, Option<usize>)> {
+    let find = |option, column: &Option<String>| {
+        let column = column.as_ref();
+        let found = column.map(|column| find_column(path, names, option, column));
+        found.transpose()
+    };
+    let id = find("id_column", &options.id_column)?;
+    let text = match find("text_column", &options.text_column)? {
+        Some(text) => text,
+        None => text(path, "column", names, is_text, id)?,
+    };
+    Ok((text, id))
 }
 
 /// The column of the text where none was asked for: the one named so, else the only one of text.
@@ -47,10 +48,12 @@ pub(super) fn text(
     only(&exactly)
         .or_else(|| only(&nearly))
         .or_else(|| only(&texts))
-        .ok_or_else(|| Error::NoText {
-            path: path.to_owned(),
-            noun,
-            columns: names.to_vec(),
-            text: texts.iter().map(|&i| names[i].clone()).collect(),
+        .ok_or_else(|| {
+            let no_text = Problem::NoText {
+                noun,
+                columns: names.to_vec(),
+                text: texts.iter().map(|&i| names[i].clone()).collect(),
+            };
+            Error::of(path, no_text)
         })
 }

@@ -112,10 +112,6 @@ impl Entries {
 
 /// The error of a word that is more frequent in a document than can be counted.
 pub(super) fn too_many(path: &str, word: &str, count: f64, document: &str) -> Error {
-    Error::Format {
-        path: path.to_owned(),
-        found: format!("word {word:?} {count} times in document {document:?}"),
-        expected: "at most 16777216 times",
-        hint: None,
-    }
+    let found = format!("word {word:?} {count} times in document {document:?}");
+    Error::content(path, found, "at most 16777216 times")
 }

@@ -1,6 +1,10 @@
 //! Decides which words are dropped, in which order, and what is said of it.
 
-use crate::error::{Error, Result};
+use std::fmt;
+
+use collapsar::Hint;
+
+use crate::error::{Error, Problem, Result};
 
 use super::Corpus;
 use super::options::{CorpusFormat, CorpusOptions};
@@ -10,12 +14,69 @@ use super::tokens::{has_no_letter, is_short};
 /// What one filter removed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filtered {
-    /// What the words were, as in `stop words (english)` and `in fewer than 5 documents`.
-    pub filter: String,
+    /// What the words were.
+    pub filter: WordFilter,
     /// How many different words.
     pub words: usize,
     /// How often they occurred in all.
     pub tokens: f64,
+}
+
+/// Which words a filter drops; shown as `stop words (english)` or `in fewer than 5 documents`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum WordFilter {
+    /// Those without a letter.
+    NoLetter,
+    /// Those of fewer letters.
+    Short(usize),
+    /// Stop words, by the name of their list: `english`, or `list` for one that was given.
+    StopWords(&'static str),
+    /// Those in fewer documents.
+    Rare(u32),
+    /// Those in more than this fraction of the documents.
+    Frequent(f64),
+    /// All but so many, the most frequent.
+    Beyond(usize),
+}
+
+impl WordFilter {
+    /// What would keep such words.
+    pub(crate) fn hint(self) -> Hint {
+        match self {
+            Self::NoLetter => Hint::give("keep_numbers"),
+            Self::Short(_) => Hint::lower("min_length"),
+            Self::StopWords(_) => Hint::set("stop_words", "none"),
+            Self::Rare(_) => Hint::lower("min_docs"),
+            Self::Frequent(_) => Hint::higher("max_docs_share"),
+            Self::Beyond(_) => Hint::higher("max_vocabulary"),
+        }
+    }
+
+    /// What the words are, whichever list they are in.
+    pub(crate) fn kind(self) -> String {
+        match self {
+            Self::NoLetter => "without a letter".to_owned(),
+            Self::Short(least) => format!("shorter than {least} letters"),
+            Self::StopWords(_) => "stop words".to_owned(),
+            Self::Rare(least) => format!("in fewer than {least} documents"),
+            Self::Frequent(most) => {
+                // In percent, to a few digits.
+                let percent = (most * 1e6).round() / 1e4;
+                format!("in more than {percent}% of the documents")
+            }
+            Self::Beyond(most) => format!("not among the {most} most frequent"),
+        }
+    }
+}
+
+impl fmt::Display for WordFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StopWords(list) => write!(f, "{} ({list})", self.kind()),
+            other => write!(f, "{}", other.kind()),
+        }
+    }
 }
 
 /// Filters a corpus; texts get their vocabulary by decreasing frequency.
@@ -33,15 +94,13 @@ pub(super) fn apply(
     let least = options.min_docs;
     // Down to 1 nothing is dropped: words of a vocabulary file that never occur keep their places.
     if least > 1 {
-        let label = format!("in fewer than {least} documents");
-        filter.drop(&label, "a lower --min-docs", |word| documents[word] < least);
+        filter.drop(WordFilter::Rare(least), |word| documents[word] < least);
     }
-    let share = options.max_docs_share;
-    if share < 1.0 {
-        let most = share * corpus.documents.len() as f64;
-        let label = format!("in more than {}% of the documents", percent(share));
-        let hint = "a higher --max-docs-share";
-        filter.drop(&label, hint, |word| f64::from(documents[word]) > most);
+    let fraction = options.max_docs_share;
+    if fraction < 1.0 {
+        let most = fraction * corpus.documents.len() as f64;
+        let frequent = |word: usize| f64::from(documents[word]) > most;
+        filter.drop(WordFilter::Frequent(fraction), frequent);
     }
     let by_frequency = |a: &usize, b: &usize| {
         let more = tokens[*b].total_cmp(&tokens[*a]);
@@ -56,18 +115,20 @@ pub(super) fn apply(
         for &word in kept.iter().skip(most) {
             beyond[word] = true;
         }
-        let label = format!("not among the {most} most frequent");
-        filter.drop(&label, "a higher --max-vocabulary", |word| beyond[word]);
+        filter.drop(WordFilter::Beyond(most), |word| beyond[word]);
         kept.truncate(most);
         if !text {
             kept.sort_unstable();
         }
     }
     if kept.iter().all(|&word| tokens[word] == 0.0) {
-        return Err(filter.nothing_left(path));
+        let no_words = Problem::NoWords {
+            tokens: tokens.iter().sum(),
+            filtered: filter.removed,
+        };
+        return Err(Error::of(path, no_words));
     }
-    let removed = filter.removed.into_iter().map(|(filtered, _)| filtered);
-    let removed = removed.collect();
+    let removed = filter.removed;
     let mut places = vec![None; words.len()];
     for (place, &word) in kept.iter().enumerate() {
         places[word] = Some(place as u32);
@@ -123,8 +184,8 @@ pub(super) struct Filter<'a> {
     /// How often each word occurs.
     tokens: &'a [f64],
     dropped: Vec<bool>,
-    /// What each removed, and what would bring it back.
-    pub(super) removed: Vec<(Filtered, String)>,
+    /// What each removed.
+    pub(super) removed: Vec<Filtered>,
 }
 
 impl<'a> Filter<'a> {
@@ -141,26 +202,23 @@ impl<'a> Filter<'a> {
     pub(super) fn by_form(&mut self, words: &[String], text: bool, options: &CorpusOptions) {
         let rules = options.tokens;
         if text && !rules.numbers {
-            self.drop("without a letter", "--keep-numbers", |word| {
-                has_no_letter(&words[word])
-            });
+            self.drop(WordFilter::NoLetter, |word| has_no_letter(&words[word]));
         }
         if text {
-            let label = format!("shorter than {} letters", rules.min_length);
-            self.drop(&label, "a lower --min-length", |word| {
-                is_short(&words[word], rules.min_length)
+            let least = rules.min_length;
+            self.drop(WordFilter::Short(least), |word| {
+                is_short(&words[word], least)
             });
         }
         if let Some(stop) = StopSet::new(&options.stop_words, text) {
-            self.drop(stop.label, "--stop-words none", |word| {
-                stop.contains(&words[word])
-            });
+            let filter = WordFilter::StopWords(stop.name);
+            self.drop(filter, |word| stop.contains(&words[word]));
         }
     }
 
-    pub(super) fn drop(&mut self, filter: &str, hint: &str, drops: impl Fn(usize) -> bool) {
+    fn drop(&mut self, filter: WordFilter, drops: impl Fn(usize) -> bool) {
         let mut removed = Filtered {
-            filter: filter.to_owned(),
+            filter,
             words: 0,
             tokens: 0.0,
         };
@@ -172,7 +230,7 @@ impl<'a> Filter<'a> {
             }
         }
         if removed.words > 0 {
-            self.removed.push((removed, hint.to_owned()));
+            self.removed.push(removed);
         }
     }
 
@@ -181,31 +239,4 @@ impl<'a> Filter<'a> {
         let words = 0..self.dropped.len();
         words.filter(|&word| !self.dropped[word]).collect()
     }
-
-    fn nothing_left(&self, path: &str) -> Error {
-        // The first of equals: the later ones saw less.
-        let most =
-            self.removed
-                .iter()
-                .fold(None, |most: Option<&Filtered>, (next, _)| match most {
-                    Some(most) if most.tokens >= next.tokens => Some(most),
-                    _ => Some(next),
-                });
-        let hints: Vec<&str> = self.removed.iter().map(|(_, hint)| hint.as_str()).collect();
-        Error::NoWords {
-            path: path.to_owned(),
-            filter: most.map(|filtered| {
-                // The label in brackets would stand in brackets.
-                let label = filtered.filter.split(" (").next().unwrap_or_default();
-                (label.to_owned(), filtered.tokens)
-            }),
-            tokens: self.tokens.iter().sum(),
-            hint: (!hints.is_empty()).then(|| hints.join(" or ")),
-        }
-    }
-}
-
-/// A share in percent, to a few digits.
-fn percent(share: f64) -> f64 {
-    (share * 1e6).round() / 1e4
 }

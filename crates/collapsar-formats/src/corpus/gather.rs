@@ -124,12 +124,8 @@ impl<'a> Gatherer<'a> {
                 continue;
             }
             let Ok(id) = u32::try_from(self.corpus.vocabulary.len()) else {
-                return Err(Error::Format {
-                    path: self.path.to_owned(),
-                    found: "more than 4294967296 different words".to_owned(),
-                    expected: "fewer",
-                    hint: None,
-                });
+                let found = "more than 4294967296 different words";
+                return Err(Error::content(self.path, found, "fewer"));
             };
             self.corpus.vocabulary.push(word.clone());
             self.ids.insert(word, id);

@@ -58,10 +58,7 @@ pub(super) fn read(
         }
     }
     if gatherer.len() == 0 {
-        return Err(Error::NoDocuments {
-            path: path.to_owned(),
-            found: "empty lines",
-        });
+        return Err(Error::no_documents(path, "empty lines"));
     }
     Ok(())
 }

@@ -190,10 +190,10 @@ impl FromStr for CorpusFormat {
             "ldac" | "lda-c" => Ok(CorpusFormat::LdaC),
             "svmlight" | "libsvm" => Ok(CorpusFormat::SvmLight),
             "mtx" | "matrix-market" => Ok(CorpusFormat::MatrixMarket),
-            _ => Err(Error::UnknownFormat {
-                found: text.to_owned(),
-                expected: Self::ALL.map(Self::name).join(", "),
-            }),
+            _ => {
+                let names = Self::ALL.map(Self::name).join(", ");
+                Err(collapsar::Error::setting("format", format!("{text:?}"), names).into())
+            }
         }
     }
 }

@@ -55,11 +55,7 @@ pub(super) fn map(
         let more = tokens[b].total_cmp(&tokens[a]);
         more.then_with(|| names[a].cmp(&names[b]))
     });
-    report.filtered = filter
-        .removed
-        .into_iter()
-        .map(|(filtered, _)| filtered)
-        .collect();
+    report.filtered = filter.removed;
     let total = missed.iter().map(|&word| tokens[word]).sum();
     let missed = missed.into_iter().map(|word| names[word].clone()).collect();
     let corpus = moved(corpus, &places, vocabulary.to_vec());

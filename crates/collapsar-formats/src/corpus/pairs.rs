@@ -3,6 +3,8 @@
 
 use std::io::BufRead;
 
+use collapsar::Hint;
+
 use crate::error::{Error, Result};
 
 use super::entries::{Counted, Entries};
@@ -97,8 +99,9 @@ impl<'k> Reader<'k> {
         };
         if self.range.0 == 1 && &part[..colon] == b"0" {
             // The default of scikit-learn's writer.
-            let expected = "words from 1; try dump_svmlight_file with zero_based=False";
-            return Err(at.refuse("word \"0\"", expected));
+            let hint = Hint::plain("dump_svmlight_file with zero_based=False");
+            let error = at.refuse("word \"0\"", "words from 1");
+            return Err(error.with_hint(hint));
         }
         let word = id(at, "word", &part[..colon], self.range, &self.whose)?;
         let count = count(at, &part[colon + 1..], self.zero)?;
@@ -113,10 +116,7 @@ impl<'k> Reader<'k> {
 
     fn finish(self, path: &str) -> Result<Counted> {
         if self.documents == 0 {
-            return Err(Error::NoDocuments {
-                path: path.to_owned(),
-                found: "lines without content",
-            });
+            return Err(Error::no_documents(path, "lines without content"));
         }
         let (size, line) = self
             .largest

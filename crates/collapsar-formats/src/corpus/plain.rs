@@ -24,22 +24,16 @@ pub(super) fn lines(path: &str, reader: impl BufRead, gatherer: &mut Gatherer<'_
 pub(super) fn folder(folder: &Path, gatherer: &mut Gatherer<'_>) -> Result<()> {
     let files = files(folder)?;
     if files.is_empty() {
-        return Err(Error::NoDocuments {
-            path: folder.display().to_string(),
-            found: "a folder without files",
-        });
+        let name = folder.display().to_string();
+        return Err(Error::no_documents(&name, "a folder without files"));
     }
     for path in files {
         let name = path.display().to_string();
         let file = File::open(&path).map_err(|error| Error::file(&path, &error))?;
         let (head, mut reader) = unzip(&name, file)?;
         if let Some(found) = not_text(&head) {
-            return Err(Error::Format {
-                path: name,
-                found: found.to_owned(),
-                expected: "UTF-8 text, as in every file of the folder",
-                hint: None,
-            });
+            let expected = "UTF-8 text, as in every file of the folder";
+            return Err(Error::content(name, found, expected));
         }
         let mut bytes = Vec::new();
         reader

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use crate::csv::{Field, Sheet, field};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, FilePlace, Problem, Result};
 use crate::records::{Delimiter, Record, Records};
 
 use super::columns;
@@ -27,39 +27,24 @@ pub(super) fn read(
         byte @ Delimiter::Byte(_) => byte,
     };
     let records = Records::new(path, reader, delimiter).replacing();
-    let mut sheet = Sheet::of(records, path, delimiter).map_err(|error| match error {
-        Error::Empty { path, found } => Error::NoDocuments { path, found },
-        other => other,
-    })?;
+    let sheet = Sheet::of(records, path, delimiter)?;
+    let mut sheet = sheet.ok_or_else(|| Error::no_documents(path, "an empty file"))?;
     let mut ahead = Vec::new();
     let mut row = Record::default();
     while ahead.len() < AHEAD && sheet.next(&mut row)? {
         ahead.push(row.clone());
     }
     let names = &sheet.names;
-    let wanted = |column: &Option<String>| {
-        let found = column
-            .as_deref()
-            .map(|name| columns::named(path, names, name));
-        found.transpose()
-    };
-    let id = wanted(&options.id_column)?;
     let is_text = |index: usize| {
         let has_text = |row: &Record| field(row.get(index)) == Field::Text;
         Some(index) != sheet.row_names && (names.len() == 1 || ahead.iter().any(has_text))
     };
-    let text = match wanted(&options.text_column)? {
-        Some(text) => text,
-        None => columns::text(path, "column", names, is_text, id)?,
-    };
+    let (text, id) = columns::choose(path, names, options, is_text)?;
     let mut take = |row: &Record| {
         if let Some((line, byte)) = row.replaced {
             if gatherer.invalid == InvalidUtf8::Refuse {
-                return Err(Error::Utf8 {
-                    path: path.to_owned(),
-                    place: Place::Line(line),
-                    byte,
-                });
+                let place = FilePlace::Line(line);
+                return Err(Error::at(path, place, Problem::Utf8 { byte }));
             }
             gatherer.note(true);
         }
@@ -76,10 +61,7 @@ pub(super) fn read(
         take(&row)?;
     }
     if gatherer.len() == 0 {
-        return Err(Error::NoDocuments {
-            path: path.to_owned(),
-            found: "a header and no rows",
-        });
+        return Err(Error::no_documents(path, "a header and no rows"));
     }
     Ok(())
 }

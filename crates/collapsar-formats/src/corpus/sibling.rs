@@ -29,12 +29,9 @@ pub(super) fn vocabulary(
     }
     let name = path.display().to_string();
     if words.is_empty() || words.len() > u32::MAX as usize {
-        return Err(Error::Format {
-            path: name,
-            found: format!("{} words", words.len()),
-            expected: "from 1 to 4294967295, one a line",
-            hint: None,
-        });
+        let found = format!("{} words", words.len());
+        let expected = "from 1 to 4294967295, one a line";
+        return Err(Error::content(name, found, expected));
     }
     // A word that stands twice could not be told apart when new documents come with their own words.
     let mut lines: HashMap<&str, usize> = HashMap::with_capacity(words.len());
@@ -75,12 +72,8 @@ pub(super) fn word_list(path: &Path, invalid: InvalidUtf8) -> Result<Vec<String>
     let file = File::open(path).map_err(|error| Error::file(path, &error))?;
     let (head, reader) = unzip(&name, file)?;
     if let Some(found) = not_text(&head) {
-        return Err(Error::Format {
-            path: name,
-            found: found.to_owned(),
-            expected: "UTF-8 text with a word a line",
-            hint: None,
-        });
+        let expected = "UTF-8 text with a word a line";
+        return Err(Error::content(name, found, expected));
     }
     let mut lines = Lines::new(&name, reader);
     let mut words = Vec::new();

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Place, Result};
+use collapsar::{Change, Hint};
+
+use crate::error::{Error, FilePlace, Problem, Result};
 use crate::records::{position, text_error};
 use crate::table::{TextReader, extension, not_text, unzip};
 
@@ -71,10 +73,7 @@ impl<'a> Source<'a> {
     ) -> Result<Source<'a>> {
         let (head, reader) = unzip(name, reader)?;
         if head.is_empty() {
-            return Err(Error::NoDocuments {
-                path: name.to_owned(),
-                found: "an empty file",
-            });
+            return Err(Error::no_documents(name, "an empty file"));
         }
         Ok(Source {
             name: name.to_owned(),
@@ -86,44 +85,38 @@ impl<'a> Source<'a> {
 
     /// Refuses what is not of this format at first sight, and options that it has no use for.
     pub(super) fn check(&self, format: CorpusFormat, options: &CorpusOptions) -> Result<()> {
-        let refuse = |found: &str, hint: Option<&str>| {
-            Err(Error::Format {
-                path: self.name.clone(),
-                found: found.to_owned(),
-                expected: format.description(),
-                hint: hint.map(str::to_owned),
-            })
-        };
+        let refuse = |found| Error::content(&self.name, found, format.description());
+        let of_format = |format: CorpusFormat| Hint::set("format", format.name());
         match &self.content {
             Content::Folder(_) if format == CorpusFormat::Folder => {}
-            Content::Folder(_) => return refuse("a folder", Some("--format folder")),
-            _ if format == CorpusFormat::Folder => return refuse("a file", None),
+            Content::Folder(_) => {
+                return Err(refuse("a folder").with_hint(of_format(CorpusFormat::Folder)));
+            }
+            _ if format == CorpusFormat::Folder => return Err(refuse("a file")),
             Content::Parquet(_) if format == CorpusFormat::Table => {}
-            Content::Parquet(_) => return refuse("Parquet data", Some("--format table")),
+            Content::Parquet(_) => {
+                return Err(refuse("Parquet data").with_hint(of_format(CorpusFormat::Table)));
+            }
             Content::Text { head, .. } => {
                 if let Some(found) = not_text(head) {
-                    return refuse(found, None);
+                    return Err(refuse(found));
                 }
             }
         }
-        let columns = options.text_column.is_some() || options.id_column.is_some();
-        let refuse = |found: String, expected: &'static str, hint: &str| {
-            Err(Error::Format {
-                path: self.name.clone(),
-                found,
-                expected,
-                hint: Some(hint.to_owned()),
-            })
-        };
         let name = format.name();
-        if columns && !matches!(format, CorpusFormat::Table | CorpusFormat::JsonLines) {
+        let of_columns = [CorpusFormat::Table, CorpusFormat::JsonLines];
+        let columns = options.text_column.is_some() || options.id_column.is_some();
+        if columns && !of_columns.contains(&format) {
             let found = format!("a column is asked for in a corpus of format {name}");
-            return refuse(found, "a table or JSON lines", "--format table or jsonl");
+            let hint = Hint::Any(of_columns.map(of_format).to_vec());
+            let error = Error::content(&self.name, found, "a table or JSON lines");
+            return Err(error.with_hint(hint));
         }
         if options.vocabulary.is_some() && format.is_text() {
             let found = format!("a vocabulary is given for a corpus of format {name}");
             let expected = "one of format docword, ldac, svmlight or mtx";
-            return refuse(found, expected, "without --vocabulary");
+            let error = Error::content(&self.name, found, expected);
+            return Err(error.with_hint(Hint::Option("vocabulary", Change::Omit)));
         }
         Ok(())
     }
@@ -140,12 +133,7 @@ pub(super) struct At<'n> {
 impl At<'_> {
     /// The error of what was found here.
     pub(super) fn refuse(self, found: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error::Entry {
-            path: self.path.to_owned(),
-            line: self.line,
-            found: found.into(),
-            expected: expected.into(),
-        }
+        Error::line(self.path, self.line, found, expected)
     }
 }
 
@@ -203,11 +191,8 @@ pub(super) fn decode<'b>(
         Err(_) if invalid == InvalidUtf8::Replace => Ok((String::from_utf8_lossy(bytes), true)),
         Err(error) => {
             let (lines, byte) = position(bytes, error.valid_up_to());
-            Err(Error::Utf8 {
-                path: at.path.to_owned(),
-                place: Place::Line(at.line + lines),
-                byte,
-            })
+            let place = FilePlace::Line(at.line + lines);
+            Err(Error::at(at.path, place, Problem::Utf8 { byte }))
         }
     }
 }

@@ -60,8 +60,8 @@ fn english() -> impl Iterator<Item = &'static str> {
 
 /// A set of words to drop.
 pub(super) struct StopSet {
-    /// What it is called.
-    pub(super) label: &'static str,
+    /// What the list is called.
+    pub(super) name: &'static str,
     words: HashSet<String>,
 }
 
@@ -72,11 +72,11 @@ impl StopSet {
             StopWords::None => None,
             StopWords::Auto if !text => None,
             StopWords::Auto | StopWords::English => Some(StopSet {
-                label: "stop words (english)",
+                name: "english",
                 words: english().map(str::to_owned).collect(),
             }),
             StopWords::List(list) => Some(StopSet {
-                label: "stop words (list)",
+                name: "list",
                 words: list.iter().map(|word| plain(word)).collect(),
             }),
         }

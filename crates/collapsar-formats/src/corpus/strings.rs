@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, FilePlace, Problem, Result};
 use crate::guard::guarded;
 use crate::parquet::{batch, refusal};
 
@@ -42,25 +42,11 @@ fn read_groups(
     let schema = reader.metadata().file_metadata().schema_descr();
     let all = schema.columns();
     let names: Vec<String> = all.iter().map(|column| column.path().string()).collect();
-    let wanted = |column: &Option<String>| {
-        let found = column
-            .as_deref()
-            .map(|name| columns::named(path, &names, name));
-        found.transpose()
-    };
     let is_text = |index: usize| is_string(&all[index]);
-    let id = wanted(&options.id_column)?;
-    let text = match wanted(&options.text_column)? {
-        Some(text) => text,
-        None => columns::text(path, "column", &names, is_text, id)?,
-    };
-    let refuse = |index: usize, expected| {
-        Err(Error::Format {
-            path: path.to_owned(),
-            found: format!("column {:?} of another type", names[index]),
-            expected,
-            hint: None,
-        })
+    let (text, id) = columns::choose(path, &names, options, is_text)?;
+    let refuse = |index: usize, expected: &str| {
+        let found = format!("column {:?} of another type", names[index]);
+        Err(Error::content(path, found, expected))
     };
     if !is_text(text) {
         return refuse(text, "strings");
@@ -116,11 +102,9 @@ fn read_groups(
                         String::from_utf8_lossy(bytes).into_owned()
                     }
                     Err(error) => {
-                        return Err(Error::Utf8 {
-                            path: path.to_owned(),
-                            place: Place::Row(number as u64),
-                            byte: error.valid_up_to() as u64 + 1,
-                        });
+                        let byte = error.valid_up_to() as u64 + 1;
+                        let place = FilePlace::Row(number as u64);
+                        return Err(Error::at(path, place, Problem::Utf8 { byte }));
                     }
                 };
                 gatherer.push(name, text)?;
@@ -131,10 +115,7 @@ fn read_groups(
         }
     }
     if gatherer.len() == 0 {
-        return Err(Error::NoDocuments {
-            path: path.to_owned(),
-            found: "a table without rows",
-        });
+        return Err(Error::no_documents(path, "a table without rows"));
     }
     Ok(())
 }

@@ -101,7 +101,7 @@ fn formats_have_names() {
     let error = "docx".parse::<CorpusFormat>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "format \"docx\", expected folder, lines, table, jsonl, docword, ldac, svmlight, mtx"
+        "format is \"docx\", expected folder, lines, table, jsonl, docword, ldac, svmlight, mtx"
     );
 }
 

@@ -1,159 +1,156 @@
 //! The full text of every kind of error.
 
 use super::*;
+use crate::corpus::{Filtered, WordFilter};
 
-/// One line per kind, as a user reads them; the readers' own tests make most of them from files.
-#[test]
-fn texts() {
-    let path = || "data.csv".to_owned();
-    let names = |n: usize| (0..n).map(|i| format!("x{i}")).collect::<Vec<_>>();
-    let all = [
-        Error::File {
-            path: path(),
-            cause: system(&io::Error::from(io::ErrorKind::NotFound)),
-        },
-        Error::File {
-            path: path(),
-            cause: system(&io::Error::from(io::ErrorKind::PermissionDenied)),
-        },
-        Error::Format {
-            path: path(),
-            found: "a zip file".into(),
-            expected: "text",
-            hint: Some("unzip".into()),
-        },
-        Error::Format {
-            path: path(),
-            found: "a zip file".into(),
-            expected: "text",
-            hint: None,
-        },
+/// Options as the program has them.
+struct Flags;
+
+impl Terms for Flags {
+    fn option(&self, name: &'static str) -> String {
+        format!("--{}", name.replace('_', "-"))
+    }
+
+    fn setting(&self, name: &'static str, value: &str) -> String {
+        format!("{} {value}", self.option(name))
+    }
+}
+
+fn names(n: usize) -> Vec<String> {
+    (0..n).map(|i| format!("x{i}")).collect()
+}
+
+/// One of each kind; the readers' own tests make most of them from files.
+fn all() -> Vec<Error> {
+    let data = |problem| Error::of("data.csv", problem);
+    let line = |line, problem| Error::at("data.csv", FilePlace::Line(line), problem);
+    let text = |columns: usize, numeric: usize| {
+        data(Problem::Text {
+            columns: names(columns),
+            found: NotNumbers::Text {
+                example: "a".into(),
+                line: 2,
+            },
+            numeric: names(numeric),
+        })
+    };
+    let missing = |column: &str, found: &str| Problem::Missing {
+        column: column.into(),
+        found: found.into(),
+    };
+    let removed = |filter, tokens| Filtered {
+        filter,
+        words: 1,
+        tokens,
+    };
+    let record = |read: Option<&str>| FilePlace::Record {
+        noun: "record",
+        number: 7,
+        read: read.map(str::to_owned),
+    };
+    vec![
+        Error::file("data.csv", &io::ErrorKind::NotFound.into()),
+        Error::file("data.csv", &io::ErrorKind::PermissionDenied.into()),
+        Error::content("data.csv", "a zip file", "text").with_hint(Hint::plain("unzip")),
+        Error::content("data.csv", "a zip file", "text"),
         Error::damaged(
             "data.parquet",
             "Parquet",
             "Parquet error: Corrupt footer.\nmore",
         ),
-        Error::Empty {
-            path: path(),
-            found: "an empty file",
-        },
-        Error::Ragged {
-            path: path(),
-            line: 3,
-            found: 1,
-            expected: 4,
-        },
-        Error::Quote {
-            path: path(),
-            line: 3,
-        },
-        Error::Encoding {
-            path: path(),
-            line: 3,
-        },
-        Error::Text {
-            path: path(),
-            columns: names(1),
-            found: "text (\"a\" in line 2)".into(),
-            numeric: vec![],
-        },
-        Error::Text {
-            path: path(),
-            columns: names(14),
-            found: "text (\"a\" in line 2)".into(),
-            numeric: names(2),
-        },
-        Error::Text {
-            path: path(),
+        Error::empty("data.csv", "an empty file"),
+        line(
+            3,
+            Problem::Ragged {
+                found: 1,
+                expected: 4,
+            },
+        ),
+        Error::encoding("data.csv", 3),
+        text(1, 0),
+        text(14, 2),
+        text(2, 30),
+        data(Problem::Text {
             columns: names(2),
-            found: "text (\"a\" in line 2)".into(),
-            numeric: names(30),
-        },
-        Error::Missing {
-            path: path(),
-            place: Place::Line(7),
-            column: "b".into(),
-            found: "NA".into(),
-        },
-        Error::Missing {
-            path: path(),
-            place: Place::Row(7),
-            column: "2".into(),
-            found: "null".into(),
-        },
-        Error::NoColumn {
-            path: path(),
+            found: NotNumbers::Types(names(2)),
+            numeric: names(1),
+        }),
+        line(7, missing("b", "NA")),
+        Error::at("data.csv", FilePlace::Row(7), missing("2", "null")),
+        data(Problem::NoColumn {
             column: "b".into(),
             columns: names(2),
-        },
-        Error::Ambiguous {
-            path: path(),
+        }),
+        data(Problem::Ambiguous {
+            option: "columns",
             column: "b".into(),
             indices: vec![1, 3],
-        },
-        Error::Repeated {
-            path: path(),
-            column: "b".into(),
-        },
-        Error::Label {
-            path: path(),
-            line: 3,
-            found: "-1".into(),
-        },
-        Error::Entry {
-            path: "docword.x.txt".into(),
-            line: 4,
-            found: "count \"0\"".into(),
-            expected: "a number above 0".into(),
-        },
-        Error::Utf8 {
-            path: "a.txt".into(),
-            place: Place::Line(4),
-            byte: 17,
-        },
-        Error::NoDocuments {
-            path: "a.txt".into(),
-            found: "an empty file",
-        },
-        Error::NoWords {
-            path: "corpus.txt".into(),
-            filter: Some(("stop words".into(), 812.0)),
-            tokens: 900.0,
-            hint: Some("--stop-words none or a lower --min-docs".into()),
-        },
-        Error::NoWords {
-            path: "corpus.txt".into(),
-            filter: None,
-            tokens: 0.0,
-            hint: None,
-        },
-        Error::NoText {
-            path: path(),
+        }),
+        data(Problem::Repeated { column: "b".into() }),
+        Error::line("docword.x.txt", 4, "count \"0\"", "a number above 0"),
+        Error::at("a.txt", FilePlace::Line(4), Problem::Utf8 { byte: 17 }),
+        Error::no_documents("a.txt", "an empty file"),
+        Error::of(
+            "corpus.txt",
+            Problem::NoWords {
+                tokens: 900.0,
+                filtered: vec![
+                    removed(WordFilter::StopWords("english"), 812.0),
+                    removed(WordFilter::Rare(5), 88.0),
+                ],
+            },
+        ),
+        Error::of(
+            "corpus.txt",
+            Problem::NoWords {
+                tokens: 0.0,
+                filtered: vec![],
+            },
+        ),
+        data(Problem::NoText {
             noun: "column",
             columns: names(14),
             text: names(2),
-        },
-        Error::NoText {
-            path: path(),
+        }),
+        data(Problem::NoText {
             noun: "field",
             columns: names(2),
             text: vec![],
-        },
-        Error::UnknownFormat {
-            found: "docx".into(),
-            expected: "folder, lines".into(),
-        },
-        Error::Field {
-            path: "run.json".into(),
-            field: "bound".into(),
-            found: "NaN".into(),
-            expected: "a finite number",
-        },
-        Error::Folder {
-            path: "out".into(),
-            found: "a file of that name".into(),
-        },
-    ];
-    let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
+        }),
+        Error::of(
+            "t.fa",
+            Problem::SameName {
+                names: ["a.1".into(), "a.2".into()],
+                option: "ignore_versions",
+            },
+        ),
+        Error::at(
+            "a.bam",
+            record(Some("r")),
+            Problem::content("is odd", "even"),
+        ),
+        Error::at("a.bam", record(None), Problem::content("is odd", "even")),
+        Error::at(
+            "a.bam",
+            FilePlace::Read("r".into()),
+            Problem::content("is odd", "even"),
+        ),
+        collapsar::Error::setting("min_docs", 0, "a number from 1").into(),
+    ]
+}
+
+/// One line per kind, as users of the program read them.
+#[test]
+fn texts() {
+    let texts: Vec<String> = all().iter().map(|error| error.in_terms(&Flags)).collect();
+    insta::assert_snapshot!(texts.join("\n"));
+}
+
+/// Only what is called differently differs in plain terms.
+#[test]
+fn plain_texts() {
+    let all = all().into_iter();
+    let differing = all.filter(|error| error.to_string() != error.in_terms(&Flags));
+    let texts: Vec<String> = differing.map(|error| error.to_string()).collect();
     insta::assert_snapshot!(texts.join("\n"));
 }

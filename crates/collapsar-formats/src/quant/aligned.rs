@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use collapsar::quant::fragment::{Fragments, Layout, Placement, Report, Sequences, Settings};
-use collapsar::quant::{ReadsBuilder, Thrift};
+use collapsar::Hint;
+use collapsar::quant::fragment::{Fragments, Report, Sequences, Settings};
+use collapsar::quant::{Compression, ReadsBuilder};
 
 use super::fasta::{Transcripts, read_transcripts};
 use super::lines::name_of;
 use super::matching::{Named, Naming, matched};
-use crate::alignments::{self, Alignments, Bases, Fragment, Tally, Target};
+use crate::alignments::{Alignments, Fragment, Tally, Target};
 use crate::error::{Error, Result, count};
 
 /// How alignments are read.
@@ -23,7 +24,7 @@ pub struct AlignedOptions<'a> {
     /// How likely fragments are.
     pub fragments: Settings,
     /// What of the reads is kept.
-    pub thrift: Thrift,
+    pub compression: Compression,
     /// Threads that decompress, beside the one that reads.
     pub workers: usize,
 }
@@ -63,7 +64,7 @@ impl<'a> AlignedReader<'a> {
         let targets = alignments.targets().to_vec();
         let sequences = Targets::find(&name, &targets, &options)?;
         let sequences = Arc::new(sequences);
-        alignments.compare_with(Arc::clone(&sequences) as Arc<dyn Bases>)?;
+        alignments.compare_with(sequences.clone())?;
         Ok(Self {
             name,
             alignments,
@@ -89,7 +90,7 @@ impl<'a> AlignedReader<'a> {
         let lengths: Vec<u32> = self.targets.iter().map(|target| target.length).collect();
         let settings = self.options.fragments;
         let mut fragments = Fragments::new(&lengths, Some(&*self.sequences), settings)?;
-        let mut builder = ReadsBuilder::new(self.targets.len(), self.options.thrift)?;
+        let mut builder = ReadsBuilder::new(self.targets.len(), self.options.compression)?;
         // The stream tells of fragments, and cannot be told of failures.
         let mut failed = None;
         let mut out = |entries: &[(u32, f64)]| {
@@ -98,11 +99,8 @@ impl<'a> AlignedReader<'a> {
             }
         };
         let mut fragment = Fragment::default();
-        let mut placements = Vec::new();
         while self.alignments.next(&mut fragment)? {
-            placements.clear();
-            placements.extend(fragment.placements.iter().map(placement));
-            fragments.push(&placements, &mut out)?;
+            fragments.push(&fragment.placements, &mut out)?;
             if each().is_break() {
                 return Ok(None);
             }
@@ -134,17 +132,13 @@ impl<'a> AlignedReader<'a> {
 /// Why no read has a place.
 fn nothing(path: String, tally: &Tally) -> Error {
     let reads = count(tally.reads as usize, "read");
-    Error::Format {
-        path,
-        found: match tally.split {
-            0 => format!("none of {reads} is aligned"),
-            split => format!(
-                "none of {reads} is aligned to one transcript ({split} with mates on different ones)"
-            ),
-        },
-        expected: "at least one",
-        hint: None,
-    }
+    let found = match tally.split {
+        0 => format!("none of {reads} is aligned"),
+        split => format!(
+            "none of {reads} is aligned to one transcript ({split} with mates on different ones)"
+        ),
+    };
+    Error::content(path, found, "at least one")
 }
 
 /// Why no aligned read can be used.
@@ -158,7 +152,7 @@ fn unusable(path: String, report: &Report) -> Error {
                 report.library, counts.incompatible
             ),
             "at least one that it allows",
-            "--library-type A",
+            Hint::set("library_type", "A"),
         )
     } else {
         (
@@ -168,15 +162,10 @@ fn unusable(path: String, report: &Report) -> Error {
                 report.fragment_length.longest()
             ),
             "at least one shorter",
-            "a higher --longest-fragment",
+            Hint::higher("longest_fragment"),
         )
     };
-    Error::Format {
-        path,
-        found,
-        expected,
-        hint: Some(hint.to_owned()),
-    }
+    Error::content(path, found, expected).with_hint(hint)
 }
 
 /// The sequences of the targets.
@@ -189,13 +178,6 @@ impl Sequences for Targets {
     fn sequence(&self, transcript: u32) -> &[u8] {
         let place = self.places[transcript as usize];
         self.transcripts.sequence(place as usize)
-    }
-}
-
-impl Bases for Targets {
-    fn bases(&self, target: usize) -> Option<&[u8]> {
-        let place = *self.places.get(target)?;
-        Some(self.transcripts.sequence(place as usize))
     }
 }
 
@@ -217,44 +199,17 @@ impl Targets {
         for (target, &place) in targets.iter().zip(&places) {
             let length = transcripts.length(place as usize);
             if length != target.length as usize {
-                return Err(Error::Format {
-                    path: name.to_owned(),
-                    found: format!(
-                        "transcript {:?} has {} bases in the header and {length} in {fasta}",
-                        target.name, target.length
-                    ),
-                    expected: "the transcripts that the reads were aligned to",
-                    hint: None,
-                });
+                let found = format!(
+                    "transcript {:?} has {} bases in the header and {length} in {fasta}",
+                    target.name, target.length
+                );
+                let expected = "the transcripts that the reads were aligned to";
+                return Err(Error::content(name, found, expected));
             }
         }
         Ok(Self {
             transcripts,
             places,
         })
-    }
-}
-
-/// A place in the library's words.
-fn placement(at: &alignments::Placement) -> Placement {
-    use alignments::Layout as Given;
-    Placement {
-        transcript: at.target,
-        start: at.start,
-        end: at.end,
-        layout: match at.layout {
-            Given::Pair {
-                first_forward,
-                second_forward,
-                first_left,
-            } => Layout::Pair {
-                first_forward,
-                second_forward,
-                first_left,
-            },
-            Given::Single { forward } => Layout::Single { forward },
-            Given::Orphan { first, forward } => Layout::Orphan { first, forward },
-        },
-        log_odds: at.log_odds,
     }
 }

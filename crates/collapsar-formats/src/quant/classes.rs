@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, count};
 
 use super::counts::{read_counts, read_names};
 use super::float::float;
-use super::lines::{Lines, fields, many, shown, unique, whole};
+use super::lines::{Lines, fields, shown, unique, whole};
 
 const EXPECTED: &str = "salmon's eq_classes.txt or a kallisto .ec file";
 
@@ -63,19 +63,14 @@ pub fn read_classes(path: &Path) -> Result<Classes> {
 }
 
 fn unknown(input: &Lines, found: &str) -> Error {
-    Error::Format {
-        path: input.path().to_owned(),
-        found: found.to_owned(),
-        expected: EXPECTED,
-        hint: None,
-    }
+    Error::content(input.path(), found, EXPECTED)
 }
 
 fn salmon(mut input: Lines, transcripts: u64) -> Result<Classes> {
     let damaged =
         |input: &Lines, cause: String| Err(Error::damaged(input.path(), "eq_classes.txt", cause));
     if transcripts == 0 || transcripts > u64::from(u32::MAX) {
-        let found = many(transcripts, "transcript");
+        let found = count(transcripts, "transcript");
         return Err(input.refuse(found, "a number from 1 to 4294967295"));
     }
     if !input.next_filled()? {
@@ -133,12 +128,12 @@ fn class(input: &Lines, transcripts: u64) -> Result<Class> {
     let weighted = all == 2 * size + 2;
     if !weighted && all != size + 2 {
         return Err(input.refuse(
-            many(all, "field"),
+            count(all, "field"),
             format!(
                 "{}, or {} with weights, as the class has {}",
                 size + 2,
                 2 * size + 2,
-                many(size, "transcript")
+                count(size, "transcript")
             ),
         ));
     }

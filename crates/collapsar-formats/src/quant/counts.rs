@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use collapsar::Hint;
+
 use crate::error::{Error, Result};
 
 use super::classes::amount;
@@ -29,12 +31,10 @@ pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
     let stem = bare.strip_suffix(".ec").unwrap_or(bare);
     let names = [".tsv", ".tcc.mtx", ".mtx"].map(|end| format!("{stem}{end}"));
     let Some(path) = beside(classes, &names) else {
-        return Err(Error::Format {
-            path: classes.display().to_string(),
-            found: format!("neither {} nor {} beside it", names[0], names[1]),
-            expected: "the counts that kallisto writes beside its classes",
-            hint: None,
-        });
+        let found = format!("neither {} nor {} beside it", names[0], names[1]);
+        let expected = "the counts that kallisto writes beside its classes";
+        let path = classes.display().to_string();
+        return Err(Error::content(path, found, expected));
     };
     let mut input = Lines::open(&path, "counts as kallisto writes them")?;
     let mut counts = vec![None; number];
@@ -75,9 +75,8 @@ fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
         if claimed.is_none() {
             if whole(first) != Some(1) {
                 let found = format!("{} samples", shown(first));
-                let hint =
-                    "one; try one sample at a time, or the .ec file that has a .tsv beside it";
-                return Err(input.refuse(found, hint));
+                let hint = "one sample at a time, or the .ec file that has a .tsv beside it";
+                return Err(input.refuse(found, "one").with_hint(Hint::plain(hint)));
             }
             if whole(second) != Some(counts.len() as u64) {
                 let found = format!("{} classes", shown(second));

@@ -83,12 +83,9 @@ pub fn write_draws(
     for draw in draws {
         number += 1;
         if draw.len() != names.len() {
-            return Err(Error::Field {
-                path: path.display().to_string(),
-                field: format!("draw {number}"),
-                found: format!("of length {}", draw.len()),
-                expected: "one of as many values as there are names",
-            });
+            let found = format!("field \"draw {number}\" is of length {}", draw.len());
+            let expected = "one of as many values as there are names";
+            return Err(Error::content(path.display().to_string(), found, expected));
         }
         bytes.clear();
         for (&value, name) in draw.iter().zip(names) {
@@ -113,10 +110,7 @@ fn check(path: &Path, value: f64, field: impl FnOnce() -> String) -> Result<()> 
     if value.is_finite() && value >= 0.0 {
         return Ok(());
     }
-    Err(Error::Field {
-        path: path.display().to_string(),
-        field: field(),
-        found: value.to_string(),
-        expected: "a finite number from 0",
-    })
+    let found = format!("field {:?} is {value}", field());
+    let path = path.display().to_string();
+    Err(Error::content(path, found, "a finite number from 0"))
 }

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use collapsar::Hint;
+
 use crate::error::{Error, Result};
 
-use super::lines::{Lines, fields, refuse, shown, unique};
+use super::lines::{Lines, fields, shown, unique};
 
 const EXPECTED: &str = "transcripts in FASTA";
 
@@ -75,13 +77,14 @@ pub fn read_transcripts(path: &Path) -> Result<Transcripts> {
             continue;
         }
         let Some(name) = all.names.last() else {
-            let hint = (bytes[0] == b'@').then_some("the FASTA that the reads were aligned to");
-            return Err(Error::Format {
-                path: input.path().to_owned(),
-                found: format!("{} at the beginning", shown(bytes)),
-                expected: "transcripts in FASTA, which begins with >",
-                hint: hint.map(str::to_owned),
-            });
+            let found = format!("{} at the beginning", shown(bytes));
+            let expected = "transcripts in FASTA, which begins with >";
+            let error = Error::content(input.path(), found, expected);
+            if bytes[0] != b'@' {
+                return Err(error);
+            }
+            let hint = Hint::plain("the FASTA that the reads were aligned to");
+            return Err(error.with_hint(hint));
         };
         let start = all.sequences.len();
         let letters = bytes.trim_ascii().iter();
@@ -95,12 +98,7 @@ pub fn read_transcripts(path: &Path) -> Result<Transcripts> {
     }
     close(&mut all, &lines, input.path())?;
     if all.is_empty() {
-        return Err(Error::Format {
-            path: input.path().to_owned(),
-            found: "blank lines".to_owned(),
-            expected: EXPECTED,
-            hint: None,
-        });
+        return Err(Error::content(input.path(), "blank lines", EXPECTED));
     }
     unique(input.path(), "transcript", &all.names, &lines)?;
     all.sequences.shrink_to_fit();
@@ -114,7 +112,7 @@ fn close(all: &mut Transcripts, lines: &[u64], path: &str) -> Result<()> {
     };
     if all.starts.last() == Some(&all.sequences.len()) {
         let found = format!("no sequence for {name:?}");
-        return Err(refuse(path, line, found, "at least one nucleotide"));
+        return Err(Error::line(path, line, found, "at least one nucleotide"));
     }
     all.starts.push(all.sequences.len());
     Ok(())

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, count};
 use crate::records::text_error;
 
 use super::float::float;
-use super::lines::{Lines, many, open, shown, unique};
+use super::lines::{Lines, open, shown, unique};
 
 /// A quantification.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,12 +73,8 @@ fn read_quant_sf(path: &Path) -> Result<Quantification> {
         Some(reads),
     ] = places
     else {
-        return Err(Error::Format {
-            path: input.path().to_owned(),
-            found: format!("{} at the beginning", shown(input.bytes())),
-            expected: EXPECTED,
-            hint: None,
-        });
+        let found = format!("{} at the beginning", shown(input.bytes()));
+        return Err(Error::content(input.path(), found, EXPECTED));
     };
     let (places, width) = ([length, effective, tpm, reads], header.len());
     let (mut names, mut lines) = (Vec::new(), Vec::new());
@@ -86,12 +82,7 @@ fn read_quant_sf(path: &Path) -> Result<Quantification> {
     while input.next_filled()? {
         let cells: Vec<&[u8]> = input.bytes().split(|&byte| byte == b'\t').collect();
         if cells.len() != width {
-            return Err(Error::Ragged {
-                path: input.path().to_owned(),
-                line: input.line(),
-                found: cells.len(),
-                expected: width,
-            });
+            return Err(input.ragged(cells.len(), width));
         }
         for ((place, column), numbers) in places.iter().zip(&COLUMNS[1..]).zip(&mut numbers) {
             let cell = cells[*place].trim_ascii();
@@ -141,11 +132,9 @@ fn read_meta(path: &Path) -> Result<Meta> {
     })?;
     let number = |name: &str| match &value[name] {
         Value::Null => Ok(None),
-        number => number.as_u64().map(Some).ok_or_else(|| Error::Field {
-            path: path.display().to_string(),
-            field: name.to_owned(),
-            found: number.to_string(),
-            expected: "a whole number",
+        number => number.as_u64().map(Some).ok_or_else(|| {
+            let found = format!("field {name:?} is {number}");
+            Error::content(path.display().to_string(), found, "a whole number")
         }),
     };
     let valid = number("num_valid_targets")?;
@@ -170,11 +159,11 @@ fn read_draws(folder: &Path, told: &Meta, names: &[String]) -> Result<Vec<Vec<f6
         let read = reader.by_ref().take(wanted).read_to_end(&mut bytes);
         read.map_err(|error| text_error(&path, &error))?;
         if bytes.len() as u64 != wanted {
-            let complete = many(draw - 1, "draw");
+            let complete = count(draw - 1, "draw");
             return damaged(format!(
                 "it ends after {complete} of {} of {} of 8 bytes each",
                 told.draws,
-                many(width as u64, "transcript")
+                count(width, "transcript")
             ));
         }
         let mut values = vec![0.0; width];
@@ -193,7 +182,7 @@ fn read_draws(folder: &Path, told: &Meta, names: &[String]) -> Result<Vec<Vec<f6
     }
     let rest = reader.by_ref().take(1).read_to_end(&mut bytes);
     if rest.map_err(|error| text_error(&path, &error))? > 0 {
-        let (draws, meta) = (many(told.draws, "draw"), told.path.display());
+        let (draws, meta) = (count(told.draws, "draw"), told.path.display());
         return damaged(format!(
             "it goes on after {draws}, as {meta} says there are"
         ));
@@ -212,11 +201,11 @@ fn places(path: &Path, told: &Meta, names: &[String]) -> Result<Vec<usize>> {
     {
         let meta = told.path.display();
         let expected = format!("{targets} as {meta} says");
-        return Err(input.refuse(many(own.len() as u64, "name"), expected));
+        return Err(input.refuse(count(own.len(), "name"), expected));
     }
     if own.len() != names.len() {
         let expected = format!("{} as in quant.sf", names.len());
-        return Err(input.refuse(many(own.len() as u64, "name"), expected));
+        return Err(input.refuse(count(own.len(), "name"), expected));
     }
     let pairs = names.iter().enumerate();
     let mut known: HashMap<&str, usize> = pairs.map(|(i, name)| (name.as_str(), i)).collect();

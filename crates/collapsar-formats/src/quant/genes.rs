@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Result, shortened};
 
 use super::annotation::{Feature, columns, feature};
-use super::lines::{Lines, refuse};
+use super::lines::Lines;
 
 const EXPECTED: &str = "a table of transcripts and genes, GTF or GFF3";
 
@@ -73,12 +73,8 @@ pub fn read_genes(path: &Path) -> Result<GeneMap> {
     }
     let map = builder.map;
     if map.is_empty() {
-        return Err(Error::Format {
-            path: input.path().to_owned(),
-            found: "no transcript with a gene".to_owned(),
-            expected: EXPECTED,
-            hint: None,
-        });
+        let found = "no transcript with a gene";
+        return Err(Error::content(input.path(), found, EXPECTED));
     }
     Ok(map)
 }
@@ -109,7 +105,7 @@ impl Builder {
                 if before != gene {
                     let found = format!("transcript {name:?} in gene {gene:?}");
                     let expected = format!("gene {before:?} as in line {first}");
-                    return Err(refuse(path, line, found, expected));
+                    return Err(Error::line(path, line, found, expected));
                 }
             }
         }
@@ -250,12 +246,7 @@ fn table(input: &mut Lines, builder: &mut Builder) -> Result<()> {
         if let Some(width) = width
             && number != width
         {
-            return Err(Error::Ragged {
-                path: input.path().to_owned(),
-                line: input.line(),
-                found: number,
-                expected: width,
-            });
+            return Err(input.ragged(number, width));
         }
         let cell = |column: usize| {
             let cell = cells(text, separator).nth(column);

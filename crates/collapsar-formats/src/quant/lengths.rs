@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, count};
 
 use super::float::float;
-use super::lines::{Lines, fields, many, shown, unique, whole};
+use super::lines::{Lines, fields, shown, unique, whole};
 
 const EXPECTED: &str = "a .tr file as BitSeq's parseAlignment writes it";
 
@@ -52,16 +52,11 @@ pub fn read_lengths(path: &Path) -> Result<Vec<TranscriptLength>> {
     if let Some(claimed) = claimed
         && found != claimed
     {
-        let cause = format!("{} where # M says {claimed}", many(found, "transcript"));
+        let cause = format!("{} where # M says {claimed}", count(found, "transcript"));
         return Err(Error::damaged(input.path(), ".tr", cause));
     }
     if rows.is_empty() {
-        return Err(Error::Format {
-            path: input.path().to_owned(),
-            found: "no transcripts".to_owned(),
-            expected: EXPECTED,
-            hint: None,
-        });
+        return Err(Error::content(input.path(), "no transcripts", EXPECTED));
     }
     let names = rows.iter().map(|row| &row.name);
     unique(input.path(), "transcript", names, &lines)?;

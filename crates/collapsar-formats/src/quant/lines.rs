@@ -8,7 +8,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, FilePlace, Problem, Result, shortened};
 use crate::records::text_error;
 use crate::table::not_text;
 
@@ -88,12 +88,7 @@ impl Lines {
             head => not_text(head),
         };
         if let Some(found) = found {
-            return Err(Error::Format {
-                path,
-                found: found.to_owned(),
-                expected,
-                hint: None,
-            });
+            return Err(Error::content(path, found, expected));
         }
         Ok(Lines {
             path,
@@ -157,10 +152,7 @@ impl Lines {
 
     /// A part of the present line, which must be UTF-8.
     pub(super) fn decode<'b>(&self, bytes: &'b [u8]) -> Result<&'b str> {
-        std::str::from_utf8(bytes).map_err(|_| Error::Encoding {
-            path: self.path.clone(),
-            line: self.line,
-        })
+        std::str::from_utf8(bytes).map_err(|_| Error::encoding(&self.path, self.line))
     }
 
     pub(super) fn path(&self) -> &str {
@@ -172,26 +164,16 @@ impl Lines {
         self.line
     }
 
+    /// The error of a line that has more or fewer fields than the first.
+    pub(super) fn ragged(&self, found: usize, expected: usize) -> Error {
+        let ragged = Problem::Ragged { found, expected };
+        Error::at(&self.path, FilePlace::Line(self.line), ragged)
+    }
+
     /// The error of what was found in the present line.
     #[cold]
     pub(super) fn refuse(&self, found: impl Into<String>, expected: impl Into<String>) -> Error {
-        refuse(&self.path, self.line, found, expected)
-    }
-}
-
-/// The error of what was found in a line.
-#[cold]
-pub(super) fn refuse(
-    path: &str,
-    line: u64,
-    found: impl Into<String>,
-    expected: impl Into<String>,
-) -> Error {
-    Error::Entry {
-        path: path.to_owned(),
-        line,
-        found: found.into(),
-        expected: expected.into(),
+        Error::line(&self.path, self.line, found, expected)
     }
 }
 
@@ -206,7 +188,7 @@ pub(super) fn unique<'a>(
     for (name, &line) in names.into_iter().zip(lines) {
         if let Some(before) = seen.insert(name, line) {
             let found = format!("{noun} {name:?} as in line {before}");
-            return Err(refuse(path, line, found, format!("each {noun} once")));
+            return Err(Error::line(path, line, found, format!("each {noun} once")));
         }
     }
     Ok(())
@@ -236,9 +218,4 @@ pub(super) fn whole(bytes: &[u8]) -> Option<u64> {
         }
         number.checked_mul(10)?.checked_add(u64::from(digit))
     })
-}
-
-/// A number in words: `1 read`, `2 reads`.
-pub(super) fn many(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -2,8 +2,13 @@
 
 use std::collections::HashMap;
 
+use collapsar::Hint;
+
 use super::names::{strip_gencode, strip_version};
-use crate::error::{Error, Result, count};
+use crate::error::{Error, Problem, Result, count};
+
+const GENCODE: &str = "gencode";
+const IGNORE_VERSIONS: &str = "ignore_versions";
 
 /// What of a name counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,7 +51,7 @@ pub struct Named<'a> {
 /// For each of the `wanted` transcripts its place among the `known` ones.
 ///
 /// # Errors
-/// [`Error::Format`] where one is missing, or two have the same name.
+/// Where one is missing, or two have the same name.
 pub fn matched(wanted: Named<'_>, known: Named<'_>, naming: Naming) -> Result<Vec<u32>> {
     let places = places(known, naming)?;
     // Two that become the same would be one line of results twice.
@@ -58,16 +63,16 @@ pub fn matched(wanted: Named<'_>, known: Named<'_>, naming: Naming) -> Result<Ve
         return Ok(found.into_iter().flatten().collect());
     };
     let first = &wanted.names[first];
-    Err(Error::Format {
-        path: wanted.file.to_owned(),
-        found: format!(
-            "{missing} of {} {} not in {}, the first is {first:?}",
-            count(wanted.names.len(), "transcript"),
-            if missing == 1 { "is" } else { "are" },
-            known.file,
-        ),
-        expected: "all of them",
-        hint: hint(first, known.names, naming),
+    let found = format!(
+        "{missing} of {} {} not in {}, the first is {first:?}",
+        count(wanted.names.len(), "transcript"),
+        if missing == 1 { "is" } else { "are" },
+        known.file,
+    );
+    let error = Error::content(wanted.file, found, "all of them");
+    Err(match hint(first, known.names, naming) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     })
 }
 
@@ -76,29 +81,28 @@ fn places(named: Named<'_>, naming: Naming) -> Result<HashMap<&str, u32>> {
     let mut places = HashMap::with_capacity(named.names.len());
     for (place, name) in (0..).zip(named.names) {
         if let Some(before) = places.insert(naming.key(name), place) {
-            let flag = if naming.ignore_versions {
-                "--ignore-versions"
-            } else {
-                "--gencode"
+            let before = named.names[before as usize].clone();
+            let same_name = Problem::SameName {
+                names: [before, name.clone()],
+                option: if naming.ignore_versions {
+                    IGNORE_VERSIONS
+                } else {
+                    GENCODE
+                },
             };
-            let before = &named.names[before as usize];
-            return Err(Error::Format {
-                path: named.file.to_owned(),
-                found: format!("{before:?} and {name:?} are one name by {flag}"),
-                expected: "them to differ",
-                hint: None,
-            });
+            return Err(Error::of(named.file, same_name));
         }
     }
     Ok(places)
 }
 
-/// Flags under which a name would be found.
-fn hint(missing: &str, known: &[String], given: Naming) -> Option<String> {
+/// Options under which a name would be found.
+fn hint(missing: &str, known: &[String], given: Naming) -> Option<Hint> {
+    let both = vec![Hint::give(GENCODE), Hint::give(IGNORE_VERSIONS)];
     let tries = [
-        (true, given.ignore_versions, "--gencode"),
-        (given.gencode, true, "--ignore-versions"),
-        (true, true, "--gencode --ignore-versions"),
+        (true, given.ignore_versions, Hint::give(GENCODE)),
+        (given.gencode, true, Hint::give(IGNORE_VERSIONS)),
+        (true, true, Hint::All(both)),
     ];
     let found = tries.into_iter().find(|&(gencode, ignore_versions, _)| {
         let naming = Naming {
@@ -108,7 +112,7 @@ fn hint(missing: &str, known: &[String], given: Naming) -> Option<String> {
         let key = naming.key(missing);
         naming != given && known.iter().any(|name| naming.key(name) == key)
     });
-    found.map(|(.., flags)| flags.to_owned())
+    found.map(|(.., hint)| hint)
 }
 
 #[cfg(test)]
@@ -149,15 +153,15 @@ mod tests {
         let cases = [
             (
                 of(&["a.1", "b.1"], &["a.1", "b.2"], (false, false)),
-                "1 of 2 transcripts is not in t.fa, the first is \"b.1\", expected all of them; try --ignore-versions",
+                "1 of 2 transcripts is not in t.fa, the first is \"b.1\", expected all of them; try ignore_versions",
             ),
             (
                 of(&["a|x"], &["a"], (false, false)),
-                "1 of 1 transcript is not in t.fa, the first is \"a|x\", expected all of them; try --gencode",
+                "1 of 1 transcript is not in t.fa, the first is \"a|x\", expected all of them; try gencode",
             ),
             (
                 of(&["a.2|x"], &["a.1"], (false, false)),
-                "1 of 1 transcript is not in t.fa, the first is \"a.2|x\", expected all of them; try --gencode --ignore-versions",
+                "1 of 1 transcript is not in t.fa, the first is \"a.2|x\", expected all of them; try gencode and ignore_versions",
             ),
             (
                 of(&["a", "b"], &["c"], (false, false)),
@@ -169,7 +173,7 @@ mod tests {
         }
         assert_eq!(
             of(&["a"], &["a.1", "a.2"], (false, true)),
-            Err("t.fa: \"a.1\" and \"a.2\" are one name by --ignore-versions, expected them to differ".into())
+            Err("t.fa: \"a.1\" and \"a.2\" are one name by ignore_versions, expected them to differ".into())
         );
     }
 }

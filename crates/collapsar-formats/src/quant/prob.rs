@@ -6,9 +6,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use collapsar::Hint;
 
-use super::lines::{Lines, fields, many, shown, whole};
+use crate::error::{Error, Result, count};
+
+use super::lines::{Lines, fields, shown, whole};
 
 use line::{Cursor, Fault, Scale};
 
@@ -68,33 +70,26 @@ impl ProbReader {
                 lines.refuse(found, "a whole number after the name")
             })?);
         }
-        let refuse = |found: &str, expected: &'static str, hint: Option<&str>| Error::Format {
-            path: lines.path().to_owned(),
-            found: found.to_owned(),
-            expected,
-            hint: hint.map(str::to_owned),
-        };
+        let refuse = |found: &str, expected: &str| Error::content(lines.path(), found, expected);
         let (Some(reads), Some(mapped), Some(transcripts)) = (reads, mapped, transcripts) else {
             let missing = [(reads, "Ntotal"), (mapped, "Nmap"), (transcripts, "M")];
             let names = missing.iter().filter(|(number, _)| number.is_none());
             let names: Vec<&str> = names.map(|(_, name)| *name).collect();
             let found = format!("no # {} at the beginning", names.join(", no # "));
-            return Err(refuse(&found, EXPECTED, None));
+            return Err(refuse(&found, EXPECTED));
         };
         let Some(scale) = scale else {
-            return Err(refuse(
-                "neither # LOGFORMAT nor # NEWFORMAT at the beginning, as in an old version of the format",
-                "one of them",
-                Some("making it again with parseAlignment of BitSeq 0.7"),
-            ));
+            let found = "neither # LOGFORMAT nor # NEWFORMAT at the beginning, as in an old version of the format";
+            let hint = Hint::plain("making it again with parseAlignment of BitSeq 0.7");
+            return Err(refuse(found, "one of them").with_hint(hint));
         };
         if transcripts == 0 || transcripts >= u64::from(u32::MAX) {
             let found = format!("# M {transcripts}");
-            return Err(refuse(&found, "from 1 to 4294967294 transcripts", None));
+            return Err(refuse(&found, "from 1 to 4294967294 transcripts"));
         }
         if mapped > reads {
             let found = format!("# Nmap {mapped} of # Ntotal {reads}");
-            return Err(refuse(&found, "no more mapped reads than reads", None));
+            return Err(refuse(&found, "no more mapped reads than reads"));
         }
         Ok(ProbReader {
             lines,
@@ -150,7 +145,7 @@ impl ProbReader {
             self.read += 1;
             if self.read > self.header.mapped {
                 let found = format!("a read more, {:?}", self.name());
-                let mapped = many(self.header.mapped, "read");
+                let mapped = count(self.header.mapped, "read");
                 let expected = format!("{mapped} as # Nmap at the beginning says");
                 return Err(self.lines.refuse(found, expected));
             }
@@ -204,7 +199,7 @@ impl ProbReader {
                 .to_owned(),
             ),
             Fault::Pairs(pairs, claimed) => (
-                many(*pairs, "alignment"),
+                count(*pairs, "alignment"),
                 format!("{claimed} as its second field says"),
             ),
             Fault::Impossible => (

@@ -6,9 +6,8 @@ use super::block::{Block, BlockFamily};
 use super::compiled::Compiled;
 use super::kernel::RowKernel;
 use super::{Declared, Kind};
-use crate::driver::Point;
-use crate::error::Result;
-use crate::family::{Family, GaussianSampler, Marginal};
+use collapsar_core::family::{Family, GaussianSampler, Marginal};
+use collapsar_core::{Point, Result};
 
 /// What q says about one number.
 #[derive(Debug, Clone, PartialEq)]
@@ -400,9 +399,9 @@ fn entries(freedom: f64, scale: &[f64]) -> Result<Vec<Belief>> {
     let inverse = nalgebra::DMatrix::from_row_slice(dim, dim, scale)
         .try_inverse()
         .ok_or_else(|| {
-            crate::family::domain(
+            collapsar_core::Error::domain(
                 "Wishart block",
-                "a singular scale".into(),
+                "a singular scale",
                 "one that can be inverted",
             )
         })?;

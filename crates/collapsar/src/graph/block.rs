@@ -1,12 +1,11 @@
 //! Decides what a block is: a family, and where products of atoms stand among its statistics.
 
 use super::{Atom, Graph, Kind};
-use crate::collapsed::Potential;
-use crate::error::Result;
-use crate::family::{
-    Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Last, Network, NormalWishart,
+use collapsar_core::family::{
+    Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, Network, NormalWishart,
     TruncatedNormal, Wishart,
 };
+use collapsar_core::{Potential, Result};
 
 /// Variables with one joint factor of q.
 #[derive(Debug)]
@@ -256,7 +255,7 @@ pub(super) fn evaluate_all(
     means: &mut [f64],
 ) -> Result<f64> {
     let mut value = 0.0;
-    let mut last = Last::default();
+    let mut last = GaussianCache::default();
     for (block, first) in blocks {
         let range = *first..first + block.len();
         let (natural, mean) = (&naturals[range.clone()], &mut means[range]);

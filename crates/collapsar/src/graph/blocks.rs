@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::Block;
 use super::{Declared, Graph, Kind};
-use crate::error::{Error, Result};
-use crate::family::{Gaussian, GaussianGamma, Network, Table};
+use collapsar_core::family::{Gaussian, GaussianGamma, Network, Table};
+use collapsar_core::{Error, Result};
 
 /// The factors of q.
 #[derive(Debug)]

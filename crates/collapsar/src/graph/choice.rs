@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use super::Graph;
 use super::blocks::{Blocks, Union};
 use super::terms::{mix, mix_number};
-use crate::error::{Error, Factor, Result};
+use collapsar_core::{Error, Factor, Result};
 
 /// What becomes of a class of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,10 +7,7 @@ use super::local::Local;
 use super::posterior::Posterior;
 use super::turn::{Moments, Turn};
 use super::{Atom, Declared, Graph};
-use crate::collapsed::{Collapsed, Potential};
-use crate::digest::digest;
-use crate::driver::Point;
-use crate::error::Result;
+use collapsar_core::{Advice, Bases, Collapsed, Point, Result, digest};
 
 /// Steps before momentum where bases are turned. The linear state space of BayesPy's examples takes
 /// 35 to 40 passes to within 5 nats of the end with 15, 47 to 50 with 5, and as many as without momentum
@@ -109,14 +106,26 @@ impl Collapsed for Compiled {
         &self.posterior
     }
 
-    /// Turns bases on the way where the climb asks for it: the moments are at hand.
-    fn evaluate(&self, point: &mut Point) -> Result<(f64, f64)> {
-        let Some(turned) = &mut point.turned else {
-            let local = (self.local).value_and_gradient(&point.messages, &mut point.statistics)?;
-            let posterior =
-                (self.posterior).value_and_gradient(&point.statistics, &mut point.gradient)?;
-            return Ok((local, posterior));
-        };
+    /// In factor models, momentum once their bases are turned on the way.
+    fn advice(&self) -> Advice<'_> {
+        if self.turn.is_empty() {
+            return Advice::default();
+        }
+        Advice::default().momentum_after(SETTLING).bases(self)
+    }
+
+    fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
+    }
+}
+
+impl Bases for Compiled {
+    /// On the way of an evaluation: the moments are at hand.
+    fn evaluate_turned(&self, point: &mut Point, turned: &mut Vec<f64>) -> Result<(f64, f64)> {
         turned.clear();
         let mut shared = vec![];
         let keep = |means: &[f64]| shared.extend_from_slice(means);
@@ -127,9 +136,6 @@ impl Collapsed for Compiled {
             .value_and_means(statistics, |naturals, means| {
                 self.posterior
                     .backward(statistics, means, &mut point.gradient);
-                if self.turn.is_empty() {
-                    return;
-                }
                 let base = self.local.own_base();
                 let slots = point.gradient.len() - base.len();
                 let targets = point.gradient[slots..].iter().zip(base);
@@ -150,19 +156,6 @@ impl Collapsed for Compiled {
                 }
             })?;
         Ok((local, posterior))
-    }
-
-    /// In factor models, once their bases are turned on the way.
-    fn many_slow(&self) -> Option<u64> {
-        (!self.turn.is_empty()).then_some(SETTLING)
-    }
-
-    fn constant(&self) -> f64 {
-        self.constant
-    }
-
-    fn fingerprint(&self) -> String {
-        self.fingerprint.clone()
     }
 }
 

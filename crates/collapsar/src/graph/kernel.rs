@@ -7,10 +7,9 @@ use hashbrown::HashTable;
 use super::layout::Entries;
 use super::rows::{RowPart, Rows, Sums};
 use super::terms::Terms;
-use crate::collapsed::Potential;
-use crate::error::{Error, Result};
-use crate::kernel::gamma::exp_below;
-use crate::model::mixture::{Blocks, Covariance, Local as Mixture};
+use collapsar_core::kernel::gamma::exp_below;
+use collapsar_core::rows::{Features, Rows as Table, SoftmaxSum};
+use collapsar_core::{Error, Potential, Result};
 
 /// Rows made ready: their logits as linear functions of messages.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ pub(super) struct RowKernel {
 enum Shape {
     /// Logits of a few numbers, as in a mixture of normal distributions.
     Features {
-        mixture: Mixture,
+        mixture: SoftmaxSum,
         linear: Linear,
     },
     Product(Product),
@@ -302,14 +301,14 @@ fn feature_shape(rows: &Rows, slots: &[u32]) -> Option<Shape> {
         if let RowPart::Lookup { uses, sums } = part {
             let lookup = Linear::new(sums, slots);
             for _ in uses {
-                let features = Covariance::Full.features(columns);
+                let features = Features::Full.count(columns);
                 linear.add_to_first(&lookup, features, rows.states);
             }
         }
     }
-    let blocks = Blocks::new(values, columns, &vec![0.0; columns], &vec![1.0; columns]);
+    let table = Table::new(values, columns, &vec![0.0; columns], &vec![1.0; columns]);
     Some(Shape::Features {
-        mixture: Mixture::new(blocks, Covariance::Full, rows.states),
+        mixture: SoftmaxSum::new(table, Features::Full, rows.states),
         linear,
     })
 }

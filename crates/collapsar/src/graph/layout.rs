@@ -12,7 +12,7 @@ use super::choice::{Choice, Role};
 use super::kernel::RowKernel;
 use super::terms::Terms;
 use super::{Atom, Graph};
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Result};
 
 /// No collapsed statistic.
 pub(super) const NONE: u32 = u32::MAX;

@@ -3,9 +3,8 @@
 use super::block::{Block, evaluate_all};
 use super::kernel::RowKernel;
 use super::layout::{Entries, Layout};
-use crate::collapsed::Potential;
-use crate::error::{Error, Result};
-use crate::parallel::Buffers;
+use collapsar_core::parallel::Buffers;
+use collapsar_core::{Error, Potential, Result};
 
 /// $A(m)$: log-partition functions of the explicit blocks (maths §9.4).
 #[derive(Debug)]

@@ -34,7 +34,7 @@ mod turn;
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Factor, Place, Result};
+use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
 pub use answer::{Answer, Belief, Beliefs};

@@ -2,9 +2,8 @@
 
 use super::block::{Block, evaluate_all};
 use super::layout::{Layout, Monomials, NONE};
-use crate::collapsed::Potential;
-use crate::error::Result;
-use crate::parallel::Buffers;
+use collapsar_core::parallel::Buffers;
+use collapsar_core::{Potential, Result};
 
 /// $C(\tau)$: log-partition functions of the collapsed blocks, whose natural parameters are
 /// multilinear in the statistics, and the terms that hold none of them (maths §9.4).

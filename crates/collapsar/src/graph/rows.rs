@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::terms::Terms;
 use super::{Atom, Graph};
-use crate::error::{Error, Place, Result};
+use collapsar_core::{Error, Place, Result};
 
 /// Sums of products of atoms with coefficients and a constant, by place.
 #[derive(Debug, Clone, Default)]

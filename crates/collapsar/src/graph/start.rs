@@ -11,8 +11,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::block::{Block, BlockFamily};
 use super::compiled::Compiled;
-use crate::collapsed::Potential;
-use crate::error::Result;
+use collapsar_core::{Potential, Result};
 
 /// Labels that are given a state, for each state.
 const SEEDS: usize = 4;

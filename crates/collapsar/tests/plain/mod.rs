@@ -91,7 +91,6 @@ pub(crate) fn look(model: &Topics, messages: &[f64], warm: Vec<f64>) -> Point {
         gradient: vec![f64::NAN; messages.len()],
         bound: f64::NAN,
         warm,
-        turned: None,
     };
     let (local, posterior) = model.evaluate(&mut point).expect("finite messages");
     let linear: f64 = messages

@@ -135,24 +135,24 @@ fn refusals() {
         (
             "4M100N4M",
             "8",
-            "x: r skips an intron: the reads were aligned to a genome, expected alignments to transcripts; \
+            "x: read r skips an intron: the reads were aligned to a genome, expected alignments to transcripts; \
              try bowtie2 on the transcripts, or STAR --quantMode TranscriptomeSAM",
         ),
         (
             "8S",
             "8",
-            "x: r is aligned without a single base, expected a CIGAR that places some",
+            "x: read r is aligned without a single base, expected a CIGAR that places some",
         ),
         (
             "8M",
             "3A5",
-            "x: r has the MD tag \"3A5\", which does not fit its CIGAR, expected one that covers the same \
+            "x: read r has the MD tag \"3A5\", which does not fit its CIGAR, expected one that covers the same \
              bases; try samtools calmd",
         ),
         (
             "8M",
             "3A3A9A",
-            "x: r has the MD tag \"3A3A9A\", which does not fit its CIGAR, expected one that covers the same \
+            "x: read r has the MD tag \"3A3A9A\", which does not fit its CIGAR, expected one that covers the same \
              bases; try samtools calmd",
         ),
     ] {
@@ -163,7 +163,8 @@ fn refusals() {
                 Scorer::new().score(&one, &shape, letters, None, 0)
             })
             .unwrap_err();
-        assert_eq!(trouble.at("x", "SAM", "r").to_string(), text);
+        let place = crate::FilePlace::Read("r".to_owned());
+        assert_eq!(trouble.at("x", "SAM", place).to_string(), text);
     }
 }
 

@@ -98,17 +98,17 @@ fn every_format_gives_the_same_corpus() {
             [("dogs", 1.0), ("purr", 1.0), ("sit", 1.0)]
         );
         assert_eq!(report.empty, [1]);
-        let filtered: Vec<(&str, usize, f64)> = report
+        let filtered: Vec<(String, usize, f64)> = report
             .filtered
             .iter()
-            .map(|f| (f.filter.as_str(), f.words, f.tokens))
+            .map(|f| (f.filter.to_string(), f.words, f.tokens))
             .collect();
         assert_eq!(
             filtered,
             [
-                ("without a letter", 1, 1.0),
-                ("shorter than 2 letters", 1, 1.0),
-                ("stop words (english)", 4, 5.0),
+                ("without a letter".into(), 1, 1.0),
+                ("shorter than 2 letters".into(), 1, 1.0),
+                ("stop words (english)".into(), 4, 5.0),
             ]
         );
     }

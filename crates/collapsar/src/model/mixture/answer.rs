@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::posterior::Parameters;
 use super::{Covariance, Mixture, Prior, Weights};
-use crate::driver::Point;
-use crate::error::{Error, Place, Result};
-use crate::family::{Family, StickBreaking, StudentT};
-use crate::special::log_sum_exp;
+use collapsar_core::family::{Family, StickBreaking, StudentT};
+use collapsar_core::special::log_sum_exp;
+use collapsar_core::{Error, Place, Point, Result};
 
 /// A covariance in the shape that the fit gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -129,7 +128,7 @@ impl Mixture {
             })
             .collect::<Result<_>>()?;
         Ok(MixtureFit {
-            covariance: self.local.covariance,
+            covariance: self.covariance,
             weights: self.posterior.weights,
             prior: self.prior.clone(),
             unused_weight,
@@ -163,7 +162,7 @@ impl Mixture {
             }
             Parameters::Grouped(family) => {
                 let ordinary = family.ordinary(natural)?;
-                let scale = if self.local.covariance == Covariance::Spherical {
+                let scale = if self.covariance == Covariance::Spherical {
                     Matrix::Spherical(ordinary.scales[0] * unit[0] * unit[0])
                 } else {
                     Matrix::Diagonal(

@@ -7,11 +7,9 @@ use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::posterior::Parameters;
 use super::{Covariance, Mixture, Weights};
-use crate::collapsed::{Collapsed, Potential};
-use crate::driver::{Jump, Jumps, Point};
-use crate::error::Result;
-use crate::family::Family;
-use crate::vector::dot;
+use collapsar_core::family::Family;
+use collapsar_core::vector::dot;
+use collapsar_core::{Collapsed, Jump, Jumps, Point, Potential, Result};
 
 /// A component with less than this is free to take half of another.
 const FREE: f64 = 1.0;
@@ -63,7 +61,7 @@ impl Jumps for Mixture {
     /// Where covariances are tied the halves of a split cannot take a shape of their own, and early
     /// jumps end lower than VBEM (by 40 nats on iris): there the climb goes nearly to its end.
     fn settled(&self) -> f64 {
-        match self.local.covariance {
+        match self.covariance {
             Covariance::Tied => 1e-2,
             _ => 1e-4 * self.rows() as f64,
         }
@@ -176,7 +174,7 @@ impl Mixture {
         let mean = |d: usize| statistics[1 + d] / n;
         let squares = &statistics[1 + columns..];
         let unit = |d: usize| (0..columns).map(|i| f64::from(u8::from(i == d))).collect();
-        let mut axes: Vec<(f64, Vec<f64>)> = match self.local.covariance {
+        let mut axes: Vec<(f64, Vec<f64>)> = match self.covariance {
             Covariance::Full => {
                 let mut covariance = DMatrix::zeros(columns, columns);
                 let mut cells = squares.iter();
@@ -204,7 +202,7 @@ impl Mixture {
         };
         axes.retain(|axis| axis.0 > 0.0);
         axes.sort_by(|a, b| b.0.total_cmp(&a.0));
-        axes.truncate(if self.local.covariance == Covariance::Spherical {
+        axes.truncate(if self.covariance == Covariance::Spherical {
             8
         } else {
             2
@@ -240,7 +238,7 @@ impl Mixture {
                 + mean[i] * mean[j])
         };
         let (from, to) = (&whole[1 + columns..], &mut out[1 + columns..]);
-        match self.local.covariance {
+        match self.covariance {
             Covariance::Full => {
                 let pairs = (0..columns).flat_map(|i| (i..columns).map(move |j| (i, j)));
                 for ((o, w), (i, j)) in to.iter_mut().zip(from).zip(pairs) {

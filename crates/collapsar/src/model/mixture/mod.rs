@@ -1,29 +1,25 @@
 //! Bayesian mixtures of Gaussians: weights and component parameters collapsed, labels explicit.
 //!
 //! - `settings`: what a user may set, and the defaults
-//! - `features`: what a component sees of a datum
-//! - `local`: the sum over the data
+//! - `covariance`: how the components' covariances are shaped
 //! - `jumps`: jumps out of a poor optimum
 //! - `posterior`: the collapsed blocks
 //! - `start`: where a run begins
 //! - `answer`: what a fit says about components, densities and new data
 
 mod answer;
-mod features;
+mod covariance;
 mod jumps;
-mod local;
 mod posterior;
 mod settings;
 mod start;
 
-use crate::collapsed::Collapsed;
-use crate::error::{Change, Error, Hint, Place, Result};
-use crate::vector::dot;
+use collapsar_core::rows::{Rows, SoftmaxSum};
+use collapsar_core::vector::dot;
+use collapsar_core::{Change, Collapsed, Error, Hint, Place, Result};
 
 pub use answer::{Component, Matrix, MixtureFit, PredictiveDensity, Scores};
-pub(crate) use features::Blocks;
-pub use features::Covariance;
-pub use local::Local;
+pub use covariance::Covariance;
 pub use posterior::{Posterior, Weights};
 pub use settings::{Defaults, Prior, Scale, Settings};
 pub use start::Start;
@@ -31,7 +27,8 @@ pub use start::Start;
 /// A mixture of Gaussians with its data.
 #[derive(Debug)]
 pub struct Mixture {
-    local: Local,
+    local: SoftmaxSum,
+    covariance: Covariance,
     posterior: Posterior,
     prior: Prior,
     shift: Vec<f64>,
@@ -52,7 +49,7 @@ impl Mixture {
         let rows = values.len() / columns;
         let prior = settings.prior(values, columns)?;
         let (shift, scale) = standard(values, columns, settings.covariance);
-        let data = Blocks::new(values, columns, &shift, &scale);
+        let data = Rows::new(values, columns, &shift, &scale);
         let scatter = if settings.covariance == Covariance::Tied {
             scatter(&data)
         } else {
@@ -78,9 +75,10 @@ impl Mixture {
             digest(values),
             digest(&prior.numbers()),
         );
-        let local = Local::new(data, settings.covariance, settings.components);
+        let covariance = settings.covariance;
         Ok(Self {
-            local,
+            local: SoftmaxSum::new(data, covariance.features(), settings.components),
+            covariance,
             posterior,
             prior,
             shift,
@@ -92,17 +90,17 @@ impl Mixture {
 
     /// Rows of the data.
     pub fn rows(&self) -> usize {
-        self.local.data.rows
+        self.local.rows().len()
     }
 
     /// Columns of the data.
     pub fn columns(&self) -> usize {
-        self.local.data.columns
+        self.local.rows().columns()
     }
 
     /// Components of the mixture.
     pub fn components(&self) -> usize {
-        self.local.components
+        self.local.components()
     }
 
     /// The prior in use, in the data's units.
@@ -134,10 +132,10 @@ impl Mixture {
 }
 
 impl Collapsed for Mixture {
-    type Local = Local;
+    type Local = SoftmaxSum;
     type Posterior = Posterior;
 
-    fn local(&self) -> &Local {
+    fn local(&self) -> &SoftmaxSum {
         &self.local
     }
 
@@ -207,10 +205,10 @@ fn standard(values: &[f64], columns: usize, covariance: Covariance) -> (Vec<f64>
 }
 
 /// The upper triangle of the sum of y y', row by row.
-fn scatter(data: &Blocks) -> Vec<f64> {
-    let columns = data.columns;
+fn scatter(data: &Rows) -> Vec<f64> {
+    let columns = data.columns();
     let mut packed = vec![0.0; columns * (columns + 1) / 2];
-    for (_, width, block) in data.within(0..data.rows) {
+    for (_, width, block) in data.within(0..data.len()) {
         let mut cells = packed.iter_mut();
         for i in 0..columns {
             for j in i..columns {
@@ -227,5 +225,5 @@ fn scatter(data: &Blocks) -> Vec<f64> {
 
 /// Tells arrays of numbers apart.
 fn digest(numbers: &[f64]) -> u64 {
-    crate::digest::digest(numbers.iter().flat_map(|x| x.to_bits().to_le_bytes()))
+    collapsar_core::digest(numbers.iter().flat_map(|x| x.to_bits().to_le_bytes()))
 }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Covariance, Weights};
-use crate::error::{Error, Hint, Place, Result};
-use crate::family::{
+use collapsar_core::family::{
     Family, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
 };
+use collapsar_core::{Error, Hint, Place, Result};
 
 /// Where the hyperparameters that are not set come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -5,10 +5,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
 use super::Mixture;
-use super::features::BLOCK;
-use crate::collapsed::{Collapsed, Potential};
-use crate::error::{Error, Place, Result};
-use crate::kernel::softmax_columns;
+use collapsar_core::kernel::softmax_columns;
+use collapsar_core::rows::BLOCK;
+use collapsar_core::{Collapsed, Error, Place, Potential, Result};
 
 /// How the first responsibilities are made.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -122,7 +121,7 @@ impl Mixture {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut centres = vec![0.0; components * columns];
         self.local
-            .data
+            .rows()
             .row(rng.random_range(0..rows), &mut centres[..columns]);
         let mut nearest = vec![f64::INFINITY; rows];
         let mut labels = vec![0; rows];
@@ -137,7 +136,7 @@ impl Mixture {
             if k < components {
                 let row = draw(&nearest, &mut rng);
                 self.local
-                    .data
+                    .rows()
                     .row(row, &mut centres[k * columns..(k + 1) * columns]);
             }
         }
@@ -169,7 +168,7 @@ impl Mixture {
     fn each_row(&self, mut visit: impl FnMut(usize, &[f64])) {
         let mut y = vec![0.0; self.columns()];
         for n in 0..self.rows() {
-            self.local.data.row(n, &mut y);
+            self.local.rows().row(n, &mut y);
             visit(n, &y);
         }
     }

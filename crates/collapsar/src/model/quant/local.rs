@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use super::components::Component;
 use super::reads::{Reads, range};
-use crate::collapsed::Potential;
-use crate::error::Result;
-use crate::kernel::gamma::exp_below;
-use crate::parallel::{self, Buffers, Chunks};
-use crate::vector::dot;
+use collapsar_core::kernel::gamma::exp_below;
+use collapsar_core::parallel::{self, Buffers, Chunks};
+use collapsar_core::vector::dot;
+use collapsar_core::{Potential, Result};
 
 /// A row's sum below this has lost digits to underflow and is taken again in logarithms.
 const LEAST: f64 = 1e-250;
@@ -132,10 +131,10 @@ impl<'a> Local<'a> {
             self.component.rows.clone(),
             &at,
             |_, _, (sum, shift), count| {
-                let share = cut
+                let fraction = cut
                     .next()
                     .map_or(0.0, |&cut| f64::from(cut) * (largest - shift).exp() / sum);
-                total += count * share;
+                total += count * fraction;
             },
         );
         total

@@ -6,19 +6,17 @@
 //! - `components`: transcripts that share reads
 //! - `local`: the sum over reads
 //! - `posterior`: the fractions
-//! - `dense`: Newton's method for small components
 //! - `search`: absent transcripts
 //! - `prior`: the prior, learned
 //! - `start`: random starts, for comparisons
 //! - `solve`: all components, each by its own means
 //! - `sample`: draws from the exact posterior
-//! - `answer`: estimates and intervals of transcripts and genes
+//! - `abundances`: estimates and intervals of transcripts and genes
 //! - `compare`: changes of expression between conditions
 
-mod answer;
+mod abundances;
 pub mod compare;
 mod components;
-mod dense;
 pub mod fragment;
 mod local;
 mod posterior;
@@ -30,14 +28,14 @@ mod settings;
 mod solve;
 mod start;
 
-use crate::collapsed::Collapsed;
-use crate::special::ln_gamma;
+use collapsar_core::special::ln_gamma;
+use collapsar_core::{Advice, Collapsed, Point, Result};
 
-pub use answer::{Answer, Estimates, Origins, Summary};
+pub use abundances::{Abundances, Estimates, Origins, Summary};
 pub use components::Component;
 pub use local::Local;
 pub use posterior::Posterior;
-pub use reads::{Reads, ReadsBuilder, Thrift};
+pub use reads::{Compression, Reads, ReadsBuilder};
 pub use sample::{Chains, Draws};
 pub use settings::{Prior, Settings};
 pub use solve::{Quantified, Solver};
@@ -55,6 +53,7 @@ pub struct Quant<'a> {
     posterior: Posterior,
     constant: f64,
     name: &'static str,
+    plain_steps: u64,
 }
 
 impl<'a> Quant<'a> {
@@ -95,7 +94,14 @@ impl<'a> Quant<'a> {
             },
             constant,
             name,
+            plain_steps: FIRST,
         }
+    }
+
+    /// Begins with so many of VBEM's own steps.
+    fn plain_steps(mut self, plain_steps: u64) -> Self {
+        self.plain_steps = plain_steps;
+        self
     }
 }
 
@@ -130,8 +136,26 @@ impl<'a> Collapsed for Quant<'a> {
         )
     }
 
-    fn many_slow(&self) -> Option<u64> {
+    fn metric(&self, point: &Point, out: &mut [f64]) -> Result<u64> {
+        out.fill(0.0);
+        self.local.add_metric(&point.messages, out);
+        Ok(1)
+    }
+
+    fn covariance(&self, point: &Point, out: &mut [f64]) -> Result<()> {
+        let dim = point.messages.len();
+        out.fill(0.0);
+        let mut variances = vec![0.0; dim];
+        self.posterior
+            .variances(&point.statistics, &mut variances)?;
+        for (i, variance) in variances.into_iter().enumerate() {
+            out[i * dim + i] = variance;
+        }
+        Ok(())
+    }
+
+    fn advice(&self) -> Advice<'_> {
         // Every component has its own slow direction.
-        Some(FIRST)
+        Advice::default().momentum_after(self.plain_steps)
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! The Dirichlet's other term, $-\ln\Gamma$ of all reads and priors together, is a constant.
 
-use crate::collapsed::Potential;
-use crate::error::Result;
-use crate::family::check_positive;
-use crate::kernel::gamma::{digamma_in_place, trigamma_in_place};
-use crate::special::ln_gamma;
+use collapsar_core::family::check_positive;
+use collapsar_core::kernel::gamma::{digamma_in_place, trigamma_in_place};
+use collapsar_core::special::ln_gamma;
+use collapsar_core::{Potential, Result};
 
 /// The fractions of one component.
 #[derive(Debug, Clone, Copy)]

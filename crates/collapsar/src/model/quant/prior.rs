@@ -1,7 +1,7 @@
 //! The prior that makes the bound highest (maths §8.8).
 
 use super::settings::RANGE;
-use crate::special::digamma;
+use collapsar_core::special::digamma;
 
 /// Where a learned prior begins; a coarse look at chr19 of 0.001 to 1 has its best at 0.05.
 pub(super) const FIRST: f64 = 0.1;

@@ -1,9 +1,9 @@
 //! Looks for a higher optimum: is a transcript without reads of its own there at all? (maths §8.6)
 
 use super::Quant;
-use super::dense::{Climbed, climb};
-use crate::error::Result;
-use crate::special::digamma;
+use super::solve::climb_dense;
+use collapsar_core::special::digamma;
+use collapsar_core::{Fit, Result};
 
 /// Fewer expected reads are as good as none.
 const ABSENT: f64 = 0.01;
@@ -14,7 +14,7 @@ const HIGHER: f64 = 1e-3;
 
 /// Takes away one transcript after another, those with the fewest reads first, and keeps what
 /// ends higher.
-pub(super) fn absences(model: &Quant<'_>, mut best: Climbed, tolerance: f64) -> Result<Climbed> {
+pub(super) fn absences(model: &Quant<'_>, mut best: Fit, tolerance: f64) -> Result<Fit> {
     let unique = model.local.unique();
     let mut doubtful: Vec<usize> = (0..unique.len())
         .filter(|&m| unique[m] == 0.0 && best.point.statistics[m] > ABSENT)
@@ -29,7 +29,7 @@ pub(super) fn absences(model: &Quant<'_>, mut best: Climbed, tolerance: f64) -> 
         }
         let mut start = best.point.messages.clone();
         start[m] = absent;
-        let trial = climb(model, start, COARSE, 0)?;
+        let trial = climb_dense(model, start, COARSE)?;
         let passes = best.passes + trial.passes;
         let iterations = best.iterations + trial.iterations;
         if trial.point.bound > best.point.bound + HIGHER {
@@ -39,8 +39,8 @@ pub(super) fn absences(model: &Quant<'_>, mut best: Climbed, tolerance: f64) -> 
         (best.passes, best.iterations) = (passes, iterations);
     }
     if changed {
-        let last = climb(model, best.point.messages.clone(), tolerance, 0)?;
-        best = Climbed {
+        let last = climb_dense(model, best.point.messages.clone(), tolerance)?;
+        best = Fit {
             passes: best.passes + last.passes,
             iterations: best.iterations + last.iterations,
             ..last

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Result};
 
 /// The prior of the fractions, the same number for every transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

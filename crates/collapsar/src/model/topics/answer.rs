@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Topics;
-use crate::driver::Point;
+use collapsar_core::Point;
 
 /// A fitted topic model: all that is needed to describe it and to read new documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

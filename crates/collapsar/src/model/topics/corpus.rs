@@ -1,7 +1,6 @@
 //! A bag of words for each document, in both orders: by document and by word.
 
-use crate::digest::digest;
-use crate::error::{Error, Place, Result};
+use collapsar_core::{Error, Place, Result, digest};
 
 /// The largest count: up to here every whole number is a 32-bit float.
 const LARGEST: f32 = 16_777_216.0;

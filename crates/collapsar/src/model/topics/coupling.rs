@@ -4,9 +4,9 @@
 use rayon::prelude::*;
 
 use super::local::Local;
-use crate::kernel::gamma::digamma_in_place;
-use crate::special::trigamma;
-use crate::vector::dot;
+use collapsar_core::kernel::gamma::digamma_in_place;
+use collapsar_core::special::trigamma;
+use collapsar_core::vector::dot;
 
 /// Residual, relative to the right side, at which a document's linear system is solved.
 const SOLVED: f64 = 1e-13;

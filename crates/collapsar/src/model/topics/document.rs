@@ -1,9 +1,11 @@
 //! One document: its own messages, found by a fixed point over its words.
 
 use super::local::{Exponentials, MOST_SWEEPS, Settle};
-use crate::kernel::bag::{Bag, TINY, sweep};
-use crate::kernel::gamma::{digamma_in_place, exp_below, exp_digamma_in_place, weighted_ln_sum};
-use crate::special::log_sum_exp;
+use collapsar_core::kernel::bag::{Bag, TINY, sweep};
+use collapsar_core::kernel::gamma::{
+    digamma_in_place, exp_below, exp_digamma_in_place, weighted_ln_sum,
+};
+use collapsar_core::special::log_sum_exp;
 
 /// Sweeps without momentum: they choose among a document's optima. Without them inference of
 /// nips2011 (K = 50) is as fast and ends 130 nats lower.

@@ -6,9 +6,8 @@ use super::Corpus;
 use super::answer::{TopicsFit, proportions};
 use super::local::{Local, Settle};
 use super::posterior::Posterior;
-use crate::collapsed::Potential;
-use crate::error::{Error, Place, Result};
-use crate::vector::dot;
+use collapsar_core::vector::dot;
+use collapsar_core::{Error, Place, Potential, Result};
 
 /// What a fit says about documents.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,12 +8,11 @@ use rayon::prelude::*;
 use super::corpus::Corpus;
 use super::coupling::Coupling;
 use super::document::{Document, Scratch, add_in_logs};
-use crate::collapsed::Potential;
-use crate::error::{Error, Result};
-use crate::kernel::bag::{Bag, TINY, padded, sweep};
-use crate::kernel::gamma::{digamma_in_place, exp_below};
-use crate::parallel::Buffers;
-use crate::special::ln_gamma;
+use collapsar_core::kernel::bag::{Bag, TINY, padded, sweep};
+use collapsar_core::kernel::gamma::{digamma_in_place, exp_below};
+use collapsar_core::parallel::Buffers;
+use collapsar_core::special::ln_gamma;
+use collapsar_core::{Error, Potential, Result};
 
 /// How many documents or words a thread takes at a time: a function of their number alone.
 pub(super) fn share(count: usize) -> usize {

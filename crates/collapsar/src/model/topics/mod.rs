@@ -26,9 +26,7 @@ mod start;
 
 use std::sync::Arc;
 
-use crate::collapsed::{Collapsed, Potential};
-use crate::driver::Point;
-use crate::error::Result;
+use collapsar_core::{Advice, Collapsed, InnerProblems, Point, Potential, Result};
 use local::Settle;
 
 pub use answer::TopicsFit;
@@ -184,16 +182,10 @@ impl Collapsed for Topics {
         Ok((words + documents, posterior))
     }
 
-    fn many_slow(&self) -> Option<u64> {
+    fn advice(&self) -> Advice<'_> {
         let below_one = self.posterior.beta < 1.0 || self.local.alpha.iter().any(|&a| a < 1.0);
-        Some(if below_one { FIRST } else { 0 })
-    }
-
-    fn foresee(&self, warm: &mut [f64], before: &[f64], share: f64) {
-        let counts = self.local.corpus.documents() * self.topics();
-        for (count, before) in warm[..counts].iter_mut().zip(before) {
-            *count = document::foreseen(*count, *before, share);
-        }
+        let plain_steps = if below_one { FIRST } else { 0 };
+        Advice::default().momentum_after(plain_steps).inner(self)
     }
 
     fn metric_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
@@ -209,5 +201,14 @@ impl Collapsed for Topics {
         self.posterior
             .with_beta(beta)
             .hessian_product(&point.statistics, along, out)
+    }
+}
+
+impl InnerProblems for Topics {
+    fn extrapolate(&self, warm: &mut [f64], before: &[f64], coefficient: f64) {
+        let counts = self.local.corpus.documents() * self.topics();
+        for (count, before) in warm[..counts].iter_mut().zip(before) {
+            *count = document::foreseen(*count, *before, coefficient);
+        }
     }
 }

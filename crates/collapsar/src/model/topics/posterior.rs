@@ -2,10 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::collapsed::Potential;
-use crate::error::{Error, Result};
-use crate::kernel::gamma::digamma_in_place;
-use crate::special::{digamma, ln_gamma, trigamma};
+use collapsar_core::kernel::gamma::digamma_in_place;
+use collapsar_core::special::{digamma, ln_gamma, trigamma};
+use collapsar_core::{Error, Potential, Result};
 
 /// $C(\tau)$ of `topics` Dirichlets with the same symmetric prior; statistics word by word.
 #[derive(Debug, Clone, PartialEq)]

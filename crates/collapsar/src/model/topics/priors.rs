@@ -4,10 +4,9 @@ use rayon::prelude::*;
 
 use super::local::{Local, share};
 use super::posterior::Posterior;
-use crate::collapsed::Potential;
-use crate::error::Result;
-use crate::kernel::gamma::{digamma_in_place, trigamma_in_place, trigamma_sum};
-use crate::special::{digamma, trigamma};
+use collapsar_core::kernel::gamma::{digamma_in_place, trigamma_in_place, trigamma_sum};
+use collapsar_core::special::{digamma, trigamma};
+use collapsar_core::{Potential, Result};
 
 /// No prior is learned below this: a topic that no document uses would drive its own to zero.
 const SMALLEST: f64 = 1e-5;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Result};
 
 /// The prior of the documents' proportions.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

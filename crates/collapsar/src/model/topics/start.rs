@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Topics;
 use super::local::Settle;
-use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Potential, Result};
 
 /// How the first topics are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The posterior of a log ratio, and what to say of many at once.
 
 use super::{Design, Row, turn};
-use crate::special::student_share;
+use collapsar_core::special::student_cdf;
 
 /// The posterior of a log2 fold change: a Student t distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,10 +31,10 @@ impl Change {
     /// filled in later.
     pub(super) fn new(design: &Design, means: &[f64], variance: f64) -> Self {
         let (from, to) = design.contrast;
-        let share = |condition: usize| 1.0 / design.sizes[condition] as f64;
+        let inverse = |condition: usize| 1.0 / design.sizes[condition] as f64;
         Self {
             mean: means[to] - means[from],
-            sd: (variance * (share(from) + share(to))).sqrt(),
+            sd: (variance * (inverse(from) + inverse(to))).sqrt(),
             lower: 0.0,
             upper: 0.0,
             positive: 0.5,
@@ -46,12 +46,12 @@ impl Change {
 
 /// Fills in all probabilities of t distributions with so many degrees of freedom.
 pub(super) fn fill(rows: &mut [Row], degrees: f64) {
-    let reach = -turn(-1e12, 0.0, |t| student_share(degrees, t) < 0.025);
+    let reach = -turn(-1e12, 0.0, |t| student_cdf(degrees, t) < 0.025);
     let mut changes: Vec<&mut Change> = rows.iter_mut().filter_map(|r| r.change.as_mut()).collect();
     for change in &mut changes {
         let ratio = change.mean / change.sd;
-        change.false_sign = student_share(degrees, -ratio.abs());
-        change.positive = student_share(degrees, ratio);
+        change.false_sign = student_cdf(degrees, -ratio.abs());
+        change.positive = student_cdf(degrees, ratio);
         change.lower = change.mean - reach * change.sd;
         change.upper = change.mean + reach * change.sd;
     }

@@ -1,7 +1,7 @@
 //! Samples made comparable: size factors, lengths, logs of expression.
 
 use super::median;
-use crate::error::{Error, Place, Result};
+use collapsar_core::{Error, Place, Result};
 
 /// Added to counts before their logs are taken: the log of a Poisson count then has the log of its
 /// mean as mean, up to the square of one over it.

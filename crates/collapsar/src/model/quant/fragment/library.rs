@@ -1,4 +1,4 @@
-//! Library types in salmon's words, and how one is told from the fragments.
+//! Library types in salmon's words, and how one is learned from the fragments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::Layout;
-use crate::error::{Error, Result};
+use collapsar_core::{Error, Result};
 
 /// How the reads of a fragment lie to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +52,11 @@ pub struct LibraryType {
     pub strand: Strand,
 }
 
-/// A library type, or the wish to have it told from the fragments (`A`).
+/// A library type, or the wish to have it learned from the fragments (`A`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Library {
-    /// Told from the fragments.
+    /// Learned from the fragments.
     #[default]
     Auto,
     /// This one.
@@ -137,7 +137,7 @@ impl LibraryType {
     }
 
     /// ln p(layout), $-\infty$ for what is dropped: the layouts of as many reads that the type
-    /// allows share $1 - \varepsilon$ evenly, and the others share $\varepsilon$.
+    /// allows have $1 - \varepsilon$ in equal parts, and the others $\varepsilon$.
     pub(super) fn ln_chance(self, layout: Layout, incompatible: f64) -> f64 {
         // The three flags of a pair make eight layouts: one for each of the four stranded types
         // whose reads have opposite strands, two for MSF and MSR, where either read may be left.
@@ -203,7 +203,7 @@ const NAMES: [&str; CLASSES] = [
     "second SR",
 ];
 
-/// The share of fragments that must agree on a strand. With less a library counts as unstranded,
+/// The fraction of fragments that must agree on a strand. With less a library counts as unstranded,
 /// which costs some information; a stranded type chosen wrongly costs fragments.
 const AGREE: f64 = 0.85;
 /// Pretended fragments that do not agree, so that a handful does not decide: 23 can.
@@ -236,8 +236,8 @@ impl Orientations {
         NAMES.into_iter().zip(self.counts)
     }
 
-    /// The share of fragments that `library` allows, 1 where none was counted.
-    pub fn share(&self, library: LibraryType) -> f64 {
+    /// The fraction of fragments that `library` allows, 1 where none was counted.
+    pub fn fraction(&self, library: LibraryType) -> f64 {
         if self.total() == 0 {
             return 1.0;
         }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Corpus, TopicsFit};
-use crate::error::Result;
+use collapsar_core::Result;
 use words::Words;
 
 pub use coherence::{Coherence, coherence};

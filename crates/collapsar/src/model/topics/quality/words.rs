@@ -4,8 +4,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::highest;
-use crate::error::{Error, Result};
 use crate::topics::TopicsFit;
+use collapsar_core::{Error, Result};
 
 /// By what words are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -1,0 +1,68 @@
+//! What a model may tell optimisers about itself, in one place. Nothing of it changes which points are
+//! optima; it changes how soon and which of them are reached.
+
+use crate::error::Result;
+use crate::point::Point;
+
+/// A model's advice to optimisers: none by default.
+#[derive(Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct Advice<'a> {
+    /// Whether VBEM is slow in very many directions at once, so that `auto` should quicken all of
+    /// them by momentum and not a few of them by leaps (maths §5.9).
+    pub momentum: bool,
+    /// How many steps from a start are VBEM's own all the same, because they choose between optima.
+    pub plain_steps: u64,
+    /// The model's inner problems, where it has any.
+    pub inner: Option<&'a dyn InnerProblems>,
+    /// The model's changes of basis, where it has any.
+    pub bases: Option<&'a dyn Bases>,
+}
+
+impl<'a> Advice<'a> {
+    /// Momentum, after so many of VBEM's own steps.
+    #[must_use]
+    pub fn momentum_after(mut self, plain_steps: u64) -> Self {
+        (self.momentum, self.plain_steps) = (true, plain_steps);
+        self
+    }
+
+    /// Before Newton's steps so many of VBEM's own.
+    #[must_use]
+    pub fn plain_steps(mut self, plain_steps: u64) -> Self {
+        self.plain_steps = plain_steps;
+        self
+    }
+
+    /// The model solves inner problems within a pass.
+    #[must_use]
+    pub fn inner(mut self, problems: &'a dyn InnerProblems) -> Self {
+        self.inner = Some(problems);
+        self
+    }
+
+    /// The model knows changes of basis that raise the bound.
+    #[must_use]
+    pub fn bases(mut self, bases: &'a dyn Bases) -> Self {
+        self.bases = Some(bases);
+        self
+    }
+}
+
+/// A model that solves inner problems within a pass and begins them from [`Point::warm`].
+pub trait InnerProblems: Sync {
+    /// Moves `warm` on by `coefficient` times its change since `before`, as an accelerated step does
+    /// with the messages.
+    fn extrapolate(&self, warm: &mut [f64], before: &[f64], coefficient: f64);
+}
+
+/// A model whose likelihood knows some of its variables only up to a change of basis: a climb is slow
+/// along all such changes, and the best one is a small problem of its own (maths §9.7).
+pub trait Bases: Sync {
+    /// As [`crate::Collapsed::evaluate`]; also writes into `turned` the target after the best change of
+    /// basis, or leaves it empty where no change raises the bound.
+    ///
+    /// # Errors
+    /// As there.
+    fn evaluate_turned(&self, point: &mut Point, turned: &mut Vec<f64>) -> Result<(f64, f64)>;
+}

@@ -1,0 +1,242 @@
+//! Collapsed blocks joined: prior plus statistics of each family, and what it sends back.
+
+use std::fmt;
+
+use crate::collapsed::Potential;
+use crate::error::{Error, Result};
+
+/// How statistics enter the natural parameters of a block: a linear map $S$ and its transpose.
+pub trait Link: fmt::Debug + Send + Sync {
+    /// Adds $S \tau$ to `natural`.
+    fn add(&self, statistics: &[f64], natural: &mut [f64]);
+
+    /// Adds $S' \mu$ to `out`.
+    fn pull_back(&self, mean: &[f64], out: &mut [f64]);
+}
+
+/// A link by index: statistics that are added to natural parameters, each with a factor.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct IndexMap(Vec<(usize, usize, f64)>);
+
+impl IndexMap {
+    /// Statistics from `first` on, in the order of the natural parameters.
+    pub fn range(first: usize, parameters: usize) -> Self {
+        Self((0..parameters).map(|i| (first + i, i, 1.0)).collect())
+    }
+
+    /// Adds the statistic `statistic`, times `factor`, to the natural parameter `parameter`.
+    #[must_use]
+    pub fn and(mut self, statistic: usize, parameter: usize, factor: f64) -> Self {
+        self.0.push((statistic, parameter, factor));
+        self
+    }
+}
+
+impl Link for IndexMap {
+    fn add(&self, statistics: &[f64], natural: &mut [f64]) {
+        for &(statistic, parameter, factor) in &self.0 {
+            natural[parameter] += factor * statistics[statistic];
+        }
+    }
+
+    fn pull_back(&self, mean: &[f64], out: &mut [f64]) {
+        for &(statistic, parameter, factor) in &self.0 {
+            out[statistic] += factor * mean[parameter];
+        }
+    }
+}
+
+/// The collapsed log-partition function of several blocks (maths §1.1):
+///
+/// $$C(\tau) = \sum_b \left[ \ln Z_b(\xi_b + S_b \tau) - \ln Z_b(\xi_b) \right]$$
+///
+/// Each block is a family with a prior $\xi_b$ and a link $S_b$ that says which statistics it takes.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    statistics: usize,
+    blocks: Vec<Block>,
+    /// The log-partition functions of all priors.
+    prior_value: f64,
+}
+
+struct Block {
+    name: String,
+    family: Box<dyn Potential + Send>,
+    prior: Vec<f64>,
+    link: Box<dyn Link>,
+}
+
+impl Blocks {
+    /// No block yet, of so many statistics.
+    pub fn new(statistics: usize) -> Self {
+        Self {
+            statistics,
+            ..Self::default()
+        }
+    }
+
+    /// Joins a block. `name` is what errors call it; `prior` are natural parameters.
+    ///
+    /// # Errors
+    /// [`Error::Domain`] where the prior is outside of the family.
+    pub fn join(
+        mut self,
+        name: impl Into<String>,
+        family: impl Potential + Send + 'static,
+        prior: Vec<f64>,
+        link: impl Link + 'static,
+    ) -> Result<Self> {
+        let block = Block {
+            name: name.into(),
+            family: Box::new(family),
+            prior,
+            link: Box::new(link),
+        };
+        let mut mean = vec![0.0; block.prior.len()];
+        let value = block.family.value_and_gradient(&block.prior, &mut mean);
+        self.prior_value +=
+            value.map_err(|error| named(format!("prior of {}", block.name), error))?;
+        self.blocks.push(block);
+        Ok(self)
+    }
+
+    /// Adds to the natural parameters of the last block what no statistic can change: a total that is
+    /// the same for every q(Z).
+    #[must_use]
+    pub fn with_constant(mut self, constant: &[f64]) -> Self {
+        let last = self.blocks.last_mut().expect("a block was joined");
+        crate::vector::add(&mut last.prior, 1.0, constant);
+        self
+    }
+
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Prior plus statistics of a block, in natural parameters.
+    pub fn natural(&self, block: usize, statistics: &[f64]) -> Vec<f64> {
+        let Block { prior, link, .. } = &self.blocks[block];
+        let mut natural = prior.clone();
+        link.add(statistics, &mut natural);
+        natural
+    }
+
+    /// The log-partition function of a block, prior plus statistics.
+    ///
+    /// # Errors
+    /// [`Error::Domain`] where they are outside of the family.
+    pub fn value(&self, block: usize, statistics: &[f64]) -> Result<f64> {
+        let natural = self.natural(block, statistics);
+        let mut mean = vec![0.0; natural.len()];
+        self.blocks[block].value(&natural, &mut mean)
+    }
+}
+
+impl Block {
+    fn value(&self, natural: &[f64], mean: &mut [f64]) -> Result<f64> {
+        let value = self.family.value_and_gradient(natural, mean);
+        value.map_err(|error| named(self.name.clone(), error))
+    }
+}
+
+/// Names the block in a family's error, which knows only its own numbers.
+fn named(block: String, error: Error) -> Error {
+    match error {
+        Error::Domain {
+            found, expected, ..
+        } => Error::Domain {
+            block,
+            found,
+            expected,
+        },
+        other => other,
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Block")
+            .field("name", &self.name)
+            .field("prior", &self.prior)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Potential for Blocks {
+    fn dim(&self) -> usize {
+        self.statistics
+    }
+
+    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        gradient.fill(0.0);
+        let mut mean = vec![];
+        let mut value = -self.prior_value;
+        for (index, block) in self.blocks.iter().enumerate() {
+            let natural = self.natural(index, at);
+            mean.resize(natural.len(), 0.0);
+            value += block.value(&natural, &mut mean)?;
+            block.link.pull_back(&mean, gradient);
+        }
+        Ok(value)
+    }
+
+    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        out.fill(0.0);
+        let (mut change, mut image) = (vec![], vec![]);
+        for (index, block) in self.blocks.iter().enumerate() {
+            let natural = self.natural(index, at);
+            change.clear();
+            change.resize(natural.len(), 0.0);
+            block.link.add(along, &mut change);
+            image.resize(natural.len(), 0.0);
+            block
+                .family
+                .hessian_product(&natural, &change, &mut image)
+                .map_err(|error| named(block.name.clone(), error))?;
+            block.link.pull_back(&image, out);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::{Dirichlet, Gamma};
+
+    /// Two proportions from the first and the last statistic, and a rate from the middle ones.
+    fn joined() -> Result<Blocks> {
+        let counts = IndexMap::default().and(0, 0, 1.0).and(3, 1, 2.0);
+        Blocks::new(4)
+            .join("proportions", Dirichlet::new(2), vec![1.0, 1.0], counts)?
+            .join("rate", Gamma, vec![2.0, 1.0], IndexMap::range(1, 2))
+    }
+
+    #[test]
+    fn blocks_are_their_families() {
+        let blocks = joined().unwrap();
+        assert_eq!(blocks.natural(0, &[5.0, 0.0, 0.0, 3.0]), [6.0, 7.0]);
+        assert_eq!(blocks.natural(1, &[0.0, 4.0, 0.5, 0.0]), [6.0, 1.5]);
+        let mut gradient = [0.0; 4];
+        let nothing = blocks.value_and_gradient(&[0.0; 4], &mut gradient).unwrap();
+        assert_eq!(nothing, 0.0);
+        #[cfg(feature = "laws")]
+        crate::laws::conforms(&blocks, &[5.0, 4.0, 0.5, 3.0], 1).unwrap();
+    }
+
+    #[test]
+    fn errors_name_the_block() {
+        let blocks = joined().unwrap();
+        let mut gradient = [0.0; 4];
+        let error = blocks
+            .value_and_gradient(&[0.0, 0.0, -9.0, 0.0], &mut gradient)
+            .unwrap_err();
+        assert!(matches!(error, Error::Domain { block, .. } if block == "rate"));
+    }
+}

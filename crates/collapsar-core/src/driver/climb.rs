@@ -1,0 +1,245 @@
+//! The steps of a run: what is proposed, what is taken instead where the bound would fall, when it ends.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::evaluator::Evaluator;
+use super::search::Verdict;
+use super::{Checkpoint, Driver, Fit, Jump, Jumps, Outcome, State, Step, Stop};
+use crate::collapsed::Collapsed;
+use crate::direction::{Iterate, Rule};
+use crate::error::Result;
+use crate::point::Point;
+use crate::vector::dot_difference;
+
+/// Steps in a row that changes of basis may lead down before they are no longer asked for.
+const MISLED: u64 = 3;
+/// The shortest fraction of a VBEM step that is tried: below it a step is rounding.
+const SHORTEST: f64 = 1e-9;
+
+impl<M: Collapsed> Driver<'_, M> {
+    pub(super) fn climb(mut self, mut state: State) -> Result<Fit> {
+        let began = Instant::now();
+        let seconds_before = state.seconds;
+        let mut evaluator = Evaluator::new(self.model, state.passes);
+        let mut trial = state.iterate.clone();
+        let mut direction = Vec::with_capacity(trial.messages.len());
+        let mut jumps = None;
+        let settled = self.jumps.map_or(0.0, Jumps::settled);
+
+        let outcome = loop {
+            if self
+                .interrupt
+                .is_some_and(|flag| flag.load(Ordering::Relaxed))
+            {
+                break Outcome::Interrupted;
+            }
+            if std::mem::take(&mut state.jump_due) {
+                self.jump(&mut state, &mut evaluator, &mut jumps)?;
+            }
+            let proposal = state
+                .rule
+                .propose(&state.iterate, &mut evaluator, &mut direction)?;
+            let lead = state.rule.lead();
+            let mut rises = rises(
+                &mut evaluator,
+                &state.iterate,
+                (&direction, 1.0),
+                lead,
+                &mut trial,
+            )?;
+            let fell_back = !rises && !proposal.is_gradient;
+            if fell_back && state.iterate.is_turned() {
+                state.misled += 1;
+                if state.misled == MISLED {
+                    trial.turned = None;
+                }
+            } else {
+                state.misled = 0;
+            }
+            if !rises {
+                rises = climb_gradient(&mut evaluator, &state.iterate, fell_back, &mut trial)?;
+            }
+            state.passes = evaluator.passes;
+            state.seconds = seconds_before + began.elapsed().as_secs_f64();
+            let gain = if rises {
+                trial.bound - state.iterate.bound
+            } else {
+                0.0
+            };
+            let verdict = state
+                .search
+                .judge(state.iterate.bound + gain, gain, settled);
+            state.jump_due = verdict == Verdict::Jump;
+            if rises {
+                state.iteration += 1;
+                state.fallbacks += u64::from(fell_back);
+                // Where inner problems moved as well, statistics tell of them too.
+                let known = (proposal.is_gradient || fell_back) && trial.warm.is_empty();
+                let step = Step {
+                    iteration: state.iteration,
+                    passes: state.passes,
+                    bound: trial.bound,
+                    gain,
+                    squared_norm: proposal
+                        .squared_norm
+                        .or_else(|| known.then(|| averaged_norm(&state.iterate, &trial))),
+                    beta: proposal.beta,
+                    fell_back,
+                    trial: state.search.in_trial(),
+                    seconds: state.seconds,
+                };
+                state.rule.learn(&state.iterate, &trial, fell_back);
+                std::mem::swap(&mut state.iterate, &mut trial);
+                let mut asked_to_stop = false;
+                for observer in &mut self.observers {
+                    asked_to_stop |= observer(&step).is_break();
+                }
+                for watcher in &mut self.watchers {
+                    watcher(&step, &state.iterate);
+                }
+                let converged = self.stop.holds(&step).filter(Stop::is_convergence);
+                if let Some(rule) = converged
+                    && verdict == Verdict::Finish
+                    && !state.rule.doubts()
+                {
+                    break Outcome::Converged(rule);
+                }
+                if let Some(limit) = self.stop.exhausted(&step) {
+                    break Outcome::Exhausted(limit);
+                }
+                if asked_to_stop {
+                    break Outcome::Interrupted;
+                }
+            } else if verdict == Verdict::Finish {
+                break Outcome::Stationary;
+            }
+            if let Some((path, every)) = &self.checkpoint
+                && rises
+                && state.iteration.is_multiple_of(*every)
+            {
+                Checkpoint::new(&state, self.direction, self.model.fingerprint()).write(path)?;
+            }
+        };
+        if let Some((path, _)) = &self.checkpoint {
+            Checkpoint::new(&state, self.direction, self.model.fingerprint()).write(path)?;
+        }
+        let State {
+            iterate,
+            iteration,
+            passes,
+            fallbacks,
+            seconds,
+            mut search,
+            ..
+        } = state;
+        let last = search.finish().map_or(iterate, |(incumbent, _)| incumbent);
+        let (jumps_tried, jumps_taken) = (search.tried, search.taken);
+        Ok(Fit {
+            point: last.point,
+            outcome,
+            iterations: iteration,
+            passes,
+            fallbacks,
+            jumps_tried,
+            jumps_taken,
+            seconds,
+        })
+    }
+
+    /// Goes to the next jump that lies in the model's domain, or back to the incumbent when none is left.
+    ///
+    /// `jumps` holds those of the present incumbent; a resumed run makes them again.
+    fn jump(
+        &self,
+        state: &mut State,
+        evaluator: &mut Evaluator<'_, M>,
+        jumps: &mut Option<Vec<Jump>>,
+    ) -> Result<()> {
+        loop {
+            let (index, incumbent) = state.search.next(&state.iterate, &state.rule);
+            if index == 0 || jumps.is_none() {
+                *jumps = Some(
+                    self.jumps
+                        .map_or(Ok(vec![]), |model| model.jumps(incumbent))?,
+                );
+            }
+            let Some(jump) = jumps.as_ref().and_then(|jumps| jumps.get(index)) else {
+                state.search.tried -= 1;
+                if let Some((iterate, rule)) = state.search.finish() {
+                    (state.iterate, state.rule) = (iterate, rule);
+                }
+                return Ok(());
+            };
+            state.iterate.point.messages.clone_from(&jump.messages);
+            state.iterate.point.warm.clone_from(&incumbent.warm);
+            state.rule = Rule::new(self.direction, true, &evaluator.advice);
+            let landed = evaluator.evaluate(&mut state.iterate);
+            state.passes = evaluator.passes;
+            match landed {
+                Ok(()) => return Ok(()),
+                Err(error) if error.is_recoverable() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Evaluates `length` times `direction` from `from` into `trial`; says whether the bound rose.
+fn rises<M: Collapsed>(
+    evaluator: &mut Evaluator<'_, M>,
+    from: &Iterate,
+    (direction, length): (&[f64], f64),
+    lead: Option<(&[f64], f64)>,
+    trial: &mut Iterate,
+) -> Result<bool> {
+    let point = &mut trial.point;
+    point.messages.clear();
+    point.messages.extend(
+        from.messages
+            .iter()
+            .zip(direction)
+            .map(|(m, d)| m + length * d),
+    );
+    point.warm.clone_from(&from.warm);
+    if let (Some((before, coefficient)), Some(inner)) = (lead, evaluator.advice.inner) {
+        inner.extrapolate(&mut point.warm, before, coefficient);
+    }
+    point.bound = f64::NAN;
+    match evaluator.evaluate(trial) {
+        Ok(()) => Ok(trial.bound > from.bound),
+        Err(error) if error.is_recoverable() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The safe step: VBEM's, which cannot lower the bound where the explicit factors are independent
+/// given the collapsed ones, halved where it does all the same.
+///
+/// `whole` says whether the whole step has not been tried yet.
+fn climb_gradient<M: Collapsed>(
+    evaluator: &mut Evaluator<'_, M>,
+    from: &Iterate,
+    whole: bool,
+    trial: &mut Iterate,
+) -> Result<bool> {
+    let mut length = if whole { 1.0 } else { 0.5 };
+    while length > SHORTEST {
+        if rises(evaluator, from, (&from.gradient, length), None, trial)? {
+            return Ok(true);
+        }
+        // Where the step promises less than the bound's own rounding, shorter ones promise nothing.
+        let promise = averaged_norm(from, trial).abs();
+        if trial.bound.is_finite() && promise < 1e-12 * from.bound.abs().max(1.0) {
+            return Ok(false);
+        }
+        length *= 0.5;
+    }
+    Ok(false)
+}
+
+/// The squared norm of the gradient in the metric averaged along the step, times the step's
+/// length (maths §6.1).
+fn averaged_norm(before: &Point, after: &Point) -> f64 {
+    dot_difference(&before.gradient, &after.statistics, &before.statistics)
+}

@@ -1,0 +1,261 @@
+//! The loop: safety, stopping, observers and checkpoints.
+//!
+//! - `climb`: the steps of a run
+//! - `evaluator`: the counted ways to look at a model
+//! - `stop`: when to stop
+//! - `checkpoint`: how a run is written down and taken up again
+//! - `restart`: many starts, the best kept
+//! - `search`: jumps out of poor optima
+
+mod checkpoint;
+mod climb;
+mod evaluator;
+mod restart;
+mod search;
+mod stop;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+
+use crate::collapsed::{Collapsed, Potential};
+use crate::direction::{Direction, Iterate, Rule};
+use crate::error::{Error, Place, Result};
+use crate::point::Point;
+use evaluator::Evaluator;
+use search::Search;
+
+pub use checkpoint::Checkpoint;
+pub use restart::{Restarts, Spread};
+pub use search::{Jump, Jumps};
+pub use stop::Stop;
+
+/// One accepted move: the same record in the trace, the progress line and Python.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Accepted steps so far.
+    pub iteration: u64,
+    /// Passes over the data so far, metric products included.
+    pub passes: u64,
+    /// The bound after the step.
+    pub bound: f64,
+    /// By how much the step raised it.
+    pub gain: f64,
+    /// Fisher norm of the gradient before the step, squared: exact where the rule computes it,
+    /// for other steps along the gradient the average over the step, else absent.
+    pub squared_norm: Option<f64>,
+    /// The coefficient of the previous direction, for conjugate rules.
+    pub beta: Option<f64>,
+    /// Whether the proposed direction lowered the bound and the VBEM step was taken instead.
+    pub fell_back: bool,
+    /// Whether the step belongs to the trial of a jump, which may end below the bound so far.
+    pub trial: bool,
+    /// Seconds since the run began.
+    pub seconds: f64,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A rule that means convergence holds.
+    Converged(Stop),
+    /// No step raises the bound in floating-point arithmetic: stationary to working precision.
+    Stationary,
+    /// A limit was reached first.
+    Exhausted(Stop),
+    /// An observer or the interrupt flag asked to stop.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Whether the run ended at a stationary point.
+    pub fn converged(&self) -> bool {
+        matches!(self, Self::Converged(_) | Self::Stationary)
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Converged(stop) => write!(f, "{stop}"),
+            Self::Stationary => write!(f, "stationary to working precision"),
+            Self::Exhausted(stop) => write!(f, "stopped after {stop}"),
+            Self::Interrupted => write!(f, "interrupted"),
+        }
+    }
+}
+
+/// Where a run ended and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// The last point: messages, statistics, gradient and bound.
+    pub point: Point,
+    /// Why the run ended.
+    pub outcome: Outcome,
+    /// Accepted steps.
+    pub iterations: u64,
+    /// Passes over the data, metric products included.
+    pub passes: u64,
+    /// Steps at which the VBEM step had to replace the proposed one.
+    pub fallbacks: u64,
+    /// Jumps that were tried.
+    pub jumps_tried: u64,
+    /// Jumps that led to a higher bound.
+    pub jumps_taken: u64,
+    /// Seconds, resumed parts included.
+    pub seconds: f64,
+}
+
+/// All that a run needs to go on: what a checkpoint holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) iterate: Iterate,
+    pub(crate) rule: Rule,
+    pub(crate) iteration: u64,
+    pub(crate) passes: u64,
+    pub(crate) fallbacks: u64,
+    /// Steps in a row that followed a change of basis down.
+    pub(crate) misled: u64,
+    pub(crate) seconds: f64,
+    pub(crate) search: Search,
+    /// Whether a jump comes before the next step: a run may end between the two.
+    pub(crate) jump_due: bool,
+}
+
+/// An observer sees every accepted step and may ask to stop.
+pub type Observer<'a> = Box<dyn FnMut(&Step) -> ControlFlow<()> + Send + 'a>;
+
+/// A watcher sees every accepted step and the point that it led to.
+pub type Watcher<'a> = Box<dyn FnMut(&Step, &Point) + Send + 'a>;
+
+/// A run of one direction on one model.
+///
+/// The driver owns safety: no rule and no model has to know about falls, restarts or halving.
+pub struct Driver<'a, M: Collapsed> {
+    model: &'a M,
+    direction: Direction,
+    stop: Stop,
+    observers: Vec<Observer<'a>>,
+    watchers: Vec<Watcher<'a>>,
+    checkpoint: Option<(PathBuf, u64)>,
+    interrupt: Option<&'a AtomicBool>,
+    spent: u64,
+    jumps: Option<&'a dyn Jumps>,
+}
+
+impl<'a, M: Collapsed> Driver<'a, M> {
+    /// A run that stops at a gain below 1e-6 nats or after 10,000 iterations.
+    pub fn new(model: &'a M, direction: Direction) -> Self {
+        Self {
+            model,
+            direction,
+            stop: Stop::Gain(1e-6) | Stop::Iterations(10_000),
+            observers: Vec::new(),
+            watchers: Vec::new(),
+            checkpoint: None,
+            interrupt: None,
+            spent: 0,
+            jumps: None,
+        }
+    }
+
+    /// Tries the model's jumps once the climb slows down, keeps those that lead higher.
+    #[must_use]
+    pub fn search(mut self, jumps: &'a dyn Jumps) -> Self {
+        self.jumps = Some(jumps);
+        self
+    }
+
+    /// Counts passes that finding the start has cost.
+    #[must_use]
+    pub fn spent(mut self, passes: u64) -> Self {
+        self.spent = passes;
+        self
+    }
+
+    /// Stops by this rule instead.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Shows every accepted step to `observer` as well.
+    #[must_use]
+    pub fn observe(mut self, observer: impl FnMut(&Step) -> ControlFlow<()> + Send + 'a) -> Self {
+        self.observers.push(Box::new(observer));
+        self
+    }
+
+    /// Shows every accepted step to `watcher`, with the point that it led to.
+    #[must_use]
+    pub fn watch(mut self, watcher: impl FnMut(&Step, &Point) + Send + 'a) -> Self {
+        self.watchers.push(Box::new(watcher));
+        self
+    }
+
+    /// Writes a checkpoint every `every` iterations and when the run ends.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: u64) -> Self {
+        self.checkpoint = Some((path.into(), every.max(1)));
+        self
+    }
+
+    /// Ends the run after the present step once `flag` is set.
+    #[must_use]
+    pub fn interrupt(mut self, flag: &'a AtomicBool) -> Self {
+        self.interrupt = Some(flag);
+        self
+    }
+
+    /// Climbs from `start`.
+    ///
+    /// # Errors
+    /// Where the start is outside the model's domain, or a checkpoint cannot be written.
+    pub fn run(self, start: Vec<f64>) -> Result<Fit> {
+        let expected = self.model.local().dim();
+        if start.len() != expected {
+            return Err(Error::data(
+                Place::Whole("start"),
+                format!("{} messages", start.len()),
+                format!("{expected}, as the model has"),
+            ));
+        }
+        let mut evaluator = Evaluator::new(self.model, self.spent);
+        let turns = self.direction.follows_bases() && evaluator.advice.bases.is_some();
+        let mut iterate = Iterate {
+            point: Point {
+                messages: start,
+                ..Point::default()
+            },
+            turned: turns.then(Vec::new),
+        };
+        evaluator.evaluate(&mut iterate)?;
+        let rule = Rule::new(self.direction, false, &evaluator.advice);
+        let passes = evaluator.passes;
+        let search = Search::new(self.jumps.is_some());
+        self.climb(State {
+            iterate,
+            rule,
+            iteration: 0,
+            passes,
+            fallbacks: 0,
+            misled: 0,
+            seconds: 0.0,
+            search,
+            jump_due: false,
+        })
+    }
+
+    /// Goes on from a checkpoint, to the same numbers, bit for bit, as a run that was never stopped.
+    ///
+    /// # Errors
+    /// Where the checkpoint is of another model, data set or direction.
+    pub fn resume(self, checkpoint: Checkpoint) -> Result<Fit> {
+        let state = checkpoint.state_for(self.direction, &self.model.fingerprint())?;
+        self.climb(state)
+    }
+}

@@ -1,0 +1,453 @@
+//! Decides what a sparse Gaussian is: scalars with a precision matrix that is mostly zero.
+//!
+//! - `order`: in which order the scalars are eliminated: fewest neighbours first.
+//! - `pattern`: where the factor of a sparse precision matrix has entries, once for all evaluations.
+//! - `factor`: how a sparse precision matrix is factored, solved with and inverted on its pattern.
+
+mod factor;
+mod order;
+mod pattern;
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use self::factor::{Factor, Inverse};
+use self::pattern::Pattern;
+use super::{Family, check_length};
+use crate::collapsed::Potential;
+use crate::error::{Error, Result};
+use crate::number::{Dual, Real};
+
+const BLOCK: &str = "Gaussian block";
+
+/// Scalars $x_1 .. x_n$ that are jointly normal, with a precision matrix $\Lambda$ that may differ
+/// from zero only on its diagonal and at given pairs.
+///
+/// Natural parameters are $(h, \Lambda_{11} .. \Lambda_{nn}, \Lambda_{ij})$ with the pairs in the
+/// order of [`Gaussian::pairs`], and $h = \Lambda m$ for the mean $m$; statistics are $x_i$,
+/// $-\tfrac12 x_i^2$ and $-x_i x_j$.
+///
+/// $$p(x) \propto e^{h'x - \frac12 x'\Lambda x}, \qquad
+/// A = \tfrac n2 \ln 2\pi - \tfrac12 \ln|\Lambda| + \tfrac12 h'\Lambda^{-1}h$$
+///
+/// An evaluation takes time and memory that are linear in the entries of the factor: as many as
+/// the pairs for chains, trees and arrows.
+#[derive(Debug, Clone)]
+pub struct Gaussian {
+    pairs: Arc<[(u32, u32)]>,
+    pattern: Arc<Pattern>,
+}
+
+/// Ordinary parameters of [`Gaussian`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct GaussianOrdinary {
+    /// $m$.
+    pub mean: Vec<f64>,
+    /// The diagonal of $\Lambda$.
+    pub precisions: Vec<f64>,
+    /// $\Lambda_{ij}$ for each of [`Gaussian::pairs`].
+    pub couplings: Vec<f64>,
+}
+
+/// The factored precision matrix and the mean.
+#[derive(Debug)]
+pub(super) struct Solved<'a, T> {
+    factor: Factor<'a, T>,
+    /// By scalar.
+    pub(super) mean: Vec<T>,
+    /// $h'\Lambda^{-1}h$.
+    pub(super) square: T,
+}
+
+/// A factored precision matrix and its inverse on the pattern.
+#[derive(Debug)]
+struct Covariance<'a, T> {
+    /// $\Lambda$, as natural parameters hold it.
+    precision: &'a [T],
+    factor: Factor<'a, T>,
+    inverse: Inverse<T>,
+    /// $\ln|\Lambda|$.
+    ln_determinant: T,
+}
+
+/// What the last block of a list had found out, for the next: in factor models many have the
+/// same precision matrix.
+#[derive(Debug, Default)]
+pub struct GaussianCache<'a>(Option<Covariance<'a, f64>>);
+
+/// Means and covariances on the pattern, and what the log-partition function is made of.
+pub(super) struct Moments<'a, T> {
+    covariance: Covariance<'a, T>,
+    /// By scalar.
+    pub(super) mean: Vec<T>,
+    /// $h'\Lambda^{-1}h$.
+    pub(super) square: T,
+}
+
+/// A vector laid out as the natural parameters are.
+struct Parts<'a, T> {
+    shifts: &'a [T],
+    precisions: &'a [T],
+    couplings: &'a [T],
+}
+
+impl Gaussian {
+    /// A Gaussian of `n` scalars whose precision may be nonzero at these pairs.
+    ///
+    /// Pairs may repeat and come in any order.
+    ///
+    /// # Panics
+    /// Where a pair names one scalar twice or a scalar that is not there.
+    pub fn new(n: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut pairs: Vec<_> = pairs.iter().map(|&(i, j)| (i.min(j), i.max(j))).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let valid = |&(i, j): &(u32, u32)| i < j && (j as usize) < n;
+        assert!(
+            pairs.iter().all(valid),
+            "pairs are of two different scalars among {n}"
+        );
+        Self {
+            pattern: Arc::new(Pattern::new(n, &pairs)),
+            pairs: pairs.into(),
+        }
+    }
+
+    /// Number $n$ of scalars.
+    pub fn scalars(&self) -> usize {
+        self.pattern.len()
+    }
+
+    /// The pairs with an entry of their own, each once, the smaller scalar first, in order.
+    pub fn pairs(&self) -> &[(u32, u32)] {
+        &self.pairs
+    }
+
+    /// Number of entries of the factor below its diagonal: what an evaluation costs.
+    pub fn factor_entries(&self) -> usize {
+        self.pattern.entries()
+    }
+
+    /// The mean and the variance of each scalar.
+    ///
+    /// # Errors
+    /// Where the precision matrix is not positive definite.
+    pub fn marginals(&self, natural: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
+        check_length(BLOCK, natural, self.dim())?;
+        let moments = self.moments(BLOCK, natural)?;
+        let mut variances = vec![0.0; self.scalars()];
+        for (i, variance) in moments.variances() {
+            variances[i] = variance;
+        }
+        Ok((moments.mean, variances))
+    }
+
+    fn parts<'a, T>(&self, vector: &'a [T]) -> Parts<'a, T> {
+        let (shifts, rest) = vector.split_at(self.scalars());
+        let (precisions, couplings) = rest.split_at(self.scalars());
+        Parts {
+            shifts,
+            precisions,
+            couplings,
+        }
+    }
+
+    fn factor<T: Real>(
+        &self,
+        block: &str,
+        precisions: &[T],
+        couplings: &[T],
+    ) -> Result<Factor<'_, T>> {
+        Factor::new(&self.pattern, precisions, couplings).map_err(|scalar| {
+            let found = format!(
+                "the precision matrix is not positive definite at scalar {} of {}",
+                u64::from(scalar) + 1,
+                self.scalars()
+            );
+            Error::domain(block, found, "a positive definite precision matrix")
+        })
+    }
+
+    /// Factors once for many draws.
+    pub fn sampler(&self, natural: &[f64]) -> Result<GaussianSampler<'_>> {
+        check_length(BLOCK, natural, self.dim())?;
+        Ok(GaussianSampler(self.solve(BLOCK, natural)?))
+    }
+
+    /// Factors the precision matrix and solves for the mean.
+    pub(super) fn solve<T: Real>(&self, block: &str, natural: &[T]) -> Result<Solved<'_, T>> {
+        let Parts {
+            shifts,
+            precisions,
+            couplings,
+        } = self.parts(natural);
+        let factor = self.factor(block, precisions, couplings)?;
+        let (mean, square) = factor.solve(shifts);
+        if square.value().is_finite() {
+            Ok(Solved {
+                factor,
+                mean,
+                square,
+            })
+        } else {
+            Err(not_finite(block, square.value()))
+        }
+    }
+
+    fn covariance<'a, T: Real>(
+        &'a self,
+        block: &str,
+        natural: &'a [T],
+    ) -> Result<Covariance<'a, T>> {
+        let parts = self.parts(natural);
+        let factor = self.factor(block, parts.precisions, parts.couplings)?;
+        Ok(Covariance {
+            precision: &natural[self.scalars()..],
+            ln_determinant: factor.ln_determinant(),
+            inverse: factor.inverse(),
+            factor,
+        })
+    }
+
+    pub(super) fn moments<'a, T: Real>(
+        &'a self,
+        block: &str,
+        natural: &'a [T],
+    ) -> Result<Moments<'a, T>> {
+        let covariance = self.covariance(block, natural)?;
+        covariance.moments(block, self.parts(natural).shifts)
+    }
+
+    /// As [`Potential::value_and_gradient`], for one of a list of blocks.
+    pub fn evaluate_after<'a>(
+        &'a self,
+        last: &mut GaussianCache<'a>,
+        natural: &'a [f64],
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        check_length(BLOCK, natural, self.dim())?;
+        let same = |last: &Covariance<'_, f64>| {
+            std::ptr::eq(last.factor.pattern(), &raw const *self.pattern)
+                && last.precision == &natural[self.scalars()..]
+        };
+        let covariance = match last.0.take().filter(same) {
+            Some(covariance) => covariance,
+            None => self.covariance(BLOCK, natural)?,
+        };
+        let moments = covariance.moments(BLOCK, self.parts(natural).shifts)?;
+        self.write(&moments, 1.0, gradient);
+        let value = moments.value();
+        last.0 = Some(moments.covariance);
+        Ok(value)
+    }
+
+    /// Writes the mean statistics of x, those of √τ x where the precision of x has a factor τ with
+    /// mean `weight`: covariances are as they are, products of means are weighted.
+    pub(super) fn write<T: Real>(&self, moments: &Moments<'_, T>, weight: T, out: &mut [T]) {
+        let n = self.scalars();
+        let (shifts, rest) = out.split_at_mut(n);
+        let (squares, products) = rest.split_at_mut(n);
+        let mean = &moments.mean;
+        for (o, m) in shifts.iter_mut().zip(mean) {
+            *o = weight * *m;
+        }
+        let half = T::from(0.5);
+        for (i, variance) in moments.variances() {
+            squares[i] = -half * (shifts[i] * mean[i] + variance);
+        }
+        let covariances = moments.covariances().zip(self.pairs.iter());
+        for (o, (covariance, &(i, j))) in products.iter_mut().zip(covariances) {
+            *o = -(shifts[i as usize] * mean[j as usize] + covariance);
+        }
+    }
+
+    /// The log-partition function and the mean of the statistics.
+    fn evaluate<T: Real>(&self, natural: &[T], gradient: &mut [T]) -> Result<T> {
+        let moments = self.moments(BLOCK, natural)?;
+        self.write(&moments, T::from(1.0), gradient);
+        Ok(moments.value()) // maths §3.9
+    }
+
+    /// $\Lambda x$.
+    fn product(&self, precisions: &[f64], couplings: &[f64], x: &[f64]) -> Vec<f64> {
+        let mut out: Vec<f64> = precisions.iter().zip(x).map(|(p, x)| p * x).collect();
+        for (&(i, j), c) in self.pairs.iter().zip(couplings) {
+            out[i as usize] += c * x[j as usize];
+            out[j as usize] += c * x[i as usize];
+        }
+        out
+    }
+
+    /// Ordinary parameters of natural ones that have this mean.
+    pub(super) fn with_mean(&self, mean: Vec<f64>, natural: &[f64]) -> GaussianOrdinary {
+        let parts = self.parts(natural);
+        GaussianOrdinary {
+            mean,
+            precisions: parts.precisions.to_vec(),
+            couplings: parts.couplings.to_vec(),
+        }
+    }
+
+    /// $h = \Lambda m$ of ordinary parameters that are in the domain.
+    pub(super) fn shifts(&self, block: &str, ordinary: &GaussianOrdinary) -> Result<Vec<f64>> {
+        check_length(block, &ordinary.mean, self.scalars())?;
+        check_length(block, &ordinary.precisions, self.scalars())?;
+        if !(self.pairs.is_empty() && ordinary.couplings.is_empty()) {
+            check_length(block, &ordinary.couplings, self.pairs.len())?;
+        }
+        self.factor(block, &ordinary.precisions, &ordinary.couplings)?;
+        let shifts = self.product(&ordinary.precisions, &ordinary.couplings, &ordinary.mean);
+        match shifts.iter().find(|h| !h.is_finite()) {
+            None => Ok(shifts),
+            Some(h) => Err(not_finite(block, *h)),
+        }
+    }
+}
+
+impl Solved<'_, f64> {
+    /// A draw of $L'^{-1} D^{-1/2} z$, which has covariance $\Lambda^{-1}$.
+    pub(super) fn noise<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
+        let normal = |j| -> f64 {
+            let z: f64 = StandardNormal.sample(rng);
+            z * self.factor.scale(j)
+        };
+        self.factor
+            .back_substitute((0..self.mean.len()).map(normal).collect())
+    }
+}
+
+impl<'a, T: Real> Covariance<'a, T> {
+    fn moments(self, block: &str, shifts: &[T]) -> Result<Moments<'a, T>> {
+        let (mean, square) = self.factor.solve(shifts);
+        if !square.value().is_finite() {
+            return Err(not_finite(block, square.value()));
+        }
+        Ok(Moments {
+            covariance: self,
+            mean,
+            square,
+        })
+    }
+}
+
+impl<T: Real> Moments<'_, T> {
+    /// Each scalar with its variance, in no order.
+    fn variances(&self) -> impl Iterator<Item = (usize, T)> {
+        let order = &self.covariance.factor.pattern().order;
+        let scalars = order.iter().map(|i| *i as usize);
+        scalars.zip(self.covariance.inverse.diagonal.iter().copied())
+    }
+
+    /// The covariance of each pair.
+    fn covariances(&self) -> impl Iterator<Item = T> {
+        let slots = &self.covariance.factor.pattern().slots;
+        (slots.iter()).map(|at| self.covariance.inverse.below[*at])
+    }
+
+    /// The log-partition function of x.
+    fn value(&self) -> T {
+        let half = T::from(0.5);
+        self.ln_volume() + half * self.square
+    }
+
+    /// $\tfrac n2 \ln 2\pi - \tfrac12 \ln|\Lambda|$.
+    pub(super) fn ln_volume(&self) -> T {
+        let n = self.mean.len() as f64;
+        T::from(0.5) * (T::from(n * TAU.ln()) - self.covariance.ln_determinant)
+    }
+}
+
+pub(super) fn not_finite(block: &str, found: f64) -> Error {
+    let found = format!("a product of the parameters is {found}");
+    Error::domain(block, found, "finite parameters that are not too large")
+}
+
+impl Potential for Gaussian {
+    fn dim(&self) -> usize {
+        2 * self.scalars() + self.pairs.len()
+    }
+
+    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        check_length(BLOCK, at, self.dim())?;
+        self.evaluate(at, gradient)
+    }
+
+    /// The slope of the gradient, by dual numbers.
+    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        check_length(BLOCK, at, self.dim())?;
+        slopes(at, along, out, |at, gradient| self.evaluate(at, gradient))
+    }
+}
+
+/// Writes the slopes of a gradient that is computed with dual numbers.
+pub(super) fn slopes(
+    at: &[f64],
+    along: &[f64],
+    out: &mut [f64],
+    evaluate: impl FnOnce(&[Dual], &mut [Dual]) -> Result<Dual>,
+) -> Result<()> {
+    let mut gradient = vec![Dual::from(0.0); out.len()];
+    evaluate(&Dual::along(at, along), &mut gradient)?;
+    for (o, g) in out.iter_mut().zip(&gradient) {
+        *o = g.slope;
+    }
+    Ok(())
+}
+
+/// Draws from one Gaussian.
+#[derive(Debug)]
+pub struct GaussianSampler<'a>(Solved<'a, f64>);
+
+impl GaussianSampler<'_> {
+    /// One draw.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
+        let pairs = self.0.mean.iter().zip(self.0.noise(rng));
+        pairs.map(|(mean, noise)| mean + noise).collect()
+    }
+
+    /// The mean and the variance of the sum of all scalars with these coefficients.
+    pub fn of_sum(&self, coefficients: &[f64]) -> (f64, f64) {
+        let mean = self.0.mean.iter().zip(coefficients).map(|(m, c)| m * c);
+        (mean.sum(), self.0.factor.solve(coefficients).1)
+    }
+}
+
+impl Family for Gaussian {
+    type Ordinary = GaussianOrdinary;
+    /// $x$.
+    type Draw = Vec<f64>;
+
+    fn natural(&self, ordinary: &GaussianOrdinary) -> Result<Vec<f64>> {
+        let mut natural = self.shifts(BLOCK, ordinary)?;
+        natural.extend(&ordinary.precisions);
+        natural.extend(&ordinary.couplings);
+        Ok(natural)
+    }
+
+    fn ordinary(&self, natural: &[f64]) -> Result<GaussianOrdinary> {
+        check_length(BLOCK, natural, self.dim())?;
+        let mean = self.solve(BLOCK, natural)?.mean;
+        Ok(self.with_mean(mean, natural))
+    }
+
+    fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Vec<f64>> {
+        Ok(self.sampler(natural)?.draw(rng))
+    }
+
+    fn statistics(&self, draw: &Vec<f64>, out: &mut [f64]) {
+        let n = self.scalars();
+        out[..n].copy_from_slice(draw);
+        for (o, x) in out[n..].iter_mut().zip(draw) {
+            *o = -0.5 * x * x;
+        }
+        for (o, &(i, j)) in out[2 * n..].iter_mut().zip(self.pairs.iter()) {
+            *o = -draw[i as usize] * draw[j as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

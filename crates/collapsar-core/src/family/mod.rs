@@ -1,0 +1,116 @@
+//! What a family is: a log-partition function with ordinary parameters, draws and statistics.
+//!
+//! - `categorical`: a categorical distribution, logits in, probabilities out.
+//! - `dirichlet`: a Dirichlet distribution, with draws kept as logarithms.
+//! - `stick_breaking`: the weights of a Dirichlet process as independent sticks.
+//! - `network`: discrete variables that tables tie, summed out exactly.
+//! - `normal_wishart`: normal means with one full precision matrix in common.
+//! - `normal_gamma`: normal means with a precision for each group of coordinates.
+//! - `gamma`: a gamma distribution, with draws kept as logarithms too.
+//! - `gaussian`: scalars with a precision matrix that is mostly zero.
+//! - `gaussian_gamma`: the same with an unknown factor on the precision.
+//! - `wishart`: a precision matrix alone.
+//! - `truncated_normal`: a normal variable between constant bounds.
+//! - `student_t`: the predictive density of a normal component.
+//! - `marginal`: the distribution of one scalar: mean, standard deviation, CDF, quantiles.
+
+mod categorical;
+mod dirichlet;
+mod gamma;
+mod gaussian;
+mod gaussian_gamma;
+mod marginal;
+mod network;
+mod normal_gamma;
+mod normal_wishart;
+mod stick_breaking;
+mod student_t;
+mod truncated_normal;
+mod wishart;
+
+pub use categorical::Categorical;
+pub use dirichlet::Dirichlet;
+pub use gamma::{Gamma, GammaDraw, GammaOrdinary};
+pub use gaussian::{Gaussian, GaussianOrdinary};
+pub use gaussian::{GaussianCache, GaussianSampler};
+pub use gaussian_gamma::{
+    GaussianGamma, GaussianGammaDraw, GaussianGammaMarginals, GaussianGammaOrdinary,
+};
+pub use marginal::Marginal;
+pub use network::{Network, Table};
+pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
+pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
+pub use stick_breaking::StickBreaking;
+pub use student_t::StudentT;
+pub use truncated_normal::{TruncatedNormal, TruncatedNormalOrdinary};
+pub use wishart::{Wishart, WishartDraw, WishartOrdinary};
+
+use rand::Rng;
+
+use crate::collapsed::Potential;
+use crate::error::{Error, Result};
+
+/// A conjugate family in the coordinates prior plus statistics.
+///
+/// [`Potential::value_and_gradient`] is the log-partition function and the mean of the
+/// statistics; [`Potential::hessian_product`] applies their covariance.
+pub trait Family: Potential {
+    /// The parameters as people write them.
+    type Ordinary;
+    /// What a draw is.
+    type Draw;
+
+    /// Natural parameters of `ordinary`.
+    ///
+    /// # Errors
+    /// Where the parameters are outside the family.
+    fn natural(&self, ordinary: &Self::Ordinary) -> Result<Vec<f64>>;
+
+    /// Ordinary parameters of `natural`.
+    ///
+    /// # Errors
+    /// Where the parameters are outside the family.
+    fn ordinary(&self, natural: &[f64]) -> Result<Self::Ordinary>;
+
+    /// One draw.
+    ///
+    /// # Errors
+    /// Where the parameters are outside the family.
+    fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Self::Draw>;
+
+    /// Writes the statistics $u(x)$ of a draw, whose expectation is the mean.
+    fn statistics(&self, draw: &Self::Draw, out: &mut [f64]);
+}
+
+/// Refuses natural parameters of the wrong length, and families of nothing.
+fn check_length(block: &str, natural: &[f64], length: usize) -> Result<()> {
+    if natural.len() == length && length > 0 {
+        return Ok(());
+    }
+    let found = format!("{} parameters where the family has {length}", natural.len());
+    Err(Error::domain(
+        block,
+        found,
+        "as many parameters as the family has, one at least",
+    ))
+}
+
+/// Refuses values that are not positive and finite.
+pub fn check_positive(
+    block: &str,
+    what: &str,
+    values: &[f64],
+    expected: &'static str,
+) -> Result<()> {
+    match values.iter().position(|v| !is_positive(*v)) {
+        None => Ok(()),
+        Some(k) => {
+            let found = format!("{what} {} of {} is {}", k + 1, values.len(), values[k]);
+            Err(Error::domain(block, found, expected))
+        }
+    }
+}
+
+fn is_positive(value: f64) -> bool {
+    value > 0.0 && value.is_finite()
+}

@@ -1,0 +1,322 @@
+//! Decides what a network of discrete variables is: tables that tie them, summed out exactly.
+//!
+//! - `elimination`: in which order variables are summed out.
+//! - `tree`: where the entries of cliques and tables lie.
+//! - `passes`: how sums over all assignments are taken, up and down the tree.
+
+mod elimination;
+mod passes;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use rand::{Rng, RngExt};
+
+use self::passes::{Hopeless, downward, upward};
+use self::tree::{MOST_ENTRIES, Tree};
+use crate::collapsed::Potential;
+use crate::error::{Error, Place, Result};
+use crate::number::{Dual, Real};
+
+const BLOCK: &str = "network";
+
+/// A table of log-potentials over some of the variables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Table {
+    /// The variables, each once, counted from 0.
+    pub scope: Vec<u32>,
+    /// Which entries may be, the last variable of the scope fastest; all without it.
+    pub support: Option<Vec<bool>>,
+}
+
+/// Discrete variables tied by tables; natural parameters are the log-potentials of the tables' entries,
+/// one table after another, and statistics say which entries an assignment has.
+///
+/// $$A(\eta) = \ln \sum_x \exp \sum_t \eta_{t, x_t}$$
+///
+/// Entries outside the support are never read and have a mean of 0; a log-potential of $-\infty$ is an
+/// entry that never occurs. The sum is exact, by a junction tree, and takes as long as its cliques
+/// have entries: a chain or a tree of any length is cheap.
+#[derive(Debug, Clone)]
+pub struct Network {
+    states: Vec<usize>,
+    tables: Vec<Table>,
+    /// Where each table's natural parameters begin, and the end of the last.
+    starts: Vec<usize>,
+    /// The support of all tables, empty if none has one.
+    support: Vec<bool>,
+    tree: Tree,
+}
+
+impl Network {
+    /// A network of variables with so many `states` each.
+    ///
+    /// # Errors
+    /// A variable without states, a scope or support that does not fit, and ties so dense that more than
+    /// $10^7$ entries would have to be held at once.
+    pub fn new(states: Vec<usize>, tables: Vec<Table>) -> Result<Self> {
+        if let Some(variable) = states.iter().position(|&states| states == 0) {
+            return Err(Error::data(
+                Place::Named(format!("variable {variable}")),
+                "0 states",
+                "one state at least",
+            ));
+        }
+        let mut starts = vec![0];
+        for (index, table) in tables.iter().enumerate() {
+            let entries = check_table(index, table, &states)?;
+            starts.push(starts[index] + entries);
+        }
+        let mut support = Vec::new();
+        if tables.iter().any(|table| table.support.is_some()) {
+            for (table, range) in tables.iter().zip(starts.windows(2)) {
+                match &table.support {
+                    Some(allowed) => support.extend_from_slice(allowed),
+                    None => support.resize(range[1], true),
+                }
+            }
+        }
+        let scopes = tables.iter().map(|table| table.scope.as_slice());
+        let scopes: Vec<(&[u32], usize)> = scopes.zip(starts.iter().copied()).collect();
+        let tree = Tree::new(&states, &scopes)?;
+        Ok(Self {
+            states,
+            tables,
+            starts,
+            support,
+            tree,
+        })
+    }
+
+    /// How many states each variable has.
+    pub fn states(&self) -> &[usize] {
+        &self.states
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// Which natural parameters are those of a table.
+    pub fn parameters(&self, table: usize) -> Range<usize> {
+        self.starts[table]..self.starts[table + 1]
+    }
+
+    /// The probabilities of the states of each variable, whether or not it is in a table.
+    ///
+    /// # Errors
+    /// As [`Potential::value_and_gradient`].
+    pub fn marginals(&self, natural: &[f64]) -> Result<Vec<Vec<f64>>> {
+        let (_, mut buffer) = self.conditionals(natural)?;
+        downward(&self.tree, &mut buffer);
+        let mut marginals: Vec<Vec<f64>> = self.states.iter().map(|&n| vec![0.0; n]).collect();
+        for clique in &self.tree.cliques {
+            let marginal = &mut marginals[clique.variable as usize];
+            for row in buffer[clique.entries.clone()].chunks_exact(marginal.len()) {
+                for (sum, p) in marginal.iter_mut().zip(row) {
+                    *sum += p;
+                }
+            }
+        }
+        Ok(marginals)
+    }
+
+    /// One exact draw of all variables together.
+    ///
+    /// # Errors
+    /// As [`Potential::value_and_gradient`].
+    pub fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Vec<u32>> {
+        let (_, buffer) = self.conditionals(natural)?;
+        let mut draw = vec![0_u32; self.states.len()];
+        for clique in self.tree.cliques.iter().rev() {
+            let row = self.tree.separator(clique).iter().fold(0, |row, &v| {
+                row * self.states[v as usize] + draw[v as usize] as usize
+            });
+            let width = self.states[clique.variable as usize];
+            let row = &buffer[clique.entries.clone()][row * width..][..width];
+            let mut left: f64 = rng.random();
+            let mut chosen = 0;
+            for (state, &p) in row.iter().enumerate() {
+                // Rounding may leave a crumb after the last state that can be: it is that one's.
+                if p > 0.0 {
+                    chosen = state as u32;
+                    if left < p {
+                        break;
+                    }
+                    left -= p;
+                }
+            }
+            draw[clique.variable as usize] = chosen;
+        }
+        Ok(draw)
+    }
+
+    /// Writes the statistics of a draw: 1 for the entry that each table has, 0 for the others.
+    pub fn statistics(&self, draw: &[u32], out: &mut [f64]) {
+        out.fill(0.0);
+        for (table, &start) in self.tables.iter().zip(&self.starts) {
+            let entry = table.scope.iter().fold(0, |entry, &v| {
+                entry * self.states[v as usize] + draw[v as usize] as usize
+            });
+            out[start + entry] = 1.0;
+        }
+    }
+
+    fn supports(&self, parameter: usize) -> bool {
+        self.support.get(parameter).is_none_or(|allowed| *allowed)
+    }
+
+    /// The value, and each variable's distribution given those before it.
+    fn conditionals(&self, natural: &[f64]) -> Result<(f64, Vec<f64>)> {
+        self.check(natural)?;
+        self.up(|parameter| {
+            if self.supports(parameter) {
+                natural[parameter]
+            } else {
+                f64::NEG_INFINITY
+            }
+        })
+    }
+
+    fn up<R: Real>(&self, natural: impl Fn(usize) -> R) -> Result<(R, Vec<R>)> {
+        let (mut value, buffer) = upward(&self.tree, &natural).map_err(|hopeless| {
+            let Hopeless { variable, sum } = hopeless;
+            let found = format!(
+                "assignments of variable {variable} (from 0) and those tied to it sum to {sum}"
+            );
+            Error::domain(
+                BLOCK,
+                found,
+                "one assignment at least with a finite sum of log-potentials",
+            )
+        })?;
+        for &parameter in &self.tree.constants {
+            value += natural(parameter);
+        }
+        if value.value().is_finite() {
+            return Ok((value, buffer));
+        }
+        Err(Error::domain(
+            BLOCK,
+            format!("the log-potentials sum to {}", value.value()),
+            "a finite sum",
+        ))
+    }
+
+    /// Adds up the probabilities of the entries of each table.
+    fn means<R: Real>(&self, buffer: &[R], mut add: impl FnMut(usize, R)) {
+        for clique in &self.tree.cliques {
+            let entries = &buffer[clique.entries.clone()];
+            self.tree
+                .along_tables(clique, |entry, parameter| add(parameter, entries[entry]));
+        }
+        for &parameter in &self.tree.constants {
+            add(parameter, R::from(1.0));
+        }
+    }
+
+    fn check(&self, natural: &[f64]) -> Result<()> {
+        if natural.len() != self.dim() {
+            let found = format!(
+                "{} parameters where there are {}",
+                natural.len(),
+                self.dim()
+            );
+            return Err(Error::domain(
+                BLOCK,
+                found,
+                "one parameter for each entry of each table",
+            ));
+        }
+        let bad = |(parameter, value): &(usize, &f64)| {
+            (value.is_nan() || **value == f64::INFINITY) && self.supports(*parameter)
+        };
+        let Some((parameter, value)) = natural.iter().enumerate().find(bad) else {
+            return Ok(());
+        };
+        let table = self.starts.partition_point(|&start| start <= parameter) - 1;
+        let entry = parameter - self.starts[table];
+        let found = format!("entry {entry} of table {table} (from 0) is {value}");
+        Err(Error::domain(BLOCK, found, "log-potentials below infinity"))
+    }
+}
+
+impl Potential for Network {
+    fn dim(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let (value, mut buffer) = self.conditionals(at)?;
+        downward(&self.tree, &mut buffer);
+        gradient.fill(0.0);
+        self.means(&buffer, |parameter, p| gradient[parameter] += p);
+        Ok(value)
+    }
+
+    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        self.check(at)?;
+        let (_, mut buffer) = self.up(|parameter| {
+            // What never occurs has no slope.
+            if self.supports(parameter) && at[parameter] > f64::NEG_INFINITY {
+                Dual {
+                    value: at[parameter],
+                    slope: along[parameter],
+                }
+            } else {
+                Dual::from(f64::NEG_INFINITY)
+            }
+        })?;
+        downward(&self.tree, &mut buffer);
+        out.fill(0.0);
+        self.means(&buffer, |parameter, p| out[parameter] += p.slope);
+        Ok(())
+    }
+}
+
+/// Refuses a table that does not fit the variables; returns how many entries it has.
+fn check_table(index: usize, table: &Table, states: &[usize]) -> Result<usize> {
+    let place = || Place::Named(format!("table {index} (from 0)"));
+    let mut entries = 1.0;
+    for (at, &variable) in table.scope.iter().enumerate() {
+        let Some(&states) = states.get(variable as usize) else {
+            let found = format!("variable {variable}");
+            return Err(Error::data(
+                place(),
+                found,
+                format!("variables below {}", states.len()),
+            ));
+        };
+        if table.scope[..at].contains(&variable) {
+            return Err(Error::data(
+                place(),
+                format!("variable {variable} twice"),
+                "each variable once",
+            ));
+        }
+        entries *= states as f64;
+        if entries > MOST_ENTRIES {
+            let found = format!(
+                "variables {:?} with more than {MOST_ENTRIES:e} entries",
+                &table.scope[..=at]
+            );
+            return Err(Error::data(place(), found, "fewer variables or states"));
+        }
+    }
+    let entries = entries as usize;
+    match &table.support {
+        Some(support) if support.len() != entries => {
+            let found = format!("a support of {}", support.len());
+            Err(Error::data(
+                place(),
+                found,
+                format!("{entries}, as the table has entries"),
+            ))
+        }
+        _ => Ok(entries),
+    }
+}

@@ -1,0 +1,418 @@
+//! Decides what every collapsed model must satisfy, and what every direction must on it.
+//!
+//! Laws of a point take `messages` inside the model's domain; laws of a climb take a start.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::ThreadPoolBuilder;
+
+use super::{
+    SLOPE_TOLERANCE, Verdict, dot, evaluate, first_step, gradient_is_slope, hessian_diagonal,
+    hessian_is_nonnegative, hessian_is_slope, hessian_is_symmetric, model_slope, moved, product,
+};
+use crate::{Collapsed, Direction, Driver, Fit, Jumps, Potential, Result, Step, Stop};
+
+/// Runs are followed to gains below this many nats.
+const LAST_GAIN: f64 = 1e-12;
+/// A rule that needs more passes than this has not converged.
+const MOST_PASSES: u64 = 200_000;
+/// Models of more messages are not climbed with whole matrices here: their metric costs a pass for each.
+const MOST_DENSE: usize = 60;
+/// The squared norm that a converged run may be left with, for each nat of the bound beyond one.
+///
+/// A VBEM step gains at least half the squared norm (maths §6.1), so the last gain leaves 2e-12.
+/// But gains are differences of bounds, whose terms round to about 1e-15 of them: below a squared
+/// norm of some 1e-14 of the bound every step is a coin toss. Other rules' last step may gain less
+/// than VBEM's would, hence further orders of magnitude.
+const STATIONARY: f64 = 1e-10;
+/// Half the distance of the two gradients of a second derivative, in Fisher lengths. Where rows
+/// are nearly settled a logit may change by a few hundred times as much, and the error of an
+/// extrapolated difference is the fourth power of that.
+const DIFFERENCE: f64 = 1e-4;
+/// What of a second derivative's terms may be missing: that error, and the rounding of the
+/// gradients, some 1e-13, over [`DIFFERENCE`].
+const DIFFERENCE_TOLERANCE: f64 = 1e-6;
+/// Directions move a coordinate as if it had at least this fraction of the largest curvature: where
+/// a component is empty, its coordinates have none, and would be moved until it is not.
+const LEAST_CURVATURE: f64 = 1e-2;
+
+/// Everything that one evaluation tells.
+struct View {
+    bound: f64,
+    statistics: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+fn view<M: Collapsed>(model: &M, messages: &[f64]) -> Result<View> {
+    let mut statistics = vec![f64::NAN; messages.len()];
+    let local = model
+        .local()
+        .value_and_gradient(messages, &mut statistics)?;
+    let mut gradient = vec![f64::NAN; messages.len()];
+    let posterior = model
+        .posterior()
+        .value_and_gradient(&statistics, &mut gradient)?;
+    for (g, m) in gradient.iter_mut().zip(messages) {
+        *g -= m; // maths §1.2
+    }
+    // maths §1.1
+    let bound = local - dot(messages, &statistics) + posterior + model.constant();
+    Ok(View {
+        bound,
+        statistics,
+        gradient,
+    })
+}
+
+fn seen<M: Collapsed>(model: &M, messages: &[f64]) -> std::result::Result<View, String> {
+    view(model, messages).map_err(|e| e.to_string())
+}
+
+/// The bound at `messages`, with all its constants.
+///
+/// # Errors
+/// Where the model cannot be evaluated there.
+pub fn bound<M: Collapsed>(model: &M, messages: &[f64]) -> Result<f64> {
+    Ok(view(model, messages)?.bound)
+}
+
+/// The squared Fisher norm of the gradient, $g'Jg$: zero where the bound is stationary.
+///
+/// # Errors
+/// Where the model cannot be evaluated at `messages`.
+pub fn squared_norm<M: Collapsed>(model: &M, messages: &[f64]) -> Result<f64> {
+    let gradient = view(model, messages)?.gradient;
+    let mut dual = vec![f64::NAN; gradient.len()];
+    model
+        .local()
+        .hessian_product(messages, &gradient, &mut dual)?;
+    Ok(dot(&gradient, &dual))
+}
+
+/// A random direction in messages whose coordinates matter about equally.
+///
+/// # Errors
+/// Where the model cannot be evaluated at `messages`.
+pub fn direction<M: Collapsed>(
+    model: &M,
+    messages: &[f64],
+    rng: &mut impl Rng,
+) -> std::result::Result<Vec<f64>, String> {
+    let diagonal = hessian_diagonal(model.local(), messages)?;
+    let largest = diagonal.iter().copied().fold(0.0, f64::max);
+    let floor = if largest > 0.0 {
+        LEAST_CURVATURE * largest
+    } else {
+        1.0
+    };
+    let mut one = |curvature: &f64| rng.random_range(-1.0..1.0) / curvature.max(floor).sqrt();
+    Ok(diagonal.iter().map(&mut one).collect())
+}
+
+/// The derivative of the bound along `along` is $\langle Jg, d\rangle$ (maths §1.2): the error of
+/// the first-order model falls with slope 2 or more (the bound is not convex, so the second-order
+/// term may be missing).
+///
+/// # Errors
+/// Where it does not, or where the model cannot be evaluated at `messages`.
+pub fn gradient_is_slope_of_bound<M: Collapsed>(
+    model: &M,
+    messages: &[f64],
+    along: &[f64],
+) -> Verdict {
+    let law = "gradient is the slope of the bound";
+    let value_and_slope = |at: &[f64]| {
+        let View {
+            bound, gradient, ..
+        } = seen(model, at)?;
+        let dual = product(model.local(), at, &gradient)?;
+        Ok((vec![bound], vec![dot(&dual, along)]))
+    };
+    let first = first_step(model.local(), messages, along)?;
+    falls(law, model_slope(value_and_slope, messages, along, first)?)
+}
+
+/// The gradient changes by $(FJ - I)d$ along `along`, at every point (maths §1.5): the equation
+/// that Newton's direction solves.
+///
+/// # Errors
+/// Where it does not, or where the model cannot be evaluated at `messages`.
+pub fn gradient_has_curvature<M: Collapsed>(model: &M, messages: &[f64], along: &[f64]) -> Verdict {
+    let law = "gradient changes by (FJ - I) d";
+    let gradient_and_slopes = |at: &[f64]| {
+        let View {
+            statistics,
+            gradient,
+            ..
+        } = seen(model, at)?;
+        Ok((gradient, curve(model, at, &statistics, along)?))
+    };
+    let first = first_step(model.local(), messages, along)?;
+    falls(
+        law,
+        model_slope(gradient_and_slopes, messages, along, first)?,
+    )
+}
+
+fn falls(law: &str, slope: Option<f64>) -> Verdict {
+    match slope {
+        Some(fitted) if fitted < 2.0 - SLOPE_TOLERANCE || fitted.is_nan() => Err(format!(
+            "{law}: the error falls with slope {fitted:.3}, expected 2 or more"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// (FJ − I) d.
+fn curve<M: Collapsed>(
+    model: &M,
+    messages: &[f64],
+    statistics: &[f64],
+    along: &[f64],
+) -> std::result::Result<Vec<f64>, String> {
+    let dual = product(model.local(), messages, along)?;
+    let mut image = product(model.posterior(), statistics, &dual)?;
+    for (i, d) in image.iter_mut().zip(along) {
+        *i -= d;
+    }
+    Ok(image)
+}
+
+/// The second derivative of the bound along `along` is $d'J(FJ - I)d + \nabla^3A[g, d, d]$, whose
+/// last term vanishes where the bound is stationary (maths §1.5).
+///
+/// It is a difference of two gradients, and so is the last term, of two metrics at one gradient.
+///
+/// # Errors
+/// Where it is not, or where the model cannot be evaluated at `messages`.
+pub fn curvature<M: Collapsed>(model: &M, messages: &[f64], along: &[f64]) -> Verdict {
+    let here = seen(model, messages)?;
+    let dual = product(model.local(), messages, along)?;
+    let square = dot(&dual, along);
+    if square <= 0.0 {
+        return Ok(()); // no q(Z) changes along the direction
+    }
+    let step = DIFFERENCE / square.sqrt();
+    let slopes = |step: f64| {
+        let at = moved(messages, along, step);
+        let gradient = seen(model, &at)?.gradient;
+        let slope = |g: &[f64]| Ok::<_, String>(dot(&product(model.local(), &at, g)?, along));
+        Ok::<_, String>((slope(&gradient)?, slope(&here.gradient)?))
+    };
+    let difference = |step: f64| {
+        let (above, below) = (slopes(step)?, slopes(-step)?);
+        let over = 2.0 * step;
+        Ok::<_, String>(((above.0 - below.0) / over, (above.1 - below.1) / over))
+    };
+    // Richardson's extrapolation to a step of zero.
+    let (whole, half) = (difference(step)?, difference(0.5 * step)?);
+    let found = (4.0 * half.0 - whole.0) / 3.0;
+    let third = (4.0 * half.1 - whole.1) / 3.0;
+    let second = dot(&dual, &curve(model, messages, &here.statistics, along)?);
+    let expected = second + third;
+    let terms = square + (second + square).abs() + third.abs();
+    if (found - expected).abs() <= DIFFERENCE_TOLERANCE * terms {
+        Ok(())
+    } else {
+        Err(format!(
+            "curvature: the second derivative is {found:e}, expected {expected:e} with terms of {terms:e}"
+        ))
+    }
+}
+
+/// Both log-partition functions obey the laws of potentials, at `messages` and at the statistics
+/// that they imply; the collapsed one is zero at zero.
+///
+/// # Errors
+/// The first law that fails.
+pub fn potentials_conform<M: Collapsed>(model: &M, messages: &[f64], seed: u64) -> Verdict {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let local = model.local();
+    let named = |which: &'static str| move |e: String| format!("{which}: {e}");
+    let mut previous = direction(model, messages, &mut rng)?;
+    for _ in 0..3 {
+        let along = direction(model, messages, &mut rng)?;
+        gradient_is_slope(local, messages, &along).map_err(named("local"))?;
+        hessian_is_slope(local, messages, &along).map_err(named("local"))?;
+        hessian_is_symmetric(local, messages, &along, &previous).map_err(named("local"))?;
+        hessian_is_nonnegative(local, messages, &along).map_err(named("local"))?;
+        previous = along;
+    }
+    let (_, statistics) = evaluate(local, messages)?;
+    super::conforms(model.posterior(), &statistics, seed).map_err(named("posterior"))
+}
+
+/// A unit step along the gradient does not lower the bound (maths §1.4).
+///
+/// # Errors
+/// Where it does, or where the model cannot be evaluated.
+pub fn vbem_step_cannot_fall<M: Collapsed>(model: &M, messages: &[f64]) -> Verdict {
+    let before = seen(model, messages)?;
+    let target = moved(messages, &before.gradient, 1.0);
+    let after = seen(model, &target)?;
+    // The bound is a difference of ⟨m, τ⟩ and A, each with some roundings of its terms.
+    let terms = super::absolute_dot(messages, &before.statistics)
+        + super::absolute_dot(&target, &after.statistics);
+    let gain = after.bound - before.bound;
+    if gain >= -8.0 * f64::EPSILON * (terms + before.bound.abs()) {
+        Ok(())
+    } else {
+        Err(format!("a VBEM step cannot fall: it gained {gain:e}"))
+    }
+}
+
+/// Runs every law of a point at `messages`, along random directions.
+///
+/// # Errors
+/// The first law that fails.
+pub fn conforms<M: Collapsed>(model: &M, messages: &[f64], seed: u64) -> Verdict {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    potentials_conform(model, messages, seed)?;
+    for _ in 0..3 {
+        let along = direction(model, messages, &mut rng)?;
+        gradient_is_slope_of_bound(model, messages, &along)?;
+        gradient_has_curvature(model, messages, &along)?;
+        curvature(model, messages, &along)?;
+    }
+    vbem_step_cannot_fall(model, messages)
+}
+
+/// The bound rises at every step of a run along `direction`, and ends where the run says.
+///
+/// # Errors
+/// Where it does not, or where the run fails.
+pub fn never_falls<M: Collapsed>(model: &M, direction: Direction, start: &[f64]) -> Verdict {
+    let gains = |before: f64, step: &Step| step.gain == step.bound - before;
+    rises(model, Driver::new(model, direction), start, gains)
+        .map_err(|e| format!("{direction}: {e}"))
+}
+
+/// As [`never_falls`] with the model's jumps: the bound rises at every step that is not a trial.
+///
+/// # Errors
+/// As there.
+pub fn search_never_falls<M: Collapsed + Jumps>(
+    model: &M,
+    direction: Direction,
+    start: &[f64],
+) -> Verdict {
+    let driver = Driver::new(model, direction).search(model);
+    // A step may begin where a jump has landed.
+    let gains = |_: f64, step: &Step| step.gain > 0.0;
+    rises(model, driver, start, gains).map_err(|e| format!("{direction} with jumps: {e}"))
+}
+
+fn rises<M: Collapsed>(
+    model: &M,
+    driver: Driver<'_, M>,
+    start: &[f64],
+    gains: impl Fn(f64, &Step) -> bool,
+) -> Verdict {
+    let mut trace: Vec<Step> = Vec::new();
+    let fit = driver
+        .observe(|step| {
+            trace.push(*step);
+            std::ops::ControlFlow::Continue(())
+        })
+        .run(start.to_vec())
+        .map_err(|e| e.to_string())?;
+    let mut highest = seen(model, start)?.bound;
+    let mut before = highest;
+    for step in &trace {
+        // Written so that a NaN is a fall.
+        if !(step.trial || step.bound > highest) {
+            return Err(format!(
+                "iteration {} has bound {}, after {highest}",
+                step.iteration, step.bound
+            ));
+        }
+        if !gains(before, step) {
+            return Err(format!(
+                "iteration {} says it gained {} from {before} to {}",
+                step.iteration, step.gain, step.bound
+            ));
+        }
+        before = step.bound;
+        if !step.trial {
+            highest = step.bound;
+        }
+    }
+    let Fit { point, .. } = &fit;
+    // A jump may land on an optimum that no step leads away from.
+    let landed = fit.jumps_taken > 0 && point.bound > highest;
+    if point.bound != highest && !landed {
+        return Err(format!(
+            "the run ends at {}, but reached {highest}",
+            point.bound
+        ));
+    }
+    let there = seen(model, &point.messages)?;
+    if there.statistics != point.statistics || there.gradient != point.gradient {
+        return Err("the run's point is not what its messages give".to_owned());
+    }
+    Ok(())
+}
+
+/// Value, gradient and Hessian product of both log-partition functions have the same bits with
+/// one, two and three threads.
+///
+/// # Errors
+/// Where they have not.
+pub fn threads_do_not_matter<M: Collapsed>(model: &M, messages: &[f64]) -> Verdict {
+    let everything = || {
+        let View {
+            bound,
+            statistics,
+            gradient,
+        } = seen(model, messages)?;
+        let along = moved(messages, &gradient, 1.0);
+        let dual = product(model.local(), messages, &along)?;
+        let image = product(model.posterior(), &statistics, &dual)?;
+        let numbers = [vec![bound], statistics, gradient, dual, image].concat();
+        Ok::<Vec<u64>, String>(numbers.iter().map(|x| x.to_bits()).collect())
+    };
+    let mut first = None;
+    for threads in 1..=3 {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|e| e.to_string())?;
+        let bits = pool.install(everything)?;
+        let expected = first.get_or_insert_with(|| bits.clone());
+        if let Some(at) = (0..bits.len()).find(|&i| bits[i] != expected[i]) {
+            return Err(format!(
+                "threads do not matter: number {at} is {:e} with one and {:e} with {threads}",
+                f64::from_bits(expected[at]),
+                f64::from_bits(bits[at])
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Every direction (Newton with whole matrices only up to sixty messages), followed until it gains less than 1e-12 nats, ends where the gradient's
+/// squared norm is below 1e-10 for each nat of the bound.
+///
+/// # Errors
+/// The first direction that does not.
+pub fn rules_agree_on_stationarity<M: Collapsed>(model: &M, start: &[f64]) -> Verdict {
+    let small = start.len() <= MOST_DENSE;
+    let dense = small.then_some(Direction::Dense);
+    for direction in Direction::ALL.into_iter().chain(dense) {
+        let fit = Driver::new(model, direction)
+            .stop(Stop::Gain(LAST_GAIN) | Stop::Passes(MOST_PASSES))
+            .run(start.to_vec())
+            .map_err(|e| format!("{direction}: {e}"))?;
+        if !fit.outcome.converged() {
+            return Err(format!("{direction}: {} without convergence", fit.outcome));
+        }
+        let norm = squared_norm(model, &fit.point.messages).map_err(|e| e.to_string())?;
+        let allowed = STATIONARY * fit.point.bound.abs().max(1.0);
+        if norm > allowed || norm.is_nan() {
+            return Err(format!(
+                "{direction}: ended with a squared norm of {norm:e}, expected less than {allowed:e}"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Which functions of a row a component sees, made for a block of rows at a time.
+
+/// Which products of a row's numbers are its features, beside one and the numbers themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Features {
+    /// The product of each pair of numbers.
+    Full,
+    /// The square of each number.
+    Diagonal,
+    /// The sum of all squares.
+    Spherical,
+    /// None.
+    Linear,
+}
+
+impl Features {
+    /// How many features a row of `columns` numbers has (maths §4.1).
+    pub fn count(self, columns: usize) -> usize {
+        match self {
+            Self::Full => 1 + columns + columns * (columns + 1) / 2,
+            Self::Diagonal => 1 + 2 * columns,
+            Self::Spherical => 2 + columns,
+            Self::Linear => 1 + columns,
+        }
+    }
+
+    /// Writes the features of a block, a row each: `block` holds the block's columns, each of
+    /// `width` numbers, and so do both sides' rows.
+    pub(super) fn expand(self, block: &[f64], width: usize, out: &mut [f64]) {
+        let columns = block.len() / width;
+        out[..width].fill(1.0);
+        out[width..width + block.len()].copy_from_slice(block);
+        let squares = &mut out[width + block.len()..];
+        match self {
+            Self::Full => {
+                let mut rows = squares.chunks_exact_mut(width);
+                for i in 0..columns {
+                    let left = &block[i * width..(i + 1) * width];
+                    for j in i..columns {
+                        let right = &block[j * width..(j + 1) * width];
+                        let row = rows.next().expect("a row for every pair of columns");
+                        for ((p, a), b) in row.iter_mut().zip(left).zip(right) {
+                            *p = a * b;
+                        }
+                    }
+                }
+            }
+            Self::Diagonal => {
+                for (p, a) in squares.iter_mut().zip(block) {
+                    *p = a * a;
+                }
+            }
+            Self::Spherical => {
+                let row = &mut squares[..width];
+                row.fill(0.0);
+                for column in block.chunks_exact(width) {
+                    for (p, a) in row.iter_mut().zip(column) {
+                        *p += a * a;
+                    }
+                }
+            }
+            Self::Linear => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_what_maths_says() {
+        let block = [2.0, 5.0, 3.0, 7.0]; // two rows (2,3) and (5,7), column by column
+        let expand = |kind: Features| {
+            let mut out = vec![f64::NAN; kind.count(2) * 2];
+            kind.expand(&block, 2, &mut out);
+            out
+        };
+        assert_eq!(expand(Features::Linear), [1., 1., 2., 5., 3., 7.]);
+        assert_eq!(
+            expand(Features::Spherical),
+            [1., 1., 2., 5., 3., 7., 13., 74.]
+        );
+        assert_eq!(
+            expand(Features::Diagonal),
+            [1., 1., 2., 5., 3., 7., 4., 25., 9., 49.]
+        );
+        assert_eq!(
+            expand(Features::Full),
+            [1., 1., 2., 5., 3., 7., 4., 25., 6., 35., 9., 49.]
+        );
+    }
+}

@@ -1,0 +1,631 @@
+"""Mixtures of Gaussians with scikit-learn's interface."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+from zlib import adler32
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from . import _collapsar
+from ._errors import DataError, SettingError
+from ._plan import METHODS, threads, watcher
+
+_NOT_CONVERGED = (
+    "Best performing initialization did not converge. Try different init parameters, or"
+    " increase max_iter, tol, or check for degenerate data."
+)
+
+#: With more numbers times components than this, a start is made from some of the rows.
+_MANY = 2_000_000
+
+#: Rows that are looked at together.
+_CHUNK = 16_384
+
+
+class BayesianGaussianMixture(DensityMixin, BaseEstimator):
+    """A Bayesian mixture of Gaussians, its weights and component parameters integrated out.
+
+    Parameters, methods and fitted attributes are those of scikit-learn's class of the same name.
+    By default it ends where scikit-learn's ends, and sooner. The bound that is climbed is the
+    collapsed one, which is never below scikit-learn's at the same responsibilities; ``jumps=True``
+    looks for the higher optima that there are.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        The number of components, or the truncation of the Dirichlet process.
+    covariance_type : {'full', 'tied', 'diag', 'spherical'}, default='full'
+        How the covariances are shaped.
+    tol : float, default=1e-3
+        The climb has converged when a step raises the bound by less than this many nats.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of the prior covariance where it comes from the data and is singular
+        (and a ten-thousandth of the mean variance, if that is more). Elsewhere it is not needed:
+        the prior keeps covariances positive definite.
+    max_iter : int, default=100
+        Most iterations of a climb, counted as scikit-learn counts them.
+    n_init : int, default=1
+        Climbs, of which the best is kept.
+    init_params : {'kmeans', 'k-means++', 'random', 'random_from_data'}, default='kmeans'
+        Where climbs begin: where scikit-learn's class does, by the same random numbers. With much
+        data, k-means sees a sample of the rows.
+    weight_concentration_prior_type : {'dirichlet_process', 'dirichlet_distribution'}
+        The prior of the weights.
+    weight_concentration_prior : float, default=None
+        Its concentration; 1 / n_components where it is None.
+    mean_precision_prior : float, default=None
+        How many data the prior mean is worth; 1 where it is None.
+    mean_prior : array-like of shape (n_features,), default=None
+        The prior mean; that of the data where it is None.
+    degrees_of_freedom_prior : float, default=None
+        How many data the prior covariance is worth; n_features where it is None.
+    covariance_prior : float or array-like, default=None
+        The prior covariance; that of the data where it is None.
+    random_state : int, RandomState instance or None, default=None
+        Where climbs begin, and what `sample` draws.
+    warm_start : bool, default=False
+        Whether `fit` goes on from where the last one ended.
+    verbose : int, default=0
+        Whether steps are printed.
+    verbose_interval : int, default=10
+        How many steps there are between two that are printed.
+    method : {'auto', 'vbem', 'fr', 'pr', 'hs', 'lbfgs', 'newton'}, default=None
+        How to climb. None takes scikit-learn's own steps, 'vbem', and ends where its class ends;
+        with `jumps` it is 'auto', which takes far fewer steps to an optimum, most often the same.
+    jumps : bool, default=False
+        Whether climbs try to split and merge components once they slow down. They end at higher
+        bounds then, with other components than scikit-learn's class finds.
+    n_jobs : int, default=None
+        Threads; None and -1 mean all processors. Results are the same for any number.
+    callback : callable, default=None
+        Is called with a dictionary after each step; the climb stops where it returns True.
+    progress : bool, default=False
+        Whether to show a progress bar (needs tqdm).
+
+    Attributes
+    ----------
+    weights_, means_, covariances_, precisions_, precisions_cholesky_ : ndarray
+        As scikit-learn's: expected weights and means, inverses of the expected precisions.
+    weight_concentration_ : tuple of arrays or ndarray
+        The posterior of the weights.
+    mean_precision_, degrees_of_freedom_ : ndarray
+        How many data each component's posterior mean and covariance are worth.
+    weights_sd_, means_sd_, covariances_sd_ : ndarray
+        Posterior standard deviations; NaN where they are infinite.
+    unused_weight_ : float
+        Under a Dirichlet process, the expected weight of components that no datum has used.
+    log_evidence_ : float
+        The bound in nats with all its constants: it can be compared between models.
+    lower_bound_ : float
+        The same.
+    lower_bounds_ : list of float
+        The highest bound so far, after each iteration of the best climb.
+    trace_ : dict of ndarray
+        All that is known of each step.
+    converged_ : bool
+    n_iter_, n_passes_ : int
+        Iterations, of which the first finds the bound of the start, and passes over the data.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    `score_samples` is the log of the posterior predictive density, a mixture of Student-t, which
+    integrates to one. scikit-learn's is not a density: it averages logarithms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pycollapsar import BayesianGaussianMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(0, 1, (50, 2)), rng.normal(9, 1, (50, 2))])
+    >>> mixture = BayesianGaussianMixture(n_components=5, random_state=0).fit(X)
+    >>> sorted(mixture.weights_.round(1).tolist())
+    [0.0, 0.0, 0.0, 0.5, 0.5]
+    >>> a, b = mixture.predict([[0, 0], [9, 9]])
+    >>> bool(a != b)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "covariance_type": [StrOptions({"spherical", "tied", "diag", "full"})],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "init_params": [StrOptions({"kmeans", "random", "random_from_data", "k-means++"})],
+        "weight_concentration_prior_type": [
+            StrOptions({"dirichlet_process", "dirichlet_distribution"})
+        ],
+        "weight_concentration_prior": [None, Interval(Real, 0.0, None, closed="neither")],
+        "mean_precision_prior": [None, Interval(Real, 0.0, None, closed="neither")],
+        "mean_prior": [None, "array-like"],
+        "degrees_of_freedom_prior": [None, Interval(Real, 0.0, None, closed="neither")],
+        "covariance_prior": [None, "array-like", Interval(Real, 0.0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
+        "method": [None, StrOptions(set(METHODS))],
+        "jumps": ["boolean"],
+        "n_jobs": [None, Integral],
+        "callback": [None, callable],
+        "progress": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_components=1,
+        covariance_type="full",
+        tol=1e-3,
+        reg_covar=1e-6,
+        max_iter=100,
+        n_init=1,
+        init_params="kmeans",
+        weight_concentration_prior_type="dirichlet_process",
+        weight_concentration_prior=None,
+        mean_precision_prior=None,
+        mean_prior=None,
+        degrees_of_freedom_prior=None,
+        covariance_prior=None,
+        random_state=None,
+        warm_start=False,
+        verbose=0,
+        verbose_interval=10,
+        method=None,
+        jumps=False,
+        n_jobs=None,
+        callback=None,
+        progress=False,
+    ):
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.method = method
+        self.jumps = jumps
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.progress = progress
+
+    def fit(self, X, y=None):
+        """Fit the mixture to the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data. A C-contiguous array of float64 is not copied.
+        y : Ignored
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def fit_predict(self, X, y=None):
+        """Fit the mixture to the rows of X and label them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._labels(self._fit(X))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X):
+        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        n_samples, n_features = X.shape
+        if n_samples < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components},"
+                f" n_samples = {n_samples}"
+            )
+        wanted = self._wanted(n_features)
+        about = self._about(X, wanted) if self.warm_start else None
+        again = self.warm_start and hasattr(self, "converged_")
+        rng = check_random_state(self.random_state)
+        stopped, most = None, int(self.max_iter)
+        if again:
+            self._go_on(X, wanted)
+        else:
+            try:
+                wanted.update(self._first(X, rng))
+            except KeyboardInterrupt as error:
+                # What is left behind can be used: the quickest start, and no step.
+                stopped, wanted["start"], most = error, "random", 0
+        # The first of scikit-learn's iterations finds the bound of its start, and ours has it.
+        first = int(most > 0 and not again)
+        plan = {
+            "method": self.method or ("auto" if self.jumps else "vbem"),
+            "tolerance": float(self.tol),
+            "max_iter": most - first,
+            "seed": int(rng.randint(np.iinfo(np.int32).max)),
+            "restarts": 1 if again or stopped is not None else int(self.n_init),
+            "threads": threads(self.n_jobs, X.size * self.n_components * self.n_init),
+        }
+        watch, close = watcher(self.callback, self.progress, self._printer())
+        try:
+            result = self._climb(X, wanted, plan, watch)
+        finally:
+            close()
+        self._keep(result, n_features, first)
+        self._asked = about
+        raised = stopped or result["raised"]
+        if raised is not None:
+            raise raised
+        if self.verbose:
+            print(f"Initialization {'converged' if self.converged_ else 'did not converge'}.")
+        if not self.converged_ and self.max_iter > 0:
+            warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=3)
+        return X
+
+    def _wanted(self, n_features: int) -> dict[str, Any]:
+        """The model, checked as scikit-learn checks it."""
+        location = scale = None
+        if self.mean_prior is not None:
+            location = check_array(self.mean_prior, dtype=np.float64, ensure_2d=False)
+            _check_shape(location, (n_features,), "means")
+        freedom = self.degrees_of_freedom_prior
+        if freedom is not None and freedom <= n_features - 1.0:
+            raise ValueError(
+                "The parameter 'degrees_of_freedom_prior' should be greater than"
+                f" {n_features - 1}, but got {freedom:.3f}."
+            )
+        if self.covariance_prior is not None:
+            scale = self._scale(n_features)
+        return {
+            "components": int(self.n_components),
+            "covariance": self.covariance_type,
+            "process": self._process(),
+            "concentration": self.weight_concentration_prior,
+            "location": location,
+            "mean_precision": self.mean_precision_prior,
+            "degrees_of_freedom": freedom,
+            "scale": scale,
+            "start": "random" if self.init_params == "random" else "kmeans",
+            "labels": None,
+            "responsibilities": None,
+            "messages": None,
+            "fingerprint": None,
+            "jumps": bool(self.jumps),
+        }
+
+    def _process(self) -> bool:
+        return self.weight_concentration_prior_type == "dirichlet_process"
+
+    def _scale(self, n_features: int):
+        """The prior covariance as a matrix, row by row."""
+        kind = self.covariance_type
+        if kind == "spherical":
+            return np.diag(np.full(n_features, float(self.covariance_prior))).ravel()
+        given = check_array(self.covariance_prior, dtype=np.float64, ensure_2d=False)
+        if kind == "diag":
+            _check_shape(given, (n_features,), "diag covariance_prior")
+            if np.any(given <= 0.0):
+                raise ValueError("'diag precision' should be positive")
+            return np.diag(given).ravel()
+        _check_shape(given, (n_features, n_features), f"{kind} covariance_prior")
+        if not (np.allclose(given, given.T) and np.all(np.linalg.eigvalsh(given) > 0.0)):
+            raise ValueError(f"'{kind} precision' should be symmetric, positive-definite")
+        return given.ravel()
+
+    def _climb(self, X, wanted, plan, watch):
+        try:
+            return _collapsar.fit_mixture(X, wanted, plan, watch)
+        except (DataError, SettingError) as refused:
+            # The covariance of these data is no prior: singular, or nearly.
+            unusable = wanted["scale"] is None and (
+                refused.name == "covariance_prior"
+                if isinstance(refused, SettingError)
+                else refused.column is not None
+            )
+            if not unusable or self.reg_covar == 0.0:
+                raise
+        covariance = np.atleast_2d(np.cov(X.T))
+        if self.covariance_type in ("diag", "spherical"):
+            covariance = np.diag(np.diag(covariance))
+        # Less than this share of the variance, and the bound would not be known to ten digits.
+        ridge = max(self.reg_covar, 1e-4 * float(np.trace(covariance)) / len(covariance))
+        covariance.flat[:: len(covariance) + 1] += ridge
+        return _collapsar.fit_mixture(X, {**wanted, "scale": covariance.ravel()}, plan, watch)
+
+    def _go_on(self, X, wanted: dict[str, Any]) -> None:
+        """Begins where the last fit ended: exactly on the same data, by labels on others."""
+        if self.means_.shape != (self.n_components, X.shape[1]):
+            return
+        if self._asked == self._about(X, wanted):
+            wanted["messages"], wanted["fingerprint"] = self._messages, self._fingerprint
+        else:
+            wanted["labels"] = [self._labels(X)]
+
+    def _about(self, X, wanted: dict[str, Any]) -> tuple[Any, ...]:
+        """Tells fits of other data or with another prior apart."""
+        names = ("covariance", "process", "concentration", "mean_precision", "degrees_of_freedom")
+        arrays = (wanted["location"], wanted["scale"])
+        return (
+            X.shape,
+            adler32(X),
+            *(wanted[name] for name in names),
+            *(None if array is None else tuple(array) for array in arrays),
+        )
+
+    def _first(self, X, rng) -> dict[str, Any]:
+        """What each climb begins with: where scikit-learn's begin, of the same numbers.
+
+        Nothing for many random ones, which the library draws without keeping them.
+        """
+        starts = range(self.n_init)
+        if self.init_params != "random":
+            return {"labels": [self._labels_of_a_start(X, rng) for _ in starts]}
+        if X.size * self.n_components * self.n_init > _MANY:
+            return {}
+        shape = (len(X), self.n_components)
+        # Once a row adds up to one, scikit-learn takes it for responsibilities, and so do we.
+        return {"responsibilities": [rng.uniform(size=shape) for _ in starts]}
+
+    def _labels_of_a_start(self, X, rng):
+        from sklearn.cluster import KMeans, kmeans_plusplus
+
+        if self.init_params == "kmeans":
+            some = X
+            if X.size * self.n_components > _MANY:
+                # On all rows it would take as long as the fit.
+                some = X[rng.randint(len(X), size=max(2000, 200 * self.n_components))]
+            # OpenMP's threads do not survive a fork of the process.
+            with threadpool_limits(limits=1, user_api="openmp"):
+                means = KMeans(self.n_components, n_init=1, random_state=rng).fit(some)
+            if some is X:
+                return means.labels_
+            centres = means.cluster_centers_
+        elif self.init_params == "k-means++":
+            centres, _ = kmeans_plusplus(X, self.n_components, random_state=rng)
+        else:
+            centres = X[rng.choice(len(X), self.n_components, replace=False)]
+        return _nearest(X, centres)
+
+    def _printer(self):
+        if not self.verbose:
+            return None
+        seen = -1
+
+        def show(run: int, step: dict[str, Any]) -> None:
+            nonlocal seen
+            if run != seen:
+                print(f"Initialization {run}")
+                seen = run
+            if step["iteration"] % self.verbose_interval == 0:
+                line = f"  Iteration {step['iteration']}"
+                if self.verbose >= 2:
+                    line += f"\t time lapse {step['seconds']:.5f}s\t ll change {step['gain']:.5f}"
+                print(line)
+
+        return show
+
+    def _keep(self, result: dict[str, Any], n_features: int, first: int) -> None:
+        """Fitted attributes, in scikit-learn's shapes."""
+        prior, kind, counts = result["prior"], self.covariance_type, result["counts"]
+        self.weight_concentration_prior_ = prior["concentration"]
+        self.mean_prior_ = prior["location"]
+        self.mean_precision_prior_ = prior["mean_precision"]
+        self.degrees_of_freedom_prior_ = prior["degrees_of_freedom"]
+        diagonal = np.diag(prior["scale"])
+        self.covariance_prior_ = {
+            "diag": diagonal,
+            "spherical": diagonal.mean(),
+        }.get(kind, prior["scale"])
+        if self._process():
+            later = np.hstack((np.cumsum(counts[::-1])[-2::-1], 0.0))
+            self.weight_concentration_ = (1.0 + counts, prior["concentration"] + later)
+        else:
+            self.weight_concentration_ = prior["concentration"] + counts
+        self.unused_weight_ = result["unused_weight"]
+        self.weights_ = result["weights"] / result["weights"].sum()
+        self.weights_sd_ = result["weight_sd"]
+        self.means_, self.means_sd_ = result["means"], result["mean_sd"]
+        self.covariances_, self.covariances_sd_ = result["covariances"], result["covariance_sd"]
+        self.mean_precision_ = result["mean_precision"]
+        freedom = result["degrees_of_freedom"]
+        self.degrees_of_freedom_ = {
+            "tied": freedom[0],
+            "spherical": freedom / n_features,
+        }.get(kind, freedom)
+        self.precisions_cholesky_, self.precisions_ = _precisions(self.covariances_, kind)
+        self.converged_, self.n_iter_ = result["converged"], result["iterations"] + first
+        self.n_passes_, self.outcome_ = result["passes"], result["outcome"]
+        self.lower_bound_ = self.log_evidence_ = result["bound"]
+        self.trace_ = result["trace"]
+        bounds = self.trace_["bound"]
+        if first:
+            start = bounds[0] - self.trace_["gain"][0] if len(bounds) else self.lower_bound_
+            bounds = np.hstack((start, bounds))
+        # Trials of jumps begin below; what they are tried from is kept until they have risen above.
+        self.lower_bounds_ = np.maximum.accumulate(bounds).tolist()
+        self._messages, self._fingerprint = result["messages"], result["fingerprint"]
+        self._fitted = {
+            "covariance": kind,
+            "process": self._process(),
+            "concentration": prior["concentration"],
+            "location": prior["location"],
+            "prior_mean_precision": prior["mean_precision"],
+            "prior_degrees_of_freedom": prior["degrees_of_freedom"],
+            "scale": prior["scale"].ravel(),
+        }
+
+    def _density(self) -> dict[str, Any]:
+        """The fitted mixture as attributes have it, for the extension."""
+        count, n_features = self.means_.shape
+        freedom = np.broadcast_to(self.degrees_of_freedom_, count)
+        if self._fitted["covariance"] == "spherical":
+            freedom = freedom * n_features
+        return {
+            **self._fitted,
+            "weights": self.weights_ * (1.0 - self.unused_weight_),
+            "unused_weight": self.unused_weight_,
+            "means": self.means_.ravel(),
+            "mean_precision": self.mean_precision_,
+            "degrees_of_freedom": freedom,
+            "covariances": np.ravel(self.covariances_),
+        }
+
+    def _score(self, X):
+        jobs = threads(self.n_jobs, X.size * len(self.means_))
+        return _collapsar.score_mixture(X, self._density(), jobs)
+
+    def _labels(self, X):
+        return self._score(X)[1][:, : len(self.means_)].argmax(axis=1)
+
+    def _checked(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, order="C", reset=False)
+
+    def predict(self, X):
+        """The most probable component of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._labels(self._checked(X))
+
+    def predict_proba(self, X):
+        """The probability of each component, given each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_components)
+        """
+        X = self._checked(X)
+        shares = self._score(X)[1][:, : len(self.means_)]
+        total = shares.sum(axis=1, keepdims=True)
+        # Far from all data only a component that none has used explains a row: no label is better.
+        return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), self.weights_)
+
+    def score_samples(self, X):
+        """The log of the posterior predictive density at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+        """
+        return self._score(self._checked(X))[0]
+
+    def score(self, X, y=None):
+        """The mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+
+        Returns
+        -------
+        log_density : float
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples=1):
+        """Draws from the posterior predictive density, ordered by component.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+            The components that they were drawn from.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(
+                f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one"
+                " sample."
+            )
+        rng = check_random_state(self.random_state)
+        counts = rng.multinomial(n_samples, self.weights_)
+        density, drawn = self._density(), []
+        for k, count in enumerate(counts):
+            tied = density["covariance"] == "tied"
+            one = {
+                **density,
+                "weights": [1.0],
+                "unused_weight": 0.0,
+                "means": self.means_[k],
+                "mean_precision": density["mean_precision"][k : k + 1],
+                "degrees_of_freedom": density["degrees_of_freedom"][k : k + 1],
+                "covariances": np.ravel(self.covariances_ if tied else self.covariances_[k]),
+            }
+            seed = int(rng.randint(np.iinfo(np.int32).max))
+            drawn.append(_collapsar.sample_mixture(one, int(count), seed))
+        return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
+
+
+def _nearest(X, centres):
+    """Each row's nearest centre, some rows at a time: Ctrl-C is heard, and memory stays small."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    labels = np.empty(len(X), dtype=np.int32)
+    with threadpool_limits(limits=1, user_api="openmp"):
+        for first in range(0, len(X), _CHUNK):
+            rows = slice(first, first + _CHUNK)
+            labels[rows] = pairwise_distances_argmin(X[rows], centres)
+    return labels
+
+
+def _check_shape(given, shape, name: str) -> None:
+    if given.shape != shape:
+        raise ValueError(
+            f"The parameter '{name}' should have the shape of {shape}, but got {given.shape}"
+        )
+
+
+def _precisions(covariances, kind: str):
+    """Cholesky factors of the precisions, upper ones as scikit-learn has them, and the precisions."""
+    if kind in ("diag", "spherical"):
+        return 1.0 / np.sqrt(covariances), 1.0 / covariances
+    factors = np.swapaxes(np.linalg.inv(np.linalg.cholesky(covariances)), -1, -2)
+    return factors, factors @ np.swapaxes(factors, -1, -2)

@@ -1,0 +1,382 @@
+"""Models in the BUGS language."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ._collapsar import BugsFit, BugsModel
+from ._errors import DataError, SettingError
+from ._plan import Callback, threads, watcher
+
+#: Arrays of more numbers than this that are computed are only told of when they are asked for.
+_MANY = 100
+
+
+class Model:
+    """A conjugate model in the BUGS language.
+
+    Parameters
+    ----------
+    text : str
+        The model, from ``model {`` to ``}``.
+
+    Raises
+    ------
+    ModelError
+        Where the text is not BUGS; the error points to the place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pycollapsar
+    >>> model = pycollapsar.Model('''
+    ... model {
+    ...   for (i in 1:N) { y[i] ~ dnorm(mu, tau) }
+    ...   mu ~ dnorm(0, 0.001)
+    ...   tau ~ dgamma(0.01, 0.01)
+    ... }
+    ... ''')
+    >>> fit = model.fit({"y": np.array([4.0, 5.0, 6.0]), "N": 3})
+    >>> fit.converged
+    True
+    >>> round(float(fit.mean("mu")), 2)
+    5.0
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._model = BugsModel(text)
+
+    def __repr__(self) -> str:
+        return f"Model({self.text!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Model, (self.text,)
+
+    def _repr_svg_(self) -> str:
+        """The graph, for notebooks; what is collapsed is known only to a fit."""
+        return self._model.svg()
+
+    def fit(
+        self,
+        data: Any = None,
+        *,
+        method: str = "auto",
+        tol: float | None = None,
+        max_iter: int = 10_000,
+        n_init: int = 1,
+        seed: int = 0,
+        collapse: Iterable[str] = (),
+        explicit: Iterable[str] = (),
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> Fit:
+        """Fits the model to data.
+
+        Parameters
+        ----------
+        data : mapping or DataFrame, optional
+            Arrays by name: numbers, NumPy arrays (NaN is missing), SciPy sparse matrices. The
+            columns of a frame are vectors, and its number of rows is N unless a column is.
+        method : {'auto', 'vbem', 'fr', 'pr', 'hs', 'lbfgs', 'newton'}, default='auto'
+            How to climb.
+        tol : float, optional
+            The climb has converged when a step raises the bound by less than this many nats; a
+            ten-thousand-millionth for each observed number, and 1e-8 at least, where it is None.
+        max_iter : int, default=10000
+            Most steps of a climb.
+        n_init : int, default=1
+            Climbs, of which the best is kept.
+        seed : int, default=0
+            Where climbs begin.
+        collapse, explicit : iterable of str
+            Arrays that are to be collapsed, and arrays that are not to be.
+        n_jobs : int, optional
+            Threads; None and -1 mean all processors. Results are the same for any number.
+        callback : callable, optional
+            Is called with a dictionary after each step; the climb stops where it returns True.
+        progress : bool, default=False
+            Whether to show a progress bar (needs tqdm).
+
+        Returns
+        -------
+        Fit
+
+        Raises
+        ------
+        ModelError
+            Where the model lacks data or has an edge that is not conjugate.
+        DataError, SettingError
+            Where data or a setting cannot be used.
+        """
+        settings = {
+            "collapse": list(collapse),
+            "explicit": list(explicit),
+            "default_tolerance": tol is None,
+            "messages": None,
+        }
+        plan = {
+            "method": method,
+            "tolerance": 0.0 if tol is None else float(tol),
+            "max_iter": int(max_iter),
+            "seed": int(seed),
+            "restarts": int(n_init),
+            "threads": threads(n_jobs),
+        }
+        given = _arrays(data)
+        watch, close = watcher(callback, progress, None)
+        try:
+            fit, report = self._model.fit(given, settings, plan, watch)
+        finally:
+            close()
+        fitted = Fit(self, fit, report, (given, settings, plan))
+        raised = report["raised"]
+        if raised is not None:
+            # What was reached can still be used: `except KeyboardInterrupt as stop: stop.fit`.
+            raised.fit = fitted
+            raise raised
+        if not fitted.converged and callback is None:
+            warnings.warn(f"the climb has not converged: {fitted.outcome}", stacklevel=2)
+        return fitted
+
+
+class Fit:
+    """What a model says after a fit.
+
+    Attributes
+    ----------
+    bound : float
+        The lower bound on the log evidence, in nats.
+    bounds : ndarray
+        Where each of `n_init` climbs ended.
+    converged : bool
+    outcome : str
+        Why the climb ended.
+    iterations, passes : int
+        Steps, and passes over the data.
+    seconds : float
+    collapsed, explicit : list of str
+        What was integrated out, and what was not; what is joint is in brackets.
+    """
+
+    def __init__(
+        self, model: Model, fit: BugsFit, report: dict[str, Any], asked: tuple[Any, ...]
+    ) -> None:
+        self.model = model
+        self._report, self._asked = report, asked
+        self._fit = fit
+        self._trace = report["trace"]
+        self.bound: float = report["bound"]
+        self.bounds = report["bounds"]
+        self.converged: bool = report["converged"]
+        self.outcome: str = report["outcome"]
+        self.iterations: int = report["iterations"]
+        self.passes: int = report["passes"]
+        self.seconds: float = report["seconds"]
+        classes = [(", ".join(names), len(names), done) for names, _, done in fit.classes()]
+        named = [(f"({name})" if many > 1 else name, done) for name, many, done in classes]
+        self.collapsed: list[str] = [name for name, done in named if done]
+        self.explicit: list[str] = [name for name, done in named if not done]
+        self._unknowns = {name: rest for name, *rest in fit.unknowns()}
+
+    def __repr__(self) -> str:
+        return (
+            f"<pycollapsar.Fit: bound {self.bound:.3f}, {self.outcome},"
+            f" {self.iterations} iterations; collapsed: {', '.join(self.collapsed) or 'nothing'}>"
+        )
+
+    def _repr_svg_(self) -> str:
+        """The graph with what is collapsed, for notebooks."""
+        return self._fit.svg()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception has no place in a file.
+        report = {**self._report, "raised": None}
+        return _again, (self.model.text, self._asked, report, self._fit.messages())
+
+    @property
+    def unknowns(self) -> list[str]:
+        """Arrays that are not data, in the order of the model."""
+        return list(self._unknowns)
+
+    def _chosen(self, names: str | Iterable[str] | None) -> list[str]:
+        if names is None:
+            unknowns = self._unknowns.items()
+            return [
+                name
+                for name, (count, labels, computed) in unknowns
+                if not labels and not (computed and count > _MANY)
+            ]
+        names = [names] if isinstance(names, str) else list(names)
+        for name in names:
+            if name not in self._unknowns:
+                expected = f"one of {', '.join(self._unknowns)}"
+                raise SettingError(
+                    f"names is {name}, expected {expected}", "names", str(name), expected
+                )
+        return names
+
+    def summary(self, names: str | Iterable[str] | None = None) -> Any:
+        """Mean, standard deviation and quantiles of each number.
+
+        Parameters
+        ----------
+        names : str or iterable of str, optional
+            Arrays; all but labels, and but computed ones of more than 100 numbers, where None.
+
+        Returns
+        -------
+        DataFrame, or a dict of columns where pandas is not installed
+        """
+        rows, table = self._fit.rows(self._chosen(names))
+        columns = dict(zip(("mean", "sd", "q2.5", "median", "q97.5"), np.transpose(table)))
+        try:
+            import pandas
+        except ImportError:
+            return {"name": np.array(rows), **columns}
+        return pandas.DataFrame(columns, index=pandas.Index(rows, name="name"))
+
+    @property
+    def posterior(self) -> Any:
+        """`summary` of all that it shows by itself."""
+        return self.summary()
+
+    def mean(self, name: str) -> Any:
+        """The posterior mean of an array, in the array's shape."""
+        return self._array(name, 0)
+
+    def sd(self, name: str) -> Any:
+        """The posterior standard deviation of an array, in the array's shape."""
+        return self._array(name, 1)
+
+    def _array(self, name: str, column: int) -> Any:
+        rows, table = self._fit.rows(self._chosen(name))
+        return _shaped(rows, np.asarray(table)[:, column])[name]
+
+    def draws(
+        self, n: int = 1000, names: str | Iterable[str] | None = None, seed: int = 0
+    ) -> dict[str, Any]:
+        """Draws from q.
+
+        Parameters
+        ----------
+        n : int, default=1000
+        names : str or iterable of str, optional
+            As in `summary`.
+        seed : int, default=0
+
+        Returns
+        -------
+        dict of ndarray
+            For each array one of shape ``(n, *shape)``; what is data in it is NaN.
+        """
+        if n < 0:
+            raise SettingError(f"n is {n}, expected 0 or more", "n", str(n), "0 or more")
+        columns, table = self._fit.draws(self._chosen(names), int(n), int(seed))
+        return _shaped(columns, table)
+
+    @property
+    def trace(self) -> Any:
+        """Every step of the best climb: a DataFrame, or a dict where pandas is not installed."""
+        try:
+            import pandas
+        except ImportError:
+            return self._trace
+        return pandas.DataFrame(self._trace)
+
+    def to_arviz(self, n: int = 1000, names: str | Iterable[str] | None = None) -> Any:
+        """Draws as ArviZ has them, in one chain.
+
+        Parameters
+        ----------
+        n : int, default=1000
+        names : str or iterable of str, optional
+            As in `summary`.
+        """
+        import arviz
+
+        draws = self.draws(n, names)
+        chains = {name: values[np.newaxis] for name, values in draws.items()}
+        # Before version 1 groups were arguments.
+        if int(arviz.__version__.split(".")[0]) < 1:
+            return arviz.from_dict(posterior=chains)
+        return arviz.from_dict({"posterior": chains})
+
+
+def _again(text: str, asked: tuple[Any, ...], report: dict[str, Any], messages: Any) -> Fit:
+    """A fit that was pickled: a climb that begins at its end and takes no step."""
+    given, settings, plan = asked
+    model = Model(text)
+    there = {**settings, "messages": messages}
+    fit, _ = model._model.fit(given, there, {**plan, "max_iter": 0, "restarts": 1}, None)
+    return Fit(model, fit, report, asked)
+
+
+def _shaped(names: list[str], values: Any) -> dict[str, Any]:
+    """The last axis of `values`, named as in `mu[2,1]`, as arrays by name."""
+    places: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+    for column, name in enumerate(names):
+        array, *numbers = re.split(r"[\[,\]]", name)
+        place = tuple(int(number) - 1 for number in numbers if number)
+        places.setdefault(array, []).append((place, column))
+    values, out = np.asarray(values), {}
+    for array, found in places.items():
+        indices = np.array([place for place, _ in found], dtype=int).reshape(len(found), -1)
+        shape = tuple(indices.max(axis=0) + 1) if indices.size else ()
+        whole = np.full(values.shape[:-1] + shape, np.nan)
+        whole[(..., *indices.T)] = values[..., [column for _, column in found]].reshape(
+            values.shape[:-1] + (() if not shape else (len(found),))
+        )
+        out[array] = whole
+    return out
+
+
+def _arrays(data: Any) -> list[tuple[str, Any]]:
+    """Data as the extension takes them: float64 in C order, or the parts of a CSR matrix."""
+    if data is None:
+        return []
+    if isinstance(data, Mapping):
+        items = list(data.items())
+    elif hasattr(data, "columns"):
+        items = [(name, data[name]) for name in data.columns]
+        if "N" not in data.columns:
+            items.append(("N", len(data)))
+    else:
+        raise TypeError(f"data is a {type(data).__name__}, expected a mapping or a DataFrame")
+    return [(str(name), _array_of(str(name), value)) for name, value in items]
+
+
+def _array_of(name: str, value: Any) -> Any:
+    if hasattr(value, "tocsr"):
+        csr = value.tocsr()
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        return (
+            csr.shape,
+            np.ascontiguousarray(csr.indptr, dtype=np.int64),
+            np.ascontiguousarray(csr.indices, dtype=np.uint32),
+            np.ascontiguousarray(csr.data, dtype=np.float64),
+        )
+    try:
+        if hasattr(value, "to_numpy"):
+            value = value.to_numpy()
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            # Objects may hold None or a masked NA for what is missing.
+            array = np.array([np.nan if x is None else x for x in array.ravel()], dtype=float)
+            array = array.reshape(np.shape(value))
+        if isinstance(value, np.ma.MaskedArray):
+            array = np.ma.filled(value.astype(float), np.nan)
+        # ascontiguousarray would make a vector of a number.
+        return np.require(array, dtype=np.float64, requirements="C")
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name}: {error}, expected numbers", name, str(error), "numbers"
+        ) from error

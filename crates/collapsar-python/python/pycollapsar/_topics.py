@@ -1,0 +1,463 @@
+"""Latent Dirichlet allocation with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import psi
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from . import _collapsar
+from ._plan import METHODS, threads, watcher
+
+#: The climb has converged when a step raises the bound by less than this many nats a token.
+_TOLERANCE = 1e-7
+
+
+class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Latent Dirichlet allocation, its topics integrated out.
+
+    Parameters, methods and fitted attributes are those of scikit-learn's class of the same name,
+    but for `partial_fit`: the collapsed bound is one of all documents at once.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        The number of topics.
+    doc_topic_prior : float, array-like of shape (n_components,) or 'learn', default=None
+        The prior of the documents' proportions; 1 / n_components where it is None. 'learn' learns
+        a number for each topic by raising the bound.
+    topic_word_prior : float or 'learn', default=None
+        The prior of the topics; 1 / n_components where it is None.
+    learning_method : {'batch', 'online'}, default='batch'
+        Taken for compatibility; both climb with all documents.
+    learning_decay, learning_offset, batch_size, total_samples : float
+        Taken for compatibility, not used.
+    max_iter : int, default=100
+        Most steps of a climb. scikit-learn's default is 10, without regard to convergence.
+    evaluate_every : int, default=-1
+        With `verbose`, prints the perplexity by the bound every so many steps.
+    perp_tol, mean_change_tol, max_doc_update_iter
+        Taken for compatibility, not used.
+    n_jobs : int, default=None
+        Threads; None and -1 mean all processors. Results are the same for any number.
+    verbose : int, default=0
+        Whether steps are printed.
+    random_state : int, RandomState instance or None, default=None
+        Where climbs begin.
+    tol : float, default=None
+        The climb has converged when a step raises the bound by less than this many nats; 1e-7 for
+        each token where it is None.
+    n_init : int, default=1
+        Climbs, of which the best is kept.
+    init : {'annealed', 'documents', 'random'}, default='annealed'
+        Where climbs begin; 'random' is as scikit-learn's.
+    method : {'auto', 'vbem', 'fr', 'pr', 'hs', 'lbfgs', 'newton'}, default='auto'
+        How to climb.
+    callback : callable, default=None
+        Is called with a dictionary after each step; the climb stops where it returns True.
+    progress : bool, default=False
+        Whether to show a progress bar (needs tqdm).
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The posterior of the topics: prior plus expected tokens.
+    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
+        Exponentials of expected log probabilities.
+    doc_topic_prior_, topic_word_prior_ : float or ndarray
+        The priors in use, learned or given.
+    log_evidence_ : float
+        The bound in nats: it can be compared between models.
+    bound_ : float
+        Perplexity of the documents, as scikit-learn has it.
+    converged_ : bool
+    n_iter_, n_batch_iter_, n_passes_ : int
+    trace_ : dict of ndarray
+        All that is known of each step.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    random_state_ : RandomState
+
+    Notes
+    -----
+    `score` is a lower bound on ln p(documents | topics), and `perplexity` follows from it.
+    scikit-learn adds the divergence of the topics from their prior, which belongs to the fit and
+    not to the documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pycollapsar import LatentDirichletAllocation
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((3, 3), 4))
+    >>> lda = LatentDirichletAllocation(n_components=2, random_state=0).fit(X)
+    >>> lda.transform(X).round(1).max(axis=1).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 0, None, closed="neither")],
+        "doc_topic_prior": [
+            None,
+            Interval(Real, 0, None, closed="left"),
+            "array-like",
+            StrOptions({"learn"}),
+        ],
+        "topic_word_prior": [None, Interval(Real, 0, None, closed="left"), StrOptions({"learn"})],
+        "learning_method": [StrOptions({"batch", "online"})],
+        "learning_decay": [Interval(Real, 0, 1, closed="both")],
+        "learning_offset": [Interval(Real, 1.0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 0, None, closed="neither")],
+        "evaluate_every": [Interval(Integral, None, None, closed="neither")],
+        "total_samples": [Interval(Real, 0, None, closed="neither")],
+        "perp_tol": [Interval(Real, 0, None, closed="left")],
+        "mean_change_tol": [Interval(Real, 0, None, closed="left")],
+        "max_doc_update_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "tol": [None, Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"annealed", "documents", "random"})],
+        "method": [StrOptions(set(METHODS))],
+        "callback": [None, callable],
+        "progress": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        doc_topic_prior=None,
+        topic_word_prior=None,
+        learning_method="batch",
+        learning_decay=0.7,
+        learning_offset=10.0,
+        max_iter=100,
+        batch_size=128,
+        evaluate_every=-1,
+        total_samples=1e6,
+        perp_tol=1e-1,
+        mean_change_tol=1e-3,
+        max_doc_update_iter=100,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+        tol=None,
+        n_init=1,
+        init="annealed",
+        method="auto",
+        callback=None,
+        progress=False,
+    ):
+        self.n_components = n_components
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learning_method = learning_method
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.evaluate_every = evaluate_every
+        self.total_samples = total_samples
+        self.perp_tol = perp_tol
+        self.mean_change_tol = mean_change_tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+        self.tol = tol
+        self.n_init = n_init
+        self.init = init
+        self.method = method
+        self.callback = callback
+        self.progress = progress
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32", "float64"]
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit topics to documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            How often each document holds each word. A sparse matrix stays sparse.
+        y : Ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._checked(X, "LatentDirichletAllocation.fit", reset=True)
+        self.random_state_ = check_random_state(self.random_state)
+        documents = _documents(X)
+        tokens = float(documents[2].sum(dtype=np.float64))
+        wanted = {
+            "topics": int(self.n_components),
+            "alpha": self._alpha(),
+            "beta": self._beta(),
+            "start": self.init,
+        }
+        plan = {
+            "method": self.method,
+            "tolerance": _TOLERANCE * tokens if self.tol is None else float(self.tol),
+            "max_iter": int(self.max_iter),
+            "seed": int(self.random_state_.randint(np.iinfo(np.int32).max)),
+            "restarts": int(self.n_init),
+            "threads": threads(self.n_jobs),
+        }
+        if tokens == 0.0:
+            result = self._of_nothing(wanted, X.shape)
+        else:
+            watch, close = watcher(self.callback, self.progress, self._printer(tokens))
+            try:
+                result = _collapsar.fit_topics(documents, wanted, plan, watch)
+            finally:
+                close()
+        self._keep(result, X.dtype)
+        if result["raised"] is not None:
+            raise result["raised"]
+        self.bound_ = self._perplexity(documents)
+        return self
+
+    def _alpha(self):
+        given = self.doc_topic_prior
+        if isinstance(given, str):
+            return None
+        given = 1.0 / self.n_components if given is None else given
+        return np.broadcast_to(np.asarray(given, dtype=float), self.n_components)
+
+    def _beta(self):
+        given = self.topic_word_prior
+        if isinstance(given, str):
+            return None
+        return 1.0 / self.n_components if given is None else float(given)
+
+    def _of_nothing(self, wanted: dict[str, Any], shape) -> dict[str, Any]:
+        """The prior, which is all that is known after documents without words."""
+        topics = wanted["topics"]
+        alpha, beta = wanted["alpha"], wanted["beta"]
+        return {
+            "alpha": np.full(topics, 1.0 / topics) if alpha is None else np.array(alpha),
+            "beta": 1.0 / topics if beta is None else beta,
+            "word_counts": np.zeros((shape[1], topics)),
+            "bound": 0.0,
+            "trace": {},
+            "converged": True,
+            "iterations": 0,
+            "passes": 0,
+            "raised": None,
+        }
+
+    def _keep(self, result: dict[str, Any], dtype) -> None:
+        self._alpha_ = result["alpha"]
+        same = np.all(self._alpha_ == self._alpha_[0])
+        learned = isinstance(self.doc_topic_prior, str)
+        self.doc_topic_prior_ = float(self._alpha_[0]) if same and not learned else self._alpha_
+        self.topic_word_prior_ = result["beta"]
+        posterior = result["word_counts"].T + result["beta"]
+        self.components_ = posterior.astype(dtype, copy=False)
+        total = posterior.sum(axis=1, keepdims=True)
+        self.exp_dirichlet_component_ = np.exp(psi(posterior) - psi(total)).astype(dtype)
+        self.log_evidence_, self.trace_ = result["bound"], result["trace"]
+        self.converged_, self.n_iter_ = result["converged"], result["iterations"]
+        self.n_batch_iter_, self.n_passes_ = self.n_iter_ + 1, result["passes"]
+
+    def _printer(self, tokens: float):
+        if not self.verbose:
+            return None
+
+        def show(run: int, step: dict[str, Any]) -> None:
+            line = f"iteration: {step['iteration']} of max_iter: {self.max_iter}"
+            if self.evaluate_every > 0 and step["iteration"] % self.evaluate_every == 0:
+                line += f", perplexity: {np.exp(-step['bound'] / tokens):.4f}"
+            print(line)
+
+        return show
+
+    def _checked(self, X, whom: str, reset: bool = False):
+        if not reset:
+            check_is_fitted(self)
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+        check_non_negative(X, whom)
+        return X
+
+    def _topics(self):
+        """The fitted topics as attributes have them, for the extension."""
+        beta = self.topic_word_prior_
+        counts = np.maximum(self.components_.T.astype(np.float64) - beta, 0.0)
+        return list(self._alpha_), float(beta), np.ascontiguousarray(counts).ravel()
+
+    def _infer(self, documents):
+        """Expected tokens and proportions of documents, and their bound."""
+        if len(documents[1]) == 0:
+            count = len(documents[0]) - 1
+            even = np.tile(self._alpha_ / self._alpha_.sum(), (count, 1))
+            return np.zeros_like(even), even, 0.0
+        jobs = threads(self.n_jobs, len(documents[1]) * len(self._alpha_))
+        return _collapsar.infer_topics(self._topics(), documents, jobs)
+
+    def _perplexity(self, documents) -> float:
+        tokens = documents[2].sum(dtype=np.float64)
+        return float(np.exp(-self._infer(documents)[2] / tokens)) if tokens > 0.0 else 1.0
+
+    def transform(self, X, *, normalize=True):
+        """Topics of documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        normalize : bool, default=True
+            Whether to give proportions, or else their posterior: prior plus expected tokens.
+
+        Returns
+        -------
+        topics : ndarray of shape (n_samples, n_components)
+        """
+        X = self._checked(X, "LatentDirichletAllocation.transform")
+        counts, proportions, _ = self._infer(_documents(X))
+        found = proportions if normalize else counts + self._alpha_
+        return found.astype(X.dtype, copy=False)
+
+    def fit_transform(self, X, y=None, *, normalize=True):
+        """Fit topics to documents, and give the documents' topics.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : Ignored
+        normalize : bool, default=True
+
+        Returns
+        -------
+        topics : ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X, y).transform(X, normalize=normalize)
+
+    def score(self, X, y=None):
+        """A lower bound on ln p(documents | topics).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : Ignored
+
+        Returns
+        -------
+        bound : float
+        """
+        X = self._checked(X, "LatentDirichletAllocation.score")
+        return float(self._infer(_documents(X))[2])
+
+    def perplexity(self, X, sub_sampling=False):
+        """exp(-score / tokens).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        sub_sampling : bool
+            Taken for compatibility; the perplexity is one for each token either way.
+
+        Returns
+        -------
+        perplexity : float
+        """
+        X = self._checked(X, "LatentDirichletAllocation.perplexity")
+        return self._perplexity(_documents(X))
+
+    def completion_perplexity(self, X, X_later):
+        """How well the words of `X_later` are foreseen after reading those of `X`.
+
+        Parameters
+        ----------
+        X, X_later : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Halves of the same documents.
+
+        Returns
+        -------
+        perplexity : float
+            exp(- mean log probability of a token), which is no bound but the thing itself.
+        """
+        X = self._checked(X, "LatentDirichletAllocation.completion_perplexity")
+        later = self._checked(X_later, "LatentDirichletAllocation.completion_perplexity")
+        ln_probability, tokens = _collapsar.complete_topics(
+            self._topics(), _documents(X), _documents(later), threads(self.n_jobs)
+        )
+        return float(np.exp(-ln_probability / tokens))
+
+    def quality(self, X, n_words=10):
+        """How good the topics are by their most probable words.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Documents that coherence is measured on.
+        n_words : int, default=10
+
+        Returns
+        -------
+        dict
+            'umass' and 'npmi' coherence, 'exclusivity', 'diversity', and 'topics': the same for
+            each topic, with its tokens and its share of all.
+        """
+        X = self._checked(X, "LatentDirichletAllocation.quality")
+        return _collapsar.quality_of_topics(self._topics(), _documents(X), int(n_words))
+
+    def top_words(self, n_words=10, *, relevance=1.0, feature_names=None):
+        """The words that rank highest in each topic.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+        relevance : float, default=1.0
+            From 1, by probability, to 0, by lift; readers know topics best by about 0.6.
+        feature_names : array-like of str, optional
+            The words; `feature_names_in_`, or column numbers where there are none, if None.
+
+        Returns
+        -------
+        list of list of (word, probability, relevance)
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        tops = _collapsar.words_of_topics(self._topics(), int(n_words), float(relevance))
+        return [[(w if names is None else names[w], p, r) for w, p, r in top] for top in tops]
+
+
+def _documents(X):
+    """Documents as the extension takes them; entries of zero and repeated ones are put right."""
+    X = X if sp.issparse(X) else sp.csr_matrix(X)
+    if not X.has_canonical_format or (X.data == 0).any():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return (
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        np.ascontiguousarray(X.indices, dtype=np.uint32),
+        np.ascontiguousarray(X.data, dtype=np.float32),
+        X.shape[1],
+    )

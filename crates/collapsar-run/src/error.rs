@@ -1,0 +1,244 @@
+//! What can go wrong with a run, as data: the kinds of the crates below, and a run's own.
+
+use std::fmt;
+
+use collapsar::{Hint, Place, Plain, Terms};
+use collapsar_bugs::Diagnostic;
+
+/// Every failure of a run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The library refuses options or data.
+    Library(collapsar::Error),
+    /// The library refuses data that were read from a file.
+    Data {
+        /// What it refuses.
+        error: Box<collapsar::Error>,
+        /// The file, as given.
+        name: String,
+        /// The names of its columns, where it has any.
+        columns: Vec<String>,
+    },
+    /// A file cannot be read or written.
+    File(collapsar_formats::Error),
+    /// The text of a model, or its data, cannot be fitted.
+    Model {
+        /// What is wrong, and where in the text.
+        diagnostic: Box<Diagnostic>,
+        /// The model's file, as given.
+        file: String,
+        /// Its text.
+        source: String,
+    },
+    /// What was asked to be collapsed, or not to be, cannot be.
+    Collapse {
+        /// What the graph refuses.
+        error: Box<collapsar::Error>,
+        /// The line that forbids it and where it stands, for arrays that meet in one.
+        line: Option<(String, String)>,
+    },
+    /// A file or folder that cannot be used for what it was given for.
+    Input {
+        /// As given.
+        name: String,
+        /// What was found.
+        found: String,
+        /// What would have been accepted.
+        expected: String,
+        /// What to try.
+        hint: Option<Hint>,
+    },
+    /// The value of an option that names nothing that there is.
+    Value {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: String,
+        /// What was found.
+        found: &'static str,
+        /// What would have been accepted.
+        expected: String,
+    },
+    /// A file or folder that an earlier run should have written, and did not.
+    Written {
+        /// As given.
+        name: String,
+        /// What was found.
+        found: String,
+        /// What would have been accepted, as in `a folder`.
+        expected: &'static str,
+        /// The command that writes it, where only one does.
+        command: Option<&'static str>,
+        /// The option that makes it write.
+        option: &'static str,
+    },
+    /// Several climbs where options follow one.
+    OneClimb {
+        /// The options.
+        options: &'static [&'static str],
+        /// What there may be several numbers of.
+        parts: &'static str,
+    },
+}
+
+/// The crate's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A file or folder that cannot be used for what it was given for.
+    pub fn input(
+        name: impl Into<String>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Input {
+            name: name.into(),
+            found: found.into(),
+            expected: expected.into(),
+            hint: None,
+        }
+    }
+
+    /// Whether options that are right by themselves do not go together.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::OneClimb { .. })
+    }
+
+    /// The sentence in the terms of a front end.
+    pub fn in_terms(&self, terms: &dyn Terms) -> String {
+        match self {
+            Self::Library(error) | Self::File(collapsar_formats::Error::Library(error)) => {
+                error.in_terms(terms)
+            }
+            Self::Data {
+                error,
+                name,
+                columns,
+            } => error.in_terms(&FileTerms {
+                terms,
+                name,
+                columns,
+            }),
+            Self::File(error) => error.in_terms(terms),
+            Self::Model {
+                diagnostic,
+                file,
+                source,
+            } => diagnostic.render(file, source),
+            Self::Collapse { error, line } => collapse_in_terms(error, line.as_ref(), terms),
+            Self::Input {
+                name,
+                found,
+                expected,
+                hint,
+            } => {
+                let hint = hint.as_ref().and_then(|hint| hint.in_terms(terms));
+                let hint = hint.map_or_else(String::new, |hint| format!("; try {hint}"));
+                format!("{name}: {found}, expected {expected}{hint}")
+            }
+            Self::Value {
+                option,
+                value,
+                found,
+                expected,
+            } => format!(
+                "{}: {found}, expected {expected}",
+                terms.setting(option, value)
+            ),
+            Self::Written {
+                name,
+                found,
+                expected,
+                command,
+                option,
+            } => {
+                let command = command.map_or_else(String::new, |name| format!("collapsar {name} "));
+                let option = terms.option(option);
+                format!("{name}: {found}, expected {expected} written by {command}{option}")
+            }
+            Self::OneClimb { options, parts } => {
+                let follow = if options.len() > 1 {
+                    "follow"
+                } else {
+                    "follows"
+                };
+                let options: Vec<String> = options.iter().map(|name| terms.option(name)).collect();
+                format!(
+                    "{} {follow} one climb, expected one restart and one number of {parts}",
+                    options.join(" and ")
+                )
+            }
+        }
+    }
+}
+
+fn collapse_in_terms(
+    error: &collapsar::Error,
+    line: Option<&(String, String)>,
+    terms: &dyn Terms,
+) -> String {
+    match (error, line) {
+        (
+            collapsar::Error::Setting {
+                name,
+                found,
+                expected,
+            },
+            _,
+        ) => format!("{}: expected {expected}", terms.setting(name, found)),
+        (collapsar::Error::Collapse { found, .. }, Some((line, place))) => format!(
+            "{}: {found} cannot be collapsed, since they meet in {line} ({place})",
+            terms.option("collapse")
+        ),
+        _ => error.in_terms(terms),
+    }
+}
+
+/// A front end's terms, with the file that places are in.
+struct FileTerms<'a> {
+    terms: &'a dyn Terms,
+    name: &'a str,
+    columns: &'a [String],
+}
+
+impl Terms for FileTerms<'_> {
+    fn option(&self, name: &'static str) -> String {
+        self.terms.option(name)
+    }
+
+    fn setting(&self, name: &'static str, value: &str) -> String {
+        self.terms.setting(name, value)
+    }
+
+    fn place(&self, place: &Place) -> String {
+        let file = self.name;
+        match place {
+            Place::Whole(_) => file.to_owned(),
+            Place::Column(index) if *index < self.columns.len() => {
+                format!("{file}: column {:?}", self.columns[*index])
+            }
+            place => format!("{file}: {place}"),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_terms(&Plain))
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<collapsar::Error> for Error {
+    fn from(error: collapsar::Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<collapsar_formats::Error> for Error {
+    fn from(error: collapsar_formats::Error) -> Self {
+        Self::File(error)
+    }
+}

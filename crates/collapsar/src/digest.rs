@@ -1,8 +1,0 @@
-//! Tells data sets apart by their bytes.
-
-/// FNV-1a over `bytes`: keeps no secrets.
-pub(crate) fn digest(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
