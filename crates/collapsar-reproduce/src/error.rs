@@ -43,10 +43,7 @@ impl Error {
         match self {
             Self::Library(error) => error.in_terms(terms),
             Self::Data { place, cause } => format!("{place}: {}", cause.in_terms(terms)),
-            Self::File(error) => match &**error {
-                collapsar_formats::Error::Library(error) => error.in_terms(terms),
-                error => error.to_string(),
-            },
+            Self::File(error) => error.in_terms(terms),
             Self::PartOfRuns => {
                 "interrupted before all runs had ended; a table of some would mislead, so nothing was written".to_owned()
             }

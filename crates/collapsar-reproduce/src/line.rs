@@ -2,6 +2,7 @@
 
 use collapsar::mixture::Mixture;
 use collapsar::{Collapsed, Point};
+use collapsar_core::vector::{dot, dot_difference};
 
 use crate::svg::Curve;
 
@@ -54,14 +55,14 @@ impl<'a> Line<'a> {
         let messages = messages.map(|(m, d)| m + t * d).collect();
         let (here, (local, posterior)) = evaluated(self.model, messages)?;
         let entropy = local - dot(&here.messages, &here.statistics) + self.model.constant();
-        let moved = differences(&here.statistics, &common.statistics);
+        let tangent = dot_difference(&common.gradient, &here.statistics, &common.statistics);
         // The slope of A − <m, τ> + <μ, τ> along d is <J d, μ − m>, with μ at m or μ₀ in its place.
         let mut turned = vec![0.0; self.along.len()];
         self.model.metric_product(&here, &self.along, &mut turned)?;
-        let slope = |target: &[f64]| dot(&turned, &differences(target, &here.messages));
+        let slope = |target: &[f64]| dot_difference(&turned, target, &here.messages);
         Ok(Bounds {
             collapsed: entropy + posterior,
-            mean_field: entropy + dot(&common.gradient, &moved) + self.posterior,
+            mean_field: entropy + tangent + self.posterior,
             collapsed_slope: slope(&here.gradient),
             mean_field_slope: slope(&common.gradient),
         })
@@ -126,14 +127,6 @@ fn evaluated(model: &Mixture, messages: Vec<f64>) -> collapsar::Result<(Point, (
     };
     let values = model.evaluate(&mut point)?;
     Ok((point, values))
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(x, y)| x - y).collect()
 }
 
 /// The direction of unit length in which VBEM is slowest at a stationary point, and its rate λ
