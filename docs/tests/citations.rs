@@ -219,6 +219,28 @@ fn equations_that_chapters_cite_have_tags() {
     assert!(found > 20, "only {found} citations of equations");
 }
 
+/// What the glossary names is there: types, methods, files and flags.
+#[test]
+fn names_of_the_glossary_exist() {
+    let mut sources = vec![];
+    files(&root().join("crates"), "rs", &mut sources);
+    let texts: Vec<String> = sources.iter().map(|file| read(file)).collect();
+    let paths = sources.iter().map(|file| file.display().to_string());
+    let all = texts.concat() + &paths.collect::<String>();
+    let mut found = 0;
+    for line in read(&root().join("docs/glossary.md")).lines() {
+        let place = line.split('|').nth(3).unwrap_or_default();
+        for name in place.split('`').skip(1).step_by(2) {
+            let last = name.rsplit([':', ' ']).next().unwrap_or_default();
+            let last = last.split('(').next().unwrap_or_default();
+            let known = all.contains(last.trim_start_matches('-'));
+            assert!(known, "nothing is called {name}: {line}");
+            found += 1;
+        }
+    }
+    assert!(found > 50, "only {found} names");
+}
+
 /// Where the links of a page lead: inline ones and definitions.
 fn targets(text: &str) -> Vec<&str> {
     let inline = text

@@ -14,7 +14,6 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-
 use crate::arrays::shaped;
 use crate::error::Failure;
 use crate::run::{Control, detached};

@@ -256,11 +256,9 @@ impl Choice {
             allowed[conflict.first] = [false, false, true];
         }
         let find = |name: &String, option: &'static str| {
-            (self.classes.iter())
-                .position(|class| class.names.contains(name))
-                .ok_or_else(|| {
-                    Error::setting(option, name.clone(), format!("one of {}", self.names()))
-                })
+            let found = (self.classes.iter()).position(|class| class.names.contains(name));
+            let expected = || format!("one of {}", self.names());
+            found.ok_or_else(|| Error::setting(option, name.clone(), expected()))
         };
         for name in &demands.explicit {
             allowed[find(name, "explicit")?][0] = false;
@@ -268,20 +266,13 @@ impl Choice {
         let mut collapsed = vec![];
         for name in &demands.collapse {
             let class = find(name, "collapse")?;
-            if demands
-                .explicit
-                .iter()
-                .any(|other| self.classes[class].names.contains(other))
-            {
-                return Err(Error::setting(
-                    "collapse",
-                    name.clone(),
-                    "a variable that is not to be explicit as well",
-                ));
+            let names = &self.classes[class].names;
+            if demands.explicit.iter().any(|other| names.contains(other)) {
+                let expected = "a variable that is not to be explicit as well";
+                return Err(Error::setting("collapse", name.clone(), expected));
             }
             collapsed.push((class, name));
-            allowed[class][1] = false;
-            allowed[class][2] = false;
+            allowed[class][1..].fill(false);
         }
         for (place, &(a, first)) in collapsed.iter().enumerate() {
             for &(b, second) in &collapsed[..=place] {
@@ -293,10 +284,8 @@ impl Choice {
                     } else {
                         format!("both {second} and {first}")
                     };
-                    return Err(Error::Collapse {
-                        factor: conflict.factor.clone(),
-                        found,
-                    });
+                    let factor = conflict.factor.clone();
+                    return Err(Error::Collapse { factor, found });
                 }
             }
         }

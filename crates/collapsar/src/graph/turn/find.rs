@@ -47,34 +47,16 @@ pub(super) struct Finder<'a> {
     pub(super) missing: Vec<(u32, u32)>,
 }
 
-/// Up to two variables.
-#[derive(Debug, Clone, Copy, Default)]
-struct Few {
-    list: [u32; 2],
-    len: usize,
-}
-
-impl Few {
-    fn push(&mut self, variable: u32) -> bool {
-        let room = self.len < self.list.len();
-        if room {
-            self.list[self.len] = variable;
-            self.len += 1;
-        }
-        room
-    }
-}
-
-/// The Gaussians of a term.
+/// The Gaussians of a term: up to two that are collapsed, and up to two that are shared.
 #[derive(Debug, Clone, Copy, Default)]
 struct Gaussians {
-    collapsed: Few,
-    shared: Few,
+    lists: [[u32; 2]; 2],
+    lens: [usize; 2],
 }
 
 impl Gaussians {
     fn slices(&self) -> (&[u32], &[u32]) {
-        let [collapsed, shared] = [&self.collapsed, &self.shared].map(|few| &few.list[..few.len]);
+        let [collapsed, shared] = [0, 1].map(|side| &self.lists[side][..self.lens[side]]);
         (collapsed, shared)
     }
 }
@@ -143,15 +125,17 @@ impl<'a> Finder<'a> {
     fn gaussians(&self, term: usize) -> Gaussians {
         let mut found = Gaussians::default();
         for atom in self.graph.terms.atoms(term) {
-            let list = match self.parts[atom.variable as usize] {
+            let side = match self.parts[atom.variable as usize] {
                 Part::Other => continue,
-                Part::Collapsed => Some(&mut found.collapsed),
-                Part::Shared => Some(&mut found.shared),
-                Part::Fixed => None,
+                Part::Collapsed => 0,
+                Part::Shared => 1,
+                Part::Fixed => return Gaussians::default(),
             };
-            if !list.is_some_and(|list| list.push(atom.variable)) {
+            let Some(place) = found.lists[side].get_mut(found.lens[side]) else {
                 return Gaussians::default();
-            }
+            };
+            *place = atom.variable;
+            found.lens[side] += 1;
         }
         found
     }

@@ -1,46 +1,19 @@
-//! The sum over rows: logits, responsibilities and what they send back.
+//! Decides how responsibilities are computed where logits are sums of lookups by key: as products of exponentials.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hashbrown::HashTable;
 
-use super::layout::Entries;
-use super::rows::{RowPart, Rows, Sums};
-use super::terms::Terms;
+use super::Linear;
+use crate::graph::rows::{RowPart, Rows};
 use collapsar_core::kernel::gamma::exp_below;
-use collapsar_core::rows::{Features, Rows as Table, SoftmaxSum};
-use collapsar_core::{Error, Potential, Result};
-
-/// Rows made ready: their logits as linear functions of messages.
-#[derive(Debug)]
-pub(super) struct RowKernel {
-    pub(super) first: u32,
-    pub(super) count: usize,
-    pub(super) states: usize,
-    shape: Shape,
-}
-
-#[derive(Debug)]
-enum Shape {
-    /// Logits of a few numbers, as in a mixture of normal distributions.
-    Features {
-        mixture: SoftmaxSum,
-        linear: Linear,
-    },
-    Product(Product),
-}
-
-/// A linear function of messages with a constant.
-#[derive(Debug)]
-struct Linear {
-    constants: Vec<f64>,
-    entries: Entries,
-}
+use collapsar_core::vector::add;
+use collapsar_core::{Error, Result};
 
 /// Responsibilities as products of a number for each key and, perhaps, a weight of the row's own.
 #[derive(Debug)]
-struct Product {
-    lookups: Vec<Linear>,
+pub(super) struct Product {
+    pub(super) lookups: Vec<Linear>,
     /// The lookup that each of a row's keys belongs to.
     uses: Vec<usize>,
     /// Keys of distinct rows, those of a row together.
@@ -54,6 +27,7 @@ struct Product {
     of: Vec<u32>,
 }
 
+/// The states that each row may have, with weights.
 #[derive(Debug, Default)]
 struct Support {
     starts: Vec<usize>,
@@ -67,248 +41,8 @@ struct Support {
 /// Below this a sum of products is done again in logarithms.
 const SMALLEST: f64 = 1e-250;
 
-impl Linear {
-    /// Messages stand at `slots[product]`.
-    fn new(sums: &Sums, slots: &[u32]) -> Self {
-        Self {
-            constants: sums.constants.clone(),
-            entries: Entries {
-                starts: sums.starts.clone(),
-                columns: (sums.products.iter())
-                    .map(|&product| slots[product as usize])
-                    .collect(),
-                values: sums.coefficients.clone(),
-            },
-        }
-    }
-
-    fn at(&self, messages: &[f64]) -> Vec<f64> {
-        let mut out = self.constants.clone();
-        self.entries.multiply(messages, &mut out);
-        out
-    }
-
-    fn along(&self, direction: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; self.constants.len()];
-        self.entries.multiply(direction, &mut out);
-        out
-    }
-}
-
-impl RowKernel {
-    /// Takes rows over; `slots` are the messages of products.
-    pub(super) fn new(rows: Rows, slots: &mut Terms) -> Self {
-        let places: Vec<u32> = (rows.products.each())
-            .map(|(atoms, factor)| slots.add(atoms, 1.0, factor) as u32)
-            .collect();
-        let (first, count, states) = (rows.first, rows.count, rows.states);
-        let shape = feature_shape(&rows, &places)
-            .unwrap_or_else(|| Shape::Product(Product::new(rows, &places)));
-        Self {
-            first,
-            count,
-            states,
-            shape,
-        }
-    }
-
-    /// The slots that it looks at, which may be given the numbers of messages.
-    pub(super) fn slots(&mut self) -> impl Iterator<Item = &mut u32> {
-        let linears = match &mut self.shape {
-            Shape::Features { linear, .. } => std::slice::from_mut(linear),
-            Shape::Product(product) => &mut product.lookups,
-        };
-        linears
-            .iter_mut()
-            .flat_map(|linear| &mut linear.entries.columns)
-    }
-
-    /// Adds the statistics to `out`, which belong to slots; returns the sum of log-normalisers.
-    pub(super) fn value_and_gradient(&self, messages: &[f64], out: &mut [f64]) -> Result<f64> {
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let at = linear.at(messages);
-                let mut gradient = vec![0.0; at.len()];
-                let value = mixture.value_and_gradient(&at, &mut gradient)?;
-                linear.entries.multiply_transposed(&gradient, out);
-                Ok(value)
-            }
-            Shape::Product(product) => product.value_and_gradient(messages, self.states, out),
-        }
-    }
-
-    /// Adds the Hessian times `along` to `out`.
-    pub(super) fn hessian_product(
-        &self,
-        messages: &[f64],
-        along: &[f64],
-        out: &mut [f64],
-    ) -> Result<()> {
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let (at, along) = (linear.at(messages), linear.along(along));
-                let mut product = vec![0.0; at.len()];
-                mixture.hessian_product(&at, &along, &mut product)?;
-                linear.entries.multiply_transposed(&product, out);
-                Ok(())
-            }
-            Shape::Product(product) => product.hessian_product(messages, along, self.states, out),
-        }
-    }
-
-    /// Adds the statistics of rows that `choose` gives a state, and `faint` of all others.
-    pub(super) fn statistics_of(
-        &self,
-        faint: f64,
-        mut choose: impl FnMut(usize) -> Option<usize>,
-        out: &mut [f64],
-    ) {
-        const NONE: u32 = u32::MAX;
-        let states = self.states;
-        let chosen: Vec<u32> = (0..self.count)
-            .map(|_| choose(states).map_or(NONE, |state| state as u32))
-            .collect();
-        let fill = |row: usize, state: usize| match chosen[row] {
-            NONE => faint / states as f64,
-            one => f64::from(u8::from(one as usize == state)),
-        };
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let found = mixture.statistics_of(|first, width, out| {
-                    for (place, out) in out.iter_mut().enumerate() {
-                        *out = fill(first + place % width, place / width);
-                    }
-                });
-                if let Ok(statistics) = found {
-                    linear.entries.multiply_transposed(&statistics, out);
-                }
-            }
-            Shape::Product(product) => {
-                let mut sums = product.zeros();
-                let mut responsibilities = vec![0.0; states];
-                for row in 0..self.count {
-                    let merged = product.of[row] as usize;
-                    // Rows that may have a few states only have those alike.
-                    let filled = if let Some(support) = &product.support {
-                        let possible = support.row(merged).0.len();
-                        let count = if chosen[row] == NONE { faint } else { 1.0 };
-                        responsibilities[..possible].fill(count / possible as f64);
-                        &responsibilities[..possible]
-                    } else {
-                        for (state, r) in responsibilities.iter_mut().enumerate() {
-                            *r = fill(row, state);
-                        }
-                        &responsibilities[..]
-                    };
-                    product.send(merged, states, filled, &mut sums);
-                }
-                product.gather(&sums, out);
-            }
-        }
-    }
-
-    /// Responsibilities of one row after another.
-    pub(super) fn responsibilities(
-        &self,
-        messages: &[f64],
-        mut visit: impl FnMut(usize, &[f64]),
-    ) -> Result<()> {
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let mut row = vec![0.0; self.states];
-                mixture.responsibilities(&linear.at(messages), |first, width, all| {
-                    for column in 0..width {
-                        for (state, row) in row.iter_mut().enumerate() {
-                            *row = all[state * width + column];
-                        }
-                        visit(first + column, &row);
-                    }
-                })
-            }
-            Shape::Product(product) => {
-                let logits = product.logits_at(messages);
-                let mut row = vec![0.0; self.states];
-                for index in 0..self.count {
-                    product.logits(product.of[index] as usize, &logits, &mut row);
-                    normalise(index, &mut row)?;
-                    visit(index, &row);
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Turns logits into probabilities; returns the logarithm of their sum.
-fn normalise(row: usize, logits: &mut [f64]) -> Result<f64> {
-    let highest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if !highest.is_finite() {
-        return Err(Error::Datum {
-            row,
-            found: highest,
-        });
-    }
-    let mut total = 0.0;
-    for logit in logits.iter_mut() {
-        *logit = (*logit - highest).exp();
-        total += *logit;
-    }
-    for weight in logits.iter_mut() {
-        *weight /= total;
-    }
-    Ok(highest + total.ln())
-}
-
-/// The shape of rows that have features, where all else is the same for all of them.
-fn feature_shape(rows: &Rows, slots: &[u32]) -> Option<Shape> {
-    let (columns, values, sums) = rows.parts.iter().find_map(|part| match part {
-        RowPart::Features {
-            columns,
-            values,
-            sums,
-        } => Some((*columns, values, sums)),
-        _ => None,
-    })?;
-    let mut linear = Linear::new(sums, slots);
-    for part in &rows.parts {
-        if let RowPart::Lookup { uses, sums } = part {
-            let lookup = Linear::new(sums, slots);
-            for _ in uses {
-                let features = Features::Full.count(columns);
-                linear.add_to_first(&lookup, features, rows.states);
-            }
-        }
-    }
-    let table = Table::new(values, columns, &vec![0.0; columns], &vec![1.0; columns]);
-    Some(Shape::Features {
-        mixture: SoftmaxSum::new(table, Features::Full, rows.states),
-        linear,
-    })
-}
-
-impl Linear {
-    /// Adds a number for each state to the first of each state's features.
-    fn add_to_first(&mut self, other: &Self, features: usize, states: usize) {
-        let mut entries = Entries::default();
-        let copy = |from: &Entries, row: usize, entries: &mut Entries| {
-            let range = from.starts.range(row);
-            (entries.columns).extend_from_slice(&from.columns[range.clone()]);
-            entries.values.extend_from_slice(&from.values[range]);
-        };
-        for place in 0..features * states {
-            copy(&self.entries, place, &mut entries);
-            if place % features == 0 {
-                self.constants[place] += other.constants[place / features];
-                copy(&other.entries, place / features, &mut entries);
-            }
-            entries.starts.end(entries.columns.len());
-        }
-        self.entries = entries;
-    }
-}
-
 impl Product {
-    fn new(rows: Rows, slots: &[u32]) -> Self {
+    pub(super) fn new(rows: Rows, slots: &[u32]) -> Self {
         let count = rows.count;
         let (mut lookups, mut lists, mut support) = (vec![], vec![], None);
         let mut own = vec![];
@@ -416,26 +150,12 @@ impl Product {
         keys.map(|(&key, &lookup)| (key as usize, &tables[lookup]))
     }
 
-    /// Adds a row's responsibilities to the sums of its keys.
-    fn scatter(&self, row: usize, responsibilities: &[f64], sums: &mut [Vec<f64>]) {
-        let states = responsibilities.len();
-        for (&key, &lookup) in self.keys(row).iter().zip(&self.uses) {
-            let sums = &mut sums[lookup][key as usize * states..][..states];
-            for (sum, r) in sums.iter_mut().zip(responsibilities) {
-                *sum += r;
-            }
-        }
-    }
-
     /// A row's logits.
     fn logits(&self, row: usize, lookups: &[Vec<f64>], out: &mut [f64]) {
         let states = out.len();
         out.fill(0.0);
         for (key, lookup) in self.looked_up(row, lookups) {
-            let part = &lookup[key * states..][..states];
-            out.iter_mut()
-                .zip(part)
-                .for_each(|(out, part)| *out += part);
+            add(out, 1.0, &lookup[key * states..][..states]);
         }
         if let Some(support) = &self.support {
             let (possible, weights) = support.row(row);
@@ -536,7 +256,12 @@ impl Product {
         Ok(value)
     }
 
-    fn value_and_gradient(&self, messages: &[f64], states: usize, out: &mut [f64]) -> Result<f64> {
+    pub(super) fn value_and_gradient(
+        &self,
+        messages: &[f64],
+        states: usize,
+        out: &mut [f64],
+    ) -> Result<f64> {
         let mut sums = self.zeros();
         let value = self.visit(messages, states, |row, r| {
             self.send(row, states, r, &mut sums);
@@ -545,7 +270,7 @@ impl Product {
         Ok(value)
     }
 
-    fn hessian_product(
+    pub(super) fn hessian_product(
         &self,
         messages: &[f64],
         along: &[f64],
@@ -568,7 +293,7 @@ impl Product {
                             *change += part[state as usize];
                         }
                     }
-                    None => (changes.iter_mut().zip(part)).for_each(|(c, part)| *c += part),
+                    None => add(changes, 1.0, part),
                 }
             }
             let mean = changes.iter().zip(r).map(|(c, r)| c * r).sum::<f64>() / self.weights[row];
@@ -576,6 +301,51 @@ impl Product {
             self.send(row, states, changes, &mut sums);
         })?;
         self.gather(&sums, out);
+        Ok(())
+    }
+
+    /// Adds the statistics of rows whose responsibilities `fill` gives; those that may have a few
+    /// states only have all of these alike, with the row's `weight`.
+    pub(super) fn statistics_of(
+        &self,
+        states: usize,
+        weight: impl Fn(usize) -> f64,
+        fill: impl Fn(usize, usize) -> f64,
+        out: &mut [f64],
+    ) {
+        let mut sums = self.zeros();
+        let mut responsibilities = vec![0.0; states];
+        for (row, &merged) in self.of.iter().enumerate() {
+            let merged = merged as usize;
+            let filled = if let Some(support) = &self.support {
+                let possible = support.row(merged).0.len();
+                responsibilities[..possible].fill(weight(row) / possible as f64);
+                &responsibilities[..possible]
+            } else {
+                for (state, r) in responsibilities.iter_mut().enumerate() {
+                    *r = fill(row, state);
+                }
+                &responsibilities[..]
+            };
+            self.send(merged, states, filled, &mut sums);
+        }
+        self.gather(&sums, out);
+    }
+
+    /// Responsibilities of one row after another.
+    pub(super) fn responsibilities(
+        &self,
+        messages: &[f64],
+        states: usize,
+        mut visit: impl FnMut(usize, &[f64]),
+    ) -> Result<()> {
+        let logits = self.logits_at(messages);
+        let mut responsibilities = vec![0.0; states];
+        for (row, &merged) in self.of.iter().enumerate() {
+            self.logits(merged as usize, &logits, &mut responsibilities);
+            normalise(row, &mut responsibilities)?;
+            visit(row, &responsibilities);
+        }
         Ok(())
     }
 
@@ -587,11 +357,11 @@ impl Product {
 
     /// Adds numbers for a row's states to the sums of its keys.
     fn send(&self, row: usize, states: usize, numbers: &[f64], sums: &mut [Vec<f64>]) {
-        match &self.support {
-            None => self.scatter(row, numbers, sums),
-            Some(support) => {
-                for (&key, &lookup) in self.keys(row).iter().zip(&self.uses) {
-                    let sums = &mut sums[lookup][key as usize * states..][..states];
+        for (&key, &lookup) in self.keys(row).iter().zip(&self.uses) {
+            let sums = &mut sums[lookup][key as usize * states..][..states];
+            match &self.support {
+                None => add(sums, 1.0, numbers),
+                Some(support) => {
                     for (&state, number) in support.row(row).0.iter().zip(numbers) {
                         sums[state as usize] += number;
                     }
@@ -634,4 +404,24 @@ impl Support {
             largest,
         }
     }
+}
+
+/// Turns logits into probabilities; returns the logarithm of their sum.
+fn normalise(row: usize, logits: &mut [f64]) -> Result<f64> {
+    let highest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !highest.is_finite() {
+        return Err(Error::Datum {
+            row,
+            found: highest,
+        });
+    }
+    let mut total = 0.0;
+    for logit in logits.iter_mut() {
+        *logit = (*logit - highest).exp();
+        total += *logit;
+    }
+    for weight in logits.iter_mut() {
+        *weight /= total;
+    }
+    Ok(highest + total.ln())
 }
