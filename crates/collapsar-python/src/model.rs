@@ -213,12 +213,12 @@ impl BugsFit {
             .collect()
     }
 
-    /// Names of these arrays' numbers, and a row of mean, sd and three quantiles for each.
+    /// These arrays' elements, and a row of mean, sd and three quantiles for each.
     fn rows<'py>(
         &self,
         py: Python<'py>,
         arrays: Vec<String>,
-    ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
         let ((names, rows), raised) = detached(py, 0, None, |_| {
             let prepared = self.prepared();
             let quantities = self.quantities(&prepared, &arrays)?;
@@ -236,14 +236,14 @@ impl BugsFit {
         matrix(py, names, &rows, 5, raised)
     }
 
-    /// Names of these arrays' numbers, and draws of them, a row a draw.
+    /// These arrays' elements, and draws of them, a row a draw.
     fn draws<'py>(
         &self,
         py: Python<'py>,
         arrays: Vec<String>,
         count: usize,
         seed: u64,
-    ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
         let ((names, rows), raised) = detached(py, 0, None, |_| {
             let prepared = self.prepared();
             let quantities = self.quantities(&prepared, &arrays)?;
@@ -263,17 +263,21 @@ impl BugsFit {
     }
 }
 
-fn named(quantities: Vec<Quantity>) -> Vec<String> {
-    quantities.into_iter().map(|q| q.name).collect()
+/// An element's name, its array and its indices, counted from 1.
+type Named = (String, String, Vec<usize>);
+
+fn named(quantities: Vec<Quantity>) -> Vec<Named> {
+    let named = |q: Quantity| (q.to_string(), q.element.array, q.element.indices);
+    quantities.into_iter().map(named).collect()
 }
 
 fn matrix<'py>(
     py: Python<'py>,
-    names: Vec<String>,
+    names: Vec<Named>,
     rows: &[Vec<f64>],
     width: usize,
     raised: Option<PyErr>,
-) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
     if let Some(error) = raised {
         return Err(error);
     }

@@ -109,7 +109,7 @@ pub(crate) fn beliefs(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, 
             Origin::Label(variable, _) => rows.get(&variable).cloned().map(Belief::States),
             _ => None,
         };
-        Some((q.name.clone(), prepared.belief(q, &beliefs).or_else(row)?))
+        Some((q.to_string(), prepared.belief(q, &beliefs).or_else(row)?))
     };
     quantities.iter().filter_map(belief).collect()
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use collapsar_bugs::Selection;
 use serde_json::{Value, json};
 
 use super::source::SourceArgs;
@@ -43,8 +44,8 @@ pub(crate) struct FitArgs {
     pub(crate) source: SourceArgs,
     // Not a doc comment, to which brackets are a link.
     #[arg(help = "Tell of these only: arrays, or elements such as mu[2,1], mu[1:3] and mu[2,]")]
-    #[arg(long, value_name = "A,B", value_parser = monitored)]
-    pub(crate) monitor: Vec<Names>,
+    #[arg(long, value_name = "A,B", value_parser = selections)]
+    pub(crate) monitor: Vec<Selections>,
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -59,9 +60,8 @@ pub(crate) struct FitArgs {
     pub(crate) climb: ClimbArgs,
 }
 
-/// Names between commas, of which those in brackets do not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Names(Vec<String>);
+/// Selections between commas.
+type Selections = Vec<Selection>;
 
 impl FitArgs {
     /// Refuses flags that do not go together and that clap cannot know of.
@@ -70,10 +70,9 @@ impl FitArgs {
         self.climb.check(1, "models")
     }
 
-    /// What is monitored, without spaces; nothing where it is not said.
-    pub(crate) fn monitor(&self) -> Vec<String> {
-        let names = self.monitor.iter().flat_map(|names| &names.0);
-        names.cloned().collect()
+    /// What is monitored; nothing where it is not said.
+    pub(crate) fn monitor(&self) -> Vec<Selection> {
+        self.monitor.concat()
     }
 
     pub(crate) fn tolerance(&self, data: usize) -> f64 {
@@ -83,10 +82,11 @@ impl FitArgs {
     /// The settings as `run.json` has them.
     pub(crate) fn record(&self, data: usize) -> Value {
         let mut record = self.climb.record();
+        let monitor: Vec<String> = self.monitor().iter().map(Selection::to_string).collect();
         let own = [
             ("collapse", json!(self.source.collapse)),
             ("explicit", json!(self.source.explicit)),
-            ("monitor", json!(self.monitor())),
+            ("monitor", json!(monitor)),
             ("draws", json!(self.draws)),
             ("tolerance", json!(self.tolerance(data))),
         ];
@@ -96,33 +96,6 @@ impl FitArgs {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what clap takes")]
-fn monitored(text: &str) -> Result<Names, String> {
-    let mut depth = 0;
-    let parts = text.split(|letter| {
-        match letter {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        letter == ',' && depth <= 0
-    });
-    let parts = parts.map(|part| {
-        part.chars()
-            .filter(|letter| !letter.is_whitespace())
-            .collect()
-    });
-    Ok(Names(
-        parts.filter(|part: &String| !part.is_empty()).collect(),
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commas_in_brackets_do_not_part_names() {
-        let names = monitored("mu[2, 1],tau , x[1],").unwrap();
-        assert_eq!(names.0, ["mu[2,1]", "tau", "x[1]"]);
-    }
+fn selections(text: &str) -> Result<Selections, String> {
+    Ok(Selection::list(text))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use collapsar_bugs::{Prepared, Quantity, Unknowns};
+use collapsar_bugs::{Prepared, Quantity, Selection, Unknowns};
 
 use super::source::Source;
 use crate::text::count;
@@ -24,26 +24,23 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Chooses by names of arrays or elements, or by the rule where there are none.
+    /// Chooses what is selected, or by the rule where nothing is.
     pub(crate) fn of(
         prepared: &Prepared,
         source: &Source,
-        names: &[String],
+        selections: &[Selection],
     ) -> anyhow::Result<Self> {
         let arrays = prepared.unknowns();
         let take = |chosen: &dyn Fn(&str) -> bool| {
             let quantities = prepared.quantities_of(chosen);
             quantities.map_err(|diagnostic| source.refusal(&diagnostic))
         };
-        if names.is_empty() {
+        if selections.is_empty() {
             return Self::by_rule(&arrays, take);
         }
-        let array = |name: &String| name.split('[').next().unwrap_or(name).to_owned();
-        let asked: Vec<String> = names.iter().map(array).collect();
-        let mut quantities = take(&|name| asked.iter().any(|asked| asked == name))?;
-        let asked = |q: &Quantity| names.iter().any(|name| is_meant(name, q));
-        for name in names {
-            if !quantities.iter().any(|q| is_meant(name, q)) {
+        let mut quantities = take(&|array| selections.iter().any(|s| s.array == array))?;
+        for selection in selections {
+            if !quantities.iter().any(|q| selection.contains(&q.element)) {
                 let arrays: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
                 let arrays = match arrays.as_slice() {
                     [] => "nothing: all of this model is known".to_owned(),
@@ -52,10 +49,10 @@ impl Chosen {
                         arrays.join(", ")
                     ),
                 };
-                bail!("--monitor {name}: nothing unknown of that name, expected {arrays}");
+                bail!("--monitor {selection}: nothing unknown of that name, expected {arrays}");
             }
         }
-        quantities.retain(asked);
+        quantities.retain(|q| selections.iter().any(|s| s.contains(&q.element)));
         Ok(Self {
             printed: vec![true; quantities.len()],
             quantities,
@@ -75,7 +72,7 @@ impl Chosen {
         })?;
         Ok(Self {
             printed: (quantities.iter())
-                .map(|quantity| !find(&quantity.array).is_some_and(many))
+                .map(|quantity| !find(&quantity.element.array).is_some_and(many))
                 .collect(),
             quantities,
             left_out: left_out
@@ -93,74 +90,20 @@ impl Chosen {
         let mut places: Vec<usize> = places.collect();
         let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
         for &place in &places {
-            *sizes.entry(&self.quantities[place].array).or_default() += 1;
+            *sizes.entry(self.array(place)).or_default() += 1;
         }
-        places.sort_by_key(|&place| sizes[self.quantities[place].array.as_str()]);
+        places.sort_by_key(|&place| sizes[self.array(place)]);
         places.truncate(ROWS);
         places.sort_unstable();
         places
     }
 
+    fn array(&self, place: usize) -> &str {
+        &self.quantities[place].element.array
+    }
+
     /// How many could be printed.
     pub(crate) fn printable(&self) -> usize {
         self.printed.iter().filter(|printed| **printed).count()
-    }
-}
-
-/// Whether a name with or without brackets means a quantity: indices may be numbers, ranges or nothing.
-fn is_meant(name: &str, quantity: &Quantity) -> bool {
-    name == quantity.array || matches(name, &quantity.name)
-}
-
-fn matches(name: &str, element: &str) -> bool {
-    fn parts(text: &str) -> Option<(&str, Vec<&str>)> {
-        let (array, indices) = text.strip_suffix(']')?.split_once('[')?;
-        Some((array, indices.split(',').collect()))
-    }
-    if name == element {
-        return true;
-    }
-    let (Some((array, asked)), Some((own, indices))) = (parts(name), parts(element)) else {
-        return false;
-    };
-    let within = |asked: &str, index: &str| {
-        let Ok(index) = index.parse::<usize>() else {
-            return false;
-        };
-        let (first, last) = asked.split_once(':').unwrap_or((asked, asked));
-        match (first.parse::<usize>(), last.parse::<usize>()) {
-            (Ok(first), Ok(last)) => (first..=last).contains(&index),
-            _ => asked.is_empty(),
-        }
-    };
-    array == own
-        && asked.len() == indices.len()
-        && asked
-            .iter()
-            .zip(&indices)
-            .all(|(asked, index)| within(asked, index))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn ranges_and_empty_indices() {
-        for (name, element, meant) in [
-            ("mu[1:3]", "mu[3]", true),
-            ("mu[1:3]", "mu[4]", false),
-            ("mu[2,]", "mu[2,7]", true),
-            ("mu[2,]", "mu[1,7]", false),
-            ("mu[,2:3]", "mu[9,2]", true),
-            ("mu[]", "mu[5]", true),
-            ("mu[]", "mu[5,1]", false),
-            ("mu[1:3]", "nu[1]", false),
-            ("mu[a:3]", "mu[1]", false),
-            ("mu[x]", "mu[1]", false),
-            ("tau", "tau", true),
-        ] {
-            assert_eq!(matches(name, element), meant, "{name} {element}");
-        }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn write(folder: &Path, fitted: &Fitted<'_>) -> anyhow::Result<()> {
     write_atomically(&folder.join("posterior.csv"), |out| {
         writeln!(out, "name,mean,sd,q2.5,median,q97.5")?;
         for (quantity, row) in chosen.quantities.iter().zip(&fitted.rows) {
-            let name = quoted(&quantity.name);
+            let name = quoted(&quantity.to_string());
             let [low, median, high] = row.quantiles;
             writeln!(
                 out,
@@ -62,7 +62,7 @@ fn draws(folder: &Path, fitted: &Fitted<'_>, count: usize) -> anyhow::Result<()>
     let posterior = fitted.posterior();
     let mut refused = None;
     let written = write_atomically(&folder.join("draws.csv"), |out| {
-        let header: Vec<String> = quantities.iter().map(|q| quoted(&q.name)).collect();
+        let header: Vec<String> = quantities.iter().map(|q| quoted(&q.to_string())).collect();
         writeln!(out, "{}", header.join(","))?;
         for first in (0..count).step_by(BATCH) {
             let draws = match posterior.draws(quantities, first..count.min(first + BATCH)) {

@@ -69,7 +69,7 @@ pub(crate) fn of(fitted: &Fitted<'_>) -> String {
 }
 
 fn rows(fitted: &Fitted<'_>, shown: &[usize]) -> String {
-    let name = |place: usize| &fitted.chosen.quantities[place].name;
+    let name = |place: usize| fitted.chosen.quantities[place].to_string();
     // Filled up to the longest, so that names begin in one column.
     let width = shown.iter().map(|&place| name(place).chars().count());
     let width = width.max().unwrap_or(0).max("name".len());

@@ -142,9 +142,9 @@ impl Choice {
             class.blocks += 1;
             class.statistics += block.len();
             for &declaration in &block.declarations {
-                for name in graph.declared[declaration as usize].name.split(", ") {
-                    if !class.names.iter().any(|other| other == name) {
-                        class.names.push(name.to_owned());
+                for name in &graph.declared[declaration as usize].names {
+                    if !class.names.contains(name) {
+                        class.names.push(name.clone());
                     }
                 }
             }
@@ -157,7 +157,7 @@ impl Choice {
             choice.rows.push(choice.classes.len() as u32);
             places.push(graph.namesake(rows.first));
             choice.classes.push(Class {
-                names: vec![graph.declared[graph.declaration(rows.first)].name.clone()],
+                names: graph.declared[graph.declaration(rows.first)].names.clone(),
                 family: "categorical".into(),
                 blocks: rows.count,
                 statistics: rows.count * rows.states,

@@ -91,14 +91,21 @@ pub struct Atom {
 /// Variables of one kind that were declared together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
-    /// What they are called together.
-    pub name: String,
+    /// The arrays that they are of: several where each is joint, such as a mean and its precision matrix.
+    pub names: Vec<String>,
     /// What each of them is.
     pub kind: Kind,
     /// The first of them.
     pub first: u32,
     /// How many they are.
     pub count: u32,
+}
+
+impl Declared {
+    /// What they are called together.
+    pub fn name(&self) -> String {
+        self.names.join(", ")
+    }
 }
 
 /// A model as variables and terms; also the builder for programs that make models.
@@ -143,20 +150,27 @@ impl Graph {
     /// # Errors
     /// [`Error::Data`] where there would be more than four billion.
     pub fn declare(&mut self, name: impl Into<String>, kind: Kind, count: usize) -> Result<u32> {
+        self.declare_joint(vec![name.into()], kind, count)
+    }
+
+    /// Declares variables that are each of several arrays.
+    ///
+    /// # Errors
+    /// As [`Graph::declare`].
+    pub fn declare_joint(&mut self, names: Vec<String>, kind: Kind, count: usize) -> Result<u32> {
         let first = self.variables();
         let count = u32::try_from(count)
             .ok()
             .filter(|count| first.checked_add(*count).is_some());
-        let name = name.into();
         let Some(count) = count else {
             return Err(Error::data(
-                Place::Named(name),
+                Place::Named(names.join(", ")),
                 "more than four billion variables",
                 "fewer",
             ));
         };
         self.declared.push(Declared {
-            name,
+            names,
             kind,
             first,
             count,
@@ -228,9 +242,9 @@ impl Graph {
     pub fn name(&self, variable: u32) -> String {
         let declared = &self.declared[self.declaration(variable)];
         if declared.count == 1 {
-            declared.name.clone()
+            declared.name()
         } else {
-            format!("{}[{}]", declared.name, variable - declared.first + 1)
+            format!("{}[{}]", declared.name(), variable - declared.first + 1)
         }
     }
 
@@ -245,7 +259,7 @@ impl Graph {
     fn namesake(&self, variable: u32) -> u32 {
         let declaration = self.declaration(variable);
         let declared = &self.declared[declaration];
-        let same = |other: &Declared| other.name == declared.name;
+        let same = |other: &Declared| other.names == declared.names;
         self.declared.iter().position(same).unwrap_or(declaration) as u32
     }
 
