@@ -12,8 +12,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Scope, Stop};
 use crate::lower::{Form, Lowered, Variables, cannot_draw};
-use crate::model::{Quantity, number};
+use crate::model::number;
 use crate::predict::Drawer;
+use crate::quantity::{Element, Quantity};
 use crate::syntax::ast::{Expr, Span};
 use crate::value::{Item, Value};
 
@@ -45,11 +46,9 @@ impl Needs {
         };
         let mut first = vec![];
         for quantity in quantities {
-            search
-                .reads
-                .element(quantity.array_index, quantity.element, &mut |read| {
-                    first.push(read);
-                });
+            let (array, element) = quantity.place;
+            let mut push = |read| first.push(read);
+            search.reads.element(array, element, &mut push);
         }
         search.follow(first);
         let mut needs = search.needs;
@@ -293,7 +292,7 @@ impl Drawn<'_> {
         let one = OneDraw::of(self);
         let single = Scope::new(&self.lowered.model, Mode::Latent(&one));
         let of = |quantity: &Quantity| {
-            let (array, element) = (quantity.array_index, quantity.element);
+            let (array, element) = quantity.place;
             match all.element(array, element, Span::default()) {
                 Ok(Item::Drawn(values)) => Ok(Rc::unwrap_or_clone(values)),
                 Ok(Item::Known(value)) => Ok(vec![value; self.draws]),
@@ -363,7 +362,7 @@ impl Drawn<'_> {
             if drawer.as_ref().is_none_or(|(last, _)| *last != now) {
                 let made = Drawer::new(of.distribution, &now, size).map_err(|wrong| {
                     let array = &model.arrays[model.lines[line].array];
-                    cannot_draw(of, &wrong, &array.name)
+                    cannot_draw(of, &wrong, &Element::scalar(&array.name))
                 })?;
                 drawer = made.map(|made| (now, made));
             }

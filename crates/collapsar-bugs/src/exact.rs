@@ -7,8 +7,9 @@ use collapsar::graph::{Kind, PosteriorMarginal, PosteriorMarginals, VariationalP
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Latent, Mode, Scope, Stop};
 use crate::lower::{Form, Lowered, Variables};
-use crate::model::{Origin, Quantity, number};
+use crate::model::number;
 use crate::predict::Drawer;
+use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::Span;
 use crate::value::{Item, Value};
 
@@ -39,7 +40,7 @@ impl<'a> Exact<'a> {
         match quantity.origin {
             Origin::Computed => {
                 let scope = Scope::new(model, Mode::Latent(&self.symbols));
-                let (array, element) = (quantity.array_index, quantity.element);
+                let (array, element) = quantity.place;
                 let item = scope.element(array, element, Span::default()).ok()?;
                 match self.sum(&item) {
                     Some((mean, variance)) => normal(mean, variance),
@@ -47,7 +48,7 @@ impl<'a> Exact<'a> {
                 }
             }
             Origin::Predicted => {
-                let definer = model.arrays[quantity.array_index].definer(quantity.element)?;
+                let definer = self.definer(quantity)?;
                 let line = &model.lines[definer.line as usize];
                 let of = line.sampling()?;
                 let scope = Scope::within(
@@ -79,11 +80,15 @@ impl<'a> Exact<'a> {
 
     /// The value of the first state of a predicted label.
     pub(crate) fn lowest(&self, quantity: &Quantity) -> f64 {
-        let model = &self.lowered.model;
-        let definer = model.arrays[quantity.array_index].definer(quantity.element);
-        let line = definer.map(|definer| &model.lines[definer.line as usize]);
+        let line = |definer: Definer| &self.lowered.model.lines[definer.line as usize];
+        let line = self.definer(quantity).map(line);
         let lowest = line.and_then(|line| line.sampling()?.distribution.lowest_state());
         f64::from(lowest.unwrap_or(0))
+    }
+
+    fn definer(&self, quantity: &Quantity) -> Option<Definer> {
+        let (array, element) = quantity.place;
+        self.lowered.model.arrays[array].definer(element)
     }
 
     /// What is known of a positive multiple of one number, or of one minus a share.

@@ -8,6 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Elaborated, Line, Mode, Scope, Stop, on_wide_stack};
 use crate::lower::{Form, Lowered};
 use crate::outline::Outline;
+use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::{Program, Span};
 use crate::syntax::parse;
 use crate::unused;
@@ -37,34 +38,6 @@ pub struct Unknowns {
     pub labels: bool,
     /// Whether it is computed.
     pub computed: bool,
-}
-
-/// One number of a model that is not data.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Quantity {
-    /// As in `mu[2,1]`.
-    pub name: String,
-    /// The array that it belongs to.
-    pub array: String,
-    /// Where it comes from.
-    pub origin: Origin,
-    pub(crate) array_index: usize,
-    pub(crate) element: usize,
-}
-
-/// What a quantity is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// A number of a variable of the graph; the place among a [`collapsar::graph::VariationalPosterior`]'s numbers.
-    Variable(u32, u32),
-    /// A label, and the value of its first state.
-    Label(u32, u32),
-    /// Known to be zero.
-    Zero,
-    /// Computed from others.
-    Computed,
-    /// Left out of the fit, since no datum depends on it, and predicted from its parents.
-    Predicted,
 }
 
 impl Model {
@@ -222,11 +195,9 @@ impl Prepared {
                     }
                 };
                 out.push(Quantity {
-                    name: array.element_name(element),
-                    array: array.name.clone(),
+                    element: array.element(element),
                     origin,
-                    array_index: line.array,
-                    element,
+                    place: (line.array, element),
                 });
             }
         }

@@ -7,7 +7,8 @@ use collapsar::graph::{PosteriorMarginal, VariationalPosterior};
 use crate::diagnostic::Diagnostic;
 use crate::draws::{Failure, Needs, OF_STREAM, Sampler};
 use crate::exact::Exact;
-use crate::model::{Origin, Prepared, Quantity};
+use crate::model::Prepared;
+use crate::quantity::{Origin, Quantity};
 
 /// Draws that quantiles are taken from.
 const DRAWS: usize = 4000;

@@ -57,8 +57,8 @@ fn draws_have_the_moments_of_beliefs() {
                 Origin::Label(_, lowest) => f64::from(lowest),
                 _ => 0.0,
             };
-            let Some(belief) = beliefs.get(&quantity.name) else {
-                assert!(sums[place].is_finite(), "{name}: {}", quantity.name);
+            let Some(belief) = beliefs.get(&quantity.to_string()) else {
+                assert!(sums[place].is_finite(), "{name}: {quantity}");
                 continue;
             };
             let Some((mean, sd)) = moments(belief, lowest) else {
@@ -72,7 +72,7 @@ fn draws_have_the_moments_of_beliefs() {
             assert!(
                 (sums[place] - mean).abs() <= error,
                 "{name}: {} has mean {mean}, draws {} ({belief:?})",
-                quantity.name,
+                quantity,
                 sums[place]
             );
             // A rare state may never be drawn.
@@ -80,7 +80,7 @@ fn draws_have_the_moments_of_beliefs() {
             assert!(
                 rare || (found - sd).abs() <= 0.5 * sd + 1e-9,
                 "{name}: {} has deviation {sd}, draws {found} ({belief:?})",
-                quantity.name
+                quantity
             );
         }
     }
@@ -118,7 +118,7 @@ fn computed_lines_follow_the_draws() {
     let draws = posterior.draws(&quantities, 0..20).expect("draws");
     for draw in 0..20 {
         let of = |name: &str| {
-            let place = quantities.iter().position(|q| q.name == name);
+            let place = quantities.iter().position(|q| q.to_string() == name);
             draws[place.unwrap_or_else(|| panic!("no {name}"))][draw]
         };
         let near =
@@ -159,7 +159,7 @@ fn draws_do_not_depend_on_what_else_is_asked_for() {
         let alone = std::slice::from_ref(quantity);
         for range in [0..1200, 500..1000, 707..1105] {
             let some = posterior.draws(alone, range.clone()).expect("draws");
-            assert_eq!(some[0], all[range], "{}", quantity.name);
+            assert_eq!(some[0], all[range], "{quantity}");
         }
     }
 }

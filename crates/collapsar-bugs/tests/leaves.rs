@@ -19,7 +19,7 @@ fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Row>, f64, usize) {
     };
     let all = prepared.quantities().expect("quantities");
     let of = |name: &&str| {
-        let found = all.iter().find(|quantity| quantity.name == **name);
+        let found = all.iter().find(|quantity| quantity.to_string() == **name);
         found.unwrap_or_else(|| panic!("no {name}")).clone()
     };
     let asked: Vec<_> = names.iter().map(of).collect();
@@ -219,7 +219,12 @@ fn multiples_are_exact_and_states_pick() {
     };
     let all = prepared.quantities().expect("quantities");
     let draws = posterior.draws(&all, 0..50).expect("draws");
-    let of = |name: &str| &draws[all.iter().position(|q| q.name == name).expect("a name")];
+    let of = |name: &str| {
+        &draws[all
+            .iter()
+            .position(|q| q.to_string() == name)
+            .expect("a name")]
+    };
     for draw in 0..50 {
         let z = of("z")[draw];
         assert_eq!(of("picked")[draw], 2.0 * z - 2.0);

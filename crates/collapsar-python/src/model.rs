@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
 use collapsar::graph::Demands;
-use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Sparse};
+use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse};
 use collapsar_run::fit::{ModelRequest, ModelRun, ModelSource, class_name, class_names};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -181,7 +181,11 @@ impl BugsFit {
 fn quantities(run: &ModelRun, names: Option<&[String]>) -> Result<Vec<Quantity>> {
     match names {
         Some([]) => Ok(vec![]),
-        names => Ok(run.monitor(names.unwrap_or_default())?.quantities),
+        names => {
+            let names = names.unwrap_or_default().iter();
+            let selections: Vec<Selection> = names.map(|name| name.as_str().into()).collect();
+            Ok(run.monitor(&selections)?.quantities)
+        }
     }
 }
 
@@ -212,12 +216,12 @@ impl BugsFit {
         )
     }
 
-    /// Names of numbers, and a row of mean, sd and three quantiles for each.
+    /// Elements, and a row of mean, sd and three quantiles for each.
     fn rows<'py>(
         &self,
         py: Python<'py>,
         names: Option<Vec<String>>,
-    ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
         let (names, rows) = whole(py, 0, |_| {
             let run = self.run();
             let quantities = quantities(&run, names.as_deref())?;
@@ -230,14 +234,14 @@ impl BugsFit {
         matrix(py, names, &rows, 5)
     }
 
-    /// Names of numbers, and draws of them, a row a draw.
+    /// Elements, and draws of them, a row a draw.
     fn draws<'py>(
         &self,
         py: Python<'py>,
         names: Option<Vec<String>>,
         count: usize,
         seed: u64,
-    ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
         let (names, rows) = whole(py, 0, |_| {
             let run = self.run();
             let quantities = quantities(&run, names.as_deref())?;
@@ -251,16 +255,20 @@ impl BugsFit {
     }
 }
 
-fn named(quantities: Vec<Quantity>) -> Vec<String> {
-    quantities.into_iter().map(|q| q.name).collect()
+/// An element's name, its array and its indices, counted from 1.
+type Named = (String, String, Vec<usize>);
+
+fn named(quantities: Vec<Quantity>) -> Vec<Named> {
+    let named = |q: Quantity| (q.to_string(), q.element.array, q.element.indices);
+    quantities.into_iter().map(named).collect()
 }
 
 fn matrix<'py>(
     py: Python<'py>,
-    names: Vec<String>,
+    names: Vec<Named>,
     rows: &[Vec<f64>],
     width: usize,
-) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
+) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
     let array = if rows.is_empty() {
         PyArray2::zeros(py, [0, width], false)
     } else {

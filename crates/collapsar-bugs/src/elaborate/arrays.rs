@@ -7,6 +7,7 @@ use super::Elaborated;
 use super::evaluate::{Mode, Scope, Stop};
 use crate::data::{Data, Sparse};
 use crate::diagnostic::Diagnostic;
+use crate::quantity::Element;
 use crate::syntax::ast::{Index, Name, Variable};
 
 /// The line, and the repetition of it, that defines an element.
@@ -185,21 +186,19 @@ impl Array {
         self.fixed = true;
     }
 
-    /// `mu[2,1]`, or the name alone of a scalar.
-    pub(crate) fn element_name(&self, element: usize) -> String {
-        if self.dims.iter().product::<usize>() == 1 && self.dims.len() < 2 {
-            return self.name.clone();
-        }
+    /// What an element is called.
+    pub(crate) fn element(&self, element: usize) -> Element {
         let mut rest = element;
-        let mut indices: Vec<String> = (self.dims.iter().rev())
-            .map(|&length| {
-                let index = rest % length + 1;
+        let mut indices = vec![];
+        if self.dims != [1] {
+            for &length in self.dims.iter().rev() {
+                indices.push(rest % length + 1);
                 rest /= length;
-                index.to_string()
-            })
-            .collect();
+            }
+        }
         indices.reverse();
-        format!("{}[{}]", self.name, indices.join(","))
+        let array = self.name.clone();
+        Element { array, indices }
     }
 }
 

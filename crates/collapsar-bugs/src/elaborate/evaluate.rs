@@ -310,7 +310,7 @@ impl<'a> Scope<'a> {
                 // Lines are not placed yet.
                 return Ok(Item::Opaque);
             }
-            let name = found.element_name(element);
+            let name = found.element(element);
             return Err(Diagnostic::new(
                 span,
                 format!("{name} is neither data nor defined by the model"),

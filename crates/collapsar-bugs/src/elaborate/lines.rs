@@ -384,7 +384,7 @@ impl Elaborated {
                     offset: offset as u32,
                 };
                 if let Some(before) = self.arrays[array].definer(element) {
-                    let name = self.arrays[array].element_name(element);
+                    let name = self.arrays[array].element(element);
                     return Err(Diagnostic::new(
                         self.lines[index].relation.span,
                         format!("{name} is defined twice"),
@@ -408,7 +408,7 @@ impl Elaborated {
         if self.lines[line].stochastic() || self.arrays[array].value(element).is_none() {
             return Ok(());
         }
-        let name = self.arrays[array].element_name(element);
+        let name = self.arrays[array].element(element);
         Err(Diagnostic::new(
             self.lines[line].relation.span,
             format!("there are data for {name}, which is computed"),

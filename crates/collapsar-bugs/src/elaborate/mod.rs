@@ -20,6 +20,7 @@ use std::collections::HashMap;
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
+use crate::quantity::Element;
 use crate::syntax::ast::{Program, Statement};
 
 pub(crate) use arrays::{Definer, Known};
@@ -105,6 +106,16 @@ impl Elaborated {
                 }
             })
             .collect()
+    }
+
+    /// The first element that a repetition of a line defines.
+    pub(crate) fn first_element(&self, line: usize, instance: usize) -> Element {
+        let (array, target) = (self.lines[line].array, &self.lines[line].relation.target);
+        let array = &self.arrays[array];
+        match Scope::within(self, Mode::Shape, line, instance).places(target) {
+            Ok((_, elements)) => array.element(elements[0]),
+            Err(_) => Element::scalar(&array.name),
+        }
     }
 
     /// The array of a name.

@@ -5,6 +5,7 @@ use collapsar::graph::{Atom, Kind};
 use super::{Halt, Variables};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Elaborated, Sampling};
+use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Item, Product, Unknown, Value};
 
@@ -93,7 +94,7 @@ impl Emit<'_> {
             return Err(Diagnostic::new(
                 self.target,
                 format!("the log density is {coefficient}"),
-                self.instance_name(),
+                self.element().to_string(),
             )
             .into());
         }
@@ -154,23 +155,16 @@ impl Emit<'_> {
             self.target,
             format!(
                 "the data of {} are outside the support of {}",
-                self.instance_name(),
+                self.element(),
                 self.of.name.text
             ),
             "impossible under this line",
         )
     }
 
-    /// The first element of this repetition, as in `y[3]`.
-    pub(super) fn instance_name(&self) -> String {
-        let line = &self.model.lines[self.line];
-        let array = &self.model.arrays[line.array];
-        let defined = (0..array.dims.iter().product()).find(|&element| {
-            array.definer(element).is_some_and(|definer| {
-                (definer.line, definer.instance) == (self.line as u32, self.instance as u32)
-            })
-        });
-        defined.map_or_else(|| array.name.clone(), |element| array.element_name(element))
+    /// The first element of this repetition.
+    pub(super) fn element(&self) -> Element {
+        self.model.first_element(self.line, self.instance)
     }
 
     /// A part of the model's text.
@@ -212,7 +206,7 @@ impl Emit<'_> {
                 ordinal(argument),
                 self.of.name.text
             ),
-            format!("for {}", self.instance_name()),
+            format!("for {}", self.element()),
         )
     }
 

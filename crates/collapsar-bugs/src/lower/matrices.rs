@@ -65,7 +65,7 @@ impl Emit<'_> {
             Halt::from(Diagnostic::new(
                 self.of.arguments[argument].span,
                 format!("a matrix of {name} that is not positive definite"),
-                format!("for {}", self.instance_name()),
+                format!("for {}", self.element()),
             ))
         })?;
         Ok(2.0 * factor.l_dirty().diagonal().map(f64::ln).sum())

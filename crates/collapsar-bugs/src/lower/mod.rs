@@ -33,6 +33,7 @@ use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Latent, Mode, Sampling, Scope, Stop};
 use crate::predict::{Drawer, Wrong};
+use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Item, Value};
 use emit::{Emit, Sink};
@@ -63,7 +64,7 @@ fn large(count: f64) -> String {
 }
 
 /// A complaint about a parameter with which nothing can be drawn.
-pub(crate) fn cannot_draw(of: Sampling, wrong: &Wrong, name: &str) -> Diagnostic {
+pub(crate) fn cannot_draw(of: Sampling, wrong: &Wrong, name: &Element) -> Diagnostic {
     Diagnostic::new(
         of.arguments[wrong.argument].span,
         format!(
@@ -165,7 +166,7 @@ fn lower(
         }));
     }
     let mut done = vec![false; lines.len()];
-    for candidate in rows::candidates(model, variables, source) {
+    for candidate in rows::candidates(model, variables) {
         let built = match rows::build(&candidate, &lines, model, variables, graph) {
             // Another label decides what is read: no rows.
             Err(Halt::Need(_)) => false,
@@ -261,7 +262,7 @@ impl Stochastic<'_> {
         }
         let (labels, states) = (self.states.borrow().len(), count(&self.states.borrow()));
         self.states.borrow_mut().truncate(given);
-        let name = self.instance_name(instance);
+        let name = self.element(instance);
         let line = &self.scope.model.lines[self.line].relation;
         Err(Diagnostic::new(
             line.span,
@@ -276,15 +277,9 @@ impl Stochastic<'_> {
         .into())
     }
 
-    /// The first element of a repetition, as in `y[3]`.
-    fn instance_name(&self, instance: usize) -> String {
-        let line = &self.scope.model.lines[self.line];
-        let array = &self.scope.model.arrays[line.array];
-        self.scope.enter(self.line, instance);
-        match self.scope.places(&line.relation.target) {
-            Ok((_, elements)) => array.element_name(elements[0]),
-            Err(_) => array.name.clone(),
-        }
+    /// The first element of a repetition.
+    fn element(&self, instance: usize) -> Element {
+        self.scope.model.first_element(self.line, instance)
     }
 
     /// Refuses what can never be drawn: constants that the distribution cannot have.
@@ -298,7 +293,7 @@ impl Stochastic<'_> {
         };
         match Drawer::new(self.of.distribution, &known, line.size) {
             Ok(_) => Ok(()),
-            Err(wrong) => Err(cannot_draw(self.of, &wrong, &self.instance_name(instance)).into()),
+            Err(wrong) => Err(cannot_draw(self.of, &wrong, &self.element(instance)).into()),
         }
     }
 

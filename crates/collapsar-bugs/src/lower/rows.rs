@@ -15,6 +15,7 @@ use super::{Halt, Stochastic};
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
 use crate::elaborate::{Elaborated, Known};
+use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Index, Node, Reference};
 use crate::value::Item;
 
@@ -34,11 +35,7 @@ type StateSum = (f64, Vec<(f64, Vec<Atom>)>);
 const MOST_USES: usize = 64;
 
 /// Label lines that may be rows.
-pub(super) fn candidates(
-    model: &Elaborated,
-    variables: &Variables,
-    source: &str,
-) -> Vec<Candidate> {
+pub(super) fn candidates(model: &Elaborated, variables: &Variables) -> Vec<Candidate> {
     let is_label = |line: usize| {
         let of = variables.lines[line].as_ref();
         of.is_some_and(|of| matches!(of.kind, Kind::Label(_)))
@@ -63,15 +60,13 @@ pub(super) fn candidates(
                     })
                     .collect();
                 let ours = |name: &&Reference| model.find(&name.name.text) == Some(array);
-                let text =
-                    |name: &Reference| &source[name.span.start as usize..name.span.end as usize];
                 if user == line {
                     return labels.is_empty().then_some(true);
                 }
                 if !labels.iter().any(ours) {
                     return Some(false);
                 }
-                let same = labels.iter().all(|name| text(name) == text(labels[0]));
+                let same = labels.iter().all(|label| *label == labels[0]);
                 if variables.leaves.count(user) == model.lines[user].instances {
                     return Some(false);
                 }
@@ -343,7 +338,7 @@ impl Builder {
                     possible |= constant > f64::NEG_INFINITY;
                 }
                 if let (false, Some(reference)) = (possible, reference) {
-                    let name = format!("{} has the probability 0", line.instance_name(instance));
+                    let name = format!("{} has the probability 0", line.element(instance));
                     return Err(nothing_possible(line, instance, reference, &name));
                 }
                 key
@@ -450,16 +445,14 @@ impl Builder {
 /// A complaint about data that no state of a label allows.
 fn nothing_possible(line: &Stochastic, instance: usize, label: &Reference, why: &str) -> Halt {
     line.scope.enter(line.line, instance);
-    let name = match (
-        line.scope.model.find(&label.name.text),
-        line.scope.places(label),
-    ) {
+    let model = line.scope.model;
+    let name = match (model.find(&label.name.text), line.scope.places(label)) {
         (Some(array), Ok((_, elements))) if elements.len() == 1 => {
-            line.scope.model.arrays[array].element_name(elements[0])
+            model.arrays[array].element(elements[0])
         }
-        _ => label.name.text.clone(),
+        _ => Element::scalar(&label.name.text),
     };
-    let span = line.scope.model.lines[line.line].relation.span;
+    let span = model.lines[line.line].relation.span;
     Diagnostic::new(
         span,
         format!("{why} in every state of {name}, expected one state at least that is possible"),

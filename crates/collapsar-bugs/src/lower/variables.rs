@@ -166,7 +166,7 @@ impl Variables {
                 .filter(|&&element| observed(element))
                 .count();
             if !each_element && seen != 0 && seen != elements.len() {
-                let name = model.arrays[line.array].element_name(elements[0]);
+                let name = model.arrays[line.array].element(elements[0]);
                 return Err(Diagnostic::new(
                     line.relation.span,
                     format!("some of the elements that begin with {name} are missing"),
@@ -206,14 +206,15 @@ impl Variables {
         };
         let partner = joint.iter().find(|(_, (matrix, _))| *matrix == index);
         let name = &model.arrays[line.array].name;
-        let (kind, name) = match (partner, kind) {
+        let (kind, names) = match (partner, kind) {
             (Some((&mean, _)), Kind::Wishart(dim)) => {
                 let mean = &model.arrays[model.lines[mean].array].name;
-                (Kind::NormalWishart(dim), format!("{mean}, {name}"))
+                (Kind::NormalWishart(dim), vec![mean.clone(), name.clone()])
             }
-            (_, kind) => (kind, name.clone()),
+            (_, kind) => (kind, vec![name.clone()]),
         };
-        let first = graph.declare(name, kind, count as usize).map_err(|error| {
+        let first = graph.declare_joint(names, kind, count as usize);
+        let first = first.map_err(|error| {
             Diagnostic::new(line.relation.span, error.to_string(), "declared here")
         })?;
         self.declared.push((first, kind, index as u32));

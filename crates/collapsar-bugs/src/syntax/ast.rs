@@ -21,7 +21,7 @@ pub struct Program {
 }
 
 /// A name where it stands.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Name {
     /// The name.
     pub text: String,
@@ -55,7 +55,7 @@ pub enum Statement {
 }
 
 /// A line that defines something.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Relation {
     /// What is defined.
     pub target: Reference,
@@ -137,7 +137,7 @@ impl Link {
 }
 
 /// Bounds of a distribution; one that is left out is infinite.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Truncation {
     /// Lower bound.
     pub lower: Option<Expr>,
@@ -150,7 +150,7 @@ pub struct Truncation {
 }
 
 /// A variable with indices: `x`, `x[]`, `x[i, 1:3, ]`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Reference {
     /// The variable.
     pub name: Name,
@@ -181,7 +181,7 @@ pub enum Index {
 }
 
 /// An expression where it stands.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Expr {
     /// What it is.
     pub node: Node,
@@ -287,3 +287,20 @@ pub enum Operator {
     /// `||`
     Or,
 }
+
+/// What is written alike is equal, wherever it stands.
+macro_rules! equal_by {
+    ($type:ident: $($field:ident),*) => {
+        impl PartialEq for $type {
+            fn eq(&self, other: &Self) -> bool {
+                $(self.$field == other.$field)&&*
+            }
+        }
+    };
+}
+
+equal_by!(Name: text);
+equal_by!(Relation: target, kind);
+equal_by!(Truncation: lower, upper, normalised);
+equal_by!(Reference: name, indices);
+equal_by!(Expr: node);

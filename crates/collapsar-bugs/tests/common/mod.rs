@@ -116,7 +116,7 @@ pub(crate) fn beliefs(
             }
             _ => None,
         };
-        Some((q.name.clone(), prepared.belief(q, &beliefs).or_else(row)?))
+        Some((q.to_string(), prepared.belief(q, &beliefs).or_else(row)?))
     };
     quantities.iter().filter_map(belief).collect()
 }

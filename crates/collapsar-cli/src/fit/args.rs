@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use collapsar_bugs::Selection;
 use collapsar_run::fit::ModelRequest;
 
 use super::source::SourceArgs;
@@ -42,8 +43,8 @@ pub(crate) struct FitArgs {
     pub(crate) source: SourceArgs,
     // Not a doc comment, to which brackets are a link.
     #[arg(help = "Tell of these only: arrays, or elements such as mu[2,1], mu[1:3] and mu[2,]")]
-    #[arg(long, value_name = "A,B", value_parser = monitored)]
-    pub(crate) monitor: Vec<Names>,
+    #[arg(long, value_name = "A,B", value_parser = selections)]
+    pub(crate) monitor: Vec<Selections>,
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -58,19 +59,17 @@ pub(crate) struct FitArgs {
     pub(crate) climb: ClimbArgs,
 }
 
-/// Names between commas, of which those in brackets do not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Names(Vec<String>);
+/// Selections between commas.
+type Selections = Vec<Selection>;
 
 impl FitArgs {
     /// What the flags ask for.
     pub(crate) fn request(&self) -> anyhow::Result<ModelRequest> {
         let source = &self.source;
-        let names = self.monitor.iter().flat_map(|names| &names.0);
         Ok(ModelRequest {
             collapse: source.collapse.clone(),
             explicit: source.explicit.clone(),
-            monitor: names.cloned().collect(),
+            monitor: self.monitor.concat(),
             draws: self.draws,
             climb: self.climb.options(self.tolerance, 1, "models")?,
             messages: None,
@@ -80,33 +79,6 @@ impl FitArgs {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what clap takes")]
-fn monitored(text: &str) -> Result<Names, String> {
-    let mut depth = 0;
-    let parts = text.split(|letter| {
-        match letter {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        letter == ',' && depth <= 0
-    });
-    let parts = parts.map(|part| {
-        part.chars()
-            .filter(|letter| !letter.is_whitespace())
-            .collect()
-    });
-    Ok(Names(
-        parts.filter(|part: &String| !part.is_empty()).collect(),
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commas_in_brackets_do_not_part_names() {
-        let names = monitored("mu[2, 1],tau , x[1],").unwrap();
-        assert_eq!(names.0, ["mu[2,1]", "tau", "x[1]"]);
-    }
+fn selections(text: &str) -> Result<Selections, String> {
+    Ok(Selection::list(text))
 }

@@ -67,7 +67,7 @@ pub(crate) fn of(
 
 /// The places of what is printed: where there is too much, the smallest arrays first.
 fn shown(monitored: &Monitored) -> Vec<usize> {
-    let array = |place: usize| monitored.quantities[place].array.as_str();
+    let array = |place: usize| monitored.quantities[place].element.array.as_str();
     let places = (0..monitored.small.len()).filter(|&place| monitored.small[place]);
     let mut places: Vec<usize> = places.collect();
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
@@ -81,7 +81,7 @@ fn shown(monitored: &Monitored) -> Vec<usize> {
 }
 
 fn table_of(monitored: &Monitored, rows: &[Row], shown: &[usize]) -> String {
-    let name = |place: usize| &monitored.quantities[place].name;
+    let name = |place: usize| monitored.quantities[place].to_string();
     // Filled up to the longest, so that names begin in one column.
     let width = shown.iter().map(|&place| name(place).chars().count());
     let width = width.max().unwrap_or(0).max("name".len());

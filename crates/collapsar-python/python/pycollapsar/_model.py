@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -263,7 +262,8 @@ class Fit:
         -------
         DataFrame, or a dict of columns where pandas is not installed
         """
-        rows, table = self._fit.rows(_listed(names))
+        elements, table = self._fit.rows(_listed(names))
+        rows = [name for name, *_ in elements]
         columns = dict(zip(("mean", "sd", "q2.5", "median", "q97.5"), np.transpose(table)))
         try:
             import pandas
@@ -355,12 +355,11 @@ def _listed(names: str | Iterable[str] | None) -> list[str] | None:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _shaped(names: list[str], values: Any) -> dict[str, Any]:
-    """The last axis of `values`, named as in `mu[2,1]`, as arrays by name."""
+def _shaped(elements: list[tuple[str, str, list[int]]], values: Any) -> dict[str, Any]:
+    """The last axis of `values`, which holds these elements, as arrays by name."""
     places: dict[str, list[tuple[tuple[int, ...], int]]] = {}
-    for column, name in enumerate(names):
-        array, *numbers = re.split(r"[\[,\]]", name)
-        place = tuple(int(number) - 1 for number in numbers if number)
+    for column, (_, array, indices) in enumerate(elements):
+        place = tuple(index - 1 for index in indices)
         places.setdefault(array, []).append((place, column))
     values, out = np.asarray(values), {}
     for array, found in places.items():

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use collapsar::graph::{Compiled, Demands, VariationalPosterior};
 use collapsar::{Collapsed, Point, Potential};
-use collapsar_bugs::{Posterior, Prepared, Quantity, Row};
-use serde::Serialize;
+use collapsar_bugs::{Posterior, Prepared, Quantity, Row, Selection};
+use serde::{Serialize, Serializer};
 
 use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
@@ -32,7 +32,8 @@ pub struct ModelRequest {
     /// Arrays not to be collapsed.
     pub explicit: Vec<String>,
     /// Arrays, or elements of them, to be summarised; by the rule of [`Monitored`] where there are none.
-    pub monitor: Vec<String>,
+    #[serde(serialize_with = "as_texts")]
+    pub monitor: Vec<Selection>,
     /// How many draws of them are written.
     pub draws: Option<usize>,
     /// How the model is climbed.
@@ -44,6 +45,10 @@ pub struct ModelRequest {
     /// The model's file and those of its data, for the record.
     #[serde(skip)]
     pub files: (PathBuf, Vec<PathBuf>),
+}
+
+fn as_texts<S: Serializer>(selections: &[Selection], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(selections.iter().map(Selection::to_string))
 }
 
 /// A model with its data that can be climbed.
@@ -100,12 +105,12 @@ impl ModelRun {
         self.compiled.local().dim()
     }
 
-    /// What is summarised where these names are asked for.
+    /// What is summarised where these are selected.
     ///
     /// # Errors
-    /// A name that nothing has, and a line that cannot be computed.
-    pub fn monitor(&self, names: &[String]) -> Result<Monitored> {
-        Monitored::new(&self.prepared, &self.source, names)
+    /// A selection of nothing, and a line that cannot be computed.
+    pub fn monitor(&self, selections: &[Selection]) -> Result<Monitored> {
+        Monitored::new(&self.prepared, &self.source, selections)
     }
 
     /// Climbs from every start.

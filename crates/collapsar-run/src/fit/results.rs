@@ -1,6 +1,6 @@
 //! The files of a fit of a model.
 
-use collapsar_bugs::Row;
+use collapsar_bugs::{Quantity, Row};
 use collapsar_formats::write_atomically;
 use serde_json::json;
 
@@ -31,7 +31,8 @@ impl ModelRun {
         write_atomically(&folder.path().join("posterior.csv"), |out| {
             writeln!(out, "name,mean,sd,q2.5,median,q97.5")?;
             for (quantity, row) in monitored.quantities.iter().zip(rows) {
-                let name = quoted(&quantity.name);
+                let name = quantity.to_string();
+                let name = quoted(&name);
                 let (mean, sd) = (row.mean, row.sd);
                 let [low, median, high] = row.quantiles;
                 writeln!(out, "{name},{mean:?},{sd:?},{low:?},{median:?},{high:?}")?;
@@ -74,7 +75,8 @@ impl ModelRun {
         let (point, seed) = (&climbed.best().point, self.request.climb.seed);
         let mut refused = Ok(());
         let written = write_atomically(&folder.path().join("draws.csv"), |out| {
-            header(out, quantities.iter().map(|quantity| &quantity.name))?;
+            let names: Vec<String> = quantities.iter().map(Quantity::to_string).collect();
+            header(out, &names)?;
             for first in (0..count).step_by(BATCH) {
                 let range = first..count.min(first + BATCH);
                 let draws = match self.draws(point, quantities, seed, range.clone()) {

@@ -334,7 +334,7 @@ fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<DisjointSe
         })
     };
     if let Some(pattern) = crowded(&classes) {
-        let name = &graph.declared[pattern[0]].name;
+        let name = graph.declared[pattern[0]].name();
         return Err(Error::Graph {
             factor: graph.named_factor(patterns[pattern]),
             found: format!("a term of more than the second degree in {name}"),

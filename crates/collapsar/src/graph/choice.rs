@@ -144,16 +144,16 @@ impl Choice {
             class.blocks += 1;
             class.statistics += block.len();
             for &declaration in &block.declarations {
-                for name in graph.declared[declaration as usize].name.split(", ") {
-                    if !class.names.iter().any(|other| other == name) {
-                        class.names.push(name.to_owned());
+                for name in &graph.declared[declaration as usize].names {
+                    if !class.names.contains(name) {
+                        class.names.push(name.clone());
                     }
                 }
             }
         }
         for (rows, &class) in graph.rows.iter().zip(&rows) {
             classes[class as usize] = Class {
-                names: vec![graph.declared[graph.declaration(rows.first)].name.clone()],
+                names: graph.declared[graph.declaration(rows.first)].names.clone(),
                 family: "categorical".into(),
                 blocks: rows.count,
                 statistics: rows.count * rows.states,

@@ -34,8 +34,8 @@ impl Compiled {
     /// [`crate::Error::Collapse`] or [`crate::Error::Setting`] where a demand cannot be met.
     pub fn new(graph: Graph, demands: &Demands) -> Result<Self> {
         let collapse_rows = graph.rows.iter().any(|rows| {
-            let name = &graph.declared[graph.declaration(rows.first)].name;
-            demands.collapse.contains(name)
+            let names = &graph.declared[graph.declaration(rows.first)].names;
+            names.iter().any(|name| demands.collapse.contains(name))
         });
         // Rows are for explicit labels.
         let mut graph = if collapse_rows {

@@ -92,8 +92,8 @@ pub struct Atom {
 /// Variables of one kind that were declared together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
-    /// What they are called together.
-    pub name: String,
+    /// The arrays that they are of: several where each is joint, such as a mean and its precision matrix.
+    pub names: Vec<String>,
     /// What each of them is.
     pub kind: Kind,
     /// The first of them.
@@ -103,6 +103,11 @@ pub struct Declared {
 }
 
 impl Declared {
+    /// What they are called together.
+    pub fn name(&self) -> String {
+        self.names.join(", ")
+    }
+
     /// Their numbers.
     pub fn variables(&self) -> Range<u32> {
         self.first..self.first + self.count
@@ -151,17 +156,24 @@ impl Graph {
     /// # Errors
     /// [`Error::Data`] where there would be more than four billion.
     pub fn declare(&mut self, name: impl Into<String>, kind: Kind, count: usize) -> Result<u32> {
+        self.declare_joint(vec![name.into()], kind, count)
+    }
+
+    /// Declares variables that are each of several arrays.
+    ///
+    /// # Errors
+    /// As [`Graph::declare`].
+    pub fn declare_joint(&mut self, names: Vec<String>, kind: Kind, count: usize) -> Result<u32> {
         let first = self.variables();
         let count = u32::try_from(count)
             .ok()
             .filter(|count| first.checked_add(*count).is_some());
-        let name = name.into();
         let Some(count) = count else {
             let found = "more than four billion variables";
-            return Err(Error::data(Place::Named(name), found, "fewer"));
+            return Err(Error::data(Place::Named(names.join(", ")), found, "fewer"));
         };
         self.declared.push(Declared {
-            name,
+            names,
             kind,
             first,
             count,
@@ -231,9 +243,9 @@ impl Graph {
     pub fn name(&self, variable: u32) -> String {
         let declared = &self.declared[self.declaration(variable)];
         if declared.count == 1 {
-            declared.name.clone()
+            declared.name()
         } else {
-            format!("{}[{}]", declared.name, variable - declared.first + 1)
+            format!("{}[{}]", declared.name(), variable - declared.first + 1)
         }
     }
 
@@ -248,7 +260,7 @@ impl Graph {
     fn namesake(&self, variable: u32) -> u32 {
         let declaration = self.declaration(variable);
         let declared = &self.declared[declaration];
-        let same = |other: &Declared| other.name == declared.name;
+        let same = |other: &Declared| other.names == declared.names;
         self.declared.iter().position(same).unwrap_or(declaration) as u32
     }
 

@@ -1,8 +1,7 @@
-//! Decides how trees are printed in tests, and compared without their places.
+//! Decides how trees are printed in tests.
 
 use super::super::ast::{
-    Expr, Index, Kind, Link, Name, Node, Operator, Program, Reference, Relation, Span, Statement,
-    Truncation, Variable,
+    Expr, Index, Kind, Link, Node, Operator, Program, Reference, Relation, Statement, Variable,
 };
 
 /// How an operator is written, and its line in the table of precedence, tightest last.
@@ -176,116 +175,4 @@ pub(super) fn program(program: &Program) -> String {
         block(&program.data),
         block(&program.model)
     )
-}
-
-/// Forgets where things stand.
-pub(super) trait Strip {
-    fn strip(&mut self);
-}
-
-impl Strip for Name {
-    fn strip(&mut self) {
-        self.span = Span::default();
-    }
-}
-
-impl<T: Strip> Strip for Vec<T> {
-    fn strip(&mut self) {
-        self.iter_mut().for_each(Strip::strip);
-    }
-}
-
-impl<T: Strip> Strip for Option<T> {
-    fn strip(&mut self) {
-        self.iter_mut().for_each(Strip::strip);
-    }
-}
-
-impl Strip for Index {
-    fn strip(&mut self) {
-        if let Index::At(expr) = self {
-            expr.strip();
-        }
-    }
-}
-
-impl Strip for Reference {
-    fn strip(&mut self) {
-        self.span = Span::default();
-        self.name.strip();
-        self.indices.strip();
-    }
-}
-
-impl Strip for Expr {
-    fn strip(&mut self) {
-        self.span = Span::default();
-        match &mut self.node {
-            Node::Number(_) => {}
-            Node::Reference(reference) => reference.strip(),
-            Node::Call {
-                function,
-                arguments,
-            } => {
-                function.strip();
-                arguments.strip();
-            }
-            Node::Negative(inner) | Node::Not(inner) => inner.strip(),
-            Node::Binary { left, right, .. } => {
-                left.strip();
-                right.strip();
-            }
-        }
-    }
-}
-
-impl Strip for Truncation {
-    fn strip(&mut self) {
-        self.span = Span::default();
-        self.lower.strip();
-        self.upper.strip();
-    }
-}
-
-impl Strip for Relation {
-    fn strip(&mut self) {
-        self.span = Span::default();
-        self.target.strip();
-        match &mut self.kind {
-            Kind::Stochastic {
-                distribution,
-                arguments,
-                truncation,
-            } => {
-                distribution.strip();
-                arguments.strip();
-                truncation.strip();
-            }
-            Kind::Deterministic { value, .. } => value.strip(),
-        }
-    }
-}
-
-impl Strip for Statement {
-    fn strip(&mut self) {
-        match self {
-            Statement::For { index, range, body } => {
-                index.strip();
-                range.strip();
-                body.strip();
-            }
-            Statement::Relation(relation) => relation.strip(),
-        }
-    }
-}
-
-impl Strip for Program {
-    fn strip(&mut self) {
-        for variable in &mut self.vars {
-            variable.name.strip();
-            variable.dims.strip();
-        }
-        self.data.strip();
-        self.model.strip();
-    }
 }
