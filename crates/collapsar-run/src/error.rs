@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use collapsar::{Hint, Place, Plain, Terms};
+use collapsar::{Place, Plain, Terms};
 use collapsar_bugs::Diagnostic;
 
 use crate::text::count;
@@ -39,17 +39,6 @@ pub enum Error {
         error: Box<collapsar::Error>,
         /// The line that forbids it and where it stands, for arrays that meet in one.
         line: Option<(String, String)>,
-    },
-    /// A file or folder that cannot be used for what it was given for.
-    Input {
-        /// As given.
-        name: String,
-        /// What was found.
-        found: String,
-        /// What would have been accepted.
-        expected: String,
-        /// What to try.
-        hint: Option<Hint>,
     },
     /// The value of an option that names nothing that there is.
     Value {
@@ -103,12 +92,7 @@ impl Error {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self::Input {
-            name: name.into(),
-            found: found.into(),
-            expected: expected.into(),
-            hint: None,
-        }
+        collapsar::Error::data(Place::Named(name.into()), found, expected).into()
     }
 
     /// Whether options that are right by themselves do not go together.
@@ -138,16 +122,6 @@ impl Error {
                 source,
             } => diagnostic.render(file, source),
             Self::Collapse { error, line } => collapse_in_terms(error, line.as_ref(), terms),
-            Self::Input {
-                name,
-                found,
-                expected,
-                hint,
-            } => {
-                let hint = hint.as_ref().map(|hint| hint.in_terms(terms));
-                let hint = hint.map_or_else(String::new, |hint| format!("; try {hint}"));
-                format!("{name}: {found}, expected {expected}{hint}")
-            }
             Self::Value {
                 option,
                 value,

@@ -64,9 +64,6 @@ pub struct ModelRun {
 
 impl ModelRequest {
     /// Decides what is collapsed, and checks all that can be wrong before a climb.
-    ///
-    /// # Errors
-    /// Demands that cannot be met, a checkpoint that cannot be read or written.
     pub fn prepare(mut self, source: Arc<ModelSource>, prepared: Prepared) -> Result<ModelRun> {
         self.climb.check(1, "models")?;
         let demands = Demands {
@@ -101,17 +98,11 @@ impl ModelRun {
     }
 
     /// What is summarised where these names are asked for.
-    ///
-    /// # Errors
-    /// A name that nothing has, and a line that cannot be computed.
     pub fn monitor(&self, names: &[String]) -> Result<Monitored> {
         Monitored::new(&self.prepared, &self.source, names)
     }
 
     /// Climbs from every start.
-    ///
-    /// # Errors
-    /// Where a start is outside the model's domain, or a checkpoint does not belong to it.
     pub fn climb(&self, watch: &dyn Watch) -> Result<Climbed> {
         let (compiled, messages) = (&self.compiled, &self.request.messages);
         let start = |_, seed| match messages {
@@ -130,9 +121,6 @@ impl ModelRun {
     }
 
     /// Means, standard deviations and quantiles at a point, and how many draws they took.
-    ///
-    /// # Errors
-    /// A line that cannot be computed.
     pub fn rows(&self, point: &Point, quantities: &[Quantity]) -> Result<(Vec<Row>, usize)> {
         let answer = self.compiled.answer(point);
         let rows = self
@@ -142,9 +130,6 @@ impl ModelRun {
     }
 
     /// Draws at a point: for each quantity those of the range.
-    ///
-    /// # Errors
-    /// A line that cannot be computed.
     pub fn draws(
         &self,
         point: &Point,

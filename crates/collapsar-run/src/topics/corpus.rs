@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use collapsar::{Hint, topics};
+use collapsar::{Hint, Place, topics};
 use collapsar_formats::{
     Corpus, CorpusOptions, CorpusReport, Outside, StopWords, read_corpus, read_corpus_with,
     read_stop_words,
@@ -36,9 +36,6 @@ pub struct CorpusData {
 
 impl CorpusRequest {
     /// Reads the corpus.
-    ///
-    /// # Errors
-    /// Where it, or the file of stop words, cannot be read.
     pub fn read(mut self) -> Result<CorpusData> {
         self.options.stop_words = match self.stop_words.as_deref() {
             None => StopWords::Auto,
@@ -169,12 +166,10 @@ pub(super) fn read_like(
 ) -> Result<(Corpus, Outside)> {
     let (corpus, outside) = read_corpus_with(file, vocabulary, options)?;
     if outside.report.words_are_ids && !ids_are_positions {
-        return Err(Error::Input {
-            name: name_of(file),
-            found: "words are numbers without names".into(),
-            expected: "names as the fit has them".into(),
-            hint: Some(Hint::give("vocabulary")),
-        });
+        let place = Place::Named(name_of(file));
+        let found = "words are numbers without names";
+        let error = collapsar::Error::data(place, found, "names as the fit has them");
+        return Err(error.with_hint(Hint::give("vocabulary")).into());
     }
     Ok((corpus, outside))
 }

@@ -99,7 +99,9 @@ impl Settings {
             scale: match (&self.scale, self.defaults) {
                 (Some(Scale::Matrix(matrix)), _) => matrix.clone(),
                 (Some(Scale::Identity(s)), _) => identity(columns, *s),
-                (None, Defaults::Sklearn) => default_scale(values, mean, variance, self.covariance)?,
+                (None, Defaults::Sklearn) => {
+                    default_scale(values, mean, variance, self.covariance)?
+                }
                 (None, Defaults::Paper) => identity(columns, 1e-3),
             },
         };
