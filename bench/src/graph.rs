@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use collapsar::graph::Demands;
 use collapsar::mixture::{Mixture, Settings, Start};
-use collapsar::quant::{Quant, ReadsBuilder, Thrift};
+use collapsar::quant::{Quant, ReadsBuilder, Compression};
 use collapsar::topics::{Alpha, Beta, Corpus, Topics};
 use collapsar::{Collapsed, Direction, Driver, Stop};
 use collapsar_bugs::{Array, Data, Model, Sparse};
@@ -193,7 +193,7 @@ fn topics(path: &Path, repeats: usize) -> Result<Value, Failure> {
 fn quant(path: &Path, repeats: usize) -> Result<Value, Failure> {
     let mut reader = ProbReader::open(path)?;
     let transcripts = reader.header().transcripts + 1;
-    let mut builder = ReadsBuilder::new(transcripts, Thrift::default())?;
+    let mut builder = ReadsBuilder::new(transcripts, Compression::default())?;
     let mut sparse = Sparse {
         dims: [0, transcripts],
         starts: vec![0],

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use collapsar::graph::{Compiled, Demands};
 use collapsar::laws::model::bound;
 use collapsar::mixture::{Mixture, Scale, Settings, Start};
-use collapsar::quant::{Quant, ReadsBuilder, Thrift};
+use collapsar::quant::{Compression, Quant, ReadsBuilder};
 use collapsar::special::{digamma, ln_gamma};
 use collapsar::topics::{Alpha, Beta, Corpus, Topics};
 use collapsar::{Collapsed, Direction, Driver, Point, Potential, Stop};
@@ -288,11 +288,11 @@ fn quantification_is_quantification() {
     let mut given = data("one=1 1 1 1 1 1; alpha=0.6 0.6 0.6 0.6");
     put(&mut given, "P", &[6, 4], &p.concat());
     let graph = Labelled::new(&prepared(text, given));
-    let thrift = Thrift {
+    let compression = Compression {
         cut: 0.0,
         grain: 0.0,
     };
-    let mut builder = ReadsBuilder::new(4, thrift).expect("thrift");
+    let mut builder = ReadsBuilder::new(4, compression).expect("compression");
     for row in &p {
         let alignments: Vec<(u32, f64)> = (0..4)
             .filter(|&m| row[m as usize] > 0.0)

@@ -42,12 +42,13 @@ impl Progress {
 
     /// One part is done.
     pub(crate) fn advance(&self) {
-        self.advance_by(1);
+        self.bar.inc(1);
+        self.reveal();
     }
 
-    /// So many parts are done.
-    pub(crate) fn advance_by(&self, parts: u64) {
-        self.bar.inc(parts);
+    /// So many parts are done in all.
+    pub(crate) fn reach(&self, parts: u64) {
+        self.bar.set_position(parts);
         self.reveal();
     }
 

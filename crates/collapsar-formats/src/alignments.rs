@@ -18,9 +18,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
+use collapsar::quant::fragment::{Placement, Sequences};
+
 use self::group::Group;
 use self::record::Record;
-use self::source::{SharedBases, Source};
+use self::source::{GivenSequences, Source};
 use self::trouble::Trouble;
 use crate::error::Result;
 use crate::guard::guarded;
@@ -47,60 +49,6 @@ pub struct Target {
     pub name: String,
     /// Its bases.
     pub length: u32,
-}
-
-/// The sequences that reads are compared with where the file does not say what differs.
-pub trait Bases: Send + Sync {
-    /// The whole target in upper case, A, C, G, T and N; `None` where it is not known.
-    fn bases(&self, target: usize) -> Option<&[u8]>;
-}
-
-impl<T: AsRef<[u8]> + Send + Sync> Bases for Vec<T> {
-    fn bases(&self, target: usize) -> Option<&[u8]> {
-        self.get(target).map(AsRef::as_ref)
-    }
-}
-
-/// One way to place a whole fragment on a target.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Placement {
-    /// The target's index in the header.
-    pub target: u32,
-    /// The leftmost base of the fragment, from 0. Clipped bases count, as far as the target reaches.
-    pub start: u32,
-    /// One past the rightmost.
-    pub end: u32,
-    /// Which mates there are and how they lie.
-    pub layout: Layout,
-    /// ln p(bases | this place) − ln p(bases | a place that agrees with every base): 0 for a perfect match,
-    /// else negative.
-    pub log_odds: f32,
-}
-
-/// Which mates are placed, on which strand, and which of them lies to the left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
-    /// Both mates of a pair.
-    Pair {
-        /// The first mate reads along the target.
-        first_forward: bool,
-        /// The second mate reads along the target.
-        second_forward: bool,
-        /// The first mate begins before the second.
-        first_left: bool,
-    },
-    /// A read that has no mate.
-    Single {
-        /// It reads along the target.
-        forward: bool,
-    },
-    /// One mate of a pair, the other having no place.
-    Orphan {
-        /// It is the first mate.
-        first: bool,
-        /// It reads along the target.
-        forward: bool,
-    },
 }
 
 /// A read, or the two mates of a pair, and where it may come from.
@@ -144,7 +92,7 @@ pub struct Alignments {
     source: Source,
     targets: Vec<Target>,
     header_lines: u64,
-    bases: SharedBases,
+    sequences: GivenSequences,
     /// The record that has been read last.
     record: Record,
     /// Whether it belongs to the next read.
@@ -165,10 +113,10 @@ impl Alignments {
             path if path == Path::new("-") => "standard input".to_owned(),
             path => path.display().to_string(),
         };
-        let bases = SharedBases::default();
+        let sequences = GivenSequences::default();
         let opened = guarded(|| {
             let bytes = bytes::open(path.as_ref(), workers)?;
-            Source::new(bytes, &bases)
+            Source::new(bytes, &sequences)
         });
         let opened = opened.unwrap_or_else(|| Err(contradiction()));
         let (source, header) = opened.map_err(|trouble| trouble.at(&name, "alignment", ""))?;
@@ -177,7 +125,7 @@ impl Alignments {
             source,
             targets: header.targets,
             header_lines: header.lines,
-            bases,
+            sequences,
             record: Record::default(),
             pending: false,
             ended: false,
@@ -187,7 +135,7 @@ impl Alignments {
         })
     }
 
-    /// The target sequences of the header, which [`Placement::target`] counts.
+    /// The target sequences of the header: the transcripts of placements, by number.
     pub fn targets(&self) -> &[Target] {
         &self.targets
     }
@@ -197,13 +145,11 @@ impl Alignments {
         &self.tally
     }
 
-    /// Gives the target sequences, for alignments that do not say what differs and for CRAM, which cannot
+    /// Gives the target sequences in upper case, A, C, G, T and N, for alignments that do not say what differs and for CRAM, which cannot
     /// be read without. Before the first read; later calls change nothing.
-    pub fn compare_with(&mut self, bases: Arc<dyn Bases>) -> Result<()> {
-        for (index, target) in self.targets.iter().enumerate() {
-            let Some(length) = bases.bases(index).map(<[u8]>::len) else {
-                continue;
-            };
+    pub fn compare_with(&mut self, sequences: Arc<dyn Sequences + Send + Sync>) -> Result<()> {
+        for (index, target) in (0..).zip(&self.targets) {
+            let length = sequences.sequence(index).len();
             if length != target.length as usize {
                 let found = format!(
                     "target {:?} has {} bases in the header and {length} in the sequences",
@@ -214,7 +160,7 @@ impl Alignments {
             }
         }
         // An error means that there are some already.
-        let _ = self.bases.set(bases);
+        let _ = self.sequences.set(sequences);
         Ok(())
     }
 
@@ -246,8 +192,8 @@ impl Alignments {
                     break;
                 }
             }
-            let bases = self.bases.get();
-            let done = self.group.finish(bases, &mut self.tally, fragment);
+            let sequences = self.sequences.get();
+            let done = self.group.finish(sequences, &mut self.tally, fragment);
             let place = || format!("read {}", String::from_utf8_lossy(&self.group.name));
             done.map_err(|trouble| trouble.at(&self.path, self.source.format(), &place()))?;
             if !fragment.placements.is_empty() {
@@ -310,7 +256,7 @@ impl Alignments {
         let taken = self.group.take(
             &self.record,
             &self.targets,
-            self.bases.get(),
+            self.sequences.get(),
             &mut self.tally,
         );
         taken.map_err(|trouble| trouble.at(&self.path, self.source.format(), &self.place(true)))

@@ -45,7 +45,7 @@ mod table;
 mod trace;
 mod write;
 
-pub use alignments::{Alignments, Bases, Fragment, Layout, Placement, Tally, Target};
+pub use alignments::{Alignments, Fragment, Tally, Target};
 pub use bugs::read_data;
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, Outside, StopWords,
@@ -54,10 +54,9 @@ pub use corpus::{
 pub use error::{Error, Place, Result};
 pub use labels::read_labels;
 pub use quant::{
-    AlignedOptions, AlignedReader, AlignedReads, Class, Classes, GeneMap, Named, Naming,
-    ProbHeader, ProbReader, QuantRow, Quantification, TranscriptLength, Transcripts, matched,
-    read_classes, read_genes, read_lengths, read_quantification, read_transcripts, strip_gencode,
-    strip_version, write_draws, write_quant_sf,
+    Class, Classes, GeneMap, ProbHeader, ProbReader, QuantRow, Quantification, ReadsFormat,
+    TranscriptLength, Transcripts, read_classes, read_genes, read_lengths, read_quantification,
+    read_transcripts, reads_format, strip_gencode, strip_version, write_draws, write_quant_sf,
 };
 pub use run::{Input, Outcome, Run};
 pub use table::{Table, read_table};

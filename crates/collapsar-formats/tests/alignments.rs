@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use collapsar_formats::{Alignments, Fragment, Layout, Tally};
+use collapsar::quant::fragment::Layout;
+use collapsar_formats::{Alignments, Fragment, Tally};
 
 /// A file of the shared data.
 fn shared(name: &str) -> Option<PathBuf> {
@@ -23,7 +24,7 @@ fn read(path: &Path, workers: usize, check: impl Fn(&Fragment)) -> (Tally, u64, 
         assert!(!fragment.name.is_empty());
         unique += u64::from(fragment.placements.len() == 1);
         for place in &fragment.placements {
-            let target = &targets[place.target as usize];
+            let target = &targets[place.transcript as usize];
             assert!(place.start < place.end && place.end <= target.length);
             assert!(place.log_odds <= 0.0 && place.log_odds.is_finite());
             sum += f64::from(place.log_odds);

@@ -31,9 +31,7 @@ mod _collapsar {
     #[pymodule_export]
     use super::model::{BugsFit, BugsModel};
     #[pymodule_export]
-    use super::quant::{
-        alignment_names, class_names, genes_of, quantification, quantify, transcript_lengths,
-    };
+    use super::quant::{quantification, quantify, reads_format};
     #[pymodule_export]
     use super::run::panic_for_tests;
     #[pymodule_export]

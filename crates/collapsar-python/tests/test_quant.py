@@ -1,5 +1,6 @@
 """Quantification of transcripts."""
 
+import gzip
 import itertools
 
 import numpy as np
@@ -54,6 +55,24 @@ def test_genes_are_sums():
     sums = found.transcripts["NumReads"].groupby(["g", "g", "h"]).sum()
     np.testing.assert_allclose(found.genes["NumReads"], sums)
     assert list(found.genes_posterior.index) == ["g", "h"]
+    with pytest.raises(collapsar.DataError, match="genes: no gene for any of 3 transcripts"):
+        collapsar.quant(READS, names=["a", "b", "c"], genes={"x": "g"})
+    with pytest.raises(collapsar.DataError, match="genes: 2, expected one for each of 3"):
+        collapsar.quant(READS, genes=["g", "g"])
+    with pytest.raises(collapsar.DataError, match="names: 2, expected one for each of 3"):
+        collapsar.quant(READS, names=["a", "b"])
+
+
+def test_genes_have_the_mean_length_of_what_is_there():
+    lengths = [100.0, 200.0, 50.0]
+    found = collapsar.quant(READS, lengths=lengths, genes=["g", "g", None])
+    assert list(found.genes.columns) == list(found.transcripts.columns)
+    members = found.transcripts.iloc[:2]
+    mean = (members["Length"] * members["TPM"]).sum() / members["TPM"].sum()
+    # Three decimals, as salmon writes them.
+    assert found.genes.loc["g", "Length"] == pytest.approx(mean, abs=5e-4)
+    assert found.genes.loc["g", "EffectiveLength"] == pytest.approx(mean, abs=5e-4)
+    assert found.genes.loc["g", "TPM"] == pytest.approx(members["TPM"].sum())
 
 
 def test_files(tmp_path):
@@ -66,10 +85,16 @@ def test_files(tmp_path):
     found = collapsar.quant(classes, lengths=named, genes={"a": "g", "b": "g"})
     assert list(found.transcripts["EffectiveLength"]) == [100.0, 50.0]
     assert found.genes.loc["g", "NumReads"] == pytest.approx(9.0)
-    with pytest.raises(collapsar.DataError, match="none for a"):
+    with pytest.raises(collapsar.DataError, match='1 of 2 transcripts is not in lengths, the first is "a"'):
         collapsar.quant(classes, lengths=named[["b"]])
-    with pytest.raises(collapsar.DataError, match="effective length"):
+    with pytest.raises(collapsar.DataError, match="without weights.*try lengths or transcripts$"):
         collapsar.quant(classes)
+    fasta = tmp_path / "transcripts.fa"
+    fasta.write_text(f">b\n{'ACGT' * 150}\n>a\n{'ACGT' * 100}\n")
+    found = collapsar.quant(classes, transcripts=fasta, fragment_length=(100.0, 10.0))
+    assert list(found.transcripts["Length"]) == [400.0, 600.0]
+    # Fragments of 100 bases have so many places.
+    assert list(found.transcripts["EffectiveLength"]) == pytest.approx([301.0, 501.0], abs=0.5)
     with pytest.raises(collapsar.DataError, match="nothing"):
         collapsar.quant(tmp_path / "nothing.prob")
     folder = tmp_path / "salmon"
@@ -78,6 +103,46 @@ def test_files(tmp_path):
         "Name\tLength\tEffectiveLength\tTPM\tNumReads\na\t100\t90\t1000000\t5\n"
     )
     assert collapsar.read_quant(folder).transcripts.loc["a", "NumReads"] == 5.0
+
+
+PROB = "# Ntotal 6\n# Nmap 5\n# M 2\n# LOGFORMAT (probabilities saved on log scale.)\n# r_name num_alignments (tr_id prob )^*{num_alignments}\n"
+
+
+def test_noise(tmp_path):
+    prob = tmp_path / "reads.prob"
+    # Transcripts are counted from 1 on, noise is 0.
+    entries = [{0: 0.1, 1: 0.2}, {0: 0.1, 1: 0.2, 2: 0.1}, {0: 0.2, 2: 0.1}, {0: 0.1, 2: 0.3}, {0: 0.3}]
+    lines = []
+    for number, entry in enumerate(entries):
+        fields = " ".join(f"{target} {np.log(p)}" for target, p in entry.items())
+        lines.append(f"r{number} {len(entry)} {fields}\n")
+    prob.write_text(PROB + "".join(lines))
+    noisy = collapsar.quant(prob, noise=True, posterior="collapsed")
+    matrix = np.array([[entry.get(target, 0.0) for target in range(3)] for entry in entries])
+    twin = collapsar.quant(matrix, posterior="collapsed").transcripts["NumReads"].to_numpy()
+    np.testing.assert_allclose(noisy.transcripts["NumReads"], twin[1:], rtol=1e-9)
+    assert noisy.noise == pytest.approx(twin[0] / 5)
+    assert list(noisy.transcripts.index) == ["1", "2"] and noisy.processed == 6
+    # Without it a read that fits nothing else is left out.
+    plain = collapsar.quant(prob, posterior="collapsed")
+    assert plain.transcripts["NumReads"].sum() == pytest.approx(4.0) and plain.noise is None
+    prob.write_text(PROB.replace("Nmap 5", "Nmap 1") + "r1 1 0 -1.5\n")
+    with pytest.raises(collapsar.DataError, match="reads.prob: no read fits a transcript, only noise"):
+        collapsar.quant(prob)
+    with pytest.raises(ValueError, match="noise is True with matrix"):
+        collapsar.quant(READS, noise=True)
+
+
+def test_content_decides_what_a_file_is(tmp_path):
+    prob = tmp_path / "reads.bam"
+    prob.write_text(PROB.replace("Nmap 5", "Nmap 1") + "r1 2 1 -1.5 2 -1.0\n")
+    assert collapsar.quant(prob).processed == 6
+    sam, fasta = aligned(tmp_path)
+    renamed = sam.rename(tmp_path / "reads.prob")
+    assert collapsar.quant(renamed, transcripts=fasta).library_type
+    classes = tmp_path / "classes.prob.gz"
+    classes.write_bytes(gzip.compress(b"2\n2\na\nb\n1 0 5\n2 0 1 4\n"))
+    assert list(collapsar.quant(classes, lengths=[1.0, 1.0]).transcripts.index) == ["a", "b"]
 
 
 def test_bad_input_is_refused():
@@ -149,7 +214,7 @@ def test_alignments_that_cannot_be_used(tmp_path):
         collapsar.quant(sam, transcripts=other)
     assert collapsar.quant(sam, transcripts=other, ignore_versions=True).processed == 9
     # All reads lie forward.
-    with pytest.raises(collapsar.DataError, match="SR forbids 9 of 9 aligned reads.*library_type A"):
+    with pytest.raises(collapsar.DataError, match="SR forbids 9 of 9 aligned reads.*library_type=\"A\""):
         collapsar.quant(sam, transcripts=fasta, library_type="SR")
     with pytest.raises(collapsar.DataError, match="missing.bam: no such file"):
         collapsar.quant(tmp_path / "missing.bam", transcripts=fasta)

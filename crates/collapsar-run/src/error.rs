@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use collapsar::{Place, Plain, Terms};
+use collapsar::{Hint, Place, Plain, Terms};
 use collapsar_bugs::Diagnostic;
 
 use crate::text::count;
@@ -93,6 +93,15 @@ impl Error {
         expected: impl Into<String>,
     ) -> Self {
         collapsar::Error::data(Place::Named(name.into()), found, expected).into()
+    }
+
+    /// The same refusal, with what to try.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<Option<Hint>>) -> Self {
+        match (self, hint.into()) {
+            (Self::Library(error), Some(hint)) => Self::Library(error.with_hint(hint)),
+            (error, _) => error,
+        }
     }
 
     /// Whether options that are right by themselves do not go together.

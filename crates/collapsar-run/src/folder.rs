@@ -18,55 +18,25 @@ const RUN: &str = "run.json";
 const FILES: &str = "files";
 
 /// What each command wrote before `run.json` had a list, but for the other fits of an average of topics.
-const KNOWN: [(&str, &[&str]); 5] = [
-    ("fit", &["posterior.csv", "draws.csv", "trace.jsonl"]),
+const KNOWN: [(&str, &str); 5] = [
+    ("fit", "posterior.csv draws.csv trace.jsonl"),
     (
         "mixture",
-        &[
-            "components.json",
-            "assignments.csv",
-            "samples.csv",
-            "trace.jsonl",
-        ],
+        "components.json assignments.csv samples.csv trace.jsonl",
     ),
     (
         "topics",
-        &[
-            "topics.json",
-            "topics.csv",
-            "documents.csv",
-            "topics_quality.csv",
-            "correlations.csv",
-            "trace.jsonl",
-        ],
+        "topics.json topics.csv documents.csv topics_quality.csv correlations.csv trace.jsonl",
     ),
     (
         "quant",
-        &[
-            "quant.sf",
-            "quant.genes.sf",
-            "posterior.tsv",
-            "posterior.genes.tsv",
-            "aux_info/bootstrap/bootstraps.gz",
-            "aux_info/bootstrap/names.tsv.gz",
-            "aux_info/meta_info.json",
-            "cmd_info.json",
-            "lib_format_counts.json",
-            "trace.jsonl",
-            "compare.tsv",
-            "compare.genes.tsv",
-        ],
+        "quant.sf quant.genes.sf posterior.tsv posterior.genes.tsv aux_info/meta_info.json \
+         aux_info/bootstrap/bootstraps.gz aux_info/bootstrap/names.tsv.gz cmd_info.json \
+         lib_format_counts.json trace.jsonl compare.tsv compare.genes.tsv",
     ),
     (
         "reproduce",
-        &[
-            "mixture.csv",
-            "mixture.md",
-            "topics.csv",
-            "topics.md",
-            "quant.csv",
-            "quant.md",
-        ],
+        "mixture.csv mixture.md topics.csv topics.md quant.csv quant.md",
     ),
 ];
 
@@ -100,6 +70,11 @@ impl RunFolder {
         let _ = fs::remove_dir_all(&folder.staging);
         prepare_folder(&folder.staging)?;
         Ok(folder)
+    }
+
+    /// The folder that files are on their way into.
+    pub fn target(&self) -> &Path {
+        &self.target
     }
 
     /// Where files are written for now, in subfolders too.
@@ -148,7 +123,10 @@ impl RunFolder {
         let record = self.staging.join(RUN).exists().then(|| PathBuf::from(RUN));
         for file in files.iter().chain(&record) {
             let to = self.target.join(file);
-            fs::rename(self.staging.join(file), &to).map_err(|error| Error::file(&to, &error))?;
+            // Clearing removes folders that it leaves empty, and this run may need them.
+            let made = fs::create_dir_all(to.parent().unwrap_or(&self.target));
+            let moved = made.and_then(|()| fs::rename(self.staging.join(file), &to));
+            moved.map_err(|error| Error::file(&to, &error))?;
         }
         self.made = false;
         Ok(())
@@ -251,7 +229,7 @@ fn earlier(target: &Path) -> Vec<PathBuf> {
     let Some((command, names)) = known else {
         return Vec::new();
     };
-    let mut files: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+    let mut files: Vec<PathBuf> = names.split(' ').map(PathBuf::from).collect();
     if *command == "topics" {
         files.extend(averaged(target));
     }

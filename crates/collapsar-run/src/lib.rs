@@ -9,6 +9,7 @@
 //! - `mixture`: mixtures of Gaussians
 //! - `topics`: topic models
 //! - `folder`: the folder of a run, which appears as a whole
+//! - `quant`: transcripts and genes, from reads
 
 mod climb;
 mod error;
@@ -17,6 +18,7 @@ mod folder;
 mod inputs;
 pub mod mixture;
 mod plan;
+pub mod quant;
 mod record;
 mod text;
 pub mod topics;

@@ -181,13 +181,13 @@ fn reads_alone_sum_to_one() {
 #[test]
 fn library_types_are_told() {
     let lengths = [3000, 800, 5000];
-    for library in LibraryType::ALL {
+    for library in LibraryType::all() {
         let fragments = simulated(&lengths, library, 500, (200.0, 30.0));
         let (told, report) = run(&lengths, Settings::default(), &fragments);
         assert_eq!(report.library, library);
         assert_eq!(told.len(), 500, "{library}");
         assert_eq!(report.orientations.total(), 500);
-        assert_eq!(report.orientations.share(library), 1.0);
+        assert_eq!(report.orientations.fraction(library), 1.0);
     }
     // Nine in ten agree: stranded, and the tenth is dropped. Three in four: not stranded.
     for (share, name) in [(10, "ISF"), (4, "IU")] {
@@ -250,7 +250,7 @@ fn nothing_at_all() {
         assert!(told.is_empty());
         assert_eq!(report.counts, Counts::default());
         assert_eq!(report.library.name(), "IU");
-        assert_eq!(report.orientations.share(report.library), 1.0);
+        assert_eq!(report.orientations.fraction(report.library), 1.0);
         let good = |effective: &f64| effective.is_finite() && *effective >= 1.0;
         assert!(report.effective_lengths.iter().all(good));
     }

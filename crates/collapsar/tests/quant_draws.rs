@@ -7,7 +7,7 @@
 #[path = "plain/quant.rs"]
 mod plain;
 
-use collapsar::quant::{Answer, Chains, Draws, Origins, Quantified, Reads, Thrift};
+use collapsar::quant::{Abundances, Chains, Compression, Draws, Origins, Quantified, Reads};
 use plain::{ALL, Exact, Plain, Read, build, distance, solve};
 use rayon::ThreadPoolBuilder;
 
@@ -95,7 +95,7 @@ fn problems() -> Vec<(&'static str, usize, Vec<Read>)> {
 fn chains_have_the_exact_posterior() {
     let mut worst: f64 = 0.0;
     for (name, transcripts, reads) in problems() {
-        let built = build(transcripts, &reads, Thrift::default());
+        let built = build(transcripts, &reads, Compression::default());
         for alpha in [1.0, 0.3, 0.05] {
             let solution = solve(&built, alpha, true);
             let truth = exact(transcripts, &reads, alpha);
@@ -119,7 +119,7 @@ fn chains_have_the_exact_posterior() {
 #[test]
 fn draws_keep_all_reads() {
     let (transcripts, reads) = plain::families(5, 300, 3.0, 1);
-    let built = build(transcripts, &reads, Thrift::default());
+    let built = build(transcripts, &reads, Compression::default());
     let solution = solve(&built, 0.1, true);
     let draws = draw(&built, &solution, 50, 3, 2);
     let mut own = vec![0.0; transcripts];
@@ -141,13 +141,13 @@ fn draws_keep_all_reads() {
     assert_ne!(draws, other, "another seed");
     // Seeds decide draws from the collapsed posterior as well.
     let lengths = vec![1.0; transcripts];
-    let answer = |seed| {
+    let abundances = |seed| {
         let origins = Origins::Collapsed(&solution);
-        let answer = Answer::new(&built, origins, &lengths, (50, seed));
-        answer.expect("lengths in range").transcripts()
+        let abundances = Abundances::new(&built, origins, &lengths, (50, seed));
+        abundances.expect("lengths in range").transcripts()
     };
-    assert_eq!(answer(1), answer(1));
-    assert_ne!(answer(1), answer(2), "another seed");
+    assert_eq!(abundances(1), abundances(1));
+    assert_ne!(abundances(1), abundances(2), "another seed");
 }
 
 /// Chains see rows whose log ratios differ by a third of a nat as one, at their mean.
@@ -183,7 +183,7 @@ fn chains_merge_near_rows() {
 #[test]
 fn collapsed_draws_have_the_moments_of_the_dirichlet() {
     let (_, transcripts, reads) = problems().swap_remove(0);
-    let built = build(transcripts, &reads, Thrift::default());
+    let built = build(transcripts, &reads, Compression::default());
     let lengths = vec![1.0; transcripts];
     let draws = 40_000;
     let tolerance = ERRORS / (draws as f64).sqrt();
@@ -191,14 +191,15 @@ fn collapsed_draws_have_the_moments_of_the_dirichlet() {
         let solution = solve(&built, alpha, true);
         let counts = solution.counts(&built);
         let total = alpha * transcripts as f64 + built.reads();
-        let answer = Answer::new(&built, Origins::Collapsed(&solution), &lengths, (draws, 1));
-        let answer = answer.expect("lengths in range");
-        assert_eq!(answer.draws(), draws);
+        let abundances =
+            Abundances::new(&built, Origins::Collapsed(&solution), &lengths, (draws, 1));
+        let abundances = abundances.expect("lengths in range");
+        assert_eq!(abundances.draws(), draws);
         let groups: Vec<Vec<u32>> = vec![vec![0, 1], vec![1, 2, 4], vec![0, 3], (0..6).collect()];
         let alone = (0..transcripts as u32).map(|m| vec![m]);
         let groups: Vec<Vec<u32>> = alone.chain(groups).collect();
-        let mut found = answer.transcripts();
-        found.extend(answer.groups(&groups[transcripts..]));
+        let mut found = abundances.transcripts();
+        found.extend(abundances.groups(&groups[transcripts..]));
         for (group, (in_reads, in_tpm)) in groups.iter().zip(found) {
             let a: f64 = group.iter().map(|&m| alpha + counts[m as usize]).sum();
             let mean = a / total;
@@ -230,17 +231,17 @@ fn collapsed_draws_have_the_moments_of_the_dirichlet() {
 fn exact_draws_have_the_moments_of_the_mixture() {
     let mut worst: f64 = 0.0;
     for (name, transcripts, reads) in problems() {
-        let built = build(transcripts, &reads, Thrift::default());
+        let built = build(transcripts, &reads, Compression::default());
         let lengths = vec![1.0; transcripts];
         for alpha in [1.0, 0.05] {
             let solution = solve(&built, alpha, true);
             let truth = exact(transcripts, &reads, alpha);
             let draws = draw(&built, &solution, 20_000, 3, 7);
-            let answer = Answer::new(&built, Origins::Exact(&draws), &lengths, (1, 0));
-            let answer = answer.expect("lengths in range");
-            assert_eq!(answer.draws(), draws.len());
+            let abundances = Abundances::new(&built, Origins::Exact(&draws), &lengths, (1, 0));
+            let abundances = abundances.expect("lengths in range");
+            assert_eq!(abundances.draws(), draws.len());
             let drawn = counts(&built, &draws);
-            for (m, (in_reads, in_tpm)) in answer.transcripts().iter().enumerate() {
+            for (m, (in_reads, in_tpm)) in abundances.transcripts().iter().enumerate() {
                 let case = format!("{name}, prior {alpha}, transcript {m}");
                 // The counts are those of the chains.
                 let (mean, error) = mean(&drawn[m]);
@@ -276,14 +277,15 @@ fn intervals_hold_their_mass() {
         if others == 0.0 {
             reads = vec![(vec![(0, -1.0)], 1.0)];
         }
-        let built = build(2, &reads, Thrift::default());
+        let built = build(2, &reads, Compression::default());
         let solution = solve(&built, 1.0, true);
         let origins = Origins::Collapsed(&solution);
-        let answer = Answer::new(&built, origins, &[1.0, 1.0], (draws, 3)).expect("lengths");
+        let abundances =
+            Abundances::new(&built, origins, &[1.0, 1.0], (draws, 3)).expect("lengths");
         let of = usize::from(others == 0.0);
         let power = 1.0 + others.max(1.0);
         let below = |x: f64| 1.0 - (1.0 - x).powf(power);
-        let (in_reads, in_tpm) = answer.transcripts()[of];
+        let (in_reads, in_tpm) = abundances.transcripts()[of];
         for (unit, summary) in [(built.reads(), in_reads), (1e6, in_tpm)] {
             let (lower, upper) = (below(summary.lower / unit), below(summary.upper / unit));
             assert!((lower - 0.025).abs() < tolerance, "{lower}");
@@ -291,14 +293,19 @@ fn intervals_hold_their_mass() {
         }
     }
     let (_, transcripts, reads) = problems().swap_remove(1);
-    let built = build(transcripts, &reads, Thrift::default());
+    let built = build(transcripts, &reads, Compression::default());
     for alpha in [1.0, 0.05] {
         let solution = solve(&built, alpha, true);
         let truth = exact(transcripts, &reads, alpha);
         let draws = draw(&built, &solution, draws, 3, 9);
         let lengths = vec![1.0; transcripts];
-        let answer = Answer::new(&built, Origins::Exact(&draws), &lengths, (1, 0));
-        for (m, (counts, _)) in answer.expect("lengths").transcripts().iter().enumerate() {
+        let abundances = Abundances::new(&built, Origins::Exact(&draws), &lengths, (1, 0));
+        for (m, (counts, _)) in abundances
+            .expect("lengths")
+            .transcripts()
+            .iter()
+            .enumerate()
+        {
             let below = |x: f64| truth.mean(m, |n| f64::from(u8::from(n < x)));
             let above = |x: f64| truth.mean(m, |n| f64::from(u8::from(n > x)));
             // Counts are whole, and draws are not independent of one another.
@@ -327,21 +334,21 @@ fn tpm_go_by_length() {
         (vec![(2, -1.0)], 4000.0),
         (vec![(3, -1.0)], 500.0),
     ];
-    let built = build(5, &reads, Thrift::default());
+    let built = build(5, &reads, Compression::default());
     let lengths = [100.0, 400.0, 400.0, f64::INFINITY, 1000.0];
     let solution = solve(&built, 0.01, true);
     let draws = draw(&built, &solution, 2000, 1, 1);
     let share = [10.0, 5.0, 10.0, 0.0, 0.0].map(|rate| 1e6 * rate / 25.0);
     for origins in [Origins::Collapsed(&solution), Origins::Exact(&draws)] {
-        let answer = Answer::new(&built, origins, &lengths, (2000, 1)).expect("lengths");
-        let estimates = answer.estimates();
+        let abundances = Abundances::new(&built, origins, &lengths, (2000, 1)).expect("lengths");
+        let estimates = abundances.estimates();
         assert_eq!(estimates.counts, [1000.0, 2000.0, 4000.0, 500.0, 0.0]);
         assert!(
             distance(&estimates.tpm, &share) < 1e-6,
             "{:?}",
             estimates.tpm
         );
-        let summaries = answer.transcripts();
+        let summaries = abundances.transcripts();
         let means: Vec<f64> = summaries.iter().map(|s| s.1.mean).collect();
         assert!((means.iter().sum::<f64>() - 1e6).abs() < 1e-3);
         assert_eq!(means[3], 0.0);
@@ -351,7 +358,7 @@ fn tpm_go_by_length() {
                 "{m}: {mean} for {share}"
             );
         }
-        let (all_reads, all_tpm) = answer.groups(&[vec![0, 1, 2, 3, 4]])[0];
+        let (all_reads, all_tpm) = abundances.groups(&[vec![0, 1, 2, 3, 4]])[0];
         assert!((all_reads.mean - 7500.0).abs() < 1e-6 && all_reads.sd < 1e-6);
         assert!((all_tpm.mean - 1e6).abs() < 1e-3 && all_tpm.sd < 1e-3);
     }
@@ -366,13 +373,14 @@ fn rare_transcripts_are_left_out_of_estimates() {
         (vec![(3, -1.0), (4, -1.0)], 1.0),
         (vec![(5, -1.0)], 2.0),
     ];
-    let built = build(7, &reads, Thrift::default());
+    let built = build(7, &reads, Compression::default());
     let solution = solve(&built, 0.02, true);
     // Every sweep is a draw.
     let draws = draw(&built, &solution, 3000, 1, 1);
     let lengths = vec![1.0; 7];
-    let answer = Answer::new(&built, Origins::Exact(&draws), &lengths, (1, 0)).expect("lengths");
-    let estimates = answer.estimates().counts;
+    let abundances =
+        Abundances::new(&built, Origins::Exact(&draws), &lengths, (1, 0)).expect("lengths");
+    let estimates = abundances.estimates().counts;
     let drawn = counts(&built, &draws);
     let present = |m: usize| drawn[m].iter().filter(|n| **n > 0.0).count();
     assert!(
@@ -392,16 +400,16 @@ fn rare_transcripts_are_left_out_of_estimates() {
 #[test]
 fn threads_do_not_change_draws() {
     let (transcripts, reads) = plain::families(400, 6000, 3.0, 8);
-    let built = build(transcripts, &reads, Thrift::default());
+    let built = build(transcripts, &reads, Compression::default());
     let lengths: Vec<f64> = (0..transcripts).map(|m| 100.0 + m as f64).collect();
     let groups: Vec<Vec<u32>> = (0..400).map(|f| (4 * f..4 * f + 4).collect()).collect();
     let everything = || {
         let solution = solve(&built, 0.1, true);
         let draws = draw(&built, &solution, 40, 2, 1);
         let answers = [Origins::Collapsed(&solution), Origins::Exact(&draws)].map(|origins| {
-            let answer = Answer::new(&built, origins, &lengths, (40, 1)).expect("lengths");
-            let (transcripts, groups) = (answer.transcripts(), answer.groups(&groups));
-            (answer.estimates(), transcripts, groups)
+            let abundances = Abundances::new(&built, origins, &lengths, (40, 1)).expect("lengths");
+            let (transcripts, groups) = (abundances.transcripts(), abundances.groups(&groups));
+            (abundances.estimates(), transcripts, groups)
         });
         (answers, draws)
     };

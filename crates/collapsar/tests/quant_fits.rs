@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use collapsar::quant::{
-    Answer, Chains, Draws, Origins, Prior, Quant, Quantified, Reads, ReadsBuilder, Settings,
-    Solver, Thrift,
+    Abundances, Chains, Compression, Draws, Origins, Prior, Quant, Quantified, Reads, ReadsBuilder,
+    Settings, Solver,
 };
 use collapsar::special::digamma;
 use collapsar::{Direction, Driver, Error, Stop};
@@ -48,7 +48,7 @@ fn a_search_never_ends_lower() {
     let mut rises = 0;
     for seed in 0..12 {
         let (transcripts, reads) = duplicated(seed);
-        let built = build(transcripts, &reads, Thrift::default());
+        let built = build(transcripts, &reads, Compression::default());
         for alpha in [0.3, 0.1, 0.01] {
             let without = solve(&built, alpha, false);
             let with = solve(&built, alpha, true);
@@ -78,7 +78,7 @@ fn a_search_never_ends_lower() {
 #[test]
 fn saddles_are_left() {
     let reads: Vec<Read> = vec![(vec![(0, -2.0), (1, -2.0)], 10.0)];
-    let built = build(2, &reads, Thrift::default());
+    let built = build(2, &reads, Compression::default());
     let alpha = 0.01;
     let saddle = solve(&built, alpha, false);
     assert!(distance(&saddle.counts(&built), &[5.0, 5.0]) < 1e-9);
@@ -154,7 +154,7 @@ fn simulated(
 fn learned_priors_are_where_the_bound_is_highest() {
     for (seed, prior) in [(1, 1.0), (2, 0.3), (3, 0.1)] {
         let (transcripts, reads) = simulated((60, 3000), prior, 0.7, seed);
-        let built = build(transcripts, &reads, Thrift::default());
+        let built = build(transcripts, &reads, Compression::default());
         let end = run(&built, &learned(false));
         assert!((end.bound - at(&built, end.alpha)).abs() < 1e-7);
         let (slope, curvature) = derivatives(&built, end.alpha);
@@ -182,7 +182,7 @@ fn learned_priors_are_where_the_bound_is_highest() {
 fn priors_are_learned_from_data_of_the_model() {
     for (seed, prior) in [(4, 1.0), (5, 0.3), (6, 0.05)] {
         let (transcripts, reads) = simulated((500, 10_000), prior, 1.0, seed);
-        let built = build(transcripts, &reads, Thrift::default());
+        let built = build(transcripts, &reads, Compression::default());
         assert!(built.components().is_empty());
         let end = run(&built, &learned(true));
         let (slope, curvature) = derivatives(&built, end.alpha);
@@ -196,7 +196,7 @@ fn priors_are_learned_from_data_of_the_model() {
 #[test]
 fn threads_do_not_change_a_solution() {
     let (transcripts, reads) = simulated((150, 4000), 0.2, 0.3, 8);
-    let built = build(transcripts, &reads, Thrift::default());
+    let built = build(transcripts, &reads, Compression::default());
     for settings in [
         learned(true),
         Settings {
@@ -221,12 +221,12 @@ fn threads_do_not_change_a_solution() {
 fn the_order_of_reads_does_not_matter() {
     let (transcripts, mut reads) = simulated((30, 2000), 0.3, 0.3, 9);
     let mut rng = ChaCha8Rng::seed_from_u64(9);
-    let first = build(transcripts, &reads, Thrift::default());
+    let first = build(transcripts, &reads, Compression::default());
     for (alignments, _) in &mut reads {
         alignments.shuffle(&mut rng);
     }
     reads.shuffle(&mut rng);
-    let second = build(transcripts, &reads, Thrift::default());
+    let second = build(transcripts, &reads, Compression::default());
     assert_eq!(first.components(), second.components());
     assert_eq!(first.order(), second.order());
     for alpha in [1.0, 0.05] {
@@ -271,7 +271,7 @@ fn the_order_of_transcripts_permutes_answers() {
 #[test]
 fn interrupted_runs_say_so() {
     let (transcripts, reads) = families(3, 60, 3.0, 1);
-    let built = build(transcripts, &reads, Thrift::default());
+    let built = build(transcripts, &reads, Compression::default());
     let flag = AtomicBool::new(true);
     let solver = Solver::new(&built, &Settings::default()).expect("settings in range");
     let end = solver.interrupt(&flag).run().expect("a run");
@@ -308,13 +308,14 @@ fn the_optimum_of_chromosome_19() {
         .map(|x| x.trim().parse().expect("a number"))
         .collect();
     assert_eq!(expected.len(), 11_373);
-    let fine = Thrift {
+    let fine = Compression {
         grain: 1e-5,
-        ..Thrift::default()
+        ..Compression::default()
     };
     let mut reader = ProbReader::open(&path).expect("the shared data");
-    let builder = |thrift| ReadsBuilder::new(expected.len(), thrift).expect("a grain in range");
-    let mut builders = [builder(Thrift::default()), builder(fine)];
+    let builder =
+        |compression| ReadsBuilder::new(expected.len(), compression).expect("a grain in range");
+    let mut builders = [builder(Compression::default()), builder(fine)];
     let mut entries = vec![];
     while reader.next(&mut entries).expect("a read") {
         for builder in &mut builders {
@@ -406,7 +407,7 @@ fn refusal<T>(result: Result<T, Error>) -> String {
 
 #[test]
 fn bad_reads_are_refused() {
-    let mut builder = ReadsBuilder::new(3, Thrift::default()).expect("settings in range");
+    let mut builder = ReadsBuilder::new(3, Compression::default()).expect("settings in range");
     builder.push(&[(0, -1.0)], 1.0).expect("a read");
     let before = format!("{builder:?}");
     let bad: [(&[(u32, f64)], f64); 9] = [
@@ -439,7 +440,7 @@ fn bad_reads_are_refused() {
             "read: a count of -2, expected a positive whole number",
         ]
     );
-    let none = ReadsBuilder::new(3, Thrift::default()).expect("settings in range");
+    let none = ReadsBuilder::new(3, Compression::default()).expect("settings in range");
     assert_eq!(
         refusal(none.finish()),
         "reads: none with an alignment, expected at least one"
@@ -448,9 +449,13 @@ fn bad_reads_are_refused() {
 
 #[test]
 fn settings_out_of_range_are_refused() {
-    let reads = build(2, &[(vec![(0, -1.0), (1, -2.0)], 3.0)], Thrift::default());
+    let reads = build(
+        2,
+        &[(vec![(0, -1.0), (1, -2.0)], 3.0)],
+        Compression::default(),
+    );
     let solution = solve(&reads, 1.0, true);
-    let thrift = |cut, grain| refusal(ReadsBuilder::new(2, Thrift { cut, grain }));
+    let compression = |cut, grain| refusal(ReadsBuilder::new(2, Compression { cut, grain }));
     let solver = |prior, tolerance| {
         let settings = Settings {
             prior,
@@ -469,8 +474,8 @@ fn settings_out_of_range_are_refused() {
             None,
         ))
     };
-    let answer = |lengths: &[f64], draws| {
-        refusal(Answer::new(
+    let abundances = |lengths: &[f64], draws| {
+        refusal(Abundances::new(
             &reads,
             Origins::Collapsed(&solution),
             lengths,
@@ -479,11 +484,11 @@ fn settings_out_of_range_are_refused() {
     };
     assert_eq!(
         [
-            thrift(1.0, 0.0),
-            thrift(-0.1, 0.0),
-            thrift(f64::NAN, 0.0),
-            thrift(0.0, 2.0),
-            thrift(0.0, f64::NAN),
+            compression(1.0, 0.0),
+            compression(-0.1, 0.0),
+            compression(f64::NAN, 0.0),
+            compression(0.0, 2.0),
+            compression(0.0, f64::NAN),
             refusal(reads.coarser(-1.0)),
             given(0.0),
             given(-1.0),
@@ -494,15 +499,15 @@ fn settings_out_of_range_are_refused() {
             solver(Prior::Learned, f64::INFINITY),
             chains(0, 1),
             chains(1, 0),
-            answer(&[1.0], 1),
-            answer(&[1.0, 0.0], 1),
-            answer(&[f64::NAN, 1.0], 1),
-            answer(&[1.0, 1.0], 0),
+            abundances(&[1.0], 1),
+            abundances(&[1.0, 0.0], 1),
+            abundances(&[f64::NAN, 1.0], 1),
+            abundances(&[1.0, 1.0], 0),
         ],
         [
-            "cut is 1, expected a share from 0 to below 1",
-            "cut is -0.1, expected a share from 0 to below 1",
-            "cut is NaN, expected a share from 0 to below 1",
+            "cut is 1, expected a ratio from 0 to below 1",
+            "cut is -0.1, expected a ratio from 0 to below 1",
+            "cut is NaN, expected a ratio from 0 to below 1",
             "grain is 2, expected nats from 0 to 1",
             "grain is NaN, expected nats from 0 to 1",
             "grain is -1, expected nats from 0 to 1",

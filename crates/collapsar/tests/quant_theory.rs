@@ -6,7 +6,7 @@
 mod plain;
 
 use collapsar::laws::model::bound;
-use collapsar::quant::{Prior, Quant, Quantified, Reads, Settings, Solver, Thrift};
+use collapsar::quant::{Compression, Prior, Quant, Quantified, Reads, Settings, Solver};
 use collapsar::special::{digamma, ln_gamma};
 use collapsar::{Collapsed, Direction, Driver, Fit, Stop};
 use plain::{ALL, Plain, Read, build, distance, families, look, placed, solve};
@@ -129,7 +129,7 @@ fn proportional_reads_are_one_row() {
             (entries, *count)
         })
         .collect();
-    let merged = build(4, &reads, Thrift::default());
+    let merged = build(4, &reads, Compression::default());
     assert_eq!((merged.rows(), merged.entries()), (1, 3));
     assert_eq!((merged.reads(), merged.alignments()), (30.0, 90));
     let twin = Plain {
@@ -137,7 +137,7 @@ fn proportional_reads_are_one_row() {
         alpha: 0.5,
         reads: &reads,
     };
-    let again = build(4, &repeats, Thrift::default());
+    let again = build(4, &repeats, Compression::default());
     assert_eq!((again.rows(), again.alignments()), (1, 180));
     for reads in [&merged, &again] {
         same(&twin, reads, &[0.3, -0.2, 1.0, 0.0]);
@@ -153,8 +153,8 @@ fn merging_costs_the_square_of_the_grain() {
     let best = solve(&unmerged, 1.0, false);
     let mut worst: f64 = 0.0;
     for grain in [1e-3, 1e-2, 0.1, 0.5] {
-        let thrift = Thrift { grain, ..ALL };
-        let merged = build(problem.0, &problem.1, thrift);
+        let compression = Compression { grain, ..ALL };
+        let merged = build(problem.0, &problem.1, compression);
         let end = solve(&merged, 1.0, false);
         let loss = best.bound - end.bound;
         let most = merged.reads() * grain * grain / 8.0;
@@ -194,7 +194,7 @@ fn left_out(reads: &Reads) -> f64 {
 fn components_are_the_whole() {
     for seed in 0..5 {
         let problem = families(6, 150, 5.0, seed);
-        let reads = build(problem.0, &problem.1, Thrift::default());
+        let reads = build(problem.0, &problem.1, Compression::default());
         assert!(reads.components().len() > 1);
         for alpha in [1.0, 2.0] {
             let whole = Quant::whole(&reads, alpha);
@@ -231,7 +231,7 @@ fn components_are_the_whole() {
 #[test]
 fn bounds_of_components_add_up() {
     let problem = families(6, 40, 5.0, 3);
-    let reads = build(problem.0, &problem.1, Thrift::default());
+    let reads = build(problem.0, &problem.1, Compression::default());
     for alpha in [1.0, 0.1, 0.01, 1e-4] {
         let whole = Quant::whole(&reads, alpha);
         let solution = solve(&reads, alpha, true);
@@ -250,7 +250,7 @@ fn bounds_of_components_add_up() {
 fn components_end_where_plain_runs_do() {
     for seed in 0..4 {
         let problem = families(6, 400, 3.0, 10 + seed);
-        let reads = build(problem.0, &problem.1, Thrift::default());
+        let reads = build(problem.0, &problem.1, Compression::default());
         for alpha in [0.3, 0.1, 0.01] {
             let parts = solve(&reads, alpha, false);
             let counts = placed(&reads, &parts.counts(&reads));
@@ -273,7 +273,7 @@ fn cuts_cost_no_more_than_they_say() {
         let problem = families(4, 120, 14.0, 20 + seed);
         let all = build(problem.0, &problem.1, ALL);
         for cut in [1e-2, 1e-3, 1e-4] {
-            let less = build(problem.0, &problem.1, Thrift { cut, ..ALL });
+            let less = build(problem.0, &problem.1, Compression { cut, ..ALL });
             assert!(less.entries() < all.entries());
             let end = solve(&less, 1.0, false);
             let best = solve(&all, 1.0, false);
@@ -311,7 +311,7 @@ fn cuts_say_enough_where_messages_move() {
         (vec![(0, 0.0), (2, 0.0), (1, 5e-4_f64.ln())], 1.0),
     ];
     let problem = (3, reads);
-    let cut = Thrift { cut: 1e-3, ..ALL };
+    let cut = Compression { cut: 1e-3, ..ALL };
     let less = build(3, &problem.1, cut);
     for alpha in [1.0, 0.1, 0.01] {
         let end = solve(&less, alpha, true);
@@ -340,9 +340,9 @@ fn noise_glues_nothing() {
     let less = build(
         transcripts,
         &reads,
-        Thrift {
+        Compression {
             grain: 0.0,
-            ..Thrift::default()
+            ..Compression::default()
         },
     );
     assert_eq!(all.components().len(), 1);
@@ -389,7 +389,7 @@ fn bounds_are_below_the_evidence() {
             .collect();
         for alpha in [2.0, 1.0, 0.1, 1e-4] {
             let problem = (6, unique.clone());
-            let reads = build(6, &unique, Thrift::default());
+            let reads = build(6, &unique, Compression::default());
             let evidence = plain(&problem, alpha).exact().evidence;
             for bound in [
                 solve(&reads, alpha, true).bound,

@@ -1,16 +1,14 @@
 //! The flags of a quantification, as typed.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::{ArgGroup, Args};
 use collapsar::Direction;
-use collapsar::quant::fragment::Library;
-use collapsar::quant::{Prior, Settings, Thrift};
-use serde_json::{Value, json};
+use collapsar::quant::fragment::{self, Library};
+use collapsar::quant::{Compression, Prior, Settings};
+use collapsar_run::quant::{GeneSource, Lengths, Naming, QuantRequest, ReadSource};
 
-use crate::common::Usage;
-use crate::files::name_of;
+use crate::common::{Usage, threads};
 use crate::values::{named, not_negative};
 
 #[derive(Debug, Args)]
@@ -43,20 +41,16 @@ pub(crate) struct FitArgs {
     /// BitSeq has 1, which takes most transcripts to be there; 0.01 takes most to be absent. Simulated
     /// reads are quantified best, and with intervals that hold, at about 0.1.
     #[arg(long, value_name = "A", default_value = "0.1", help_heading = "Model")]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) prior: PriorArg,
+    #[arg(value_parser = prior, allow_hyphen_values = true)]
+    pub(crate) prior: Prior,
     /// What deviations and intervals are of
     ///
     /// exact: draws from the posterior itself. collapsed: the fit's own Dirichlet distribution, which
     /// takes no time and is too narrow for transcripts that share reads.
-    #[arg(
-        long,
-        value_name = "WHICH",
-        default_value = "exact",
-        help_heading = "Model"
-    )]
-    #[arg(value_parser = named([("exact", Posterior::Exact), ("collapsed", Posterior::Collapsed)]))]
-    pub(crate) posterior: Posterior,
+    #[arg(long, value_name = "WHICH", default_value = "exact")]
+    #[arg(help_heading = "Model")]
+    #[arg(value_parser = named([("exact", true), ("collapsed", false)]))]
+    pub(crate) posterior: bool,
     /// Also write S draws of the reads of each transcript, which tximport and swish take for inferential
     /// replicates
     #[arg(long, value_name = "S", default_value = "0", help_heading = "Model")]
@@ -80,24 +74,14 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "I", default_value = "10000", help_heading = "Fit")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_iterations: u64,
-    /// Drop alignments below this share of the read's best
-    #[arg(
-        long,
-        value_name = "SHARE",
-        default_value = "1e-12",
-        help_heading = "Fit"
-    )]
-    #[arg(hide_short_help = true)]
+    /// Drop alignments whose probability is below this fraction of the read's best
+    #[arg(long, value_name = "FRACTION", default_value = "1e-12")]
+    #[arg(help_heading = "Fit", hide_short_help = true)]
     pub(crate) cut: f64,
     /// Take reads for one whose log ratios between transcripts agree to about so many nats; 0 only where
     /// they agree in every bit
-    #[arg(
-        long,
-        value_name = "NATS",
-        default_value = "1e-3",
-        help_heading = "Fit"
-    )]
-    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "NATS", default_value = "1e-3")]
+    #[arg(help_heading = "Fit", hide_short_help = true)]
     pub(crate) grain: f64,
     /// Seed of every random number
     #[arg(long, value_name = "S", default_value = "0", help_heading = "Fit")]
@@ -138,8 +122,8 @@ pub(crate) struct FragmentArgs {
     /// Mean and standard deviation of the lengths of fragments (learned from pairs unless given)
     ///
     /// Single reads do not show them: they are then taken to be about 250,60.
-    #[arg(long, value_name = "MEAN,SD", help_heading = FRAGMENTS)]
-    pub(crate) fragment_length: Option<MeanSd>,
+    #[arg(long, value_name = "MEAN,SD", value_parser = mean_sd, help_heading = FRAGMENTS)]
+    pub(crate) fragment_length: Option<(f64, f64)>,
     /// Correct for bases that fragments like to begin and end with
     #[arg(long, help_heading = FRAGMENTS)]
     pub(crate) sequence_bias: bool,
@@ -162,153 +146,83 @@ pub(crate) struct FragmentArgs {
 
 const FRAGMENTS: &str = "Fragments";
 
-/// What the reads are given by.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Source<'a> {
-    Alignments(&'a Path),
-    Prob(&'a Path),
-    Classes(&'a Path),
-}
-
 impl FitArgs {
-    pub(crate) fn source(&self) -> Source<'_> {
-        match (&self.alignments, &self.prob, &self.classes) {
-            (Some(file), ..) => Source::Alignments(file),
-            (_, Some(file), _) => Source::Prob(file),
-            (.., Some(file)) => Source::Classes(file),
+    /// What the flags ask for.
+    pub(crate) fn request(&self) -> QuantRequest {
+        let source = match (&self.alignments, &self.prob, &self.classes) {
+            (Some(file), ..) => ReadSource::Alignments(file.clone()),
+            (_, Some(file), _) => ReadSource::Prob(file.clone()),
+            (.., Some(file)) => ReadSource::Classes(file.clone()),
             _ => unreachable!("one is required unless a subcommand is given"),
-        }
-    }
-
-    /// The reads' file.
-    pub(crate) fn file(&self) -> &Path {
-        match self.source() {
-            Source::Alignments(file) | Source::Prob(file) | Source::Classes(file) => file,
-        }
-    }
-
-    /// Its name, as in refusals.
-    pub(crate) fn name(&self) -> String {
-        name_of(self.file())
-    }
-
-    /// All files to read.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let others = [
-            &self.about.transcripts,
-            &self.about.lengths,
-            &self.about.gene_map,
-        ];
-        let others = others.into_iter().flatten().cloned();
-        std::iter::once(self.file().to_owned())
-            .chain(others)
-            .collect()
-    }
-
-    /// Refuses flags that do not go together and that clap cannot know of.
-    pub(crate) fn check(&self) -> Result<(), Usage> {
-        let from_stdin = self.files().iter().filter(|f| *f == Path::new("-")).count();
-        if from_stdin > 1 {
-            return Err(Usage(
-                "standard input is asked for twice, expected - for one file only".into(),
-            ));
-        }
-        Ok(())
-    }
-
-    pub(crate) fn thrift(&self) -> Thrift {
-        Thrift {
-            cut: self.cut,
-            grain: self.grain,
-        }
-    }
-
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
-            prior: self.prior.0,
-            tolerance: self.tolerance,
-            search: !self.no_search,
-            ..Settings::default()
-        }
-    }
-
-    /// The settings as `run.json` has them.
-    pub(crate) fn record(&self) -> Value {
-        json!({
-            "library_type": self.fragments.library_type.to_string(),
-            "fragment_length": self.fragments.fragment_length.map(|given| [given.0, given.1]),
-            "sequence_bias": self.fragments.sequence_bias,
-            "position_bias": self.fragments.position_bias,
-            "longest_fragment": self.fragments.longest_fragment,
-            "incompatible": self.fragments.incompatible,
-            "ignore_versions": self.about.ignore_versions,
-            "gencode": self.about.gencode,
-            "noise": self.fragments.noise,
-            "prior": match self.prior.0 {
-                Prior::Learned => json!("auto"),
-                Prior::Given(alpha) => json!(alpha),
+        };
+        let request = QuantRequest::new(source);
+        QuantRequest {
+            transcripts: self.about.transcripts.clone(),
+            lengths: self.about.lengths.clone().map(Lengths::File),
+            genes: self.about.gene_map.clone().map(GeneSource::File),
+            naming: Naming {
+                gencode: self.about.gencode,
+                ignore_versions: self.about.ignore_versions,
             },
-            "posterior": self.posterior.name(),
-            "draws": self.draws,
-            "method": self.method,
-            "tolerance": self.tolerance,
-            "search": !self.no_search,
-            "max_iterations": self.max_iterations,
-            "cut": self.cut,
-            "grain": self.grain,
-            "threads": rayon::current_num_threads(),
-        })
-    }
-}
-
-/// What deviations and intervals are of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Posterior {
-    Exact,
-    Collapsed,
-}
-
-impl Posterior {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Collapsed => "collapsed",
-        }
-    }
-}
-
-/// The library's prior, as flags spell it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct PriorArg(pub(crate) Prior);
-
-impl FromStr for PriorArg {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "auto" => Ok(Self(Prior::Learned)),
-            _ => match text.parse() {
-                Ok(alpha) => Ok(Self(Prior::Given(alpha))),
-                Err(_) => Err("expected auto or a number"),
+            noise: self.fragments.noise,
+            fragments: fragment::Settings {
+                library: self.fragments.library_type,
+                fragment_length: self.fragments.fragment_length,
+                longest: self.fragments.longest_fragment,
+                incompatible: self.fragments.incompatible,
+                sequence_bias: self.fragments.sequence_bias,
+                position_bias: self.fragments.position_bias,
+                ..request.fragments
             },
+            compression: Compression {
+                cut: self.cut,
+                grain: self.grain,
+            },
+            settings: Settings {
+                prior: self.prior,
+                tolerance: self.tolerance,
+                search: !self.no_search,
+                ..request.settings
+            },
+            method: self.method,
+            max_iterations: self.max_iterations,
+            exact: self.posterior,
+            draws: self.draws,
+            seed: self.seed,
+            threads: threads(),
+            ..request
         }
+    }
+}
+
+/// Refuses flags that do not go together and that clap cannot know of.
+pub(crate) fn check(request: &QuantRequest) -> Result<(), Usage> {
+    let files = request.files();
+    if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Usage(
+            "standard input is asked for twice, expected - for one file only".into(),
+        ));
+    }
+    Ok(())
+}
+
+fn prior(text: &str) -> Result<Prior, &'static str> {
+    match text {
+        "auto" => Ok(Prior::Learned),
+        _ => match text.parse() {
+            Ok(alpha) => Ok(Prior::Given(alpha)),
+            Err(_) => Err("expected auto or a number"),
+        },
     }
 }
 
 /// Two numbers, as in `250,60`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct MeanSd(pub(crate) f64, pub(crate) f64);
-
-impl FromStr for MeanSd {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse()).collect();
-        match numbers.as_deref() {
-            Ok(&[mean, sd]) => Ok(Self(mean, sd)),
-            _ => Err("expected two numbers with a comma between them, as in 250,60"),
-        }
-    }
+fn mean_sd(text: &str) -> Result<(f64, f64), &'static str> {
+    let numbers = text.split_once(',');
+    let number = |text: &str| text.trim().parse().ok();
+    numbers
+        .and_then(|(mean, sd)| Some((number(mean)?, number(sd)?)))
+        .ok_or("expected two numbers with a comma between them, as in 250,60")
 }
 
 #[cfg(test)]
@@ -323,11 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_the_library_s() {
-        let args = Cli::parse_from(["quant", "--prob", "x"]).fit;
-        assert_eq!(args.settings(), Settings::default());
-        assert_eq!(args.thrift(), Thrift::default());
-        let fragments = super::super::data::settings(&args);
-        assert_eq!(fragments, collapsar::quant::fragment::Settings::default());
+    fn defaults_are_the_layer_s() {
+        let found = Cli::parse_from(["quant", "--prob", "x"]).fit.request();
+        let expected = QuantRequest::new(ReadSource::Prob("x".into()));
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"));
     }
 }

@@ -1,41 +1,24 @@
 //! `collapsar quant`: how abundant transcripts and genes are, from reads.
 //!
 //! - `args`: the flags as typed
-//! - `data`: what a quantification is of, whichever file it came from
-//! - `alignments`, `prob`, `classes`: reads as each kind of file gives them
-//! - `names`: transcripts of two files, matched
-//! - `genes`: which transcripts make a gene
-//! - `solve`: from reads to a posterior
-//! - `answer`: what it says of transcripts and genes
-//! - `results`, `salmon`: the files, ours and those that salmon has too
-//! - `stage`: how they appear as a whole
+//! - `talk`: progress, and what is said on the way
 //! - `summary`: what is printed
 //! - `compare`: conditions compared, from result folders
 
-mod alignments;
-mod answer;
 mod args;
-mod classes;
 mod compare;
-mod data;
-mod genes;
-mod names;
-mod prob;
-mod results;
-mod salmon;
-mod solve;
-mod stage;
 mod summary;
+mod talk;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use collapsar_run::quant::{QuantOut, quantify};
 
 use crate::common::Common;
 use args::FitArgs;
-use data::{Data, Interrupted};
-use stage::Stage;
+use talk::Talk;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,33 +72,21 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
     if let Some(Command::Compare(args)) = &args.command {
         return compare::run(args, common);
     }
-    match run_fit(&args.fit, common) {
-        Err(error) if error.is::<Interrupted>() => {
-            common.warn("interrupted; nothing was written");
-            Ok(ExitCode::from(130))
-        }
-        done => done,
+    let args = &args.fit;
+    let request = args.request();
+    args::check(&request)?;
+    let talk = Talk::new(common);
+    let out = QuantOut::of(args.out.as_deref());
+    let Some(result) = quantify(&request, out, &talk)? else {
+        common.warn("interrupted; nothing was written");
+        return Ok(ExitCode::from(130));
+    };
+    drop(talk);
+    for doubt in &result.doubts {
+        common.warn(&summary::doubt(doubt));
     }
-}
-
-fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    args.check()?;
-    let mut data = Data::read(args, common)?;
-    // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    let stage = args.out.as_deref().map(Stage::new).transpose()?;
-    let solved = solve::solve(args, &data, common)?;
-    // What is said of transcripts needs memory too, the reads no more.
-    data.reads.forget_rows();
-    let said = answer::of(args, &data, &solved)?;
-    if common.interrupted() {
-        return Err(Interrupted.into());
-    }
-    if let Some(stage) = stage {
-        results::write(stage, args, &data, &solved, &said)?;
-    }
-    summary::warn(args, &data, &solved, common);
-    let summary = summary::of(args, &data, &solved, &said);
+    let summary = summary::of(args, &request, &result);
     std::io::stdout().write_all(summary.as_bytes())?;
-    let missed = args.require_convergence && !solved.outcome.converged;
+    let missed = args.require_convergence && !result.solved.outcome.converged;
     Ok(ExitCode::from(if missed { 3 } else { 0 }))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use collapsar::quant::{Prior, Quant, Reads, ReadsBuilder, Settings, Solver, Thrift};
+use collapsar::quant::{Compression, Prior, Quant, Reads, ReadsBuilder, Settings, Solver};
 use collapsar::{Direction, Outcome, Stop};
 use collapsar_formats::{ProbReader, prepare_folder};
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ fn size(reads: &Reads) -> String {
 fn probabilities(path: &Path, noise: bool) -> Result<Reads> {
     let mut file = ProbReader::open(path)?;
     let transcripts = file.header().transcripts + usize::from(noise);
-    let mut builder = ReadsBuilder::new(transcripts, Thrift::default())?;
+    let mut builder = ReadsBuilder::new(transcripts, Compression::default())?;
     let mut entries = Vec::new();
     while file.next(&mut entries)? {
         if !noise {

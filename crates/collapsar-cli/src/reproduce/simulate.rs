@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use collapsar::quant::{Reads, ReadsBuilder, Thrift};
+use collapsar::quant::{Compression, Reads, ReadsBuilder};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, LogNormal, Normal};
@@ -87,7 +87,7 @@ pub(crate) fn simulate(size: Size, seed: u64) -> collapsar::Result<Simulated> {
         rates[lengths.len() - 1] = 1.0;
         sum = 1.0;
     }
-    let mut builder = ReadsBuilder::new(lengths.len(), Thrift::default())?;
+    let mut builder = ReadsBuilder::new(lengths.len(), Compression::default())?;
     let mut counts = vec![0.0; lengths.len()];
     let mut alignments = vec![];
     for _ in 0..size.reads {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use collapsar::quant::{Answer, Chains, Draws, Origins, Settings, Solver, Summary};
+use collapsar::quant::{Abundances, Chains, Draws, Origins, Settings, Solver, Summary};
 
 use crate::common::Common;
 use crate::reproduce::simulate::{Simulated, Size, simulate};
@@ -44,13 +44,16 @@ fn find(simulated: &Simulated, common: &Common) -> collapsar::Result<Option<Foun
         return Ok(None);
     };
     let origins = Origins::Exact(&draws);
-    let answer = Answer::new(reads, origins, &simulated.lengths, (chains.draws, 0))?;
-    let counts = answer.transcripts().into_iter().map(|(counts, _)| counts);
+    let abundances = Abundances::new(reads, origins, &simulated.lengths, (chains.draws, 0))?;
+    let counts = abundances
+        .transcripts()
+        .into_iter()
+        .map(|(counts, _)| counts);
     Ok(Some(Found {
         components: reads.components().len(),
         unique: reads.unique_reads() / reads.reads(),
         prior: solved.alpha,
-        estimates: answer.estimates().counts,
+        estimates: abundances.estimates().counts,
         counts: counts.collect(),
     }))
 }

@@ -11,7 +11,7 @@ use noodles_sam::alignment::record::data::field::Tag;
 
 use super::header::Header;
 use super::record::{Record, place};
-use super::source::SharedBases;
+use super::source::GivenSequences;
 use super::trouble::Trouble;
 
 pub(super) struct Cram {
@@ -27,7 +27,7 @@ pub(super) struct Cram {
 impl Cram {
     pub(super) fn new(
         input: Box<dyn BufRead + Send>,
-        bases: SharedBases,
+        sequences: GivenSequences,
     ) -> Result<(Self, Header), Trouble> {
         let mut reader = cram::io::Reader::new(input);
         reader.read_file_definition()?;
@@ -42,12 +42,12 @@ impl Cram {
             container.discard_to_end()?;
         }
         let header = Header::parse(&text)?;
-        let names = header.targets.iter().enumerate();
+        let names = (0..).zip(&header.targets);
         let lookup = Lookup {
             indices: names
                 .map(|(index, target)| (target.name.as_bytes().to_vec(), index))
                 .collect(),
-            bases,
+            sequences,
         };
         let cram = Cram {
             reader,
@@ -151,8 +151,8 @@ fn plain(from: &cram::Record<'_>, dictionary: &sam::Header) -> Result<Record, Tr
 
 /// The target sequences by name, as the CRAM crate asks for them.
 struct Lookup {
-    indices: HashMap<Vec<u8>, usize>,
-    bases: SharedBases,
+    indices: HashMap<Vec<u8>, u32>,
+    sequences: GivenSequences,
 }
 
 impl fasta::repository::Adapter for Lookup {
@@ -160,7 +160,7 @@ impl fasta::repository::Adapter for Lookup {
         let bases = self
             .indices
             .get(name)
-            .and_then(|&index| self.bases.get()?.bases(index));
+            .and_then(|&index| Some(self.sequences.get()?.sequence(index)));
         // None would be a panic there.
         Some(match bases {
             Some(bases) => Ok(fasta::Record::new(

@@ -1,12 +1,11 @@
 //! Gathers the alignments of one read and places the fragment.
 
-use std::sync::Arc;
-
 use super::pairs::{Hit, Pairs};
 use super::record::{Mate, Record};
 use super::score::{Letters, Score, Scorer, Shape, agrees};
+use super::source::SharedSequences;
 use super::trouble::Trouble;
-use super::{Bases, Fragment, Tally, Target};
+use super::{Fragment, Tally, Target};
 
 /// The alignments of one read.
 pub(super) struct Group {
@@ -61,7 +60,7 @@ impl Group {
         &mut self,
         record: &Record,
         targets: &[Target],
-        bases: Option<&Arc<dyn Bases>>,
+        sequences: Option<&SharedSequences>,
         tally: &mut Tally,
     ) -> Result<(), Trouble> {
         if record.flags.is_supplementary() {
@@ -118,7 +117,7 @@ impl Group {
                 known: true,
             })
         } else {
-            let sequence = bases.and_then(|bases| bases.bases(target as usize));
+            let sequence = sequences.map(|sequences| sequences.sequence(target));
             letters
                 .map(|letters| {
                     self.scorer
@@ -147,7 +146,7 @@ impl Group {
     /// Places the fragment once all records of the read are in; leaves it without a place if it has none.
     pub(super) fn finish(
         &mut self,
-        bases: Option<&Arc<dyn Bases>>,
+        sequences: Option<&SharedSequences>,
         tally: &mut Tally,
         fragment: &mut Fragment,
     ) -> Result<(), Trouble> {
@@ -156,7 +155,7 @@ impl Group {
             let shape = Shape::of(&record.cigar)?;
             let original = &mut self.letters[usize::from(hit.mate == Mate::Second)];
             let letters = original.letters(hit.forward, &shape);
-            let sequence = bases.and_then(|bases| bases.bases(hit.target as usize));
+            let sequence = sequences.map(|sequences| sequences.sequence(hit.target));
             let score = self.scorer.score(
                 record,
                 &shape,

@@ -1,7 +1,8 @@
 //! Decides which alignments of two mates belong together.
 
+use collapsar::quant::fragment::{Layout, Placement};
+
 use super::record::Mate;
-use super::{Layout, Placement};
 
 /// One mate's alignment.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +24,7 @@ impl Hit {
     pub(super) fn alone(&self) -> Placement {
         let forward = self.forward;
         Placement {
-            target: self.target,
+            transcript: self.target,
             start: self.start,
             end: self.end,
             layout: match self.mate {
@@ -55,7 +56,7 @@ impl Hit {
             _ => (self, other),
         };
         Placement {
-            target: self.target,
+            transcript: self.target,
             start: first.start.min(second.start),
             end: first.end.max(second.end),
             layout: Layout::Pair {

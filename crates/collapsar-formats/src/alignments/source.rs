@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use collapsar::quant::fragment::Sequences;
 use noodles_bam as bam;
 use noodles_sam as sam;
 
-use super::Bases;
 use super::bytes::{Bytes, Kind};
 use super::cram::Cram;
 use super::header::Header;
@@ -17,7 +17,9 @@ use super::trouble::Trouble;
 type Input = Box<dyn BufRead + Send>;
 
 /// The sequences that reads are compared with, once they are known.
-pub(super) type SharedBases = Arc<OnceLock<Arc<dyn Bases>>>;
+pub(super) type GivenSequences = Arc<OnceLock<SharedSequences>>;
+/// As the CRAM crate shares them.
+pub(super) type SharedSequences = Arc<dyn Sequences + Send + Sync>;
 
 pub(super) enum Source {
     Sam {
@@ -34,7 +36,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn new(bytes: Bytes, bases: &SharedBases) -> Result<(Self, Header), Trouble> {
+    pub(super) fn new(bytes: Bytes, sequences: &GivenSequences) -> Result<(Self, Header), Trouble> {
         let (source, header) = match bytes.kind {
             Kind::Sam => {
                 let mut reader = sam::io::Reader::new(bytes.reader);
@@ -59,7 +61,7 @@ impl Source {
                 (source, header)
             }
             Kind::Cram => {
-                let (cram, header) = Cram::new(bytes.reader, Arc::clone(bases))?;
+                let (cram, header) = Cram::new(bytes.reader, Arc::clone(sequences))?;
                 (Source::Cram(Box::new(cram)), header)
             }
         };

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use collapsar::quant::fragment::Layout;
 use noodles_bam as bam;
 use noodles_fasta as fasta;
 use noodles_sam as sam;
@@ -18,7 +19,7 @@ const TARGETS: [(&str, &str); 3] = [
 const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\n@SQ\tSN:t1\tLN:40\n@SQ\tSN:t2\tLN:40\n@SQ\tSN:t3\tLN:40\n\
                       @PG\tID:a\n@PG\tID:a\n";
 
-fn sequences() -> Arc<dyn Bases> {
+fn sequences() -> Arc<dyn Sequences + Send + Sync> {
     Arc::new(TARGETS.map(|(_, bases)| bases).to_vec())
 }
 
@@ -82,7 +83,7 @@ fn refusal(bytes: &[u8]) -> String {
 /// (target, start, end) of each place.
 fn places(fragment: &Fragment) -> Vec<(u32, u32, u32)> {
     let all = fragment.placements.iter();
-    all.map(|p| (p.target, p.start, p.end)).collect()
+    all.map(|p| (p.transcript, p.start, p.end)).collect()
 }
 
 fn pair(first_forward: bool, second_forward: bool, first_left: bool) -> Layout {

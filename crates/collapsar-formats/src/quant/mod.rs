@@ -5,22 +5,21 @@
 //! | `lines` | how a path opens, how lines are cut and what a refusal names |
 //! | `float` | how text becomes the nearest number, fast |
 //! | `prob` | BitSeq's probabilities of reads, streamed |
+//! | `detect` | what a file of reads is, by its content |
 //! | `lengths` | BitSeq's lengths of transcripts |
 //! | `classes` | equivalence classes: salmon's or kallisto's |
 //! | `counts` | which file beside kallisto's classes counts their reads |
 //! | `fasta` | which sequences are transcripts |
 //! | `genes` | which gene a transcript belongs to |
 //! | `annotation` | how a line of GTF or GFF3 names transcripts and genes |
-//! | `matching` | which transcripts of two files are the same |
-//! | `aligned` | how alignments become reads of the model |
 //! | `names` | what is left of a transcript's name without its version or its GENCODE fields |
 //! | `folder` | result folders in salmon's layout, in |
 //! | `draws` | result folders in salmon's layout, out |
 
-mod aligned;
 mod annotation;
 mod classes;
 mod counts;
+mod detect;
 mod draws;
 mod fasta;
 mod float;
@@ -28,18 +27,16 @@ mod folder;
 mod genes;
 mod lengths;
 mod lines;
-mod matching;
 mod names;
 mod prob;
 
-pub use aligned::{AlignedOptions, AlignedReader, AlignedReads};
 pub use classes::{Class, Classes, read_classes};
+pub use detect::{ReadsFormat, reads_format};
 pub use draws::{QuantRow, write_draws, write_quant_sf};
 pub use fasta::{Transcripts, read_transcripts};
 pub use folder::{Quantification, read_quantification};
 pub use genes::{GeneMap, read_genes};
 pub use lengths::{TranscriptLength, read_lengths};
-pub use matching::{Named, Naming, matched};
 pub use names::{strip_gencode, strip_version};
 pub use prob::{ProbHeader, ProbReader};
 

@@ -16,18 +16,15 @@ __all__ = [
     "FittedMixture",
     "MAX_ITERATIONS",
     "__version__",
-    "alignment_names",
-    "class_names",
     "complete_topics",
     "fit_mixture",
     "fit_topics",
-    "genes_of",
     "infer_topics",
     "panic_for_tests",
     "quality_of_topics",
     "quantification",
     "quantify",
-    "transcript_lengths",
+    "reads_format",
     "words_of_topics",
 ]
 
@@ -56,13 +53,8 @@ def quality_of_topics(topics: _Topics, documents: _Documents, count: int) -> dic
 def words_of_topics(
     topics: _Topics, count: int, relevance: float
 ) -> list[list[tuple[int, float, float]]]: ...
-def quantify(source: Any, wanted: Mapping[str, Any]) -> dict[str, Any]: ...
-def transcript_lengths(
-    path: str | PathLike[str],
-) -> tuple[list[str], list[float], list[float], list[str | None]]: ...
-def alignment_names(path: str | PathLike[str], gencode: bool) -> list[str]: ...
-def genes_of(path: str | PathLike[str], names: list[str]) -> list[str | None]: ...
-def class_names(path: str | PathLike[str]) -> list[str]: ...
+def quantify(source: Any, options: dict[str, Any], threads: int) -> dict[str, Any]: ...
+def reads_format(path: str | PathLike[str]) -> str: ...
 def quantification(folder: str | PathLike[str]) -> dict[str, Any]: ...
 def panic_for_tests() -> None: ...
 @final

@@ -13,8 +13,10 @@ from . import _collapsar
 from ._errors import DataError
 from ._plan import threads
 
-_SAID = ("mean", "sd", "lower", "upper")
-_POSTERIOR = [f"{of}.{what}" for of in ("TPM", "NumReads") for what in _SAID]
+_COLUMNS = ["Length", "EffectiveLength", "TPM", "NumReads"]
+_POSTERIOR = [
+    f"{of}.{what}" for of in ("TPM", "NumReads") for what in ("mean", "sd", "lower", "upper")
+]
 
 
 @dataclass
@@ -41,7 +43,9 @@ class Quantification:
     fragment_length : tuple of float or None
         Mean and standard deviation of the lengths of fragments, given or learned from alignments.
     processed : int or None
-        Reads in the file of alignments, with those that could not be used.
+        Reads that there were, with those that could not be used.
+    noise : float or None
+        The fraction of the reads that is noise, where it was asked for.
     """
 
     transcripts: Any
@@ -55,6 +59,7 @@ class Quantification:
     library_type: str | None = None
     fragment_length: tuple[float, float] | None = None
     processed: int | None = None
+    noise: float | None = None
 
     def __repr__(self) -> str:
         reads = self.transcripts["NumReads"].sum()
@@ -77,6 +82,7 @@ def quant(
     position_bias: bool = False,
     gencode: bool = False,
     ignore_versions: bool = False,
+    noise: bool = False,
     prior: float | str = 0.1,
     posterior: str = "exact",
     draws: int = 0,
@@ -89,27 +95,28 @@ def quant(
     Parameters
     ----------
     reads : path or sparse matrix of shape (reads, transcripts)
-        Alignments to transcripts (``.bam``, ``.sam``, ``.cram``), all those of a read together, as
-        aligners write them; BitSeq's probabilities (``.prob``, ``.prob.gz``); salmon's equivalence
-        classes (any other name); or p(read | transcript) as a matrix.
+        Alignments to transcripts (SAM, BAM or CRAM), all those of a read together, as aligners
+        write them; BitSeq's probabilities (``.prob``); salmon's or kallisto's equivalence classes;
+        or p(read | transcript) as a matrix. The content of a file decides what it is.
     counts : array-like of shape (reads,), optional
         How often each row of the matrix is there; once where None.
     lengths : path or array-like of shape (transcripts,), optional
         BitSeq's ``.tr`` file, or effective lengths; a Series is matched by name. Without them TPM
-        are shares of the reads.
+        are fractions of the reads.
     names : sequence of str, optional
         Names of the transcripts, where no file has them.
     genes : mapping, sequence or path, optional
         The gene of each transcript, by name or in order; or a file: a table of two columns, GTF or
         GFF3, where a transcript without a gene is its own.
     transcripts : path, optional
-        With alignments: sequences of the transcripts that the reads were aligned to, in FASTA.
+        Sequences of the transcripts in FASTA: with alignments, those that the reads were aligned
+        to; with classes, for their lengths.
     library_type : str, default='A'
         With alignments: how reads lie on transcripts, in salmon's words, such as IU, ISR or SF; A
         tells it from the reads.
     fragment_length : tuple of float, optional
-        With alignments: mean and standard deviation of the lengths of fragments; learned from pairs
-        where None, and about (250, 60) for single reads.
+        With transcripts: mean and standard deviation of the lengths of fragments; learned from pairs
+        where None, and about (250, 60) for single reads and classes.
     longest_fragment : int, default=1000
         With alignments: longer fragments are left out.
     incompatible : float, default=0.0
@@ -119,7 +126,9 @@ def quant(
         With alignments: whether to correct for bases that fragments like to begin and end with, and
         for parts of transcripts that have more fragments than others.
     gencode, ignore_versions : bool, default=False
-        With alignments: take names up to the first ``|``; compare names without their versions.
+        Take names up to the first ``|``; compare names without their versions.
+    noise : bool, default=False
+        With BitSeq's probabilities: let reads come from noise too, as BitSeq does.
     prior : float or 'learn', default=0.1
         The prior of each transcript.
     posterior : {'exact', 'collapsed'}, default='exact'
@@ -153,78 +162,50 @@ def quant(
         raise ValueError(f"prior is {prior!r}, expected a number or 'learn'")
     source = _source(reads, counts)
     kind = source[0] if isinstance(source[0], str) else "matrix"
-    labels: list[str] | None = list(names) if names is not None else None
-    if kind == "alignments":
-        if lengths is not None or names is not None:
-            given = "lengths" if lengths is not None else "names"
-            raise ValueError(f"{given} are given with alignments, expected transcripts only")
-        labels = _collapsar.alignment_names(source[1], bool(gencode))
-    elif transcripts is not None:
-        raise ValueError("transcripts are given without alignments, expected lengths instead")
-    if labels is None and kind == "classes":
-        labels = _collapsar.class_names(source[1]) or None
-    length, effective, named, of_genes = _lengths(lengths, labels)
-    labels = labels or named
-    wanted = {
-        "effective": effective,
-        "genes": [],
-        "fragments": {
-            "transcripts": transcripts,
-            "library_type": library_type,
-            "fragment_length": fragment_length,
-            "longest_fragment": int(longest_fragment),
-            "incompatible": float(incompatible),
-            "sequence_bias": bool(sequence_bias),
-            "position_bias": bool(position_bias),
-            "gencode": bool(gencode),
-            "ignore_versions": bool(ignore_versions),
-        },
+    if kind == "alignments" and (lengths is not None or names is not None):
+        given = "lengths" if lengths is not None else "names"
+        raise ValueError(f"{given} are given with alignments, expected transcripts only")
+    if transcripts is not None and kind not in ("alignments", "classes"):
+        raise ValueError(
+            "transcripts are given without alignments or classes, expected lengths instead"
+        )
+    if transcripts is not None and lengths is not None:
+        raise ValueError("lengths and transcripts are given, expected one of them")
+    if noise and kind != "prob":
+        raise ValueError(f"noise is True with {kind}, expected it with a .prob file only")
+    options = {
+        "lengths": _lengths(lengths),
+        "names": None if names is None else [str(name) for name in names],
+        "genes": _genes(genes),
+        "transcripts": transcripts,
+        "library_type": library_type,
+        "fragment_length": fragment_length,
+        "longest_fragment": int(longest_fragment),
+        "incompatible": float(incompatible),
+        "sequence_bias": bool(sequence_bias),
+        "position_bias": bool(position_bias),
+        "gencode": bool(gencode),
+        "ignore_versions": bool(ignore_versions),
+        "noise": bool(noise),
         "prior": None if prior == "learn" else float(prior),
         "tolerance": float(tol),
         "exact": posterior == "exact",
         "draws": int(draws),
         "seed": int(seed),
-        "threads": threads(n_jobs),
     }
-    chosen = of_genes if genes is None else genes
-    gene_names, members = _members(chosen, labels)
-    wanted["genes"] = members
-    result = _collapsar.quantify(source, wanted)
-    count = len(result["counts"])
-    index = pandas.Index(
-        labels or result["names"] or [str(i + 1) for i in range(count)], name="Name"
-    )
-    ones = np.ones(count)
-    length = result.get("lengths", length)
-    effective = result.get("effective", effective)
-    table = pandas.DataFrame(
-        {
-            "Length": ones if length is None else length,
-            "EffectiveLength": ones if effective is None else effective,
-            "TPM": result["tpm"],
-            "NumReads": result["counts"],
-        },
-        index=index,
-    )
-    found = Quantification(
-        table,
-        pandas.DataFrame(result["transcripts"], index=index, columns=_POSTERIOR),
-        draws=result.get("draws"),
-        bound=result["bound"],
-        prior=result["alpha"],
-        converged=result["converged"],
-        library_type=result.get("library_type"),
-        fragment_length=result.get("fragment_length"),
-        processed=result.get("processed"),
-    )
-    if members:
-        by = pandas.Index(gene_names, name="Name")
-        sums = {
-            column: [table[column].iloc[m].sum() for m in members] for column in ("TPM", "NumReads")
-        }
-        found.genes = pandas.DataFrame(sums, index=by)
-        found.genes_posterior = pandas.DataFrame(result["genes"], index=by, columns=_POSTERIOR)
-    return found
+    result = _collapsar.quantify(source, options, threads(n_jobs))
+
+    def tables(of: str) -> tuple[Any, Any]:
+        if of not in result:
+            return None, None
+        index, estimates, summaries = result.pop(of)
+        index = pandas.Index(index, name="Name")
+        return (
+            pandas.DataFrame(estimates, index=index, columns=_COLUMNS),
+            pandas.DataFrame(summaries, index=index, columns=_POSTERIOR),
+        )
+
+    return Quantification(*tables("transcripts"), *tables("genes"), **result)
 
 
 def read_quant(folder: str | os.PathLike[str]) -> Quantification:
@@ -271,10 +252,7 @@ def _source(reads: Any, counts: Any) -> Any:
     if isinstance(reads, (str, os.PathLike)):
         if counts is not None:
             raise ValueError("counts are given with a file, expected them with a matrix only")
-        path = os.fspath(reads)
-        if path.lower().endswith((".bam", ".sam", ".cram", ".sam.gz")):
-            return ("alignments", path)
-        return ("prob" if path.removesuffix(".gz").endswith(".prob") else "classes", path)
+        return (_collapsar.reads_format(reads), os.fspath(reads))
     from scipy.sparse import csr_matrix
 
     matrix = csr_matrix(reads)
@@ -301,57 +279,20 @@ def _source(reads: Any, counts: Any) -> Any:
     )
 
 
-def _lengths(
-    lengths: Any, labels: list[str] | None
-) -> tuple[Any, Any, list[str] | None, list[str | None] | None]:
-    """Lengths, effective ones, names and genes, as far as known; in the order of the labels."""
-    if lengths is None:
-        return None, None, None, None
-    if isinstance(lengths, (str, os.PathLike)):
-        names, length, effective, genes = _collapsar.transcript_lengths(lengths)
-        real = np.where(np.isnan(effective), length, effective)
-        order = _order(names, labels)
-        known = [genes[i] for i in order] if any(g is not None for g in genes) else None
-        found = [names[i] for i in order]
-        return np.array(length)[order], np.maximum(real, 1.0)[order], found, known
-    if hasattr(lengths, "index") and hasattr(lengths, "to_numpy") and labels is not None:
-        lengths = lengths.to_numpy()[_order([str(name) for name in lengths.index], labels)]
-    real = np.asarray(lengths, dtype=np.float64)
-    return real, real, None, None
+def _lengths(lengths: Any) -> Any:
+    """A file of lengths, or names, of which there may be none, and effective lengths."""
+    if lengths is None or isinstance(lengths, (str, os.PathLike)):
+        return lengths
+    names: list[str] = []
+    if hasattr(lengths, "index") and hasattr(lengths, "to_numpy"):
+        names, lengths = [str(name) for name in lengths.index], lengths.to_numpy()
+    return names, np.asarray(lengths, dtype=np.float64).tolist()
 
 
-def _order(names: list[str], labels: list[str] | None) -> list[int]:
-    """Where each label is among names."""
-    if labels is None:
-        return list(range(len(names)))
-    places = {name: place for place, name in enumerate(names)}
-    for label in labels:
-        if label not in places:
-            raise DataError(f"lengths: none for {label}, expected one for each transcript", label)
-    return [places[label] for label in labels]
-
-
-def _members(genes: Any, names: list[str] | None) -> tuple[list[str], list[list[int]]]:
-    """Genes, in the order of their first transcripts, and the transcripts of each."""
-    if genes is None:
-        return [], []
-    if isinstance(genes, (str, os.PathLike)):
-        if names is None:
-            raise DataError("genes: a file, expected names of the transcripts as well", "genes")
-        found = _collapsar.genes_of(genes, names)
-        if all(gene is None for gene in found):
-            raise DataError(
-                f"{os.fspath(genes)}: no gene for any of {len(names)} transcripts, the first is"
-                f" {names[0]!r}, expected a gene for some",
-                "genes",
-            )
-        genes = [gene or name for gene, name in zip(found, names)]
+def _genes(genes: Any) -> Any:
+    """A file of genes, or genes by name or in order."""
+    if genes is None or isinstance(genes, (str, os.PathLike)):
+        return genes
     if isinstance(genes, Mapping):
-        if names is None:
-            raise DataError("genes: by name, expected names of the transcripts as well", "genes")
-        genes = [genes.get(name) for name in names]
-    members: dict[str, list[int]] = {}
-    for place, gene in enumerate(genes):
-        if gene is not None:
-            members.setdefault(str(gene), []).append(place)
-    return list(members), list(members.values())
+        return {str(name): str(gene) for name, gene in genes.items() if gene is not None}
+    return [None if gene is None else str(gene) for gene in genes]

@@ -111,7 +111,8 @@ fn runs_of_other_commands_and_versions() {
     let place = tempfile::tempdir().unwrap();
     for (command, names) in KNOWN {
         let target = place.path().join(command);
-        old_run(&target, &["collapsar", "--quiet", command], names);
+        let names: Vec<&str> = names.split(' ').collect();
+        old_run(&target, &["collapsar", "--quiet", command], &names);
         put(&target, &["mine.csv", "average/topics-7.json"], "");
         staged(&target, &["a"]).commit().unwrap();
         let mut left = vec!["a", "average/topics-7.json", "mine.csv", RUN];
@@ -192,4 +193,13 @@ fn a_target_that_cannot_be() {
     let refused = RunFolder::begin(&file).unwrap_err().to_string();
     assert!(refused.contains("file: a file of that name"), "{refused}");
     assert_eq!(fs::read(&file).unwrap(), b"");
+}
+
+#[test]
+fn a_folder_that_clearing_leaves_empty_is_made_again() {
+    let place = tempfile::tempdir().unwrap();
+    let target = place.path().join("fit");
+    staged(&target, &["below/old"]).commit().unwrap();
+    staged(&target, &["below/new"]).commit().unwrap();
+    assert_eq!(names(&target), ["below/new", RUN]);
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use collapsar::{Hint, Place, topics};
+use collapsar::{Hint, topics};
 use collapsar_formats::{
     Corpus, CorpusOptions, CorpusReport, Outside, StopWords, read_corpus, read_corpus_with,
     read_stop_words,
@@ -166,10 +166,9 @@ pub(super) fn read_like(
 ) -> Result<(Corpus, Outside)> {
     let (corpus, outside) = read_corpus_with(file, vocabulary, options)?;
     if outside.report.words_are_ids && !ids_are_positions {
-        let place = Place::Named(name_of(file));
         let found = "words are numbers without names";
-        let error = collapsar::Error::data(place, found, "names as the fit has them");
-        return Err(error.with_hint(Hint::give("vocabulary")).into());
+        let error = Error::input(name_of(file), found, "names as the fit has them");
+        return Err(error.with_hint(Hint::give("vocabulary")));
     }
     Ok((corpus, outside))
 }

@@ -1,7 +1,9 @@
 //! Quantification with a responsibility for every alignment of every read, in logs, nothing
 //! merged, cut or split; the exact posterior by enumeration; and problems to try them on.
 
-use collapsar::quant::{Prior, Quant, Quantified, Reads, ReadsBuilder, Settings, Solver, Thrift};
+use collapsar::quant::{
+    Compression, Prior, Quant, Quantified, Reads, ReadsBuilder, Settings, Solver,
+};
 use collapsar::special::{digamma, ln_gamma, log_sum_exp};
 use collapsar::{Collapsed, Potential};
 use rand::seq::index::sample;
@@ -12,14 +14,14 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) type Read = (Vec<(u32, f64)>, f64);
 
 /// Neither cut nor merged, but for rows that agree bit for bit.
-pub(crate) const ALL: Thrift = Thrift {
+pub(crate) const ALL: Compression = Compression {
     cut: 0.0,
     grain: 0.0,
 };
 
 /// Reads for the library.
-pub(crate) fn build(transcripts: usize, reads: &[Read], thrift: Thrift) -> Reads {
-    let mut builder = ReadsBuilder::new(transcripts, thrift).expect("settings in range");
+pub(crate) fn build(transcripts: usize, reads: &[Read], compression: Compression) -> Reads {
+    let mut builder = ReadsBuilder::new(transcripts, compression).expect("settings in range");
     for (alignments, count) in reads {
         builder.push(alignments, *count).expect("a read");
     }

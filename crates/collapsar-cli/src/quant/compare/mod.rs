@@ -1,29 +1,19 @@
 //! `collapsar quant compare`: which transcripts and genes change between conditions.
 //!
-//! - `groups`: which folder is of which condition
-//! - `samples`: the folders, read one after the other
-//! - `results`: the files of a comparison
 //! - `summary`: what is printed
 
-mod groups;
-mod results;
-mod samples;
 mod summary;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
-use anyhow::bail;
 use clap::Args;
-use collapsar::quant::compare::{Comparison, Design, compare};
+use collapsar_run::quant::QuantOut;
+use collapsar_run::quant::compare::CompareRequest;
 
-use super::genes::Genes;
-use super::stage::Stage;
+use super::talk::words;
 use crate::common::Common;
-use groups::Groups;
-use samples::Samples;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,90 +67,32 @@ pub(crate) struct CompareArgs {
     top: usize,
 }
 
-/// All that was found.
-#[derive(Debug)]
-struct Found {
-    groups: Groups,
-    samples: Samples,
-    /// Numbers of the two conditions.
-    contrast: (usize, usize),
-    genes: Option<Genes>,
-    transcripts: Comparison,
-    by_gene: Option<Comparison>,
-    seconds: f64,
-}
-
 pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    let clock = Instant::now();
-    let groups = Groups::read(&args.groups)?;
-    let contrast = contrast(args, &groups, common)?;
-    let design = Design::new(groups.conditions(), contrast)?;
-    let samples = Samples::read(&groups)?;
-    samples.warn(common);
-    let names = &samples.names;
-    let genes = match &args.gene_map {
-        Some(file) => Some(Genes::read(file, names, args.ignore_versions, common)?),
-        None => None,
+    let request = CompareRequest {
+        groups: args.groups.clone(),
+        contrast: args.contrast.clone(),
+        genes: args.gene_map.clone(),
+        ignore_versions: args.ignore_versions,
     };
-    // Before the second reading, after the first: bad input leaves no folder.
-    let stage = args.out.as_deref().map(Stage::new).transpose()?;
-    let by_gene = genes
-        .as_ref()
-        .map(|genes| samples.scale.genes(&genes.members));
-    let scales: Vec<_> = [Some(samples.scale.clone()), by_gene.transpose()?]
-        .into_iter()
-        .flatten()
-        .collect();
-    let levels = samples.levels(&groups, &scales)?;
-    let compared = scales
-        .iter()
-        .zip(&levels)
-        .map(|(scale, levels)| compare(scale, levels, &design));
-    let mut compared = compared.collect::<Result<Vec<_>, _>>()?.into_iter();
-    let Some(transcripts) = compared.next() else {
-        bail!("nothing was compared");
-    };
-    let found = Found {
-        contrast,
-        genes,
-        transcripts,
-        by_gene: compared.next(),
-        seconds: clock.elapsed().as_secs_f64(),
-        groups,
-        samples,
-    };
-    if let Some(stage) = stage {
-        results::write(stage, args, &found)?;
+    let result = request.run(QuantOut::of(args.out.as_deref()))?;
+    let names = &result.groups.names;
+    if args.contrast.is_none() && names.len() > 2 {
+        common.say(&format!(
+            "{} conditions; comparing {} with {}, --contrast A,B chooses others",
+            names.len(),
+            names[1],
+            names[0]
+        ));
     }
-    std::io::stdout().write_all(summary::of(args, &found).as_bytes())?;
+    let (few, least) = result.samples.few_draws();
+    if few > 0 {
+        common.warn(&format!(
+            "{few} of {} samples have fewer than {least} draws: shared reads count as certain there, and too much may be found; try collapsar quant --draws 100",
+            result.samples.draws.len()
+        ));
+    }
+    let note = result.genes.iter().filter_map(|(_, note)| note.as_ref());
+    note.for_each(|note| common.say(&words(note)));
+    std::io::stdout().write_all(summary::of(args, &result).as_bytes())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The numbers of the two conditions to compare.
-fn contrast(
-    args: &CompareArgs,
-    groups: &Groups,
-    common: &Common,
-) -> anyhow::Result<(usize, usize)> {
-    let names = &groups.names;
-    let Some(given) = &args.contrast else {
-        if names.len() > 2 {
-            common.say(&format!(
-                "{} conditions; comparing {} with {}, --contrast A,B chooses others",
-                names.len(),
-                names[1],
-                names[0]
-            ));
-        }
-        return Ok((0, 1));
-    };
-    let known = || format!("two of {} with a comma between them", names.join(", "));
-    let Some((from, to)) = given.split_once(',') else {
-        bail!("contrast is {given:?}, expected {}", known());
-    };
-    let number = |name: &str| names.iter().position(|known| known == name.trim());
-    match (number(from), number(to)) {
-        (Some(from), Some(to)) if from != to => Ok((from, to)),
-        _ => bail!("contrast is {given:?}, expected {}", known()),
-    }
 }

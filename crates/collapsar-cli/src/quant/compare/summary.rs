@@ -1,32 +1,22 @@
 //! What a comparison prints: a page that a person can read.
 
-use std::fmt::Write;
-
 use collapsar::quant::compare::{Change, Comparison};
+use collapsar_run::quant::compare::{CompareResult, RATE, tested};
 
-use super::{CompareArgs, Found};
+use super::super::summary::kept;
+use super::CompareArgs;
 use crate::text::{count, short, table};
 
-/// The false discovery rate of changes that are counted.
-const RATE: f64 = 0.05;
-
-pub(super) fn of(args: &CompareArgs, found: &Found) -> String {
-    let mut text = String::new();
-    let mut line = |parts: std::fmt::Arguments<'_>| {
-        writeln!(text, "{parts}").expect("strings take all text");
-    };
-    let (groups, samples) = (&found.groups, &found.samples);
-    line(format_args!(
-        "{}: {}, {}, {}{}\n",
-        args.groups.display(),
+pub(super) fn of(args: &CompareArgs, result: &CompareResult) -> String {
+    let (groups, samples) = (&result.groups, &result.samples);
+    let mut head = vec![
         count(groups.samples.len(), "sample"),
         count(groups.names.len(), "condition"),
         count(samples.names.len(), "transcript"),
-        match &found.genes {
-            Some(genes) => format!(", {}", count(genes.names.len(), "gene")),
-            None => String::new(),
-        }
-    ));
+    ];
+    let genes = result.genes.as_ref().map(|(genes, _)| &genes.names);
+    head.extend(genes.map(|names| count(names.len(), "gene")));
+    let mut lines = vec![format!("{}: {}\n", args.groups.display(), head.join(", "))];
     let rows = groups.samples.iter().enumerate().map(|(k, sample)| {
         vec![
             sample.name.clone(),
@@ -37,54 +27,36 @@ pub(super) fn of(args: &CompareArgs, found: &Found) -> String {
         ]
     });
     let head = ["sample", "condition", "reads", "size factor", "draws"].map(String::from);
-    line(format_args!("{}", table(&head, &rows.collect::<Vec<_>>())));
-    let (from, to) = found.contrast;
-    line(format_args!(
+    lines.push(table(&head, &rows.collect::<Vec<_>>()));
+    let (from, to) = result.contrast;
+    lines.push(format!(
         "{} compared with {}",
         groups.names[to], groups.names[from]
     ));
-    let (names, strongest) = match (&found.genes, &found.by_gene) {
-        (Some(genes), Some(comparison)) => (&genes.names, comparison),
-        _ => (&samples.names, &found.transcripts),
-    };
-    let by_gene = found.by_gene.iter().map(|comparison| ("gene", comparison));
-    for (what, comparison) in [("transcript", &found.transcripts)]
-        .into_iter()
-        .chain(by_gene)
-    {
-        let [tested, up, down] = counts(comparison);
-        line(format_args!(
-            "{tested} of {} tested, {} changed at q < {RATE} ({up} up, {down} down); degrees of freedom {} + {} of the prior",
-            count(comparison.rows.len(), what),
-            up + down,
-            comparison.degrees,
-            short(comparison.prior_degrees)
-        ));
+    let mut strongest = ("transcript", &samples.names, &result.transcripts);
+    lines.push(changed(strongest.0, &result.transcripts));
+    if let (Some(names), Some(by_gene)) = (genes, &result.by_gene) {
+        strongest = ("gene", names, by_gene);
+        lines.push(changed("gene", by_gene));
     }
-    let what = if found.genes.is_some() {
-        "gene"
-    } else {
-        "transcript"
-    };
     if args.top > 0 {
-        line(format_args!("\n{}", top(args.top, what, names, strongest)));
+        let (what, names, comparison) = strongest;
+        lines.push(format!("\n{}", top(args.top, what, names, comparison)));
     }
-    match &args.out {
-        Some(folder) => line(format_args!("all results are in {}", folder.display())),
-        None => line(format_args!("--out DIR keeps all results")),
-    }
-    text
+    lines.push(kept(args.out.as_deref()));
+    lines.join("\n") + "\n"
 }
 
-/// How many were tested, and how many are up and down.
-pub(super) fn counts(comparison: &Comparison) -> [usize; 3] {
-    let changes = || comparison.rows.iter().filter_map(|row| row.change);
-    let changed = |up: bool| move |c: &Change| c.qvalue < RATE && (c.mean > 0.0) == up;
-    [
-        changes().count(),
-        changes().filter(changed(true)).count(),
-        changes().filter(changed(false)).count(),
-    ]
+/// How many were tested, and how many changed.
+fn changed(what: &str, comparison: &Comparison) -> String {
+    let [tested, up, down] = tested(comparison);
+    format!(
+        "{tested} of {} tested, {} changed at q < {RATE} ({up} up, {down} down); degrees of freedom {} + {} of the prior",
+        count(comparison.rows.len(), what),
+        up + down,
+        comparison.degrees,
+        short(comparison.prior_degrees)
+    )
 }
 
 /// The changes whose signs are surest.

@@ -132,10 +132,10 @@ impl<'a> Local<'a> {
             self.component.rows.clone(),
             &at,
             |_, _, (sum, shift), count| {
-                let share = cut
+                let fraction = cut
                     .next()
                     .map_or(0.0, |&cut| f64::from(cut) * (largest - shift).exp() / sum);
-                total += count * share;
+                total += count * fraction;
             },
         );
         total

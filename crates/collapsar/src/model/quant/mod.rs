@@ -12,10 +12,10 @@
 //! - `start`: random starts, for comparisons
 //! - `solve`: all components, each by its own means
 //! - `sample`: draws from the exact posterior
-//! - `answer`: estimates and intervals of transcripts and genes
+//! - `abundances`: estimates and intervals of transcripts and genes
 //! - `compare`: changes of expression between conditions
 
-mod answer;
+mod abundances;
 pub mod compare;
 mod components;
 mod dense;
@@ -33,11 +33,11 @@ mod start;
 use crate::collapsed::Collapsed;
 use crate::special::ln_gamma;
 
-pub use answer::{Answer, Estimates, Origins, Summary};
+pub use abundances::{Abundances, Estimates, Origins, Summary};
 pub use components::Component;
 pub use local::Local;
 pub use posterior::Posterior;
-pub use reads::{Reads, ReadsBuilder, Thrift};
+pub use reads::{Compression, Reads, ReadsBuilder};
 pub use sample::{Chains, Draws};
 pub use settings::{Prior, Settings};
 pub use solve::{Quantified, Solver};

@@ -16,8 +16,8 @@ use crate::error::{Error, Place, Result};
 
 /// How reads are made smaller before they are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thrift {
-    /// Alignments below this share of the read's best are dropped (maths §8.4); never fewer than
+pub struct Compression {
+    /// Alignments less likely than the read's best times this are dropped (maths §8.4); never fewer than
     /// those below 1e-300, which no number could hold.
     pub cut: f64,
     /// Reads whose log ratios between transcripts agree to about so many nats are one row, at
@@ -25,7 +25,7 @@ pub struct Thrift {
     pub grain: f64,
 }
 
-impl Default for Thrift {
+impl Default for Compression {
     fn default() -> Self {
         Self {
             cut: 1e-12,
@@ -43,7 +43,7 @@ const MOST_RESERVED: u64 = 1 << 20;
 /// Takes reads one by one, keeps rows.
 #[derive(Debug)]
 pub struct ReadsBuilder {
-    thrift: Thrift,
+    compression: Compression,
     unique: Vec<f64>,
     unique_constant: f64,
     starts: Vec<u32>,
@@ -66,19 +66,23 @@ pub struct ReadsBuilder {
 
 impl ReadsBuilder {
     /// No reads yet, `transcripts` to come from.
-    pub fn new(transcripts: usize, thrift: Thrift) -> Result<Self> {
-        if !(0.0..1.0).contains(&thrift.cut) {
+    pub fn new(transcripts: usize, compression: Compression) -> Result<Self> {
+        if !(0.0..1.0).contains(&compression.cut) {
             return Err(Error::setting(
                 "cut",
-                thrift.cut,
-                "a share from 0 to below 1",
+                compression.cut,
+                "a ratio from 0 to below 1",
             ));
         }
-        if !(0.0..=1.0).contains(&thrift.grain) {
-            return Err(Error::setting("grain", thrift.grain, "nats from 0 to 1"));
+        if !(0.0..=1.0).contains(&compression.grain) {
+            return Err(Error::setting(
+                "grain",
+                compression.grain,
+                "nats from 0 to 1",
+            ));
         }
         Ok(Self {
-            thrift,
+            compression,
             unique: vec![0.0; transcripts],
             unique_constant: 0.0,
             starts: vec![0],
@@ -123,7 +127,7 @@ impl ReadsBuilder {
         }
         self.alignments += alignments.len() as u64;
         let best = self.entries.iter().map(|e| e.1).fold(f64::MIN, f64::max);
-        let floor = best + self.thrift.cut.max(SMALLEST).ln();
+        let floor = best + self.compression.cut.max(SMALLEST).ln();
         let mut dropped = 0.0;
         self.entries.retain(|&(_, lp)| {
             let keep = lp >= floor;
@@ -194,7 +198,7 @@ impl ReadsBuilder {
 
     /// The row that `entries` belong to, made where there is none.
     fn row(&mut self, base: f64) -> usize {
-        let grain = self.thrift.grain;
+        let grain = self.compression.grain;
         let digest = mix(self.entries.iter().map(|&(id, lp)| {
             let ratio = lp - base;
             let key = if grain > 0.0 {
@@ -371,7 +375,7 @@ impl Reads {
 
     /// Frees the rows, most of the memory, once nothing is climbed or drawn any more.
     ///
-    /// How many there were stays known, and so does all that an [`Answer`](super::Answer) needs; a
+    /// How many there were stays known, and so does all that [`Abundances`](super::Abundances) need; a
     /// model made of what is left has unique reads only.
     pub fn forget_rows(&mut self) {
         self.starts = vec![0];
@@ -410,8 +414,8 @@ impl Reads {
     /// # Errors
     /// [`Error::Setting`] where the grain is out of range.
     pub fn coarser(&self, grain: f64) -> Result<Self> {
-        let thrift = Thrift { cut: 0.0, grain };
-        let mut builder = ReadsBuilder::new(self.transcripts(), thrift)?;
+        let compression = Compression { cut: 0.0, grain };
+        let mut builder = ReadsBuilder::new(self.transcripts(), compression)?;
         let mut row = vec![];
         for (index, &count) in self.counts.iter().enumerate() {
             let range = range(&self.starts, index);

@@ -52,7 +52,7 @@ pub struct Draws {
     pub(super) shared: Vec<f32>,
     /// Mean counts over every sweep, by place.
     pub(super) means: Vec<f64>,
-    /// The share of sweeps in which the transcript has a read, by place.
+    /// The fraction of sweeps in which the transcript has a read, by place.
     pub(super) present: Vec<f64>,
 }
 
@@ -213,13 +213,13 @@ impl<'a> Chain<'a> {
             means: vec![0.0; transcripts],
             present: vec![0.0; transcripts],
         };
-        let share = ((draws * thin) as f64).recip();
+        let weight = ((draws * thin) as f64).recip();
         for draw in 0..draws {
             for _ in 0..thin {
                 self.sweep();
                 for (m, &count) in self.counts.iter().enumerate() {
-                    record.means[m] += share * count;
-                    record.present[m] += if count > 0.0 { share } else { 0.0 };
+                    record.means[m] += weight * count;
+                    record.present[m] += if count > 0.0 { weight } else { 0.0 };
                 }
             }
             for (m, &count) in self.counts.iter().enumerate() {

@@ -22,7 +22,7 @@ const PLAIN: u64 = 5;
 const PLAIN_AGAIN: u64 = 1;
 /// While the prior is learned, components rest at this gain.
 const COARSE: f64 = 1e-4;
-/// A prior that moves by less than this share is learned.
+/// A prior that moves by less than this part of itself is learned.
 const SETTLED: f64 = 1e-3;
 /// Rounds of climbs and better priors; ten do for the data at hand.
 const ROUNDS: usize = 50;
@@ -40,7 +40,7 @@ pub struct Quantified {
     pub cut_error: f64,
     /// The most iterations that a component took.
     pub iterations: u64,
-    /// Passes over the data, metrics included, each component's by its share of all weights.
+    /// Passes over the data, metrics included, each component's by its fraction of all weights.
     pub passes: f64,
     /// Components that were still rising when their iterations were up.
     pub unfinished: usize,
@@ -95,8 +95,8 @@ struct End {
     passes: u64,
 }
 
-/// Where the climbs stand, and what they have cost.
-struct Stand {
+/// The state of the climbs, and what they have cost.
+struct State {
     alpha: f64,
     messages: Vec<f64>,
     counts: Vec<f64>,
@@ -144,22 +144,22 @@ impl<'a> Solver<'a> {
             Prior::Given(alpha) => alpha,
             Prior::Learned => prior::FIRST,
         };
-        let mut stand = Stand::new(self.reads, first);
+        let mut state = State::new(self.reads, first);
         if prior == Prior::Learned {
-            self.learn(&mut stand, PLAIN)?;
+            self.learn(&mut state, PLAIN)?;
             if search {
                 self.round(
-                    &mut stand,
+                    &mut state,
                     Way {
                         tolerance: COARSE,
                         plain: PLAIN_AGAIN,
                         search,
                     },
                 )?;
-                self.learn(&mut stand, PLAIN_AGAIN)?;
+                self.learn(&mut state, PLAIN_AGAIN)?;
             }
             self.round(
-                &mut stand,
+                &mut state,
                 Way {
                     tolerance,
                     plain: PLAIN_AGAIN,
@@ -168,7 +168,7 @@ impl<'a> Solver<'a> {
             )?;
         } else {
             self.round(
-                &mut stand,
+                &mut state,
                 Way {
                     tolerance,
                     plain: PLAIN,
@@ -176,40 +176,40 @@ impl<'a> Solver<'a> {
                 },
             )?;
         }
-        Ok(self.gather(stand))
+        Ok(self.gather(state))
     }
 
     /// Climbs and raises the prior in turn until it rests.
-    fn learn(&self, stand: &mut Stand, mut plain: u64) -> Result<()> {
+    fn learn(&self, state: &mut State, mut plain: u64) -> Result<()> {
         for _ in 0..ROUNDS {
             let way = Way {
                 tolerance: COARSE,
                 plain,
                 search: false,
             };
-            self.round(stand, way)?;
-            if stand.interrupted {
+            self.round(state, way)?;
+            if state.interrupted {
                 break;
             }
             plain = PLAIN_AGAIN;
-            let before = stand.alpha;
-            stand.alpha = prior::better(before, self.reads.transcripts(), &stand.counts);
-            if (stand.alpha / before).ln().abs() < SETTLED {
+            let before = state.alpha;
+            state.alpha = prior::better(before, self.reads.transcripts(), &state.counts);
+            if (state.alpha / before).ln().abs() < SETTLED {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Climbs all components from where they stand.
-    fn round(&self, stand: &mut Stand, way: Way) -> Result<()> {
+    /// Climbs all components from where they state.
+    fn round(&self, state: &mut State, way: Way) -> Result<()> {
         let reads = self.reads;
-        if stand.interrupted {
+        if state.interrupted {
             return Ok(());
         }
         // Each writes its end where it stood: kept until all are done, ends are most of what a
         // run holds beside its reads.
-        let (mut messages, mut counts) = (&mut stand.messages[..], &mut stand.counts[..]);
+        let (mut messages, mut counts) = (&mut state.messages[..], &mut state.counts[..]);
         let mut places = Vec::with_capacity(reads.components.len());
         for component in &reads.components {
             let size = component.places.len();
@@ -218,7 +218,7 @@ impl<'a> Solver<'a> {
                 counts.split_off_mut(..size).unwrap_or_default(),
             ));
         }
-        let alpha = stand.alpha;
+        let alpha = state.alpha;
         let ends = (places.into_par_iter().enumerate())
             .with_max_len(1)
             .map(|(index, (messages, counts))| {
@@ -235,21 +235,21 @@ impl<'a> Solver<'a> {
                 }))
             })
             .collect::<Result<Vec<Option<End>>>>()?;
-        stand.bound = 0.0;
-        stand.unfinished = 0;
+        state.bound = 0.0;
+        state.unfinished = 0;
         let mut most = 0;
         for (component, end) in reads.components.iter().zip(ends) {
             let Some(end) = end else {
-                stand.interrupted = true;
+                state.interrupted = true;
                 continue;
             };
-            stand.bound += end.bound;
-            stand.unfinished += usize::from(!end.converged);
+            state.bound += end.bound;
+            state.unfinished += usize::from(!end.converged);
             most = most.max(end.iterations);
             let entries = reads.starts[component.rows.end] - reads.starts[component.rows.start];
-            stand.passes += end.passes as f64 * f64::from(entries) / reads.entries() as f64;
+            state.passes += end.passes as f64 * f64::from(entries) / reads.entries() as f64;
         }
-        stand.iterations += most;
+        state.iterations += most;
         Ok(())
     }
 
@@ -291,8 +291,8 @@ impl<'a> Solver<'a> {
         }))
     }
 
-    fn gather(&self, stand: Stand) -> Quantified {
-        let Stand {
+    fn gather(&self, state: State) -> Quantified {
+        let State {
             alpha,
             counts,
             bound,
@@ -301,7 +301,7 @@ impl<'a> Solver<'a> {
             unfinished,
             interrupted,
             ..
-        } = stand;
+        } = state;
         let reads = self.reads;
         // Transcripts that share no read keep the prior and reads of their own.
         let mut own: Vec<f64> = counts[reads.shared()..]
@@ -323,7 +323,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-impl Stand {
+impl State {
     fn new(reads: &Reads, alpha: f64) -> Self {
         Self {
             alpha,
@@ -338,7 +338,7 @@ impl Stand {
     }
 }
 
-/// The sum over reads of the share that all cut alignments would have, had each of them the
+/// The sum over reads of the probability that all cut alignments would have, had each of them the
 /// largest message of all.
 fn cut_error(reads: &Reads, alpha: f64, counts: &[f64]) -> f64 {
     let mut messages: Vec<f64> = counts.iter().map(|count| count + alpha).collect();

@@ -11,7 +11,7 @@ use crate::kernel::gamma::digamma_in_place;
 impl Quant<'_> {
     /// The messages of responsibilities drawn at random, as HRL12 begins; a `seed` is a start.
     ///
-    /// A row of many reads is drawn as though each of them were: its shares are Gamma variates of
+    /// A row of many reads is drawn as though each of them were: its proportions are Gamma variates of
     /// the shape of its count, over their sum. [`Solver`](super::Solver) needs no start, and this
     /// one is for comparisons. Standard normal messages, which move all reads of a transcript
     /// together, end some 60 nats lower where the prior is 0.01 (chr19, 200,000 reads, vbem, means
@@ -22,15 +22,15 @@ impl Quant<'_> {
         let mut messages: Vec<f64> = unique.map(|reads| reads + self.posterior.alpha).collect();
         let (first, rows) = (self.local.first(), self.local.component.rows.clone());
         let nowhere = vec![0.0; messages.len()];
-        let mut shares = vec![];
+        let mut parts = vec![];
         self.local
             .visit(rows, &Exponentials::new(&nowhere), |ids, _, _, count| {
                 let gamma = Gamma::new(count, 1.0).expect("a positive count");
-                shares.clear();
-                shares.extend(ids.iter().map(|_| gamma.sample(&mut rng)));
-                let scale = count / shares.iter().sum::<f64>();
-                for (&m, share) in ids.iter().zip(&shares) {
-                    messages[(m - first) as usize] += scale * share;
+                parts.clear();
+                parts.extend(ids.iter().map(|_| gamma.sample(&mut rng)));
+                let scale = count / parts.iter().sum::<f64>();
+                for (&m, part) in ids.iter().zip(&parts) {
+                    messages[(m - first) as usize] += scale * part;
                 }
             });
         digamma_in_place(&mut messages);
@@ -40,12 +40,12 @@ impl Quant<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::quant::{Quant, ReadsBuilder, Thrift};
+    use crate::quant::{Compression, Quant, ReadsBuilder};
     use crate::special::digamma;
 
     #[test]
     fn a_seed_is_a_start() {
-        let mut builder = ReadsBuilder::new(4, Thrift::default()).unwrap();
+        let mut builder = ReadsBuilder::new(4, Compression::default()).unwrap();
         builder.push(&[(0, -1.0), (1, -2.0)], 10_000.0).unwrap();
         builder.push(&[(2, -1.0)], 7.0).unwrap();
         let reads = builder.finish().unwrap();

@@ -31,10 +31,10 @@ impl Change {
     /// filled in later.
     pub(super) fn new(design: &Design, means: &[f64], variance: f64) -> Self {
         let (from, to) = design.contrast;
-        let share = |condition: usize| 1.0 / design.sizes[condition] as f64;
+        let inverse = |condition: usize| 1.0 / design.sizes[condition] as f64;
         Self {
             mean: means[to] - means[from],
-            sd: (variance * (share(from) + share(to))).sqrt(),
+            sd: (variance * (inverse(from) + inverse(to))).sqrt(),
             lower: 0.0,
             upper: 0.0,
             positive: 0.5,

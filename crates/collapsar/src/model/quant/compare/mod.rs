@@ -121,7 +121,7 @@ impl Design {
     }
 }
 
-/// What a comparison says of one transcript or gene.
+/// The result of a comparison for one transcript or gene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Mean over samples of log2 TPM, on the scale that the samples have in common.
@@ -134,7 +134,7 @@ pub struct Row {
     pub change: Option<Change>,
 }
 
-/// What a comparison says.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// Residual degrees of freedom.

@@ -165,11 +165,11 @@ fn certain(bin: &[&Seen]) -> usize {
 
 /// The median of the F distribution with these degrees of freedom.
 fn median_ratio(above: f64, below: f64) -> f64 {
-    let share = |log: f64| {
+    let cdf = |log: f64| {
         let ratio = above * log.exp();
         beta_share(0.5 * above, 0.5 * below, ratio / (ratio + below))
     };
-    turn(-20.0, 20.0, |log| share(log) < 0.5).exp()
+    turn(-20.0, 20.0, |log| cdf(log) < 0.5).exp()
 }
 
 #[cfg(test)]

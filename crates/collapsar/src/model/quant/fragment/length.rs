@@ -24,7 +24,7 @@ const GIVEN_EVEN: f64 = 1e-6;
 const PRIOR: (f64, f64) = (250.0, 60.0);
 /// The weight of this thought in the fit, in fragments.
 const PRIOR_WEIGHT: f64 = 5.0;
-/// A transcript that holds fewer than this share of the lengths says little about them, and EM
+/// A transcript that holds fewer than this fraction of the lengths says little about them, and EM
 /// would converge slowly for its sake.
 const HOLDS: f64 = 0.1;
 /// Rounds of EM, at most, and the change in probability at which it ends.
@@ -100,10 +100,10 @@ impl LengthDistribution {
         }
     }
 
-    /// The shortest length that at least a share of those up to `within` do not exceed.
-    pub(super) fn quantile(&self, share: f64, within: u32) -> u32 {
+    /// The shortest length that those up to `within` do not exceed with at least this probability.
+    pub(super) fn quantile(&self, probability: f64, within: u32) -> u32 {
         let within = within.min(self.longest());
-        let sought = share * self.below(within);
+        let sought = probability * self.below(within);
         let found = self.below.partition_point(|&below| below < sought);
         (found as u32).clamp(1, within.max(1))
     }
@@ -251,11 +251,11 @@ fn smoothed(counts: &[f64], seen: f64) -> Vec<f64> {
         squares += (l as f64).powi(2) * count / total;
     }
     let sd = (squares - mean * mean).max(0.0).sqrt();
-    let quantile = |share: f64| {
+    let quantile = |probability: f64| {
         let mut sum = 0.0;
         let reached = counts.iter().position(|count| {
             sum += count;
-            sum >= share * total
+            sum >= probability * total
         });
         reached.unwrap_or(0) as f64
     };

@@ -1,4 +1,4 @@
-//! Library types in salmon's words, and how one is told from the fragments.
+//! Library types in salmon's words, and how one is learned from the fragments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,9 +42,24 @@ impl Strand {
     }
 }
 
+/// Every library type, with salmon's name for it.
+const NAMED: [(&str, Ends, Strand); 12] = [
+    ("IU", Ends::Inward, Strand::Either),
+    ("ISF", Ends::Inward, Strand::Forward),
+    ("ISR", Ends::Inward, Strand::Reverse),
+    ("OU", Ends::Outward, Strand::Either),
+    ("OSF", Ends::Outward, Strand::Forward),
+    ("OSR", Ends::Outward, Strand::Reverse),
+    ("MU", Ends::Matching, Strand::Either),
+    ("MSF", Ends::Matching, Strand::Forward),
+    ("MSR", Ends::Matching, Strand::Reverse),
+    ("U", Ends::Single, Strand::Either),
+    ("SF", Ends::Single, Strand::Forward),
+    ("SR", Ends::Single, Strand::Reverse),
+];
+
 /// A library type, one of salmon's twelve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LibraryType {
     /// How the reads of a fragment lie to each other.
     pub ends: Ends,
@@ -52,11 +67,11 @@ pub struct LibraryType {
     pub strand: Strand,
 }
 
-/// A library type, or the wish to have it told from the fragments (`A`).
+/// A library type, or the wish to have it learned from the fragments (`A`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Library {
-    /// Told from the fragments.
+    /// Learned from the fragments.
     #[default]
     Auto,
     /// This one.
@@ -65,46 +80,16 @@ pub enum Library {
 
 impl LibraryType {
     /// Every library type, in the order of the documentation.
-    pub const ALL: [Self; 12] = {
-        use Ends::{Inward, Matching, Outward, Single};
-        use Strand::{Either, Forward, Reverse};
-        const fn of(ends: Ends, strand: Strand) -> LibraryType {
-            LibraryType { ends, strand }
-        }
-        [
-            of(Inward, Either),
-            of(Inward, Forward),
-            of(Inward, Reverse),
-            of(Outward, Either),
-            of(Outward, Forward),
-            of(Outward, Reverse),
-            of(Matching, Either),
-            of(Matching, Forward),
-            of(Matching, Reverse),
-            of(Single, Either),
-            of(Single, Forward),
-            of(Single, Reverse),
-        ]
-    };
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMED.iter().map(|&(_, ends, strand)| Self { ends, strand })
+    }
 
     /// The name, as salmon has it.
     pub fn name(self) -> &'static str {
-        use Ends::{Inward, Matching, Outward, Single};
-        use Strand::{Either, Forward, Reverse};
-        match (self.ends, self.strand) {
-            (Inward, Either) => "IU",
-            (Inward, Forward) => "ISF",
-            (Inward, Reverse) => "ISR",
-            (Outward, Either) => "OU",
-            (Outward, Forward) => "OSF",
-            (Outward, Reverse) => "OSR",
-            (Matching, Either) => "MU",
-            (Matching, Forward) => "MSF",
-            (Matching, Reverse) => "MSR",
-            (Single, Either) => "U",
-            (Single, Forward) => "SF",
-            (Single, Reverse) => "SR",
-        }
+        let named = NAMED
+            .iter()
+            .find(|(_, ends, strand)| (*ends, *strand) == (self.ends, self.strand));
+        named.map_or("", |(name, ..)| name)
     }
 
     /// Whether there are two reads a fragment.
@@ -137,7 +122,7 @@ impl LibraryType {
     }
 
     /// ln p(layout), $-\infty$ for what is dropped: the layouts of as many reads that the type
-    /// allows share $1 - \varepsilon$ evenly, and the others share $\varepsilon$.
+    /// allows have $1 - \varepsilon$ in equal parts, and the others $\varepsilon$.
     pub(super) fn ln_chance(self, layout: Layout, incompatible: f64) -> f64 {
         // The three flags of a pair make eight layouts: one for each of the four stranded types
         // whose reads have opposite strands, two for MSF and MSR, where either read may be left.
@@ -203,7 +188,7 @@ const NAMES: [&str; CLASSES] = [
     "second SR",
 ];
 
-/// The share of fragments that must agree on a strand. With less a library counts as unstranded,
+/// The fraction of fragments that must agree on a strand. With less a library counts as unstranded,
 /// which costs some information; a stranded type chosen wrongly costs fragments.
 const AGREE: f64 = 0.85;
 /// Pretended fragments that do not agree, so that a handful does not decide: 23 can.
@@ -236,14 +221,17 @@ impl Orientations {
         NAMES.into_iter().zip(self.counts)
     }
 
-    /// The share of fragments that `library` allows, 1 where none was counted.
-    pub fn share(&self, library: LibraryType) -> f64 {
+    /// The fraction of fragments that `library` allows, 1 where none was counted.
+    pub fn fraction(&self, library: LibraryType) -> f64 {
         if self.total() == 0 {
             return 1.0;
         }
+        self.allowed(library) as f64 / self.total() as f64
+    }
+
+    fn allowed(&self, library: LibraryType) -> u64 {
         let allowed = (0..CLASSES).filter(|&class| library.allows(example(class)));
-        let allowed: u64 = allowed.map(|class| self.counts[class]).sum();
-        allowed as f64 / self.total() as f64
+        allowed.map(|class| self.counts[class]).sum()
     }
 
     /// The library type that the fragments show.
@@ -264,11 +252,7 @@ impl Orientations {
             best.0
         };
         let of = |strand| LibraryType { ends, strand };
-        let agree = |strand| {
-            let library = of(strand);
-            let fits = (0..CLASSES).filter(|&class| library.allows(example(class)));
-            fits.map(|class| self.counts[class]).sum::<u64>() as f64
-        };
+        let agree = |strand| self.allowed(of(strand)) as f64;
         let (forward, reverse) = (agree(Strand::Forward), agree(Strand::Reverse));
         let needed = AGREE * (forward + reverse + DOUBT);
         if forward >= needed {
@@ -334,7 +318,7 @@ impl FromStr for LibraryType {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|library| library.name() == name);
+        let known = Self::all().find(|library| library.name() == name);
         known.ok_or_else(|| unknown(name, ""))
     }
 }
@@ -352,28 +336,12 @@ impl FromStr for Library {
 }
 
 fn unknown(name: &str, auto: &str) -> Error {
+    let known = NAMED.map(|(name, ..)| name).join(", ");
     Error::setting(
         "library_type",
         format!("{name:?}"),
-        format!(
-            "{auto}{}",
-            LibraryType::ALL.map(LibraryType::name).join(", ")
-        ),
+        format!("{auto}{known}"),
     )
-}
-
-impl TryFrom<String> for LibraryType {
-    type Error = Error;
-
-    fn try_from(name: String) -> Result<Self> {
-        name.parse()
-    }
-}
-
-impl From<LibraryType> for String {
-    fn from(library: LibraryType) -> Self {
-        library.name().to_owned()
-    }
 }
 
 impl TryFrom<String> for Library {
@@ -404,7 +372,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for library in LibraryType::ALL {
+        for library in LibraryType::all() {
             let name = library.to_string();
             assert_eq!(name.parse::<LibraryType>().unwrap(), library);
             assert_eq!(name.parse::<Library>().unwrap(), Library::Given(library));
@@ -412,7 +380,7 @@ mod tests {
         assert_eq!("A".parse::<Library>().unwrap(), Library::Auto);
         assert_eq!(
             "FR".parse::<Library>().unwrap_err().to_string(),
-            "library-type is \"FR\", expected A, IU, ISF, ISR, OU, OSF, OSR, MU, MSF, MSR, U, SF, SR"
+            "library_type is \"FR\", expected A, IU, ISF, ISR, OU, OSF, OSR, MU, MSF, MSR, U, SF, SR"
         );
     }
 
@@ -442,7 +410,7 @@ mod tests {
 
     #[test]
     fn chances_sum_to_one() {
-        for library in LibraryType::ALL {
+        for library in LibraryType::all() {
             for incompatible in [0.0, 0.01] {
                 let sum = |layouts: &mut dyn Iterator<Item = Layout>| -> f64 {
                     layouts

@@ -59,12 +59,12 @@ impl<'a> Likelihood<'a> {
             let count = placements.iter().filter(fits).count() as f64;
             for placement in placements.iter().filter(fits) {
                 let (left, right) = self.sides(placement.layout);
-                for (end, place, share) in [
+                for (end, place, probability) in [
                     (End::Left, placement.start, left),
                     (End::Right, placement.end, right),
                 ] {
                     // Half an end is none: which one it is was not seen.
-                    if share == 1.0 {
+                    if probability == 1.0 {
                         bias.see(placement.transcript, end, place, 1.0 / count);
                     }
                 }
@@ -148,17 +148,17 @@ impl<'a> Likelihood<'a> {
         let (start, end) = (placement.start, placement.end);
         let (left, right) = self.sides(placement.layout);
         let mut sum = 0.0;
-        for (share, side, at, room) in [
+        for (probability, side, at, room) in [
             (left, End::Left, start, length - start),
             (right, End::Right, end, end),
         ] {
-            if share > 0.0 {
+            if probability > 0.0 {
                 let (lengths, unpaired) = (&self.lengths, &mut self.unpaired);
                 let place = unpaired.place(lengths, length, end - start, room);
                 let weight = self.bias.as_mut().map_or(1.0, |bias| {
                     bias.alone(lengths, unpaired, placement.transcript, side, at)
                 });
-                sum += share * place * weight;
+                sum += probability * place * weight;
             }
         }
         sum

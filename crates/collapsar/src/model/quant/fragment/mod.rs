@@ -10,7 +10,7 @@
 //! this module learns the others from the first fragments and then lets the rest stream through.
 //!
 //! - `settings`: what a user may set, and the defaults
-//! - `library`: library types, and how one is told from the fragments
+//! - `library`: library types, and how one is learned from the fragments
 //! - `length`: the distribution of fragment lengths
 //! - `unpaired`: reads whose fragment's other end was not seen
 //! - `effective`: effective lengths

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// The likelihood of fragments as its user describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The library type, by default told from the fragments.
+    /// The library type, by default learned from the fragments.
     pub library: Library,
     /// Mean and standard deviation of the fragment lengths; learned from pairs without.
     pub fragment_length: Option<(f64, f64)>,
@@ -60,17 +60,17 @@ impl Settings {
             let largest = f64::from(LONGEST);
             if !(mean >= 1.0 && mean <= largest) {
                 let expected = "a number of bases, 1 to 1000000";
-                return refuse("fragment_length", mean.to_string(), expected);
+                return refuse("fragment_length", format!("a mean of {mean}"), expected);
             }
             if !(sd > 0.0 && mean + 8.0 * sd <= largest) {
                 let expected =
                     "a positive number of bases, the mean and eight of it at most 1000000";
-                return refuse("fragment_length_sd", sd.to_string(), expected);
+                return refuse("fragment_length", format!("a deviation of {sd}"), expected);
             }
         }
         if !(1..=LONGEST).contains(&self.longest) {
             let expected = "a number of bases, 1 to 1000000";
-            return refuse("longest", self.longest.to_string(), expected);
+            return refuse("longest_fragment", self.longest.to_string(), expected);
         }
         if !(0.0..1.0).contains(&self.incompatible) {
             let expected = "a probability from 0 to below 1, 0 to drop such placements";

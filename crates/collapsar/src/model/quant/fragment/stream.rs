@@ -12,13 +12,13 @@ use crate::error::{Error, Place, Result};
 const KEPT: usize = 4_000_000;
 const _: () = assert!(size_of::<Placement>() <= 20);
 
-/// What is told of each fragment: (transcript, ln p(fragment | transcript)).
+/// Takes the entries of a fragment: (transcript, ln p(fragment | transcript)).
 type Out<'o> = dyn FnMut(&[(u32, f64)]) + 'o;
 
 /// A stream of fragments.
 ///
 /// The first [`Settings::learn`] of them (or four million placements) are kept until the
-/// likelihood is learned from them; then they are told of, and each later one at once. Fragments
+/// likelihood is learned from them; then they come out, and each later one at once. Fragments
 /// come out in the order they came in, without those that are dropped.
 pub struct Fragments<'a> {
     transcripts: &'a [u32],
@@ -50,7 +50,7 @@ impl Kept {
 pub struct Counts {
     /// All fragments.
     pub fragments: u64,
-    /// Those told of.
+    /// Those that came out.
     pub used: u64,
     /// Those without a placement.
     pub unplaced: u64,
@@ -63,7 +63,7 @@ pub struct Counts {
 /// What was learned, and what became of the fragments.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// The library type, given or told from the fragments.
+    /// The library type, given or learned.
     pub library: LibraryType,
     /// How the fragments lie that were learned from.
     pub orientations: Orientations,
@@ -105,9 +105,8 @@ impl<'a> Fragments<'a> {
         })
     }
 
-    /// Takes a fragment with all of its placements. `out` is told of every fragment that can be
-    /// told of by now; places on the same transcript are told of one by one, for the caller to
-    /// add up.
+    /// Takes a fragment with all of its placements. `out` gets the entries of every fragment that can
+    /// come out by now; places on the same transcript have an entry each, for the caller to add up.
     ///
     /// # Errors
     /// [`Error::Data`] where a placement is not on its transcript or its odds are not a number
@@ -119,7 +118,7 @@ impl<'a> Fragments<'a> {
             self.check(placement)?;
         }
         if self.learned.is_some() {
-            self.tell(placements, out);
+            self.pass_on(placements, out);
             return Ok(());
         }
         self.kept.placements.extend_from_slice(placements);
@@ -130,7 +129,7 @@ impl<'a> Fragments<'a> {
         Ok(())
     }
 
-    /// Learns from what is kept if nothing was learned yet, tells of it, and reports.
+    /// Learns from what is kept if nothing was learned yet, passes it on, and reports.
     ///
     /// # Errors
     /// As [`Fragments::push`].
@@ -203,12 +202,12 @@ impl<'a> Fragments<'a> {
         }
         self.learned = Some((likelihood, orientations));
         for placements in kept.iter() {
-            self.tell(placements, out);
+            self.pass_on(placements, out);
         }
         Ok(())
     }
 
-    fn tell(&mut self, placements: &[Placement], out: &mut Out<'_>) {
+    fn pass_on(&mut self, placements: &[Placement], out: &mut Out<'_>) {
         let Some((likelihood, _)) = &mut self.learned else {
             return;
         };

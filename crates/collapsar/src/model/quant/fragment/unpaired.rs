@@ -65,7 +65,7 @@ impl Unpaired {
             return 0.0;
         }
         let (from, to) = (read as usize - 1, room.min(longest) as usize);
-        let share = lengths.below(length) - lengths.below(read - 1);
+        let held = lengths.below(length) - lengths.below(read - 1);
         let sum = if let Some(table) = self.tables.get_mut(length as usize) {
             if table.is_empty() {
                 *table = tabulate(lengths, length);
@@ -81,7 +81,7 @@ impl Unpaired {
             sum / distance
         };
         // Every length has a probability, but differences of sums may round to nothing.
-        sum.max(f64::MIN_POSITIVE) / share.max(f64::MIN_POSITIVE)
+        sum.max(f64::MIN_POSITIVE) / held.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -120,12 +120,12 @@ mod tests {
                 let found = unpaired.place(&lengths, length, read, room);
                 total += found;
                 if start % 97 == 0 || room < 1010 && start % 7 == 0 {
-                    let held = read..=length.min(1000);
-                    let share: f64 = held.map(|l| lengths.probability(l)).sum();
+                    let within = read..=length.min(1000);
+                    let held: f64 = within.map(|l| lengths.probability(l)).sum();
                     let sum: f64 = (read..=room.min(1000))
                         .map(|l| lengths.probability(l) / f64::from(length - l + 1))
                         .sum();
-                    let expected = sum / share;
+                    let expected = sum / held;
                     // Lengths that only the even part allows are differences of sums near one.
                     let error = (found - expected).abs() / expected;
                     assert!(error < 1e-6, "{length} {read} {start}: {found} {expected}");

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::quant::{Answer, Origins, Settings, Solver};
+use crate::quant::{Abundances, Origins, Settings, Solver};
 
 #[test]
 fn entries_sorted_in_place_are_those_copied_row_by_row() {
@@ -37,7 +37,7 @@ fn entries_sorted_in_place_are_those_copied_row_by_row() {
 }
 
 fn builder() -> ReadsBuilder {
-    ReadsBuilder::new(5, Thrift::default()).unwrap()
+    ReadsBuilder::new(5, Compression::default()).unwrap()
 }
 
 fn filled(mut builder: ReadsBuilder) -> Reads {
@@ -69,8 +69,8 @@ fn answers_need_no_rows() {
     let lengths = [100.0, 200.0, 300.0, 400.0, 500.0];
     let said = |reads: &Reads| {
         let origins = Origins::Collapsed(&quantified);
-        let answer = Answer::new(reads, origins, &lengths, (50, 1)).unwrap();
-        (answer.estimates(), answer.transcripts())
+        let abundances = Abundances::new(reads, origins, &lengths, (50, 1)).unwrap();
+        (abundances.estimates(), abundances.transcripts())
     };
     let before = (said(&reads), reads.rows(), reads.entries());
     assert_eq!((before.1, before.2), (3, 7));

@@ -26,7 +26,7 @@ use position::PositionBias;
 use sequence::SequenceBias;
 
 /// Where the mean weights are computed.
-const SHARES: [f64; 9] = [0.001, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 0.999];
+const PROBABILITIES: [f64; 9] = [0.001, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 0.999];
 
 /// An end of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,8 +206,8 @@ impl<'a> Bias<'a> {
         let Some(&(to, high)) = means.get(after) else {
             return low;
         };
-        let share = f64::from(l - from) / f64::from(to - from);
-        low + share * (high - low)
+        let part = f64::from(l - from) / f64::from(to - from);
+        low + part * (high - low)
     }
 
     fn tabulate(&self, lengths: &LengthDistribution, transcript: u32) -> Box<[(u32, f64)]> {
@@ -215,8 +215,8 @@ impl<'a> Bias<'a> {
         let left = self.weights(transcript, End::Left);
         let right = self.weights(transcript, End::Right);
         let mut means: Vec<(u32, f64)> = vec![];
-        for share in SHARES {
-            let l = lengths.quantile(share, length);
+        for probability in PROBABILITIES {
+            let l = lengths.quantile(probability, length);
             if means.last().is_some_and(|&(last, _)| last == l) {
                 continue;
             }

@@ -1,8 +1,8 @@
 //! Weights by how far along the transcript the ends of a fragment are.
 //!
 //! Twenty bins of the transcript for each end and each of five groups of transcripts by length,
-//! as in BitSeq and salmon. There, the weight of a bin is the share of the ends seen in it over
-//! the share without bias. But where one end goes the other one follows, so the product of two
+//! as in BitSeq and salmon. There, the weight of a bin is the fraction of the ends seen in it over
+//! the fraction without bias. But where one end goes the other one follows, so the product of two
 //! such weights counts a bias twice. Here weights are such that the ends that they predict,
 //! b₅ b₃ / B on each transcript, are those that were seen, by iterative proportional fitting:
 //! the left end's weights first, then what is left for the right end's, and over again.
@@ -20,7 +20,7 @@ const SHRINK: f64 = 50.0;
 /// Rounds of fitting both ends.
 const ROUNDS: usize = 5;
 /// Quantiles of the lengths that the fit looks at.
-const SHARES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
+const PROBABILITIES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 
 type Bins = [[f64; BINS]; GROUPS.len() + 1];
 
@@ -34,7 +34,7 @@ pub(super) struct PositionBias {
 struct Model {
     group: usize,
     shown: [f64; 2],
-    runs: [Vec<([usize; 2], f64)>; SHARES.len()],
+    runs: [Vec<([usize; 2], f64)>; PROBABILITIES.len()],
 }
 
 impl PositionBias {
@@ -84,7 +84,8 @@ impl PositionBias {
         let model = |(length, shown): (u32, [f64; 2])| Model {
             group: group(length),
             shown,
-            runs: SHARES.map(|share| runs(length, lengths.quantile(share, length))),
+            runs: PROBABILITIES
+                .map(|probability| runs(length, lengths.quantile(probability, length))),
         };
         let models: Vec<Model> = by_length.into_iter().map(model).collect();
         let targets = End::BOTH.map(|end| self.target(&models, end));
@@ -141,7 +142,7 @@ impl PositionBias {
                     total += weight;
                     places += count;
                 }
-                let shown = model.shown[end as usize] / SHARES.len() as f64;
+                let shown = model.shown[end as usize] / PROBABILITIES.len() as f64;
                 for (predicted, value) in predicted[model.group].iter_mut().zip(bins) {
                     *predicted += shown * value / total;
                 }

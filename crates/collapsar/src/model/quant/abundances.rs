@@ -10,7 +10,7 @@ use super::sample::{Draws, ln_gamma_variate, stream};
 use crate::error::{Error, Place, Result};
 use crate::vector::add;
 
-/// What the posterior says about one number.
+/// The posterior of one number, summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
     /// Mean.
@@ -31,8 +31,8 @@ impl Summary {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         values.sort_unstable_by(f64::total_cmp);
         // S draws leave S + 1 gaps, into each of which one more would fall as often.
-        let quantile = |share: f64| {
-            let place = (share * (count + 1.0) - 1.0).clamp(0.0, count - 1.0);
+        let quantile = |probability: f64| {
+            let place = (probability * (count + 1.0) - 1.0).clamp(0.0, count - 1.0);
             let (low, high) = (
                 values[place.floor() as usize],
                 values[place.ceil() as usize],
@@ -67,9 +67,9 @@ pub struct Estimates {
     pub tpm: Vec<f64>,
 }
 
-/// What a quantification says.
+/// The posterior of counts and TPM, by transcript or by gene.
 #[derive(Debug)]
-pub struct Answer<'a> {
+pub struct Abundances<'a> {
     reads: &'a Reads,
     origins: Origins<'a>,
     /// Effective lengths in the order of the input.
@@ -85,13 +85,13 @@ pub struct Answer<'a> {
     rates: Vec<f64>,
 }
 
-/// A transcript that has a read in a smaller share of draws is taken to be absent.
+/// A transcript that has a read in a smaller fraction of draws is taken to be absent.
 const LIKELY: f64 = 0.5;
 /// Transcripts that one thread sums up at a time.
 const CHUNK: usize = 256;
 
-impl<'a> Answer<'a> {
-    /// An answer for transcripts of these effective lengths, in the order of the input; one that
+impl<'a> Abundances<'a> {
+    /// Abundances of transcripts of these effective lengths, in the order of the input; one that
     /// is not a transcript, such as noise, is infinitely long and has no TPM.
     ///
     /// Collapsed origins are drawn `draws` times from `seed`; exact ones as often as they were.
@@ -134,7 +134,7 @@ impl<'a> Answer<'a> {
         for (place, &transcript) in reads.order.iter().enumerate() {
             places[transcript as usize] = place as u32;
         }
-        let mut answer = Self {
+        let mut abundances = Self {
             reads,
             origins,
             lengths,
@@ -145,8 +145,8 @@ impl<'a> Answer<'a> {
             sums: vec![],
             rates: vec![],
         };
-        (answer.sums, answer.rates) = answer.sum_fractions();
-        Ok(answer)
+        (abundances.sums, abundances.rates) = abundances.sum_fractions();
+        Ok(abundances)
     }
 
     /// How often everything was drawn.
@@ -157,7 +157,7 @@ impl<'a> Answer<'a> {
     /// Best guesses.
     ///
     /// From exact draws they are the mean counts of transcripts that are more likely there than
-    /// not; the others' reads are shared out within the component (maths §8.9).
+    /// not; the others' reads are distributed within the component (maths §8.9).
     pub fn estimates(&self) -> Estimates {
         let counts = match self.origins {
             Origins::Collapsed(quantified) => quantified.counts.clone(),

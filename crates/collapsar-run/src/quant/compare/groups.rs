@@ -4,99 +4,78 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-
+use crate::error::{Error, Result};
 use crate::text::count;
 
 /// First cells of a line that names the columns.
-const HEADS: [&str; 8] = [
-    "folder",
-    "sample",
-    "samples",
-    "path",
-    "directory",
-    "dir",
-    "name",
-    "files",
-];
+const HEADS: &str = "folder sample samples path directory dir name files";
 
 /// The samples of a comparison, in the order of the file.
-#[derive(Debug)]
-pub(super) struct Groups {
-    pub(super) samples: Vec<Group>,
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// The samples.
+    pub samples: Vec<Group>,
     /// The conditions, in order of appearance.
-    pub(super) names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 /// One sample.
 #[derive(Debug)]
-pub(super) struct Group {
+pub struct Group {
     /// The folder as the file has it.
-    pub(super) name: String,
-    pub(super) folder: PathBuf,
+    pub name: String,
+    /// Its path.
+    pub folder: PathBuf,
     /// The number of its condition.
-    pub(super) condition: usize,
+    pub condition: usize,
 }
 
 impl Groups {
     /// Reads a file with a folder and a condition a line; folders are relative to the file.
-    pub(super) fn read(file: &Path) -> anyhow::Result<Self> {
-        let name = file.display();
-        let bytes = fs::read(file).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => anyhow::anyhow!("{name}: no such file"),
-            _ => anyhow::anyhow!("{name}: {error}"),
-        })?;
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let name = file.display().to_string();
+        let bytes = fs::read(file).map_err(|error| collapsar_formats::Error::file(file, &error))?;
         let text = String::from_utf8(bytes)
-            .ok()
-            .with_context(|| format!("{name}: bytes that are not UTF-8, expected text"))?;
-        let beside = file.parent().unwrap_or(Path::new(""));
-        let mut groups = Self {
-            samples: vec![],
-            names: vec![],
-        };
+            .map_err(|_| Error::input(&name, "bytes that are not UTF-8", "text"))?;
+        let mut groups = Self::default();
         let mut known: HashMap<PathBuf, usize> = HashMap::new();
-        let mut first = true;
-        for (line, text) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-            let text = text.trim();
-            if text.is_empty() || text.starts_with('#') {
-                continue;
-            }
+        let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+        let lines = lines.map(|(line, text)| (line, text.trim()));
+        let filled = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
+        for (index, (line, text)) in filled.enumerate() {
+            let refuse = |found: String, expected: String| {
+                Error::input(format!("{name}: line {line}"), found, expected)
+            };
             let cells = cells(text);
             let [folder, condition] = cells[..] else {
-                bail!(
-                    "{name}: line {line}: {}, expected two: a folder and a condition",
-                    count(cells.len(), "column")
-                );
+                let found = count(cells.len(), "column");
+                return Err(refuse(found, "two: a folder and a condition".into()));
             };
-            let path = beside.join(folder);
-            let head = first && HEADS.contains(&folder.to_lowercase().as_str());
-            first = false;
-            if head && !path.exists() {
+            let path = file.parent().unwrap_or(Path::new("")).join(folder);
+            let named = HEADS.split(' ').any(|head| head == folder.to_lowercase());
+            if index == 0 && named && !path.exists() {
                 continue;
             }
             if folder.is_empty() || condition.is_empty() {
-                bail!("{name}: line {line}: an empty column, expected a folder and a condition");
+                let expected = "a folder and a condition".into();
+                return Err(refuse("an empty column".into(), expected));
             }
+            let place = path.display();
             if !path.is_dir() {
-                bail!(
-                    "{name}: line {line}: {}: no such folder, expected one that collapsar quant or salmon wrote",
-                    path.display()
-                );
+                let expected = "one that collapsar quant or salmon wrote".into();
+                return Err(refuse(format!("{place}: no such folder"), expected));
             }
             if !["quant.sf", "quant.sf.gz"]
                 .iter()
                 .any(|sf| path.join(sf).exists())
             {
-                bail!(
-                    "{name}: line {line}: {}: no quant.sf in it, expected a folder that collapsar quant or salmon wrote",
-                    path.display()
-                );
+                let expected = "a folder that collapsar quant or salmon wrote".into();
+                return Err(refuse(format!("{place}: no quant.sf in it"), expected));
             }
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
             if let Some(before) = known.insert(real, line) {
-                bail!(
-                    "{name}: line {line}: folder {folder:?} once more, expected it once, as in line {before}"
-                );
+                let found = format!("folder {folder:?} once more");
+                return Err(refuse(found, format!("it once, as in line {before}")));
             }
             let place = groups.names.iter().position(|name| name == condition);
             let condition = place.unwrap_or_else(|| {
@@ -109,15 +88,16 @@ impl Groups {
                 condition,
             });
         }
-        match &groups.names[..] {
-            [] => bail!("{name}: no samples, expected a folder and a condition a line"),
-            [only] => bail!("{name}: one condition, {only:?}, expected two or more to compare"),
-            conditions if conditions.len() == groups.samples.len() => bail!(
-                "{name}: one sample for each of {} conditions, expected replicates, two samples or more, of at least one of them",
-                conditions.len()
+        let (found, expected) = match &groups.names[..] {
+            [] => ("no samples".into(), "a folder and a condition a line"),
+            [only] => (format!("one condition, {only:?}"), "two or more to compare"),
+            all if all.len() == groups.samples.len() => (
+                format!("one sample for each of {} conditions", all.len()),
+                "replicates, two samples or more, of at least one of them",
             ),
-            _ => Ok(groups),
-        }
+            _ => return Ok(groups),
+        };
+        Err(Error::input(name, found, expected))
     }
 
     /// The condition of each sample.
@@ -140,7 +120,7 @@ fn cells(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<String, String> {
+    fn of(text: &str) -> std::result::Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a", "b", "c", "d e"] {
             fs::create_dir(folder.path().join(name)).unwrap();

@@ -7,31 +7,34 @@ use collapsar::quant::compare::{Comparison, Row};
 use collapsar_formats::write_atomically;
 use serde_json::{Value, json};
 
-use super::super::stage::Stage;
-use super::{CompareArgs, Found, summary};
-use crate::files::inputs;
+use super::super::results::json_file;
+use super::{CompareRequest, CompareResult, tested};
+use crate::error::Result;
+use crate::folder::RunFolder;
+use crate::inputs::inputs;
 
-/// All but run.json, which comes last: it means that everything before it is there.
-const FILES: [&str; 2] = ["compare.tsv", "compare.genes.tsv"];
-
-pub(super) fn write(stage: Stage, args: &CompareArgs, found: &Found) -> anyhow::Result<()> {
-    let folder = stage.folder();
-    let conditions = &found.groups.names;
+/// Writes everything, and moves it into place.
+pub(super) fn write(
+    folder: RunFolder,
+    request: &CompareRequest,
+    result: &CompareResult,
+    command: &[String],
+) -> Result<()> {
+    let conditions = &result.groups.names;
     let table = |file: &str, names: &[String], comparison: &Comparison| {
-        write_atomically(&folder.join(file), |out| {
+        write_atomically(&folder.path().join(file), |out| {
             rows(out, conditions, names, &comparison.rows)
         })
     };
-    table(FILES[0], &found.samples.names, &found.transcripts)?;
-    if let (Some(genes), Some(comparison)) = (&found.genes, &found.by_gene) {
-        table(FILES[1], &genes.names, comparison)?;
+    table("compare.tsv", &result.samples.names, &result.transcripts)?;
+    if let (Some((genes, _)), Some(comparison)) = (&result.genes, &result.by_gene) {
+        table("compare.genes.tsv", &genes.names, comparison)?;
     }
-    let record = record(args, found)?;
-    write_atomically(&folder.join("run.json"), |mut out| {
-        serde_json::to_writer_pretty(&mut out, &record)?;
-        out.write_all(b"\n")
-    })?;
-    stage.finish(&FILES, "run.json")
+    let mut record = record(request, result)?;
+    record["command"] = json!(command);
+    record["files"] = folder.files()?;
+    json_file(&folder.path().join("run.json"), &record)?;
+    folder.commit()
 }
 
 fn rows(
@@ -75,9 +78,9 @@ fn rows(
     Ok(())
 }
 
-/// `run.json`: the fields of every run but those of climbs, and what was found.
-fn record(args: &CompareArgs, found: &Found) -> anyhow::Result<Value> {
-    let (groups, samples) = (&found.groups, &found.samples);
+/// `run.json`: the fields of every run but those of climbs, and what was result.
+fn record(request: &CompareRequest, result: &CompareResult) -> Result<Value> {
+    let (groups, samples) = (&result.groups, &result.samples);
     let listed = groups.samples.iter().enumerate().map(|(k, sample)| {
         json!({
             "folder": sample.name,
@@ -88,7 +91,7 @@ fn record(args: &CompareArgs, found: &Found) -> anyhow::Result<Value> {
         })
     });
     let comparison = |comparison: &Comparison| {
-        let [tested, up, down] = summary::counts(comparison);
+        let [tested, up, down] = tested(comparison);
         json!({
             "all": comparison.rows.len(),
             "tested": tested,
@@ -98,41 +101,35 @@ fn record(args: &CompareArgs, found: &Found) -> anyhow::Result<Value> {
             "trend": comparison.trend,
         })
     };
-    let (from, to) = found.contrast;
+    let (from, to) = result.contrast;
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "command": std::env::args().collect::<Vec<_>>(),
         "config": {
             "contrast": [groups.names[from], groups.names[to]],
-            "ignore_versions": args.ignore_versions,
+            "ignore_versions": request.ignore_versions,
             "threads": rayon::current_num_threads(),
         },
-        "inputs": inputs(&files(args, found))?,
-        "seconds": found.seconds,
+        "inputs": inputs(&files(request, result))?,
+        "seconds": result.seconds,
         "samples": listed.collect::<Vec<_>>(),
-        "residual_degrees": found.transcripts.degrees,
-        "transcripts": comparison(&found.transcripts),
-        "genes": found.by_gene.as_ref().map(comparison),
+        "residual_degrees": result.transcripts.degrees,
+        "transcripts": comparison(&result.transcripts),
+        "genes": result.by_gene.as_ref().map(comparison),
     }))
 }
 
 /// All files that were read.
-fn files(args: &CompareArgs, found: &Found) -> Vec<PathBuf> {
-    let folders = found.groups.samples.iter().map(|sample| &sample.folder);
-    let of = |folder: &PathBuf| {
-        [
-            "quant.sf",
-            "quant.sf.gz",
-            "aux_info/bootstrap/bootstraps.gz",
-        ]
-        .map(|file| folder.join(file))
-        .into_iter()
-        .filter(|file| Path::exists(file))
-    };
-    let named = [Some(args.groups.clone()), args.gene_map.clone()];
+fn files(request: &CompareRequest, result: &CompareResult) -> Vec<PathBuf> {
+    const READ: [&str; 3] = [
+        "quant.sf",
+        "quant.sf.gz",
+        "aux_info/bootstrap/bootstraps.gz",
+    ];
+    let folders = result.groups.samples.iter().map(|sample| &sample.folder);
+    let read = folders.flat_map(|folder| READ.map(|file| folder.join(file)));
+    let named = [Some(&request.groups), request.genes.as_ref()];
+    let named = named.into_iter().flatten().cloned();
     named
-        .into_iter()
-        .flatten()
-        .chain(folders.flat_map(of))
+        .chain(read.filter(|file| Path::exists(file)))
         .collect()
 }

@@ -1,3 +1,0 @@
-//! Transcripts of two files, matched by name: as the formats do it.
-
-pub(crate) use collapsar_formats::{Named, Naming, matched};

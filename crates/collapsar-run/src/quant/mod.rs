@@ -1,0 +1,121 @@
+//! Quantification: from a request and its files to estimates of transcripts and genes, and their files.
+//!
+//! - `request`: what is asked for, and the defaults
+//! - `watch`: how it is watched, and what may be said of the input
+//! - `input`: reads, transcripts and genes, whichever source they came from
+//! - `aligned`, `prob`, `classes`: reads as each kind of file gives them
+//! - `transcripts`: which transcripts there are, and their lengths
+//! - `matching`: which transcripts of two files are the same
+//! - `genes`: which transcripts make a gene
+//! - `solve`: from reads to a posterior
+//! - `estimates`: what it knows of transcripts and genes
+//! - `doubts`: what makes it doubtful
+//! - `results`, `salmon`: the files, ours and those that salmon has too
+//! - `compare`: conditions compared, from result folders
+
+mod aligned;
+mod classes;
+pub mod compare;
+mod doubts;
+mod estimates;
+mod genes;
+mod input;
+mod matching;
+mod prob;
+mod request;
+mod results;
+mod salmon;
+mod solve;
+mod transcripts;
+mod watch;
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+pub use doubts::Doubt;
+pub use estimates::{QuantEstimates, QuantTable};
+pub use genes::Genes;
+pub use input::{Learned, QuantInput};
+pub use matching::Naming;
+pub use request::{GeneSource, Lengths, QuantRequest, ReadMatrix, ReadSource};
+pub use solve::Solved;
+pub use transcripts::Transcripts;
+pub use watch::{Note, QuantWatch, Stage};
+
+use crate::error::Result;
+use crate::folder::RunFolder;
+
+/// A quantification that ended.
+#[derive(Debug)]
+pub struct QuantResult {
+    /// What it is of. The rows of its reads are gone.
+    pub input: QuantInput,
+    /// The posterior.
+    pub solved: Solved,
+    /// What it knows of transcripts and genes.
+    pub estimates: QuantEstimates,
+    /// What makes it doubtful.
+    pub doubts: Vec<Doubt>,
+}
+
+/// Where results are written, and the command that the record names.
+#[derive(Debug)]
+pub struct QuantOut<'a> {
+    /// The folder, made if need be.
+    pub folder: &'a Path,
+    /// The command line as typed, or what stands for it.
+    pub command: Vec<String>,
+}
+
+impl<'a> QuantOut<'a> {
+    /// A folder that this process was asked for by its command line.
+    pub fn of(folder: Option<&'a Path>) -> Option<Self> {
+        let command = std::env::args().collect();
+        folder.map(|folder| Self { folder, command })
+    }
+}
+
+impl QuantResult {
+    /// The draws of reads that were asked for, one after the other, each in the order of the transcripts.
+    pub fn draws(&self, request: &QuantRequest) -> impl Iterator<Item = Vec<f64>> {
+        self.estimates.draws(request, &self.input, &self.solved)
+    }
+}
+
+/// Quantifies, and writes results where asked to; nothing where it was interrupted, before anything is
+/// written.
+///
+/// # Errors
+/// Where options or files cannot be used, or results cannot be written.
+pub fn quantify(
+    request: &QuantRequest,
+    out: Option<QuantOut<'_>>,
+    watch: &dyn QuantWatch,
+) -> Result<Option<QuantResult>> {
+    let Some(mut input) = QuantInput::read(request, watch)? else {
+        return Ok(None);
+    };
+    // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
+    let folder = out.as_ref().map(|out| RunFolder::begin(out.folder));
+    let folder = folder.transpose()?;
+    let Some(solved) = Solved::new(request, &input, watch)? else {
+        return Ok(None);
+    };
+    // Estimates need memory too, the reads no more.
+    input.reads.forget_rows();
+    let estimates = QuantEstimates::new(request, &input, &solved)?;
+    if watch.interrupt().load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let doubts = doubts::doubts(request, &input, &solved);
+    let result = QuantResult {
+        input,
+        solved,
+        estimates,
+        doubts,
+    };
+    if let (Some(folder), Some(out)) = (folder, out) {
+        results::write(folder, request, &result, out.command)?;
+    }
+    Ok(Some(result))
+}
