@@ -21,7 +21,7 @@ use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
-pub use monitor::{LeftOut, Monitored};
+pub use monitor::Monitored;
 pub use source::{ModelSource, class_name, class_names, one_line};
 
 /// A fit of a model, as a user asks for it; as JSON, what `run.json` says of it.

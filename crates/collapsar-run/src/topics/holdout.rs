@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::corpus::{Halves, Part, entries};
+use super::corpus::{Halves, entries, gathered};
 use crate::error::{Error, Result};
 
 /// A corpus in two parts.
@@ -46,34 +46,31 @@ impl Holdout {
         let kept: Vec<usize> = (0..corpus.documents.len())
             .filter(|document| held.binary_search(document).is_err())
             .collect();
-        let mut training = Part::new();
-        for &document in &kept {
-            training.push(&entries(corpus, document));
-        }
-        let (mut observed, mut evaluated) = (Part::new(), Part::new());
-        let mut whole = Part::new();
+        let (mut observed, mut evaluated) = (vec![], vec![]);
         for &document in &held {
-            let mut pieces = pieces(corpus, document);
-            whole.push(&pieces);
-            pieces.shuffle(&mut rng);
-            let middle = pieces.len().div_ceil(2);
-            let (first, second) = pieces.split_at_mut(middle);
-            for (half, pieces) in [(&mut observed, first), (&mut evaluated, second)] {
-                pieces.sort_unstable_by_key(|piece| piece.0);
-                half.push(pieces);
+            let mut first = pieces(corpus, document);
+            first.shuffle(&mut rng);
+            let mut second = first.split_off(first.len().div_ceil(2));
+            for half in [&mut first, &mut second] {
+                half.sort_unstable_by_key(|piece| piece.0);
             }
+            observed.push(first);
+            evaluated.push(second);
         }
         let vocabulary = corpus.vocabulary.len();
+        let whole = |documents: &[usize]| {
+            gathered(documents.iter().map(|&d| entries(corpus, d)), vocabulary)
+        };
         Ok(Self {
-            kept,
-            held,
-            training: training.finish(vocabulary)?,
+            training: whole(&kept)?,
             halves: Halves {
-                observed: observed.finish(vocabulary)?,
-                evaluated: evaluated.finish(vocabulary)?,
-                whole: whole.finish(vocabulary)?,
+                observed: gathered(observed, vocabulary)?,
+                evaluated: gathered(evaluated, vocabulary)?,
+                whole: whole(&held)?,
                 outside: vec![],
             },
+            kept,
+            held,
         })
     }
 }
