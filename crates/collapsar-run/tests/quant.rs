@@ -54,7 +54,7 @@ fn prob(folder: &Path) -> ReadSource {
     let mut text = "# Ntotal 9\n# Nmap 6\n# M 2\n# LOGFORMAT\nnoise 1 0 -1\n".to_owned();
     for (row, range) in matrix.starts.windows(2).enumerate() {
         let range = range[0]..range[1];
-        let entry = |at| format!(" {} {}", matrix.ids[at] + 1, matrix.weights[at].ln());
+        let entry = |at: usize| format!(" {} {}", matrix.ids[at] + 1, matrix.weights[at].ln());
         let entries: String = range.clone().map(entry).collect();
         writeln!(text, "r{row} {}{entries}", range.len()).unwrap();
     }
