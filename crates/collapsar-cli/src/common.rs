@@ -81,16 +81,14 @@ impl Common {
     }
 }
 
-/// How many threads there are. Asking rayon would start them, which costs more than a small fit.
+/// How many threads there are.
 pub(crate) fn threads() -> usize {
-    let given = std::env::var("RAYON_NUM_THREADS").ok();
-    let given = given.and_then(|given| given.parse().ok());
-    let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    match (THREADS.load(Ordering::Relaxed), given) {
-        (0, None | Some(0)) => all(),
-        (0, Some(given)) => given,
-        (asked, _) => asked,
-    }
+    collapsar_run::threads(NonZeroUsize::new(THREADS.load(Ordering::Relaxed)))
+}
+
+/// The command line as typed.
+pub(crate) fn command() -> Vec<String> {
+    std::env::args().collect()
 }
 
 /// Writes one line to standard error; that being closed is no reason to fail.

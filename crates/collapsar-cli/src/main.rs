@@ -104,21 +104,33 @@ fn main() -> ExitCode {
         // The reader has seen enough, as in `collapsar … | head`.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain("error", &worded(&error));
-            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+            complain("error", &worded(&error, common.quiet));
+            ExitCode::from(if is_usage(&error) { 2 } else { 1 })
         }
     }
 }
 
-/// An error in the program's terms.
-fn worded(error: &anyhow::Error) -> String {
-    if let Some(error) = error.downcast_ref::<collapsar::Error>() {
-        return error.in_terms(&Flags);
+/// An error in the program's terms; what is wrong with a model in one line where asked to be quiet.
+fn worded(error: &anyhow::Error, quiet: bool) -> String {
+    use collapsar_run::Error;
+    match error.downcast_ref::<Error>() {
+        Some(Error::Model {
+            diagnostic,
+            file,
+            source,
+        }) if quiet => diagnostic.brief(file, source),
+        Some(error) => error.in_terms(&Flags),
+        None => match error.downcast_ref::<collapsar::Error>() {
+            Some(error) => error.in_terms(&Flags),
+            None => format!("{error:#}"),
+        },
     }
-    if let Some(error) = error.downcast_ref::<collapsar_run::Error>() {
-        return error.in_terms(&Flags);
-    }
-    format!("{error:#}")
+}
+
+/// Whether flags do not go together.
+fn is_usage(error: &anyhow::Error) -> bool {
+    let ours = error.downcast_ref::<collapsar_run::Error>();
+    error.is::<Usage>() || ours.is_some_and(collapsar_run::Error::is_usage)
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

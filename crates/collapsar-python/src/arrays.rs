@@ -1,12 +1,11 @@
 //! Decides how numbers cross: NumPy arrays in without a copy, new ones out.
 
 use collapsar::Step;
+use collapsar_run::Climbed;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-use crate::run::Climbed;
 
 /// The numbers of a C-contiguous matrix, where they are, and its columns.
 pub(crate) fn rows<'a>(array: &'a PyReadonlyArray2<'_, f64>) -> PyResult<(&'a [f64], usize)> {
@@ -41,8 +40,8 @@ pub(crate) fn report<'py>(
     climbed: &Climbed,
     raised: Option<PyErr>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let fit = &climbed.fit;
-    let steps = &climbed.steps;
+    let fit = climbed.best();
+    let steps = &climbed.climbs.steps;
     let trace = PyDict::new(py);
     trace.set_item("iteration", column(py, steps, |step| step.iteration))?;
     trace.set_item("passes", column(py, steps, |step| step.passes))?;
@@ -61,9 +60,11 @@ pub(crate) fn report<'py>(
     let report = PyDict::new(py);
     report.set_item("trace", trace)?;
     report.set_item("bound", fit.point.bound)?;
-    report.set_item("bounds", PyArray1::from_slice(py, &climbed.bounds))?;
-    report.set_item("converged", fit.outcome.converged())?;
-    report.set_item("outcome", fit.outcome.to_string())?;
+    let ends = climbed.climbs.ends.iter();
+    let bounds = ends.map(|end| end.map_or(f64::NEG_INFINITY, |end| end.bound));
+    report.set_item("bounds", PyArray1::from_iter(py, bounds))?;
+    report.set_item("converged", climbed.outcome.converged)?;
+    report.set_item("outcome", &climbed.outcome.reason)?;
     report.set_item("iterations", fit.iterations)?;
     report.set_item("passes", fit.passes)?;
     report.set_item("seconds", fit.seconds)?;

@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Model(Box<Diagnostic>, String),
     /// A file that cannot be used, in the reader's words.
     File(String),
+    /// Arguments that do not go together or name what cannot be used, in words.
+    Setting(String),
     /// A broken invariant, in the words of the panic.
     Panic(String),
 }
@@ -46,10 +48,21 @@ impl From<collapsar_formats::Error> for Failure {
 
 impl From<collapsar_run::Error> for Failure {
     fn from(error: collapsar_run::Error) -> Self {
+        use collapsar_run::Error;
         match error {
-            collapsar_run::Error::Library(error) => Self::Library(error),
-            collapsar_run::Error::File(error) => error.into(),
-            error => Self::File(error.in_terms(&Arguments)),
+            Error::Library(error) => Self::Library(error),
+            Error::Data { error, .. } | Error::Collapse { error, .. } => Self::Library(*error),
+            Error::File(error) => error.into(),
+            Error::Model {
+                diagnostic, source, ..
+            } => Self::Model(diagnostic, source),
+            Error::Value {
+                option,
+                value,
+                expected,
+                ..
+            } => Self::Library(collapsar::Error::setting(option, value, expected)),
+            error => Self::Setting(error.in_terms(&Arguments)),
         }
     }
 }
@@ -99,6 +112,7 @@ impl From<Failure> for PyErr {
             }
             Failure::Model(diagnostic, source) => complaint(&diagnostic, &source),
             Failure::File(message) => python::DataError::new_err((message,)),
+            Failure::Setting(message) => python::SettingError::new_err((message,)),
             Failure::Panic(message) => python::CollapsarError::new_err((format!(
                 "internal error: {message}; this is a bug in collapsar"
             ),)),

@@ -27,7 +27,7 @@ mod topics;
 #[pyo3::pymodule]
 mod _collapsar {
     #[pymodule_export]
-    use super::mixture::{fit_mixture, sample_mixture, score_mixture};
+    use super::mixture::{FittedMixture, fit_mixture};
     #[pymodule_export]
     use super::model::{BugsFit, BugsModel};
     #[pymodule_export]
@@ -38,6 +38,10 @@ mod _collapsar {
     use super::topics::{
         complete_topics, fit_topics, infer_topics, quality_of_topics, words_of_topics,
     };
+
+    /// Steps after which a climb stops, unless another number is given.
+    #[pymodule_export]
+    const MAX_ITERATIONS: u64 = collapsar_run::MAX_ITERATIONS;
 
     /// The version of the package.
     #[pymodule_export]

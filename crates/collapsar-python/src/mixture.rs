@@ -1,25 +1,29 @@
 //! Mixtures of Gaussians: fits, scores and draws.
 
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use collapsar::mixture::{
-    Component, Covariance, Matrix, Mixture, MixtureFit, Prior, Scale, Settings, Start, Weights,
+    Component, Covariance, Matrix, MixtureFit, PredictiveDensity, Scale, Settings, Start, Weights,
 };
-use collapsar::{Collapsed, Error, Jumps, Place};
-use collapsar_run::Watch;
+use collapsar::{Collapsed, Error};
+use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
+use collapsar_run::{Watch, threads_of_jobs};
 use numpy::{PyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 
 use crate::arrays::{report, rows, shaped};
-use crate::run::{Plan, detached};
+use crate::error::Result;
+use crate::run::{Plan, detached, whole};
 
 /// Responsibilities of a start, row by row.
 #[derive(Debug)]
-struct Shares(Vec<f64>);
+struct Responsibilities(Vec<f64>);
 
-impl<'py> FromPyObject<'_, 'py> for Shares {
+impl<'py> FromPyObject<'_, 'py> for Responsibilities {
     type Error = PyErr;
 
     fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -31,7 +35,7 @@ impl<'py> FromPyObject<'_, 'py> for Shares {
 /// A mixture as Python's dictionary says.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Wanted {
+pub(crate) struct Options {
     components: usize,
     covariance: String,
     process: bool,
@@ -42,54 +46,62 @@ pub(crate) struct Wanted {
     /// Row-major; what is not given comes from the data.
     scale: Option<Vec<f64>>,
     start: String,
-    /// Where each climb begins: in one component of each row, or in shares of all.
+    /// Where each climb begins: in one component of each row, or in all by their responsibilities.
     labels: Option<Vec<Vec<usize>>>,
-    responsibilities: Option<Vec<Shares>>,
+    responsibilities: Option<Vec<Responsibilities>>,
     /// Where an earlier fit ended, and of what: it goes on from there if that is the same still.
-    messages: Option<Vec<f64>>,
-    fingerprint: Option<String>,
+    earlier: Option<(Vec<f64>, String)>,
     jumps: bool,
 }
 
-fn covariance(name: &str) -> collapsar::Result<Covariance> {
-    let found = Covariance::ALL.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| Error::setting("covariance", name, "full, tied, diag or spherical"))
-}
-
-fn weights(process: bool) -> Weights {
-    if process {
-        Weights::DirichletProcess
-    } else {
-        Weights::Dirichlet
-    }
-}
-
-impl Wanted {
-    fn settings(&self) -> collapsar::Result<Settings> {
-        Ok(Settings {
-            covariance: covariance(&self.covariance)?,
-            weights: weights(self.process),
-            concentration: self.concentration,
-            location: self.location.clone(),
-            mean_precision: self.mean_precision,
-            degrees_of_freedom: self.degrees_of_freedom,
-            scale: self.scale.clone().map(Scale::Matrix),
-            ..Settings::new(self.components)
+impl Options {
+    fn request(self, plan: Plan) -> Result<MixtureRequest> {
+        let mut known = Covariance::ALL.into_iter();
+        let covariance = known.find(|kind| kind.name() == self.covariance);
+        let expected = "full, tied, diag or spherical";
+        let covariance =
+            covariance.ok_or_else(|| Error::setting("covariance", &self.covariance, expected))?;
+        let weights = if self.process {
+            Weights::DirichletProcess
+        } else {
+            Weights::Dirichlet
+        };
+        let labels = self.labels.into_iter().flatten().map(Start::Labels);
+        let all = self.responsibilities.into_iter().flatten();
+        let starts: Vec<Start> = labels
+            .chain(all.map(|each| Start::Responsibilities(each.0)))
+            .collect();
+        Ok(MixtureRequest {
+            components: vec![self.components],
+            settings: Settings {
+                covariance,
+                weights,
+                concentration: self.concentration,
+                location: self.location,
+                mean_precision: self.mean_precision,
+                degrees_of_freedom: self.degrees_of_freedom,
+                scale: self.scale.map(Scale::Matrix),
+                ..Settings::new(1)
+            },
+            scale: None,
+            start: match (starts.is_empty(), &*self.start) {
+                (false, _) => StartOption::Each(starts),
+                (true, "random") => StartOption::Random,
+                (true, _) => StartOption::KMeans,
+            },
+            earlier: self.earlier,
+            jumps: Some(self.jumps),
+            samples: None,
+            climb: plan.options()?,
         })
     }
+}
 
-    /// Where climbs begin that were told so, in their order, and where all others do.
-    fn starts(&mut self) -> (Vec<Start>, Start) {
-        let labels = self.labels.take().unwrap_or_default();
-        let shares = self.responsibilities.take().unwrap_or_default();
-        let told = labels.into_iter().map(Start::Labels);
-        let told = told.chain(shares.into_iter().map(|one| Start::Responsibilities(one.0)));
-        let other = match &*self.start {
-            "random" => Start::Random,
-            _ => Start::KMeans,
-        };
-        (told.collect(), other)
-    }
+/// A fitted mixture, which scores rows and draws new ones.
+#[pyclass(frozen, module = "collapsar._collapsar")]
+pub(crate) struct FittedMixture {
+    fit: MixtureFit,
+    density: OnceLock<PredictiveDensity>,
 }
 
 /// Fits a mixture to the rows of a matrix.
@@ -97,37 +109,28 @@ impl Wanted {
 pub(crate) fn fit_mixture<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f64>,
-    mut wanted: Wanted,
+    options: Options,
     plan: Plan,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (told, other) = wanted.starts();
     let (values, columns) = rows(&x)?;
-    let ((climbed, answer, fingerprint), raised) =
-        detached(py, plan.threads, callback, |control| {
-            let model = Mixture::new(values, columns, &wanted.settings()?)?;
-            let fingerprint = model.fingerprint();
-            let earlier = wanted.messages.as_ref();
-            let earlier = earlier.filter(|_| wanted.fingerprint.as_ref() == Some(&fingerprint));
-            let start = |seed: u64| {
-                if let Some(messages) = earlier {
-                    return Ok((messages.clone(), 0));
-                }
-                let index = seed.wrapping_sub(plan.seed) as usize;
-                model.start(told.get(index).unwrap_or(&other), seed)
-            };
-            let jumps = wanted.jumps.then_some(&model as &dyn Jumps);
-            let climbed = plan.climb(&model, &start, jumps, control)?;
-            let answer = model.fit(&climbed.fit.point)?;
-            Ok((climbed, answer, fingerprint))
-        })?;
-    let result = report(py, &climbed, raised)?;
-    describe(&result, &answer)?;
-    let messages = PyArray1::from_vec(py, climbed.fit.point.messages);
-    result.set_item("messages", messages)?;
-    result.set_item("fingerprint", fingerprint)?;
-    result.set_item("jumps_taken", climbed.fit.jumps_taken)?;
-    Ok(result)
+    let threads = plan.threads(Some(values.len() * options.components * plan.restarts));
+    let (result, raised) = detached(py, threads, callback, |control| {
+        let input = MixtureInput {
+            values,
+            columns,
+            file: None,
+        };
+        Ok(options.request(plan)?.prepare(input)?.climb(control)?)
+    })?;
+    let out = report(py, &result.climbed, raised)?;
+    describe(&out, &result.fit)?;
+    let best = result.climbed.best();
+    out.set_item("messages", PyArray1::from_slice(py, &best.point.messages))?;
+    out.set_item("fingerprint", result.model.fingerprint())?;
+    out.set_item("jumps_taken", best.jumps_taken)?;
+    out.set_item("fit", FittedMixture::from(result.fit).into_pyobject(py)?)?;
+    Ok(out)
 }
 
 /// Puts the components into a dictionary of arrays.
@@ -189,146 +192,99 @@ fn describe(out: &Bound<'_, PyDict>, answer: &MixtureFit) -> PyResult<()> {
     out.set_item("prior", described)
 }
 
-/// A fitted mixture as Python's dictionary says: flat, row by row.
-#[derive(Debug, FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Fitted {
-    covariance: String,
-    process: bool,
-    weights: Vec<f64>,
-    unused_weight: f64,
-    means: Vec<f64>,
-    mean_precision: Vec<f64>,
-    degrees_of_freedom: Vec<f64>,
-    covariances: Vec<f64>,
-    concentration: f64,
-    location: Vec<f64>,
-    prior_mean_precision: f64,
-    prior_degrees_of_freedom: f64,
-    scale: Vec<f64>,
-}
-
-impl Fitted {
-    fn fit(&self) -> collapsar::Result<MixtureFit> {
-        let covariance = covariance(&self.covariance)?;
-        let (count, columns) = (self.weights.len(), self.location.len());
-        let numbers = match covariance {
-            Covariance::Full | Covariance::Tied => columns * columns,
-            Covariance::Diagonal => columns,
-            Covariance::Spherical => 1,
-        };
-        let matrices = if covariance == Covariance::Tied {
-            1
-        } else {
-            count
-        };
-        let fits = columns > 0
-            && self.means.len() == count * columns
-            && self.mean_precision.len() == count
-            && self.degrees_of_freedom.len() == count
-            && self.covariances.len() == matrices * numbers;
-        if !fits {
-            return Err(Error::data(
-                Place::Whole("fitted attributes"),
-                "arrays whose shapes do not fit together",
-                format!("those of {count} components with {columns} columns"),
-            ));
+impl From<MixtureFit> for FittedMixture {
+    fn from(fit: MixtureFit) -> Self {
+        Self {
+            fit,
+            density: OnceLock::new(),
         }
-        let matrix = |k: usize, by: f64| {
-            let first = if matrices == 1 { 0 } else { k * numbers };
-            let flat: Vec<f64> = self.covariances[first..first + numbers]
-                .iter()
-                .map(|c| c * by)
+    }
+}
+
+impl FittedMixture {
+    /// The predictive density, which is made once.
+    fn density(&self) -> Result<&PredictiveDensity> {
+        if let Some(density) = self.density.get() {
+            return Ok(density);
+        }
+        let density = self.fit.predictive()?;
+        Ok(self.density.get_or_init(|| density))
+    }
+}
+
+#[pymethods]
+impl FittedMixture {
+    /// A fit from what `__reduce__` made of it.
+    #[new]
+    fn new(json: &str) -> PyResult<Self> {
+        let fit: MixtureFit = serde_json::from_str(json)
+            .map_err(|error| PyValueError::new_err(format!("not a fitted mixture: {error}")))?;
+        Ok(fit.into())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let json = serde_json::to_string(&self.fit);
+        let json = json.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((py.get_type::<Self>().into_any(), (json,)))
+    }
+
+    /// Log predictive densities of the rows, and the probability of each component given them.
+    ///
+    /// Under a Dirichlet process these have a last column: a component that no datum has used.
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        jobs: Option<isize>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (values, columns) = rows(&x)?;
+        let numbers = values.len() * self.fit.components.len();
+        let scored = whole(py, threads_of_jobs(jobs, Some(numbers)), |control| {
+            let density = self.density()?;
+            let scored: Vec<(f64, Vec<f64>)> = values
+                .par_chunks_exact(columns)
+                .with_min_len(256)
+                .map(|row| {
+                    let mut probabilities = Vec::new();
+                    // An interrupted call raises, and nobody sees its scores.
+                    let ln_density = if control.interrupt().load(Ordering::Relaxed) {
+                        f64::NAN
+                    } else {
+                        density.ln_density(row, &mut probabilities)
+                    };
+                    (ln_density, probabilities)
+                })
                 .collect();
-            match covariance {
-                Covariance::Full | Covariance::Tied => {
-                    Matrix::Full(flat.chunks(columns).map(<[f64]>::to_vec).collect())
-                }
-                Covariance::Diagonal => Matrix::Diagonal(flat),
-                Covariance::Spherical => Matrix::Spherical(flat[0]),
-            }
-        };
-        let component = |k: usize| Component {
-            weight: self.weights[k],
-            weight_sd: f64::NAN,
-            count: f64::NAN,
-            mean: self.means[k * columns..(k + 1) * columns].to_vec(),
-            mean_sd: None,
-            covariance: matrix(k, 1.0),
-            covariance_sd: None,
-            mean_precision: self.mean_precision[k],
-            degrees_of_freedom: self.degrees_of_freedom[k],
-            scale: matrix(k, self.degrees_of_freedom[k]),
-        };
-        Ok(MixtureFit {
-            covariance,
-            weights: weights(self.process),
-            prior: Prior {
-                concentration: self.concentration,
-                location: self.location.clone(),
-                mean_precision: self.prior_mean_precision,
-                degrees_of_freedom: self.prior_degrees_of_freedom,
-                scale: self.scale.clone(),
-            },
-            unused_weight: self.unused_weight,
-            components: (0..count).map(component).collect(),
-        })
+            Ok(scored)
+        })?;
+        let parts = scored.first().map_or(0, |(_, each)| each.len());
+        let shape = [scored.len(), parts];
+        let (ln_density, each): (Vec<f64>, Vec<Vec<f64>>) = scored.into_iter().unzip();
+        Ok((
+            PyArray1::from_vec(py, ln_density).into_any(),
+            shaped(py, each.concat(), &shape)?,
+        ))
     }
-}
 
-/// Log predictive densities of the rows, and each component's share of them.
-///
-/// Under a Dirichlet process the shares have a last column: a component that no datum has used.
-#[pyfunction]
-pub(crate) fn score_mixture<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray2<'py, f64>,
-    fitted: Fitted,
-    threads: usize,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let (values, columns) = rows(&x)?;
-    let (scored, raised) = detached(py, threads, None, |control| {
-        let density = fitted.fit()?.predictive()?;
-        let interrupt = control.interrupt();
-        let scored: Vec<(f64, Vec<f64>)> = values
-            .par_chunks_exact(columns)
-            .with_min_len(256)
-            .map(|row| {
-                let mut shares = Vec::new();
-                // An interrupted call raises, and nobody sees its scores.
-                let ln_density = if interrupt.load(Ordering::Relaxed) {
-                    f64::NAN
-                } else {
-                    density.ln_density(row, &mut shares)
-                };
-                (ln_density, shares)
-            })
-            .collect();
-        Ok(scored)
-    })?;
-    if let Some(error) = raised {
-        return Err(error);
+    /// Draws from the predictive density of one component, a row each.
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        component: usize,
+        count: usize,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let draws = whole(py, 1, |_| {
+            let alone = MixtureFit {
+                unused_weight: 0.0,
+                components: vec![Component {
+                    weight: 1.0,
+                    ..self.fit.components[component].clone()
+                }],
+                ..self.fit.clone()
+            };
+            Ok(alone.predictive()?.sample(count, seed))
+        })?;
+        shaped(py, draws, &[count, self.fit.columns()])
     }
-    let parts = scored.first().map_or(0, |(_, shares)| shares.len());
-    let shape = [scored.len(), parts];
-    let (ln_density, shares): (Vec<f64>, Vec<Vec<f64>>) = scored.into_iter().unzip();
-    Ok((
-        PyArray1::from_vec(py, ln_density).into_any(),
-        shaped(py, shares.concat(), &shape)?,
-    ))
-}
-
-/// Draws from the predictive density, a row each.
-#[pyfunction]
-pub(crate) fn sample_mixture(
-    py: Python<'_>,
-    fitted: Fitted,
-    count: usize,
-    seed: u64,
-) -> PyResult<Bound<'_, PyAny>> {
-    let columns = fitted.location.len();
-    let (draws, _) = detached(py, 1, None, |_| {
-        Ok(fitted.fit()?.predictive()?.sample(count, seed))
-    })?;
-    shaped(py, draws, &[count, columns])
 }

@@ -1,50 +1,43 @@
 //! Models in the BUGS language: read, given data, fitted, asked.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
-use collapsar::graph::{Answer, Compiled, Demands, Role};
-use collapsar_bugs::{
-    Array, Data, Diagnostic, Drawing, Model, Outline, Posterior, Prepared, Quantity, Refusal,
-    Sparse,
-};
+use collapsar::graph::Demands;
+use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Sparse};
+use collapsar_run::fit::{ModelRequest, ModelRun, ModelSource, class_name, class_names};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::report;
 use crate::error::{Failure, Result};
-use crate::run::{Plan, detached};
+use crate::run::{Plan, detached, whole};
 
-/// What a drawing is called where no file has a name.
-const TITLE: &str = "model";
+/// What complaints and drawings call a text, which has no file.
+const NAME: &str = "model";
 
 /// The text of a model that was read.
 #[pyclass(frozen, module = "collapsar._collapsar")]
 pub(crate) struct BugsModel {
-    model: Model,
+    source: Arc<ModelSource>,
 }
 
 /// A fit of a model, which can be asked.
 #[pyclass(frozen, module = "collapsar._collapsar")]
 pub(crate) struct BugsFit {
-    source: String,
     outline: Outline,
     /// Locked, since it remembers what it has computed.
-    prepared: Mutex<Prepared>,
-    compiled: Compiled,
+    run: Mutex<ModelRun>,
     point: Point,
-    seed: u64,
 }
 
 /// What is to be collapsed and what is not.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Wanted {
+pub(crate) struct Options {
     collapse: Vec<String>,
     explicit: Vec<String>,
-    /// Where none is given, it depends on how many data there are.
-    default_tolerance: bool,
     /// Where to begin, instead of where seeds say.
     messages: Option<Vec<f64>>,
 }
@@ -90,16 +83,13 @@ fn data(given: Vec<(String, Given<'_>)>) -> PyResult<Data> {
     Ok(data)
 }
 
-fn refusal(source: &str) -> impl Fn(Diagnostic) -> Failure {
-    move |diagnostic| Failure::Model(Box::new(diagnostic), source.into())
-}
-
 #[pymethods]
 impl BugsModel {
     #[new]
     fn new(source: String) -> PyResult<Self> {
-        let model = Model::parse(source.clone()).map_err(refusal(&source))?;
-        Ok(Self { model })
+        let source = ModelSource::new(NAME.into(), source).map_err(Failure::from)?;
+        let source = Arc::new(source);
+        Ok(Self { source })
     }
 
     /// Fits the model to data; the dictionary tells of the climb.
@@ -107,74 +97,91 @@ impl BugsModel {
         &self,
         py: Python<'py>,
         given: Vec<(String, Given<'py>)>,
-        wanted: Wanted,
-        mut plan: Plan,
+        options: Options,
+        plan: Plan,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(BugsFit, Bound<'py, PyDict>)> {
         let data = data(given)?;
-        let source = self.model.source();
-        let outline = self.model.outline(&data);
-        let ((mut climbed, prepared, compiled, seed), raised) =
-            detached(py, plan.threads, callback, |control| {
-                let prepared = self.model.with(data).map_err(refusal(source))?;
-                let demands = Demands {
-                    collapse: wanted.collapse,
-                    explicit: wanted.explicit,
-                };
-                let compiled = prepared.compile(&demands)?;
-                if wanted.default_tolerance {
-                    let observed = prepared.observed();
-                    plan.tolerance_for(observed.iter().map(|(_, count)| count).sum());
-                }
-                let start = |seed| match &wanted.messages {
-                    Some(messages) => Ok((messages.clone(), 0)),
-                    None => Ok((compiled.start(seed)?, 0)),
-                };
-                let climbed = plan.climb(&compiled, &start, None, control)?;
-                Ok((climbed, prepared, compiled, plan.seed))
-            })?;
-        let point = std::mem::take(&mut climbed.fit.point);
-        climbed.fit.point.bound = point.bound;
+        let outline = self.source.model.outline(&data);
+        let unused = self.source.model.unused(&data);
+        let ((run, mut climbed), raised) = detached(py, plan.threads(None), callback, |control| {
+            let request = ModelRequest {
+                collapse: options.collapse,
+                explicit: options.explicit,
+                messages: options.messages,
+                climb: plan.options()?,
+                ..ModelRequest::default()
+            };
+            let prepared = self.source.with(data)?;
+            let run = request.prepare(Arc::clone(&self.source), prepared)?;
+            let climbed = run.climb(control)?;
+            Ok((run, climbed))
+        })?;
+        let best = &mut climbed.climbs.best;
+        let point = std::mem::take(&mut best.point);
+        best.point.bound = point.bound;
         let report = report(py, &climbed, raised)?;
-        let source = source.to_owned();
+        report.set_item("unused", unused)?;
         let fit = BugsFit {
-            source,
             outline,
-            prepared: Mutex::new(prepared),
-            compiled,
+            run: Mutex::new(run),
             point,
-            seed,
         };
         Ok((fit, report))
     }
 
+    /// What of the model can be collapsed with these data, and why the rest cannot.
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        given: Vec<(String, Given<'py>)>,
+        collapse: Vec<String>,
+        explicit: Vec<String>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let data = data(given)?;
+        let source = &self.source;
+        let demands = Demands { collapse, explicit };
+        let (prepared, compiled) = whole(py, 0, |_| {
+            let prepared = source.with(data)?;
+            let compiled = source.compile(&prepared, &demands)?;
+            Ok((prepared, compiled))
+        })?;
+        let choice = compiled.choice();
+        let named = |class: usize| class_name(&choice.classes[class]);
+        let out = PyDict::new(py);
+        out.set_item("collapsed", class_names(&compiled, true))?;
+        out.set_item("explicit", class_names(&compiled, false))?;
+        out.set_item("observed", prepared.observed())?;
+        out.set_item("predicted", prepared.predicted())?;
+        let meetings = choice.conflicts.iter().map(|meeting| {
+            let place = source.place(prepared.factor(&meeting.factor));
+            (named(meeting.first), named(meeting.second), place)
+        });
+        out.set_item("meetings", meetings.collect::<Vec<_>>())?;
+        let alternatives = choice.alternatives.iter();
+        let alternatives =
+            alternatives.map(|set| set.iter().map(|&class| named(class)).collect::<Vec<_>>());
+        out.set_item("alternatives", alternatives.collect::<Vec<_>>())?;
+        Ok(out)
+    }
+
     /// The graph as SVG, nothing yet being known to be data or to be collapsed.
     fn svg(&self) -> String {
-        Drawing::new(&self.model.outline(&Data::default()), None).svg(TITLE)
+        Drawing::new(&self.source.model.outline(&Data::default()), None).svg(NAME)
     }
 }
 
 impl BugsFit {
-    fn prepared(&self) -> MutexGuard<'_, Prepared> {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run(&self) -> MutexGuard<'_, ModelRun> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn answer(&self) -> Answer<'_> {
-        self.compiled.answer(&self.point)
-    }
-
-    /// Why the fit does not answer.
-    fn no_answer(&self, refusal: Refusal) -> Failure {
-        match refusal {
-            Refusal::Model(diagnostic) => Failure::Model(diagnostic, self.source.clone()),
-            Refusal::Fit(error) => error.into(),
-        }
-    }
-
-    fn quantities(&self, prepared: &Prepared, names: &[String]) -> Result<Vec<Quantity>> {
-        let chosen = |array: &str| names.iter().any(|name| name == array);
-        let found = prepared.quantities_of(chosen);
-        found.map_err(refusal(&self.source))
+/// The numbers of these names, by the rule where nothing is said.
+fn quantities(run: &ModelRun, names: Option<&[String]>) -> Result<Vec<Quantity>> {
+    match names {
+        Some([]) => Ok(vec![]),
+        names => Ok(run.monitor(names.unwrap_or_default())?.quantities),
     }
 }
 
@@ -182,7 +189,7 @@ impl BugsFit {
 impl BugsFit {
     /// The graph as SVG, what is collapsed marked.
     fn svg(&self) -> String {
-        Drawing::new(&self.outline, Some(self.compiled.choice())).svg(TITLE)
+        Drawing::new(&self.outline, Some(self.run().compiled.choice())).svg(NAME)
     }
 
     /// Where the climb ended: a fit that begins there and takes no step is this one again.
@@ -190,76 +197,57 @@ impl BugsFit {
         PyArray1::from_slice(py, &self.point.messages).into_any()
     }
 
-    /// Arrays that are not data: name, numbers, whether labels, whether computed.
-    fn unknowns(&self) -> Vec<(String, usize, bool, bool)> {
-        let unknowns = self.prepared().unknowns().into_iter();
-        unknowns
-            .map(|array| (array.name, array.elements, array.labels, array.computed))
-            .collect()
+    /// Arrays that are not data.
+    fn unknowns(&self) -> Vec<String> {
+        let unknowns = self.run().prepared.unknowns().into_iter();
+        unknowns.map(|array| array.name).collect()
     }
 
-    /// The classes of the graph: names, family, whether collapsed.
-    fn classes(&self) -> Vec<(Vec<String>, String, bool)> {
-        let classes = self.compiled.choice().classes.iter();
-        let collapsed = |role| role == Role::Collapsed;
-        classes
-            .map(|class| {
-                (
-                    class.names.clone(),
-                    class.family.clone(),
-                    collapsed(class.role),
-                )
-            })
-            .collect()
+    /// What is collapsed, and what is not.
+    fn classes(&self) -> (Vec<String>, Vec<String>) {
+        let run = self.run();
+        (
+            class_names(&run.compiled, true),
+            class_names(&run.compiled, false),
+        )
     }
 
-    /// Names of these arrays' numbers, and a row of mean, sd and three quantiles for each.
+    /// Names of numbers, and a row of mean, sd and three quantiles for each.
     fn rows<'py>(
         &self,
         py: Python<'py>,
-        arrays: Vec<String>,
+        names: Option<Vec<String>>,
     ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
-        let ((names, rows), raised) = detached(py, 0, None, |_| {
-            let prepared = self.prepared();
-            let quantities = self.quantities(&prepared, &arrays)?;
-            let posterior = Posterior {
-                prepared: &prepared,
-                answer: &self.answer(),
-                seed: self.seed,
-            };
-            let (rows, _) = (posterior.rows(&quantities)).map_err(|why| self.no_answer(why))?;
+        let (names, rows) = whole(py, 0, |_| {
+            let run = self.run();
+            let quantities = quantities(&run, names.as_deref())?;
+            let (rows, _) = run.rows(&self.point, &quantities)?;
             Ok((named(quantities), rows))
         })?;
         let rows: Vec<Vec<f64>> = (rows.iter())
             .map(|row| [&[row.mean, row.sd][..], &row.quantiles].concat())
             .collect();
-        matrix(py, names, &rows, 5, raised)
+        matrix(py, names, &rows, 5)
     }
 
-    /// Names of these arrays' numbers, and draws of them, a row a draw.
+    /// Names of numbers, and draws of them, a row a draw.
     fn draws<'py>(
         &self,
         py: Python<'py>,
-        arrays: Vec<String>,
+        names: Option<Vec<String>>,
         count: usize,
         seed: u64,
     ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
-        let ((names, rows), raised) = detached(py, 0, None, |_| {
-            let prepared = self.prepared();
-            let quantities = self.quantities(&prepared, &arrays)?;
-            let posterior = Posterior {
-                prepared: &prepared,
-                answer: &self.answer(),
-                seed,
-            };
-            let draws = posterior.draws(&quantities, 0..count);
-            let draws = draws.map_err(|why| self.no_answer(why))?;
+        let (names, rows) = whole(py, 0, |_| {
+            let run = self.run();
+            let quantities = quantities(&run, names.as_deref())?;
+            let draws = run.draws(&self.point, &quantities, seed, 0..count)?;
             let row = |draw: usize| draws.iter().map(|of| of[draw]).collect();
             let rows: Vec<Vec<f64>> = (0..count).map(row).collect();
             Ok((named(quantities), rows))
         })?;
         let width = names.len();
-        matrix(py, names, &rows, width, raised)
+        matrix(py, names, &rows, width)
     }
 }
 
@@ -272,11 +260,7 @@ fn matrix<'py>(
     names: Vec<String>,
     rows: &[Vec<f64>],
     width: usize,
-    raised: Option<PyErr>,
 ) -> PyResult<(Vec<String>, Bound<'py, PyAny>)> {
-    if let Some(error) = raised {
-        return Err(error);
-    }
     let array = if rows.is_empty() {
         PyArray2::zeros(py, [0, width], false)
     } else {

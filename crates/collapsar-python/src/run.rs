@@ -1,16 +1,17 @@
-//! Decides how a climb runs under Python: on threads of its own, the interpreter free, Ctrl-C heard.
+//! Decides how work is done under Python: on threads of its own, the interpreter free, Ctrl-C heard.
 
 use std::any::Any;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use collapsar::{Collapsed, Direction, Driver, Fit, Jumps, Step, Stop};
+use collapsar::Step;
+use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Watch, threads_of_jobs};
 use pyo3::prelude::*;
-use rayon::prelude::*;
 
 use crate::error::{Failure, Result};
 
@@ -22,17 +23,42 @@ const TICK: Duration = Duration::from_millis(50);
 #[pyo3(from_item_all)]
 pub(crate) struct Plan {
     method: String,
-    tolerance: f64,
+    tolerance: Option<f64>,
     max_iter: u64,
-    pub(crate) seed: u64,
-    restarts: usize,
-    /// Threads; zero for as many as there are processors.
-    pub(crate) threads: usize,
+    max_passes: Option<u64>,
+    max_seconds: Option<f64>,
+    seed: u64,
+    pub(crate) restarts: usize,
+    n_jobs: Option<isize>,
+    checkpoint: Option<PathBuf>,
+    resume: Option<PathBuf>,
+}
+
+impl Plan {
+    /// The threads of a fit of so many numbers, where that is known.
+    pub(crate) fn threads(&self, numbers: Option<usize>) -> usize {
+        threads_of_jobs(self.n_jobs, numbers)
+    }
+
+    pub(crate) fn options(self) -> collapsar::Result<ClimbOptions> {
+        Ok(ClimbOptions {
+            method: self.method.parse()?,
+            restarts: self.restarts,
+            seed: self.seed,
+            tolerance: self.tolerance,
+            max_iterations: self.max_iter,
+            max_passes: self.max_passes,
+            time: self.max_seconds,
+            threads: rayon::current_num_threads(),
+            checkpoint: self.checkpoint.map(|file| (file, CHECKPOINT_EVERY)),
+            resume: self.resume,
+        })
+    }
 }
 
 /// A step of a climb, and where the climb waits to hear whether it is to stop.
 struct Shown {
-    run: usize,
+    climb: usize,
     step: Step,
     reply: SyncSender<bool>,
 }
@@ -43,34 +69,32 @@ pub(crate) struct Control {
     steps: Option<Sender<Shown>>,
 }
 
-impl Control {
-    /// Shows a step to whoever watches, and says whether the climb is to stop.
-    fn shows(&self, run: usize, step: Step) -> bool {
-        let Some(steps) = &self.steps else {
-            return false;
-        };
-        let (reply, answer) = mpsc::sync_channel(1);
-        // Nobody listens only where the call is over.
-        steps.send(Shown { run, step, reply }).is_ok() && answer.recv().unwrap_or(true)
-    }
-}
-
-impl collapsar_run::Watch for Control {
+impl Watch for Control {
     fn interrupt(&self) -> &AtomicBool {
         &self.interrupt
     }
+
+    fn in_turn(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    fn step(&self, climb: usize, step: &Step) -> ControlFlow<()> {
+        let Some(steps) = &self.steps else {
+            return ControlFlow::Continue(());
+        };
+        let (reply, answer) = mpsc::sync_channel(1);
+        let step = *step;
+        // Nobody listens only where the call is over.
+        let shown = steps.send(Shown { climb, step, reply }).is_ok();
+        if shown && answer.recv().unwrap_or(true) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
 }
 
-/// The best of several climbs.
-pub(crate) struct Climbed {
-    pub(crate) fit: Fit,
-    pub(crate) steps: Vec<Step>,
-    /// The bounds that all climbs ended at, in the order of their seeds.
-    pub(crate) bounds: Vec<f64>,
-    index: usize,
-}
-
-/// Does `work` on so many threads while the interpreter goes on; `callback(run, step)` sees each
+/// Does `work` on so many threads while the interpreter goes on; `callback(climb, step)` sees each
 /// step and may return True to stop.
 ///
 /// The second answer is what stopped the work early: an exception that is to be raised once the
@@ -99,11 +123,11 @@ pub(crate) fn detached<T: Send>(
             });
             loop {
                 let (heard, reply) = match receiver.recv_timeout(TICK) {
-                    Ok(Shown { run, step, reply }) => {
+                    Ok(Shown { climb, step, reply }) => {
                         let heard = Python::attach(|py| match (&callback, &raised) {
                             (Some(callback), None) => callback
                                 .bind(py)
-                                .call1((run, record(py, &step)?))?
+                                .call1((climb, record(py, &step)?))?
                                 .is_truthy(),
                             _ => Ok(false),
                         });
@@ -162,91 +186,15 @@ fn record<'py>(py: Python<'py>, step: &Step) -> PyResult<Bound<'py, PyAny>> {
     Ok(record.into_any())
 }
 
-/// A start for a seed, and the passes spent on it.
-pub(crate) type Start<'a> = dyn Fn(u64) -> collapsar::Result<(Vec<f64>, u64)> + Sync + 'a;
-
-impl Plan {
-    /// The tolerance of models of any kind, where none was given.
-    pub(crate) fn tolerance_for(&mut self, data: usize) {
-        self.tolerance = (data as f64 / 1e10).max(1e-8);
-    }
-
-    /// Climbs from every start and keeps the best; in turn where each step is watched.
-    pub(crate) fn climb<M: Collapsed>(
-        &self,
-        model: &M,
-        start: &Start<'_>,
-        jumps: Option<&dyn Jumps>,
-        control: &Control,
-    ) -> Result<Climbed> {
-        let direction: Direction = self.method.parse()?;
-        let best: Mutex<Option<Climbed>> = Mutex::new(None);
-        let climb = |index: usize| -> collapsar::Result<f64> {
-            if index > 0 && control.interrupt.load(Ordering::Relaxed) {
-                return Ok(f64::NEG_INFINITY);
-            }
-            let climbed = self.one(model, direction, start, jumps, control, index)?;
-            let bound = climbed.fit.point.bound;
-            let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
-            // The first of equals, whichever ended first.
-            let better = best.as_ref().is_none_or(|best| {
-                let other = best.fit.point.bound;
-                bound > other || (bound == other && index < best.index)
-            });
-            if better {
-                *best = Some(climbed);
-            }
-            Ok(bound)
-        };
-        let bounds: collapsar::Result<Vec<f64>> = if self.restarts == 1 || control.steps.is_some() {
-            (0..self.restarts).map(climb).collect()
-        } else {
-            (0..self.restarts).into_par_iter().map(climb).collect()
-        };
-        let bounds = bounds?;
-        let best = best.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let best = best.ok_or_else(|| collapsar::Error::setting("restarts", 0, "at least 1"))?;
-        Ok(Climbed { bounds, ..best })
-    }
-
-    fn one<M: Collapsed>(
-        &self,
-        model: &M,
-        direction: Direction,
-        start: &Start<'_>,
-        jumps: Option<&dyn Jumps>,
-        control: &Control,
-        index: usize,
-    ) -> collapsar::Result<Climbed> {
-        let mut steps = Vec::new();
-        // A climb of no steps is one that is stopped before its first.
-        let at_once = AtomicBool::new(true);
-        let interrupt = match self.max_iter {
-            0 => &at_once,
-            _ => &control.interrupt,
-        };
-        let mut driver = Driver::new(model, direction)
-            .stop(Stop::Gain(self.tolerance) | Stop::Iterations(self.max_iter))
-            .interrupt(interrupt)
-            .observe(|step| {
-                steps.push(*step);
-                if control.shows(index, *step) {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-        if let Some(jumps) = jumps {
-            driver = driver.search(jumps);
-        }
-        let (start, passes) = start(self.seed.wrapping_add(index as u64))?;
-        let fit = driver.spent(passes).run(start)?;
-        Ok(Climbed {
-            fit,
-            steps,
-            bounds: vec![],
-            index,
-        })
+/// Does work whose parts are of no use.
+pub(crate) fn whole<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    work: impl FnOnce(&Control) -> Result<T> + Send,
+) -> PyResult<T> {
+    match detached(py, threads, None, work)? {
+        (_, Some(error)) => Err(error),
+        (done, None) => Ok(done),
     }
 }
 

@@ -18,6 +18,7 @@ impl Terms for Arguments {
             "degrees_of_freedom" => "degrees_of_freedom_prior",
             "location" => "mean_prior",
             "mean_precision" => "mean_precision_prior",
+            "monitor" => "names",
             "restarts" => "n_init",
             "scale" => "covariance_prior",
             "threads" => "n_jobs",

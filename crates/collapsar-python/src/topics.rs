@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use collapsar::topics::{
-    Alpha, Beta, Corpus, Ranking, Settings, Start, TopicQuality, Topics, TopicsFit,
-};
-use collapsar_run::Watch;
+use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicQuality, TopicsFit};
+use collapsar_run::threads_of_jobs;
+use collapsar_run::topics::TopicsRequest;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{report, shaped};
 use crate::error::Result;
-use crate::run::{Plan, detached};
+use crate::run::{Plan, detached, whole};
 
 /// Documents as SciPy's CSR matrices have them: starts, words, counts, and the vocabulary's size.
 type Documents<'py> = (
@@ -50,11 +49,29 @@ impl Bags {
 /// A topic model as Python's dictionary says; priors that are not given are learned.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Wanted {
+pub(crate) struct Options {
     topics: usize,
     alpha: Option<Vec<f64>>,
     beta: Option<f64>,
+    sweeps: Option<usize>,
     start: String,
+}
+
+impl Options {
+    fn request(self, plan: Plan) -> Result<TopicsRequest> {
+        let defaults = Settings::new(self.topics);
+        Ok(TopicsRequest {
+            settings: Settings {
+                alpha: self.alpha.map_or(Alpha::Learned, Alpha::Given),
+                beta: self.beta.map_or(Beta::Learned, Beta::Given),
+                sweeps: self.sweeps.unwrap_or(defaults.sweeps),
+                ..defaults
+            },
+            start: self.start.parse()?,
+            climb: plan.options()?,
+            ..TopicsRequest::new(vec![self.topics])
+        })
+    }
 }
 
 /// Fits topics to documents.
@@ -62,25 +79,17 @@ pub(crate) struct Wanted {
 pub(crate) fn fit_topics<'py>(
     py: Python<'py>,
     documents: Documents<'py>,
-    wanted: Wanted,
+    options: Options,
     plan: Plan,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let bags = Bags::new(&documents)?;
-    let ((climbed, answer), raised) = detached(py, plan.threads, callback, |control| {
-        let settings = Settings {
-            alpha: wanted.alpha.map_or(Alpha::Learned, Alpha::Given),
-            beta: wanted.beta.map_or(Beta::Learned, Beta::Given),
-            ..Settings::new(wanted.topics)
-        };
-        let start: Start = wanted.start.parse()?;
-        let model = Topics::new(bags.corpus()?, &settings)?;
-        let start = |seed| model.start_unless(start, seed, control.interrupt());
-        let climbed = plan.climb(&model, &start, None, control)?;
-        let answer = model.fit(&climbed.fit.point);
-        Ok((climbed, answer))
+    let (fitted, raised) = detached(py, plan.threads(None), callback, |control| {
+        let request = options.request(plan)?;
+        Ok(request.prepare_corpus(bags.corpus()?)?.climb(control)?)
     })?;
-    let result = report(py, &climbed, raised)?;
+    let result = report(py, &fitted.climbed, raised)?;
+    let answer = fitted.fit;
     let (words, count) = (answer.vocabulary(), answer.documents());
     let topics = answer.topics;
     result.set_item("alpha", PyArray1::from_vec(py, answer.alpha))?;
@@ -111,10 +120,11 @@ pub(crate) fn infer_topics<'py>(
     py: Python<'py>,
     topics: Fitted<'py>,
     documents: Documents<'py>,
-    threads: usize,
+    jobs: Option<isize>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
     let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
-    let inferred = whole(py, threads, || Ok(fit.infer(&bags.corpus()?)?))?;
+    let threads = threads_of_jobs(jobs, Some(bags.words.len() * fit.topics));
+    let inferred = whole(py, threads, |_| Ok(fit.infer(&bags.corpus()?)?))?;
     let shape = [inferred.counts.len() / inferred.topics, inferred.topics];
     Ok((
         shaped(py, inferred.counts, &shape)?,
@@ -130,11 +140,11 @@ pub(crate) fn complete_topics<'py>(
     topics: Fitted<'py>,
     observed: Documents<'py>,
     evaluated: Documents<'py>,
-    threads: usize,
+    jobs: Option<isize>,
 ) -> PyResult<(f64, f64)> {
     let fit = fitted(&topics)?;
     let (first, second) = (Bags::new(&observed)?, Bags::new(&evaluated)?);
-    let completion = whole(py, threads, || {
+    let completion = whole(py, threads_of_jobs(jobs, None), |_| {
         Ok(fit.completion(&first.corpus()?, &*second.corpus()?)?)
     })?;
     Ok((completion.ln_probability, completion.tokens))
@@ -149,7 +159,7 @@ pub(crate) fn quality_of_topics<'py>(
     count: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
-    let quality = whole(py, 0, || Ok(fit.quality(&*bags.corpus()?, count)?))?;
+    let quality = whole(py, 0, |_| Ok(fit.quality(&*bags.corpus()?, count)?))?;
     let out = PyDict::new(py);
     out.set_item("diversity", quality.diversity)?;
     out.set_item("exclusivity", quality.exclusivity)?;
@@ -183,7 +193,7 @@ pub(crate) fn words_of_topics(
     relevance: f64,
 ) -> PyResult<Vec<Vec<(usize, f64, f64)>>> {
     let fit = fitted(&topics)?;
-    let tops = whole(py, 0, || {
+    let tops = whole(py, 0, |_| {
         let ranking = Ranking::Relevance(relevance);
         ranking.check()?;
         Ok(fit.top_words_of_all(count, ranking))
@@ -195,16 +205,4 @@ pub(crate) fn words_of_topics(
             .collect()
     });
     Ok(tops.collect())
-}
-
-/// Does work whose parts are of no use.
-fn whole<T: Send>(
-    py: Python<'_>,
-    threads: usize,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    match detached(py, threads, None, |_| work())? {
-        (_, Some(error)) => Err(error),
-        (done, None) => Ok(done),
-    }
 }

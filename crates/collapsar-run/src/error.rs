@@ -5,6 +5,8 @@ use std::fmt;
 use collapsar::{Hint, Place, Plain, Terms};
 use collapsar_bugs::Diagnostic;
 
+use crate::text::count;
+
 /// Every failure of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -38,17 +40,6 @@ pub enum Error {
         /// The line that forbids it and where it stands, for arrays that meet in one.
         line: Option<(String, String)>,
     },
-    /// A file or folder that cannot be used for what it was given for.
-    Input {
-        /// As given.
-        name: String,
-        /// What was found.
-        found: String,
-        /// What would have been accepted.
-        expected: String,
-        /// What to try.
-        hint: Option<Hint>,
-    },
     /// The value of an option that names nothing that there is.
     Value {
         /// The option.
@@ -73,6 +64,15 @@ pub enum Error {
         /// The option that makes it write.
         option: &'static str,
     },
+    /// So many documents held out that none is left, on either side.
+    Holdout {
+        /// The corpus, as given.
+        name: String,
+        /// The fraction to hold out.
+        fraction: f64,
+        /// Documents that can be halved.
+        documents: usize,
+    },
     /// Several climbs where options follow one.
     OneClimb {
         /// The options.
@@ -92,11 +92,15 @@ impl Error {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self::Input {
-            name: name.into(),
-            found: found.into(),
-            expected: expected.into(),
-            hint: None,
+        collapsar::Error::data(Place::Named(name.into()), found, expected).into()
+    }
+
+    /// The same refusal of data, with what to try.
+    #[must_use]
+    pub fn with_hint(self, hint: Hint) -> Self {
+        match self {
+            Self::Library(error) => Self::Library(error.with_hint(hint)),
+            error => error,
         }
     }
 
@@ -127,16 +131,6 @@ impl Error {
                 source,
             } => diagnostic.render(file, source),
             Self::Collapse { error, line } => collapse_in_terms(error, line.as_ref(), terms),
-            Self::Input {
-                name,
-                found,
-                expected,
-                hint,
-            } => {
-                let hint = hint.as_ref().map(|hint| hint.in_terms(terms));
-                let hint = hint.map_or_else(String::new, |hint| format!("; try {hint}"));
-                format!("{name}: {found}, expected {expected}{hint}")
-            }
             Self::Value {
                 option,
                 value,
@@ -157,6 +151,16 @@ impl Error {
                 let option = terms.option(option);
                 format!("{name}: {found}, expected {expected} written by {command}{option}")
             }
+            Self::Holdout {
+                name,
+                fraction,
+                documents,
+            } => format!(
+                "{name}: {} leaves nothing of {} with at least two words, expected one or more to fit and \
+                 to hold out",
+                terms.setting("holdout", &fraction.to_string()),
+                count(*documents, "document"),
+            ),
             Self::OneClimb { options, parts } => {
                 let follow = if options.len() > 1 {
                     "follow"

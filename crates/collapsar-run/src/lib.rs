@@ -4,17 +4,26 @@
 //! - `inputs`: files named, recorded and tried
 //! - `plan`: how models are climbed, and the defaults
 //! - `climb`: climbs from every start, of which the best is kept
+//! - `record`, `text`: what a run says of itself, and how results become lines
+//! - `fit`: models in the BUGS language
+//! - `mixture`: mixtures of Gaussians
+//! - `topics`: topic models
 //! - `folder`: the folder of a run, which appears as a whole
 //! - `quant`: transcripts and genes, from reads
 
 mod climb;
 mod error;
+pub mod fit;
 mod folder;
 mod inputs;
+pub mod mixture;
 mod plan;
 pub mod quant;
+mod record;
+mod text;
+pub mod topics;
 
-pub use climb::{Ascent, AtEnd, AtStep, Climbed, Climbs, End, Run, Spread, Start, Watch, each};
+pub use climb::{Climbed, Climbs, End, Spread, Watch};
 pub use error::{Error, Result};
 pub use folder::RunFolder;
 pub use inputs::{check_target, inputs, name_of};

@@ -48,8 +48,7 @@ mod vector;
 pub use collapsed::{Collapsed, Potential};
 pub use direction::Direction;
 pub use driver::{
-    Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Point, Restarts, Spread, Step, Stop,
-    Watcher,
+    Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Point, Restarts, Step, Stop, Watcher,
 };
 pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};
 pub use model::{mixture, quant, topics};

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use collapsar::graph::Demands;
 use collapsar_bugs::Drawing;
 use collapsar_formats::{read_data, write_atomically};
+use collapsar_run::fit::ModelSource;
 
 use crate::common::Common;
 use crate::files::check_target;
-use crate::fit::source::{Source, SourceArgs};
+use crate::fit::source::{SourceArgs, with};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +47,7 @@ pub(crate) struct CheckArgs {
 
 pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check()?;
-    let source = Source::read(&args.source.model, common)?;
+    let source = ModelSource::read(&args.source.model)?;
     let data = read_data(&args.source.data)?;
     let outline = source.model.outline(&data);
     let (drawing, text) = if args.source.data.is_empty() {
@@ -54,8 +56,12 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
             report::outline(&source, &outline),
         )
     } else {
-        let prepared = source.with(data, common)?;
-        let compiled = source.compile(&prepared, &args.source)?;
+        let prepared = with(&source, data, common)?;
+        let demands = Demands {
+            collapse: args.source.collapse.clone(),
+            explicit: args.source.explicit.clone(),
+        };
+        let compiled = source.compile(&prepared, &demands)?;
         let drawing = Drawing::new(&outline, Some(compiled.choice()));
         let text = report::classes(&source, &compiled, &prepared, &args.source.explicit);
         (drawing, text)

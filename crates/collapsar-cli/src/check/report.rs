@@ -6,8 +6,8 @@ use collapsar::graph::{Choice, Class, Compiled, Conflict, Role};
 use collapsar::{Collapsed, Potential};
 use collapsar_bugs::outline::NodeKind;
 use collapsar_bugs::{Outline, Prepared};
+use collapsar_run::fit::{ModelSource, class_name, class_names, one_line};
 
-use crate::fit::source::{Source, class_name, names, one_line};
 use crate::text::{count, table};
 
 /// The roles, in the order in which they are told.
@@ -22,7 +22,7 @@ const ROLES: [(Role, &str); 3] = [
 
 /// What is collapsed, and why.
 pub(crate) fn classes(
-    source: &Source,
+    source: &ModelSource,
     compiled: &Compiled,
     prepared: &Prepared,
     explicit: &[String],
@@ -76,7 +76,7 @@ pub(crate) fn classes(
         }
     }
     if !choice.alternatives.is_empty() {
-        let chosen = names(compiled, |role| role == Role::Collapsed);
+        let chosen = class_names(compiled, true);
         let chosen = if chosen.is_empty() {
             "nothing".into()
         } else {
@@ -113,7 +113,7 @@ fn described(class: &Class, width: usize) -> String {
 
 /// Why a class is not collapsed.
 fn reasons(
-    source: &Source,
+    source: &ModelSource,
     prepared: &Prepared,
     choice: &Choice,
     class: usize,
@@ -157,7 +157,7 @@ fn reasons(
 }
 
 /// What the text alone says.
-pub(crate) fn outline(source: &Source, outline: &Outline) -> String {
+pub(crate) fn outline(source: &ModelSource, outline: &Outline) -> String {
     let mut text = format!("{}: the text is right\n\n", source.name);
     let rows = outline.nodes.iter().enumerate().map(|(place, node)| {
         let what = match (node.kind, &node.distribution) {

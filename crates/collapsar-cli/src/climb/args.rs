@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use collapsar::Direction;
-use serde_json::{Map, Value, json};
+use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, MAX_ITERATIONS};
 
-use crate::common::{Usage, threads};
+use crate::common::threads;
 use crate::values::{named, not_negative};
 
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(crate) struct ClimbArgs {
     #[arg(long, value_name = "S", default_value = "0", help_heading = "Fit")]
     pub(crate) seed: u64,
     /// Stop each climb after I steps
-    #[arg(long, value_name = "I", default_value = "10000", help_heading = "Fit")]
+    #[arg(long, value_name = "I", default_value_t = MAX_ITERATIONS, help_heading = "Fit")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_iterations: u64,
     /// Stop each climb after N passes over the data
@@ -43,7 +43,7 @@ pub(crate) struct ClimbArgs {
     #[arg(long, value_name = "FILE", help_heading = "Fit")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Steps between checkpoints
-    #[arg(long, value_name = "N", default_value = "50", help_heading = "Fit")]
+    #[arg(long, value_name = "N", default_value_t = CHECKPOINT_EVERY, help_heading = "Fit")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) checkpoint_every: u64,
     /// Go on from a checkpoint, with the data and settings that it was made with
@@ -52,37 +52,27 @@ pub(crate) struct ClimbArgs {
 }
 
 impl ClimbArgs {
-    /// Refuses what clap cannot know of: `numbers` of `parts` are to be fitted.
-    pub(crate) fn check(&self, numbers: usize, parts: &str) -> Result<(), Usage> {
-        if self.checkpoint.is_some() || self.resume.is_some() {
-            return self.check_one("--checkpoint and --resume follow", numbers, parts);
-        }
-        Ok(())
-    }
-
-    /// Refuses more than one climb where `who` follows one.
-    pub(crate) fn check_one(&self, who: &str, numbers: usize, parts: &str) -> Result<(), Usage> {
-        if self.restarts == 1 && numbers == 1 {
-            return Ok(());
-        }
-        Err(Usage(format!(
-            "{who} one climb, expected one restart and one number of {parts}"
-        )))
-    }
-
-    /// The flags as `run.json` has them, for its `config`.
-    pub(crate) fn record(&self) -> Map<String, Value> {
-        let fields = [
-            ("method", json!(self.method)),
-            ("restarts", json!(self.restarts)),
-            ("max_iterations", json!(self.max_iterations)),
-            ("max_passes", json!(self.max_passes)),
-            ("time", json!(self.time)),
-            ("threads", json!(threads())),
-        ];
-        fields
-            .map(|(name, value)| (name.to_owned(), value))
-            .into_iter()
-            .collect()
+    /// What the flags ask for, with this tolerance, where `numbers` of `parts` are to be fitted.
+    pub(crate) fn options(
+        &self,
+        tolerance: Option<f64>,
+        numbers: usize,
+        parts: &'static str,
+    ) -> anyhow::Result<ClimbOptions> {
+        let checkpoint = self.checkpoint.clone();
+        let options = ClimbOptions {
+            method: self.method,
+            restarts: self.restarts as usize,
+            seed: self.seed,
+            tolerance,
+            max_iterations: self.max_iterations,
+            max_passes: self.max_passes,
+            time: self.time,
+            threads: threads(),
+            checkpoint: checkpoint.map(|file| (file, self.checkpoint_every)),
+            resume: self.resume.clone(),
+        };
+        options.check(numbers, parts)?;
+        Ok(options)
     }
 }

@@ -1,16 +1,13 @@
-//! How any model is climbed: from every start, for every number of parts, under limits, and the best is kept.
+//! What all fits have in common: flags, how climbs are watched, how they ended.
 //!
 //! - `args`: the flags, as typed
-//! - `plan`: what they mean, checked once
-//! - `run`: the climbs
-//! - `ended`: how they ended, in words
+//! - `watch`: climbs on the progress bar
+//! - `words`: how climbs ended, in words
 
 mod args;
-mod ended;
-mod plan;
-mod run;
+mod watch;
+mod words;
 
 pub(crate) use args::ClimbArgs;
-pub(crate) use ended::Ended;
-pub(crate) use plan::Plan;
-pub(crate) use run::{Ascent, Climbs, each};
+pub(crate) use watch::Bar;
+pub(crate) use words::{exit, kept_in, lines, nothing, warn};

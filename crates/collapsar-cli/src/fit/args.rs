@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
+use collapsar_run::fit::ModelRequest;
 
 use super::source::SourceArgs;
 use crate::climb::ClimbArgs;
-use crate::common::Usage;
 use crate::values::not_negative;
 
 const EXAMPLES: &str = "\
@@ -64,34 +63,19 @@ pub(crate) struct FitArgs {
 pub(crate) struct Names(Vec<String>);
 
 impl FitArgs {
-    /// Refuses flags that do not go together and that clap cannot know of.
-    pub(crate) fn check(&self) -> Result<(), Usage> {
-        self.source.check()?;
-        self.climb.check(1, "models")
-    }
-
-    /// What is monitored, without spaces; nothing where it is not said.
-    pub(crate) fn monitor(&self) -> Vec<String> {
+    /// What the flags ask for.
+    pub(crate) fn request(&self) -> anyhow::Result<ModelRequest> {
+        let source = &self.source;
         let names = self.monitor.iter().flat_map(|names| &names.0);
-        names.cloned().collect()
-    }
-
-    pub(crate) fn tolerance(&self, data: usize) -> f64 {
-        self.tolerance.unwrap_or((data as f64 / 1e10).max(1e-8))
-    }
-
-    /// The settings as `run.json` has them.
-    pub(crate) fn record(&self, data: usize) -> Value {
-        let mut record = self.climb.record();
-        let own = [
-            ("collapse", json!(self.source.collapse)),
-            ("explicit", json!(self.source.explicit)),
-            ("monitor", json!(self.monitor())),
-            ("draws", json!(self.draws)),
-            ("tolerance", json!(self.tolerance(data))),
-        ];
-        record.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        Value::Object(record)
+        Ok(ModelRequest {
+            collapse: source.collapse.clone(),
+            explicit: source.explicit.clone(),
+            monitor: names.cloned().collect(),
+            draws: self.draws,
+            climb: self.climb.options(self.tolerance, 1, "models")?,
+            messages: None,
+            files: (source.model.clone(), source.data.clone()),
+        })
     }
 }
 

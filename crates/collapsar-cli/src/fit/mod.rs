@@ -1,130 +1,52 @@
 //! `collapsar fit`: fits any conjugate model in the BUGS language.
 //!
-//! - `source`: the model's file and its data, read
 //! - `args`: the flags as typed
-//! - `chosen`: which numbers are told of
-//! - `results`: the files of a fit
+//! - `source`: those of a model and its data, which `check` has too
 //! - `summary`: what is printed
 
 mod args;
-mod chosen;
-mod results;
 pub(crate) mod source;
 mod summary;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use collapsar::graph::{Answer, Compiled, Kind};
-use collapsar::{Collapsed, Potential};
-use collapsar_bugs::{Posterior, Prepared, Row};
-use collapsar_formats::{prepare_folder, read_data};
+use collapsar::graph::Kind;
+use collapsar_formats::read_data;
+use collapsar_run::RunFolder;
+use collapsar_run::fit::ModelSource;
 
-use crate::climb::{Ascent, Ended, Plan, each};
-use crate::common::Common;
+use crate::climb::{self, Bar};
+use crate::common::{Common, command};
 pub(crate) use args::FitArgs;
-use chosen::Chosen;
-use source::Source;
-
-/// A fit and what is told of it.
-struct Fitted<'a> {
-    args: &'a FitArgs,
-    source: &'a Source,
-    prepared: &'a Prepared,
-    compiled: &'a Compiled,
-    answer: Answer<'a>,
-    ended: &'a Ended,
-    /// Observed arrays, and how many numbers of each are.
-    observed: Vec<(String, usize)>,
-    chosen: Chosen,
-    /// What is said of each number that was chosen.
-    rows: Vec<Row>,
-    /// Draws that it took.
-    draws: usize,
-}
-
-impl Fitted<'_> {
-    fn data(&self) -> usize {
-        total(&self.observed)
-    }
-
-    fn messages(&self) -> usize {
-        self.compiled.local().dim()
-    }
-
-    fn posterior(&self) -> Posterior<'_> {
-        Posterior {
-            prepared: self.prepared,
-            answer: &self.answer,
-            seed: self.args.climb.seed,
-        }
-    }
-}
-
-fn total(observed: &[(String, usize)]) -> usize {
-    observed.iter().map(|(_, count)| count).sum()
-}
 
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    args.check()?;
-    let source = Source::read(&args.source.model, common)?;
-    let data = read_data(&args.source.data)?;
-    let prepared = source.with(data, common)?;
-    let observed = prepared.observed();
-    let compiled = source.compile(&prepared, &args.source)?;
-    let chosen = Chosen::of(&prepared, &source, &args.monitor())?;
-    let plan = Plan::resolve(&args.climb, args.tolerance(total(&observed)))?;
-    plan.prepare()?;
+    args.source.check()?;
+    let request = args.request()?;
+    let source = ModelSource::read(&args.source.model)?;
+    let prepared = source::with(&source, read_data(&args.source.data)?, common)?;
+    let run = request.prepare(Arc::new(source), prepared)?;
+    let monitored = run.monitor(&run.request.monitor)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    if let Some(folder) = &args.out {
-        prepare_folder(folder)?;
+    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
+    let climbed = run.climb(&Bar::new(common, args.climb.restarts as usize))?;
+    if climbed.is_nothing() {
+        return Ok(climb::nothing(common));
     }
-    let (ended, ()) = each(
-        &plan,
-        common,
-        &[1],
-        |run, _| {
-            let climbs = run.climbs(&Ascent {
-                model: &compiled,
-                name: source.name.clone(),
-                start: &|seed| Ok((compiled.start(seed)?, 0)),
-                jumps: None,
-                watch: None,
-                ended: None,
-                in_turn: false,
-            })?;
-            Ok((climbs, ()))
-        },
-        |climbs, ()| climbs.restarts.best().point.bound,
-    )?;
-    if ended.is_nothing() {
-        return Ok(Ended::nothing(common));
+    let (rows, draws) = run.rows(&climbed.best().point, &monitored.quantities)?;
+    if let Some(folder) = folder {
+        run.write(folder, &climbed, &monitored, &rows, command())?;
     }
-    let mut fitted = Fitted {
-        args,
-        source: &source,
-        prepared: &prepared,
-        compiled: &compiled,
-        answer: compiled.answer(&ended.best().point),
-        ended: &ended,
-        observed,
-        chosen,
-        rows: vec![],
-        draws: 0,
-    };
-    let told = fitted.posterior().rows(&fitted.chosen.quantities);
-    (fitted.rows, fitted.draws) = told.map_err(|refusal| source.no_answer(refusal))?;
-    if let Some(folder) = &args.out {
-        results::write(folder, &fitted)?;
-    }
-    ended.warn(common);
-    let mut declared = prepared.graph().declared().iter();
+    climb::warn(&climbed, common);
+    let mut declared = run.prepared.graph().declared().iter();
     let labels = declared.any(|declared| matches!(declared.kind, Kind::Label(_)));
-    if labels && args.climb.restarts == 1 && compiled.local().dim() > 0 {
+    if labels && args.climb.restarts == 1 && run.messages() > 0 {
         common.say(
             "labels have several optima: --restarts 10 climbs from more starts and keeps the best",
         );
     }
-    std::io::stdout().write_all(summary::of(&fitted).as_bytes())?;
-    Ok(ended.exit(&args.climb))
+    let summary = summary::of(args, &run, &climbed, (&monitored, &rows, draws));
+    std::io::stdout().write_all(summary.as_bytes())?;
+    Ok(climb::exit(&climbed, &args.climb))
 }

@@ -1,26 +1,30 @@
 //! What a fit prints: a page that a person can read.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
-use collapsar::graph::Role;
+use collapsar_bugs::Row;
+use collapsar_run::Climbed;
+use collapsar_run::fit::{ModelRun, Monitored, class_names};
 
-use super::Fitted;
-use super::source::names;
-use crate::files::name_of;
+use super::FitArgs;
+use crate::climb;
 use crate::text::{count, significant, table};
 
-pub(crate) fn of(fitted: &Fitted<'_>) -> String {
-    let mut text = String::new();
-    let mut line = |parts: std::fmt::Arguments<'_>| {
-        writeln!(text, "{parts}").expect("strings take all text");
+/// Most rows of the table that is printed.
+const ROWS: usize = 40;
+
+pub(crate) fn of(
+    args: &FitArgs,
+    run: &ModelRun,
+    climbed: &Climbed,
+    (monitored, rows, draws): (&Monitored, &[Row], usize),
+) -> String {
+    let list = |names: Vec<String>| match names.as_slice() {
+        [] => "nothing".to_owned(),
+        _ => names.join(", "),
     };
-    let args = fitted.args;
-    let observed: Vec<String> = fitted
-        .observed
-        .iter()
-        .map(|(name, _)| name.clone())
-        .collect();
-    let observed = match fitted.data() {
+    let observed: Vec<&str> = run.observed.iter().map(|(name, _)| name.as_str()).collect();
+    let observed = match run.data() {
         0 => "no data".to_owned(),
         data => format!(
             "{} in {}",
@@ -28,53 +32,61 @@ pub(crate) fn of(fitted: &Fitted<'_>) -> String {
             observed.join(", ")
         ),
     };
-    line(format_args!("{}: {observed}", name_of(&args.source.model)));
-    let list = |names: Vec<String>| match names.as_slice() {
-        [] => "nothing".to_owned(),
-        _ => names.join(", "),
-    };
-    let compiled = fitted.compiled;
-    line(format_args!(
-        "collapsed: {}; explicit: {}",
-        list(names(compiled, |role| role == Role::Collapsed)),
-        list(names(compiled, |role| role != Role::Collapsed)),
-    ));
-    text += &fitted.ended.lines();
-    let mut line = |parts: std::fmt::Arguments<'_>| {
-        writeln!(text, "{parts}").expect("strings take all text");
-    };
-    let shown = fitted.chosen.rows();
+    let mut text = vec![format!(
+        "{}: {observed}\ncollapsed: {}; explicit: {}\n{}",
+        run.source.name,
+        list(class_names(&run.compiled, true)),
+        list(class_names(&run.compiled, false)),
+        climb::lines(climbed)
+    )];
+    let shown = shown(monitored);
     if !shown.is_empty() {
-        line(format_args!("\n{}", rows(fitted, &shown)));
+        text.push(format!("\n{}\n", table_of(monitored, rows, &shown)));
     }
-    let hidden = fitted.chosen.printable() - shown.len();
+    let hidden = monitored.small.iter().filter(|small| **small).count() - shown.len();
     if hidden > 0 {
-        line(format_args!("… and {hidden} more; --out writes all"));
+        text.push(format!("… and {hidden} more; --out writes all\n"));
     }
-    if !fitted.chosen.left_out.is_empty() {
-        let left_out = fitted.chosen.left_out.join(", ");
-        line(format_args!("not shown: {left_out}; --monitor shows them"));
+    if !monitored.left_out.is_empty() {
+        let left_out = monitored.left_out.iter().map(|array| {
+            let noun = if array.labels { "label" } else { "number" };
+            format!("{} ({})", array.name, count(array.elements, noun))
+        });
+        let left_out: Vec<String> = left_out.collect();
+        let left_out = left_out.join(", ");
+        text.push(format!("not shown: {left_out}; --monitor shows them\n"));
     }
-    if fitted.draws > 0 {
-        line(format_args!(
-            "what has no closed form is from {} draws of q",
-            fitted.draws
+    if draws > 0 {
+        text.push(format!(
+            "what has no closed form is from {draws} draws of q\n"
         ));
     }
-    match &args.out {
-        Some(folder) => line(format_args!("all results are in {}", folder.display())),
-        None => line(format_args!("--out DIR keeps all results")),
-    }
-    text
+    text.push(climb::kept_in(args.out.as_deref()));
+    text.concat()
 }
 
-fn rows(fitted: &Fitted<'_>, shown: &[usize]) -> String {
-    let name = |place: usize| &fitted.chosen.quantities[place].name;
+/// The places of what is printed: where there is too much, the smallest arrays first.
+fn shown(monitored: &Monitored) -> Vec<usize> {
+    let array = |place: usize| monitored.quantities[place].array.as_str();
+    let places = (0..monitored.small.len()).filter(|&place| monitored.small[place]);
+    let mut places: Vec<usize> = places.collect();
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    for &place in &places {
+        *sizes.entry(array(place)).or_default() += 1;
+    }
+    places.sort_by_key(|&place| sizes[array(place)]);
+    places.truncate(ROWS);
+    places.sort_unstable();
+    places
+}
+
+fn table_of(monitored: &Monitored, rows: &[Row], shown: &[usize]) -> String {
+    let name = |place: usize| &monitored.quantities[place].name;
     // Filled up to the longest, so that names begin in one column.
     let width = shown.iter().map(|&place| name(place).chars().count());
     let width = width.max().unwrap_or(0).max("name".len());
     let cells = |place: usize| {
-        let row = fitted.rows[place];
+        let row = rows[place];
         // What is zero but for rounding is shown as zero.
         let range = row.quantiles[2] - row.quantiles[0];
         let clear = |number: f64| {

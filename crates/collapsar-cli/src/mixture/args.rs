@@ -1,17 +1,21 @@
 //! The flags of a fit, as typed.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
-use collapsar::Direction;
-use collapsar::mixture::{Covariance, Defaults, Weights};
+use anyhow::bail;
+use clap::Args;
+use collapsar::mixture::{Covariance, Defaults, Scale, Settings, Weights};
+use collapsar_run::mixture::{MixtureRequest, StartOption};
 
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
-use crate::files::name_of;
 use crate::values::{Numbers, named, not_negative};
+
+/// [`collapsar_run::MIXTURE_TOLERANCE`] as people write it.
+const TOLERANCE: &str = "1e-6";
+
+/// On or off; nothing where the method decides.
+type Jumps = Option<bool>;
 
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
@@ -102,7 +106,8 @@ pub(crate) struct FitArgs {
     pub(crate) scale: Option<String>,
 
     /// Try splits and merges of components when the climb slows down; auto: on with --method auto
-    #[arg(long, default_value = "auto", value_enum, help_heading = "Fit")]
+    #[arg(long, default_value = "auto", help_heading = "Fit")]
+    #[arg(value_parser = named([("auto", None), ("on", Some(true)), ("off", Some(false))]))]
     pub(crate) jumps: Jumps,
     /// First responsibilities: random, kmeans, or a FILE with a label from 0 for each row
     #[arg(
@@ -111,9 +116,9 @@ pub(crate) struct FitArgs {
         default_value = "kmeans",
         help_heading = "Fit"
     )]
-    pub(crate) start: StartArg,
+    pub(crate) start: StartOption,
     /// Converged when a step raises the bound by less than T nats
-    #[arg(long, value_name = "T", default_value = "1e-6", value_parser = not_negative, help_heading = "Fit")]
+    #[arg(long, value_name = "T", default_value = TOLERANCE, value_parser = not_negative, help_heading = "Fit")]
     pub(crate) tolerance: f64,
     #[command(flatten)]
     pub(crate) climb: ClimbArgs,
@@ -121,74 +126,58 @@ pub(crate) struct FitArgs {
 
 impl FitArgs {
     pub(crate) fn data(&self) -> &Path {
-        self.data
-            .as_deref()
-            .expect("required unless a subcommand is given")
-    }
-
-    /// The data's name, as in refusals.
-    pub(crate) fn data_name(&self) -> String {
-        name_of(self.data())
+        let data = self.data.as_deref();
+        data.expect("required unless a subcommand is given")
     }
 
     pub(crate) fn columns(&self) -> Option<&[String]> {
         self.columns.as_deref()
     }
 
-    /// Refuses flags that do not go together and that clap cannot know of.
-    pub(crate) fn check(&self) -> Result<(), Usage> {
-        self.climb.check(self.components.0.len(), "components")?;
-        if self.climb.restarts > 1 && matches!(self.start, StartArg::Labels(_)) {
-            return Err(Usage(
+    /// What the flags ask for.
+    pub(crate) fn request(&self) -> anyhow::Result<MixtureRequest> {
+        if self.climb.restarts > 1 && matches!(self.start, StartOption::Labels(_)) {
+            bail!(Usage(
                 "--restarts needs different starts, expected --start random or --start kmeans"
                     .into(),
             ));
         }
-        Ok(())
-    }
-
-    /// Whether climbs try splits and merges.
-    pub(crate) fn tries_jumps(&self) -> bool {
-        match self.jumps {
-            Jumps::On => true,
-            Jumps::Off => false,
-            Jumps::Auto => self.climb.method == Direction::Auto,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Jumps {
-    Auto,
-    On,
-    Off,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StartArg {
-    Random,
-    KMeans,
-    Labels(PathBuf),
-}
-
-impl FromStr for StartArg {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "random" => Self::Random,
-            "kmeans" => Self::KMeans,
-            file => Self::Labels(file.into()),
+        let number = self.scale.as_ref().and_then(|scale| scale.parse().ok());
+        let file = self.scale.as_ref().filter(|_| number.is_none());
+        Ok(MixtureRequest {
+            components: self.components.0.clone(),
+            settings: Settings {
+                covariance: self.covariance,
+                weights: self.weights,
+                defaults: self.prior,
+                concentration: self.concentration,
+                location: self.location.clone(),
+                mean_precision: self.mean_precision,
+                degrees_of_freedom: self.degrees_of_freedom,
+                scale: number.map(Scale::Identity),
+                ..Settings::new(1)
+            },
+            scale: file.map(PathBuf::from),
+            start: self.start.clone(),
+            earlier: None,
+            jumps: self.jumps,
+            samples: self.samples,
+            climb: self.climb.options(
+                Some(self.tolerance),
+                self.components.0.len(),
+                "components",
+            )?,
         })
     }
 }
 
-impl fmt::Display for StartArg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Random => f.write_str("random"),
-            Self::KMeans => f.write_str("kmeans"),
-            Self::Labels(file) => write!(f, "{}", file.display()),
-        }
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_default_tolerance_is_that_of_all_front_ends() {
+        assert_eq!(
+            super::TOLERANCE.parse(),
+            Ok(collapsar_run::MIXTURE_TOLERANCE)
+        );
     }
 }

@@ -1,31 +1,24 @@
 //! `collapsar mixture`: fits Bayesian mixtures of Gaussians, and uses fits on new data.
 //!
 //! - `args`: the flags as typed
-//! - `config`: what they mean for the data at hand, checked once
-//! - `fit`: climbs with every number of components
-//! - `results`: the files of a fit
-//! - `saved`: `components.json`, written and read
 //! - `summary`: what is printed
 //! - `predict`: labels and densities of new data
 
 mod args;
-mod config;
-mod fit;
 mod predict;
-mod results;
-mod saved;
 mod summary;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collapsar_formats::{prepare_folder, read_table};
+use collapsar_formats::read_table;
+use collapsar_run::RunFolder;
+use collapsar_run::mixture::MixtureInput;
 
-use crate::climb::Ended;
-use crate::common::Common;
+use crate::climb::{self, Bar};
+use crate::common::{Common, command};
 use args::FitArgs;
-use config::Config;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,30 +68,25 @@ pub(crate) fn run(args: &MixtureArgs, common: &Common) -> anyhow::Result<ExitCod
 }
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    args.check()?;
+    let request = args.request()?;
     let table = read_table(args.data(), args.columns())?;
     if !table.skipped.is_empty() {
-        common.say(&format!(
-            "left out row names ({})",
-            table.skipped.join(", ")
-        ));
+        let names = table.skipped.join(", ");
+        common.say(&format!("left out row names ({names})"));
     }
-    let config = Config::resolve(args, &table)?;
+    let run = request.prepare(MixtureInput::of(args.data(), &table))?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    if let Some(folder) = &args.out {
-        prepare_folder(folder)?;
+    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
+    let climbs = args.components.0.len() * args.climb.restarts as usize;
+    let result = run.climb(&Bar::new(common, climbs))?;
+    if result.climbed.is_nothing() {
+        return Ok(climb::nothing(common));
     }
-    let fitted = fit::fit(&config, &table, common)?;
-    let ended = &fitted.ended;
-    if ended.is_nothing() {
-        return Ok(Ended::nothing(common));
+    if let Some(folder) = folder {
+        run.write(folder, &result, command())?;
     }
-    let answer = fitted.model.fit(&ended.best().point)?;
-    if let Some(folder) = &args.out {
-        results::write(folder, args, &config, &table, &fitted, &answer)?;
-    }
-    let summary = summary::of(args, &table, &fitted, &answer);
-    ended.warn(common);
+    let summary = summary::of(args, &table, &result);
+    climb::warn(&result.climbed, common);
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(ended.exit(&args.climb))
+    Ok(climb::exit(&result.climbed, &args.climb))
 }

@@ -1,15 +1,12 @@
 //! `collapsar mixture predict`: labels, densities and anomaly scores of new data under a saved fit.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::Args;
-use collapsar_formats::{Error, Table, read_table};
+use collapsar_run::mixture::{Prediction, SavedMixture};
 
-use super::saved::Saved;
 use crate::files::emit;
-use crate::text::count;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,64 +41,22 @@ pub(crate) struct PredictArgs {
     out: Option<PathBuf>,
 }
 
-/// Of the draws behind the tail probabilities: the same for everyone, so that two people with the
-/// same fit and row see the same number.
-const SEED: u64 = 0;
-
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let saved = Saved::read(&args.folder)?;
-    let density = saved.fit.predictive()?;
-    let table = match &args.columns {
-        Some(columns) => read_table(&args.data, Some(columns))?,
-        None => read_like(&args.data, &saved.columns)?,
-    };
-    if table.columns.len() != saved.columns.len() {
-        bail!(
-            "{}: {}, expected {} as the fit has ({})",
-            args.data.display(),
-            count(table.columns.len(), "column"),
-            saved.columns.len(),
-            saved.columns.join(", ")
-        );
-    }
-    let scores = density.score(&table.values, table.columns.len())?;
-    let tail = density.tail(&scores.ln_density, SEED);
+    let saved = SavedMixture::read(&args.folder)?;
+    let Prediction { scores, tail } = saved.predict(&args.data, args.columns.as_deref())?;
     emit(args.out.as_deref(), |out| {
         writeln!(out, "row,component,probability,ln_density,tail")?;
-        for row in 0..table.rows {
+        for (row, tail) in tail.iter().enumerate() {
             writeln!(
                 out,
-                "{},{},{:?},{:?},{:?}",
+                "{},{},{:?},{:?},{tail:?}",
                 row + 1,
                 scores.labels[row],
                 scores.certainty[row],
                 scores.ln_density[row],
-                tail[row]
             )?;
         }
         Ok(())
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reads the columns that a fit has, by name; all of them where the fit or the data have no names.
-fn read_like(data: &Path, names: &[String]) -> anyhow::Result<Table> {
-    if is_nameless(names) {
-        return Ok(read_table(data, None)?);
-    }
-    match read_table(data, Some(names)) {
-        // Standard input cannot be read twice: there, --columns 1,2 says what is meant.
-        Err(Error::NoColumn { columns, .. }) if is_nameless(&columns) && data != Path::new("-") => {
-            Ok(read_table(data, None)?)
-        }
-        other => Ok(other?),
-    }
-}
-
-/// Whether a file's columns are known by their numbers only.
-fn is_nameless(columns: &[String]) -> bool {
-    columns
-        .iter()
-        .enumerate()
-        .all(|(index, name)| *name == (index + 1).to_string())
 }

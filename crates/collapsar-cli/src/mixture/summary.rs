@@ -1,68 +1,51 @@
 //! What a fit prints: a page that a person can read.
 
-use std::fmt::Write;
-
-use collapsar::mixture::{Component, MixtureFit};
+use collapsar::mixture::Component;
 use collapsar_formats::Table;
+use collapsar_run::mixture::{MixtureResult, USED};
 
 use super::args::FitArgs;
-use super::fit::{Fitted, USED};
+use crate::climb;
+use crate::files::name_of;
 use crate::text::{count, measured, short, table};
 
 /// The table of components shows as many columns of the data as fit into this many characters.
 const WIDTH: usize = 100;
 
-pub(crate) fn of(args: &FitArgs, data: &Table, fitted: &Fitted, answer: &MixtureFit) -> String {
-    let mut text = String::new();
-    let mut line = |parts: std::fmt::Arguments<'_>| {
-        writeln!(text, "{parts}").expect("strings take all text");
-    };
-    line(format_args!(
-        "{}: {}, {}",
-        args.data_name(),
+pub(crate) fn of(args: &FitArgs, data: &Table, result: &MixtureResult) -> String {
+    let mut text = vec![format!(
+        "{}: {}, {}\n",
+        name_of(args.data()),
         count(data.rows, "row"),
         count(data.columns.len(), "column")
-    ));
-    if fitted.compared.len() > 1 {
-        line(format_args!("\n{}", comparison(fitted)));
+    )];
+    if result.compared.len() > 1 {
+        text.push(format!("\n{}\n", comparison(result)));
     }
-    text += &fitted.ended.lines();
-    let mut line = |parts: std::fmt::Arguments<'_>| {
-        writeln!(text, "{parts}").expect("strings take all text");
-    };
-    let mut used: Vec<(usize, &Component)> = answer
-        .components
+    text.push(climb::lines(&result.climbed));
+    let all = &result.fit.components;
+    let mut used: Vec<(usize, &Component)> = all
         .iter()
         .enumerate()
         .filter(|(_, component)| component.count >= USED)
         .collect();
     used.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
-    line(format_args!(
-        "{} of {} components in use\n",
-        used.len(),
-        answer.components.len()
-    ));
+    let (in_use, offered) = (used.len(), all.len());
+    text.push(format!("{in_use} of {offered} components in use\n\n"));
     let shown = (1..=data.columns.len().min(8))
         .rev()
         .find(|&shown| shown == 1 || width(&components(&used, &data.columns[..shown])) <= WIDTH)
         .unwrap_or(1);
-    line(format_args!(
-        "{}",
-        components(&used, &data.columns[..shown])
-    ));
-    let hidden = data.columns.len() - shown;
-    let hidden = match hidden {
+    text.push(components(&used, &data.columns[..shown]));
+    let hidden = match data.columns.len() - shown {
         0 => String::new(),
-        _ => format!("; {} not shown", count(hidden, "column")),
+        hidden => format!("; {} not shown", count(hidden, "column")),
     };
-    line(format_args!(
-        "columns: posterior mean ± its uncertainty [spread of the rows]{hidden}"
+    text.push(format!(
+        "\ncolumns: posterior mean ± its uncertainty [spread of the rows]{hidden}\n"
     ));
-    match &args.out {
-        Some(folder) => line(format_args!("all results are in {}", folder.display())),
-        None => line(format_args!("--out DIR keeps all results")),
-    }
-    text
+    text.push(climb::kept_in(args.out.as_deref()));
+    text.concat()
 }
 
 fn width(table: &str) -> usize {
@@ -73,10 +56,10 @@ fn width(table: &str) -> usize {
         .unwrap_or(0)
 }
 
-fn comparison(fitted: &Fitted) -> String {
+fn comparison(result: &MixtureResult) -> String {
     let head = ["components", "bound", "to the best", "in use", "passes", ""].map(String::from);
-    let highest = fitted.ended.best().point.bound;
-    let rows: Vec<Vec<String>> = fitted
+    let highest = result.climbed.best().point.bound;
+    let rows: Vec<Vec<String>> = result
         .compared
         .iter()
         .map(|line| {

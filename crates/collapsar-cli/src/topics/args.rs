@@ -1,17 +1,17 @@
 //! The flags of a fit, as typed.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use anyhow::bail;
+use clap::Args;
 use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
-use collapsar_formats::CorpusFormat;
+use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
+use collapsar_run::ClimbOptions;
+use collapsar_run::topics::{CorpusRequest, TopicsRequest};
 
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
-use crate::files::name_of;
-use crate::values::{Numbers, not_negative};
+use crate::values::{Numbers, named, not_negative};
 
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
@@ -45,7 +45,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Words")]
     pub(crate) min_docs: u32,
     /// Drop words in more than this share of the documents
-    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share, help_heading = "Words")]
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = fraction, help_heading = "Words")]
     pub(crate) max_docs_share: f64,
     /// Keep only the V most frequent words
     #[arg(long, value_name = "V", help_heading = "Words")]
@@ -73,21 +73,21 @@ pub(crate) struct FitArgs {
     /// Prior of the documents' proportions: auto learns it, A is the same for every topic, A1,A2,… one
     /// for each
     #[arg(long, value_name = "A", default_value = "auto", help_heading = "Model")]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) alpha: AlphaArg,
+    #[arg(allow_hyphen_values = true, value_parser = alpha)]
+    pub(crate) alpha: Alpha,
     /// Prior of the topics over words: auto learns it, B is the same for every word
     #[arg(long, value_name = "B", default_value = "auto", help_heading = "Model")]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) beta: BetaArg,
+    #[arg(allow_hyphen_values = true, value_parser = beta)]
+    pub(crate) beta: Beta,
 
     /// Hold out this share of the documents, and say how well the fit foresees half the words of each
     /// from the other half
-    #[arg(long, value_name = "SHARE", value_parser = inner_share, help_heading = "Evaluation")]
+    #[arg(long, value_name = "SHARE", value_parser = inner_fraction, help_heading = "Evaluation")]
     pub(crate) holdout: Option<f64>,
     /// The same with documents whose halves are in two files
     #[arg(long, value_name = "OBSERVED,EVALUATED", conflicts_with = "holdout")]
-    #[arg(help_heading = "Evaluation")]
-    pub(crate) completion: Option<Pair>,
+    #[arg(help_heading = "Evaluation", value_parser = pair)]
+    pub(crate) completion: Option<[PathBuf; 2]>,
     /// Write perplexity and cost after 1, 2, 3, 5, 8, 12, 20, … steps and at the end to FILE, as JSON lines
     ///
     /// With --average, after each restart instead: that of the mean so far. Restarts then follow one
@@ -143,148 +143,130 @@ pub(crate) struct ReadArgs {
         long,
         value_name = "HOW",
         default_value = "refuse",
-        value_enum,
         help_heading = "Corpus"
     )]
-    pub(crate) invalid_utf8: InvalidUtf8Arg,
+    #[arg(value_parser = named([("refuse", InvalidUtf8::Refuse), ("replace", InvalidUtf8::Replace)]))]
+    pub(crate) invalid_utf8: InvalidUtf8,
+}
+
+impl ReadArgs {
+    pub(crate) fn options(&self) -> CorpusOptions {
+        CorpusOptions {
+            vocabulary: self.vocabulary.clone(),
+            format: self.format,
+            text_column: self.text_column.clone(),
+            id_column: self.id_column.clone(),
+            invalid_utf8: self.invalid_utf8,
+            ..CorpusOptions::default()
+        }
+    }
 }
 
 impl FitArgs {
-    pub(crate) fn corpus(&self) -> &Path {
-        self.corpus
-            .as_deref()
-            .expect("required unless a subcommand is given")
+    /// The corpus that the flags ask for.
+    pub(crate) fn corpus(&self) -> CorpusRequest {
+        let file = self.corpus.clone();
+        CorpusRequest {
+            file: file.expect("required unless a subcommand is given"),
+            options: CorpusOptions {
+                tokens: TokenOptions {
+                    min_length: self.min_length,
+                    numbers: self.keep_numbers,
+                    ..TokenOptions::default()
+                },
+                min_docs: self.min_docs,
+                max_docs_share: self.max_docs_share,
+                max_vocabulary: self.max_vocabulary.map(|most| most as usize),
+                ..self.read.options()
+            },
+            stop_words: self.stop_words.clone(),
+        }
     }
 
-    /// The corpus's name, as in refusals.
-    pub(crate) fn corpus_name(&self) -> String {
-        name_of(self.corpus())
-    }
-
-    /// How words to print are chosen.
-    pub(crate) fn ranking(&self) -> Ranking {
-        Ranking::Relevance(self.relevance)
+    /// What the flags ask for.
+    pub(crate) fn request(&self) -> anyhow::Result<TopicsRequest> {
+        let numbers = self.topics.0.len();
+        let climb = self.climb.options(self.tolerance, numbers, "topics")?;
+        self.check(&climb)?;
+        Ok(TopicsRequest {
+            topics: self.topics.0.clone(),
+            settings: Settings {
+                alpha: self.alpha.clone(),
+                beta: self.beta,
+                sweeps: self.sweeps,
+                ..Settings::new(1)
+            },
+            start: self.start,
+            average: self.average,
+            holdout: self.holdout,
+            completion: self.completion.clone(),
+            curve: self.curve.clone(),
+            relevance: self.relevance,
+            all_words: self.all_words,
+            climb,
+        })
     }
 
     /// Refuses flags that do not go together and that clap cannot know of.
-    pub(crate) fn check(&self) -> Result<(), Usage> {
-        let numbers = self.topics.0.len();
-        self.climb.check(numbers, "topics")?;
+    fn check(&self, climb: &ClimbOptions) -> anyhow::Result<()> {
+        let refuse = |words: &str| bail!(Usage(words.to_owned()));
         let foresees = self.holdout.is_some() || self.completion.is_some();
-        if self.average {
-            if self.climb.restarts < 2 {
-                return Err(Usage(
-                    "--average is over several starts, expected --restarts 2 or more".into(),
-                ));
-            }
-            if !foresees && self.out.is_none() {
-                return Err(Usage(
-                    "--average needs documents to foresee or a folder to keep the fits in, expected \
-                     --holdout, --completion or --out"
-                        .into(),
-                ));
-            }
+        if self.average && climb.restarts < 2 {
+            return refuse("--average is over several starts, expected --restarts 2 or more");
         }
-        if self.curve.is_some() {
-            if !foresees {
-                return Err(Usage(
-                    "--curve needs documents to foresee, expected --holdout or --completion".into(),
-                ));
-            }
-            if !self.average {
-                self.climb.check_one("--curve follows", numbers, "topics")?;
-            } else if numbers > 1 {
-                return Err(Usage(
-                    "--curve follows one average, expected one number of topics".into(),
-                ));
-            }
+        if self.average && !foresees && self.out.is_none() {
+            return refuse(
+                "--average needs documents to foresee or a folder to keep the fits in, expected \
+                 --holdout, --completion or --out",
+            );
+        }
+        if self.curve.is_none() {
+            return Ok(());
+        }
+        if !foresees {
+            return refuse(
+                "--curve needs documents to foresee, expected --holdout or --completion",
+            );
+        }
+        let numbers = self.topics.0.len();
+        if self.average && numbers > 1 {
+            return refuse("--curve follows one average, expected one number of topics");
+        }
+        if !self.average {
+            climb.check_one(&["curve"], numbers, "topics")?;
         }
         Ok(())
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InvalidUtf8Arg {
-    Refuse,
-    Replace,
-}
-
 /// Two files, as in `OBSERVED,EVALUATED`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pair(pub(crate) PathBuf, pub(crate) PathBuf);
-
-impl FromStr for Pair {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split(',').collect::<Vec<_>>()[..] {
-            [observed, evaluated] if !observed.is_empty() && !evaluated.is_empty() => {
-                Ok(Self(observed.into(), evaluated.into()))
-            }
-            _ => Err("expected two files with a comma between them"),
+pub(crate) fn pair(text: &str) -> Result<[PathBuf; 2], &'static str> {
+    match text.split(',').collect::<Vec<_>>()[..] {
+        [observed, evaluated] if !observed.is_empty() && !evaluated.is_empty() => {
+            Ok([observed.into(), evaluated.into()])
         }
+        _ => Err("expected two files with a comma between them"),
     }
 }
 
-impl fmt::Display for Pair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.0.display(), self.1.display())
+fn alpha(text: &str) -> Result<Alpha, &'static str> {
+    if text == "auto" {
+        return Ok(Alpha::Learned);
+    }
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok([alpha]) => Ok(Alpha::Symmetric(*alpha)),
+        Ok(all) => Ok(Alpha::Given(all.to_vec())),
+        Err(_) => Err("expected auto, a number, or a number for each topic as in 0.1,0.2"),
     }
 }
 
-/// The library's alpha, as flags and `run.json` spell it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AlphaArg(pub(crate) Alpha);
-
-impl FromStr for AlphaArg {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "auto" {
-            return Ok(Self(Alpha::Learned));
-        }
-        let numbers: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse()).collect();
-        match numbers.as_deref() {
-            Ok([alpha]) => Ok(Self(Alpha::Symmetric(*alpha))),
-            Ok(all) => Ok(Self(Alpha::Given(all.to_vec()))),
-            Err(_) => Err("expected auto, a number, or a number for each topic as in 0.1,0.2"),
-        }
+fn beta(text: &str) -> Result<Beta, &'static str> {
+    if text == "auto" {
+        return Ok(Beta::Learned);
     }
-}
-
-impl AlphaArg {
-    pub(crate) fn record(&self) -> serde_json::Value {
-        match &self.0 {
-            Alpha::Learned => "auto".into(),
-            Alpha::Symmetric(alpha) => (*alpha).into(),
-            Alpha::Given(all) => all.clone().into(),
-        }
-    }
-}
-
-/// The library's beta, as flags and `run.json` spell it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct BetaArg(pub(crate) Beta);
-
-impl FromStr for BetaArg {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "auto" {
-            return Ok(Self(Beta::Learned));
-        }
-        let number = text.parse().map_err(|_| "expected auto or a number")?;
-        Ok(Self(Beta::Given(number)))
-    }
-}
-
-impl BetaArg {
-    pub(crate) fn record(self) -> serde_json::Value {
-        match self.0 {
-            Beta::Learned => "auto".into(),
-            Beta::Given(beta) => beta.into(),
-        }
-    }
+    let number = text.parse().map_err(|_| "expected auto or a number")?;
+    Ok(Beta::Given(number))
 }
 
 fn relevance(text: &str) -> Result<f64, String> {
@@ -294,14 +276,14 @@ fn relevance(text: &str) -> Result<f64, String> {
     Ok(number)
 }
 
-fn share(text: &str) -> Result<f64, &'static str> {
+fn fraction(text: &str) -> Result<f64, &'static str> {
     match text.parse() {
         Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
         _ => Err("expected a number from 0 to 1"),
     }
 }
 
-fn inner_share(text: &str) -> Result<f64, &'static str> {
+fn inner_fraction(text: &str) -> Result<f64, &'static str> {
     match text.parse() {
         Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
         _ => Err("expected a number above 0 and below 1"),

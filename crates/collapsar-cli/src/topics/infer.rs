@@ -4,13 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use collapsar_run::topics::{SavedTopics, write_documents};
 
-use super::args::{Pair, ReadArgs};
-use super::corpus::{halves, library, read_like, tell, tell_outside};
-use super::results::documents;
-use super::saved::Saved;
-use super::score::Score;
+use super::args::{ReadArgs, pair};
 use super::summary::foreseen;
+use super::words::{tell, tell_outside, tell_outside_of};
 use crate::common::Common;
 use crate::files::{emit, name_of};
 
@@ -47,52 +45,37 @@ pub(crate) struct InferArgs {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Say how well the fit foresees documents whose halves are in two files
-    #[arg(long, value_name = "OBSERVED,EVALUATED", conflicts_with = "corpus")]
-    completion: Option<Pair>,
+    #[arg(long, value_name = "OBSERVED,EVALUATED", conflicts_with = "corpus", value_parser = pair)]
+    completion: Option<[PathBuf; 2]>,
     #[command(flatten)]
     read: ReadArgs,
 }
 
 pub(crate) fn run(args: &InferArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    let saved = Saved::read(&args.folder)?;
-    let mut options = args.read.options();
-    options.tokens = saved.tokens();
-    let positions = saved.about.ids_are_positions;
+    let saved = SavedTopics::read(&args.folder)?;
     if let Some(pair) = &args.completion {
-        let halves = halves(pair, &saved.vocabulary, &options, positions, common)?;
-        let mut all = saved.others(&args.folder)?;
-        if !all.is_empty() {
+        let halves = saved.halves(pair, args.read.options())?;
+        tell_outside(Some(&halves), common);
+        let score = saved.score(&args.folder, &halves)?;
+        if score.fits > 1 {
             common.say(&format!(
                 "foreseen by the mean of {} fits: that of topics.json and {} of an average",
-                all.len() + 1,
-                all.len()
+                score.fits,
+                score.fits - 1
             ));
-            all.insert(0, saved.fit.clone());
         }
-        let score = Score::of(&saved.fit, &all, &halves)?;
         emit(args.out.as_deref(), |out| {
             out.write_all(foreseen(&score).as_bytes())
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let file = args
-        .corpus
-        .as_deref()
-        .expect("required without --completion");
-    let (corpus, outside) = read_like(file, &saved.vocabulary, &options, positions)?;
-    tell(&outside.report, &corpus.documents, common);
-    tell_outside(&name_of(file), &outside, common);
-    let proportions = if corpus.words.is_empty() {
-        // The library refuses a corpus without words; here it means the prior everywhere.
-        let alpha = &saved.fit.alpha;
-        let sum: f64 = alpha.iter().sum();
-        let prior: Vec<f64> = alpha.iter().map(|a| a / sum).collect();
-        prior.repeat(corpus.documents.len())
-    } else {
-        saved.fit.infer(&library(&corpus)?)?.proportions
-    };
+    let file = args.corpus.as_deref();
+    let file = file.expect("required without --completion");
+    let found = saved.infer(file, args.read.options())?;
+    tell(&found.outside.report, &found.corpus.documents, common);
+    tell_outside_of(&name_of(file), &found.outside, common);
     emit(args.out.as_deref(), |out| {
-        documents(out, &corpus, saved.fit.topics, &proportions)
+        write_documents(out, &found.corpus, saved.fit.topics, &found.proportions)
     })?;
     Ok(ExitCode::SUCCESS)
 }

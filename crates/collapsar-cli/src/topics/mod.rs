@@ -1,44 +1,24 @@
 //! `collapsar topics`: fits topic models (latent Dirichlet allocation), and uses fits on new documents.
 //!
 //! - `args`: the flags as typed
-//! - `corpus`: corpora as files give them and as the library takes them
-//! - `holdout`: which documents are held out, and how each is halved
-//! - `config`: what the flags mean for the corpus at hand, checked once
-//! - `fit`: climbs with every number of topics
-//! - `curve`: `--curve`, perplexity and cost along a climb
-//! - `score`: how well a fit foresees documents
-//! - `average`: fits of several starts, kept to be averaged
-//! - `quality`: measures of the topics themselves, and what looks wrong with them
-//! - `results`: the files of a fit
-//! - `saved`: `topics.json`, written and read
+//! - `words`: what is said of reading a corpus, and of topics that look wrong
 //! - `summary`: what is printed
 //! - `infer`: topics of new documents
 
 mod args;
-mod average;
-mod config;
-mod corpus;
-mod curve;
-mod fit;
-mod holdout;
 mod infer;
-mod quality;
-mod results;
-mod saved;
-mod score;
 mod summary;
+mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collapsar_formats::prepare_folder;
+use collapsar_run::RunFolder;
 
-use crate::climb::Ended;
-use crate::common::Common;
+use crate::climb::{self, Bar};
+use crate::common::{Common, command};
 use args::FitArgs;
-use config::Config;
-use corpus::Data;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,27 +78,27 @@ pub(crate) fn run(args: &TopicsArgs, common: &Common) -> anyhow::Result<ExitCode
 }
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    args.check()?;
-    let data = Data::read(args)?;
-    corpus::tell(&data.report, &data.corpus.documents, common);
-    let config = Config::resolve(args, &data, common)?;
+    let request = args.request()?;
+    let data = args.corpus().read()?;
+    words::tell(&data.report, &data.corpus.documents, common);
+    let run = request.prepare(&data)?;
+    words::tell_outside(run.halves(), common);
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    if let Some(folder) = &args.out {
-        prepare_folder(folder)?;
+    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
+    let climbs = args.topics.0.len() * args.climb.restarts as usize;
+    let result = run.climb(&Bar::new(common, climbs))?;
+    if result.climbed.is_nothing() {
+        return Ok(climb::nothing(common));
     }
-    let fitted = fit::fit(&config, args, common)?;
-    let ended = &fitted.ended;
-    if ended.is_nothing() {
-        return Ok(Ended::nothing(common));
+    let doubts: Vec<String> = result.doubts.iter().map(words::doubt).collect();
+    if let Some(folder) = folder {
+        run.write(folder, &result, &doubts, command())?;
     }
-    if let Some(folder) = &args.out {
-        results::write(folder, args, &config, &data, &fitted)?;
-    }
-    let summary = summary::of(args, &data, &fitted);
-    ended.warn(common);
-    for warning in &fitted.warnings {
-        common.warn(warning);
+    let summary = summary::of(args, &data, &result);
+    climb::warn(&result.climbed, common);
+    for doubt in &doubts {
+        common.warn(doubt);
     }
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(ended.exit(&args.climb))
+    Ok(climb::exit(&result.climbed, &args.climb))
 }

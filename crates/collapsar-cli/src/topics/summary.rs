@@ -2,54 +2,44 @@
 
 use std::fmt::Write;
 
+use collapsar::topics::{Alpha, Beta, Ranking};
+use collapsar_run::topics::{Compared, CorpusData, Measures, Score, TopicsResult};
+
 use super::args::FitArgs;
-use super::corpus::Data;
-use super::fit::{Compared, Fitted};
-use super::quality::{Measures, decimals};
-use super::score::Score;
+use crate::climb;
 use crate::text::{count, short, table};
 
-pub(crate) fn of(args: &FitArgs, data: &Data, fitted: &Fitted) -> String {
-    let mut text = String::new();
-    let mut add = |parts: std::fmt::Arguments<'_>| {
-        text.write_fmt(parts).expect("strings take all text");
-    };
-    add(format_args!(
+pub(crate) fn of(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
+    let mut text = vec![format!(
         "{}: {}, {}, {}\n",
-        args.corpus_name(),
+        data.name(),
         count(data.corpus.documents.len(), "document"),
         count(data.corpus.vocabulary.len(), "word"),
         count(data.corpus.tokens() as usize, "token"),
-    ));
-    if fitted.compared.len() > 1 {
-        add(format_args!("\n{}\n", comparison(fitted)));
+    )];
+    if result.compared.len() > 1 {
+        text.push(format!("\n{}\n", comparison(result)));
     }
-    add(format_args!(
-        "{}{}",
-        priors(args, fitted),
-        fitted.ended.lines()
-    ));
-    if let Some(score) = &fitted.score {
-        add(format_args!("{}", foreseen(score)));
-    }
-    let measures = Measures::of(&fitted.quality);
-    add(format_args!(
+    text.push(priors(args, result));
+    text.push(climb::lines(&result.climbed));
+    text.push(result.score.as_ref().map_or_else(String::new, foreseen));
+    let measures = Measures::of(&result.quality);
+    text.push(format!(
         "coherence NPMI {}, UMass {}; diversity {}; exclusivity {}\n",
         decimals(measures.npmi),
         decimals(measures.umass),
         decimals(Some(measures.diversity)),
         decimals(measures.exclusivity)
     ));
-    add(format_args!("{}\n", topics(args, data, fitted)));
-    match &args.out {
-        Some(folder) => add(format_args!("all results are in {}\n", folder.display())),
-        None => add(format_args!("--out DIR keeps all results\n")),
-    }
-    text
+    text.push(topics(args, data, result));
+    text.push("\n".into());
+    text.push(climb::kept_in(args.out.as_deref()));
+    text.concat()
 }
 
-fn is_kept(line: &Compared, fitted: &Fitted) -> bool {
-    line.topics == fitted.answer.topics
+/// To three decimals; these measures are at most about 1.
+fn decimals(measure: Option<f64>) -> String {
+    measure.map_or("-".into(), |measure| format!("{measure:.3}"))
 }
 
 /// A line on how well documents are foreseen.
@@ -71,8 +61,8 @@ pub(crate) fn foreseen(score: &Score) -> String {
     )
 }
 
-fn priors(args: &FitArgs, fitted: &Fitted) -> String {
-    let alpha = &fitted.answer.alpha;
+fn priors(args: &FitArgs, result: &TopicsResult) -> String {
+    let alpha = &result.fit.alpha;
     let (least, most) = alpha
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), &a| {
@@ -84,25 +74,23 @@ fn priors(args: &FitArgs, fitted: &Fitted) -> String {
     } else {
         format!("{least} to {most}")
     };
-    let how = |given: &serde_json::Value| {
-        if given == "auto" { "learned" } else { "given" }
-    };
+    let how = |learned: bool| if learned { "learned" } else { "given" };
     format!(
         "alpha {range}, sum {} ({}); beta {} ({})\n",
         short(alpha.iter().sum()),
-        how(&args.alpha.record()),
-        short(fitted.answer.beta),
-        how(&args.beta.record())
+        how(args.alpha == Alpha::Learned),
+        short(result.fit.beta),
+        how(args.beta == Beta::Learned)
     )
 }
 
-fn comparison(fitted: &Fitted) -> String {
-    let first = &fitted.compared[0];
+fn comparison(result: &TopicsResult) -> String {
+    let first = &result.compared[0];
     let mut head = vec!["topics".to_owned(), "bound".into()];
     head.extend(first.perplexity.map(|_| "perplexity".to_owned()));
     head.extend(["NPMI", "diversity", "in use", "passes", ""].map(String::from));
     let row = |line: &Compared| {
-        let mark = match (is_kept(line, fitted), line.converged) {
+        let mark = match (line.topics == result.fit.topics, line.converged) {
             (true, _) => "best",
             (_, false) => "not converged",
             _ => "",
@@ -118,13 +106,13 @@ fn comparison(fitted: &Fitted) -> String {
         ]);
         cells
     };
-    let rows: Vec<_> = fitted.compared.iter().map(row).collect();
+    let rows: Vec<_> = result.compared.iter().map(row).collect();
     table(&head, &rows)
 }
 
 /// The topics in use, the largest first, each with its words.
-fn topics(args: &FitArgs, data: &Data, fitted: &Fitted) -> String {
-    let qualities = &fitted.quality.topics;
+fn topics(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
+    let qualities = &result.quality.topics;
     let mut used: Vec<usize> = (0..qualities.len())
         .filter(|&topic| qualities[topic].used())
         .collect();
@@ -140,7 +128,9 @@ fn topics(args: &FitArgs, data: &Data, fitted: &Fitted) -> String {
         .expect("strings take all text");
     }
     text += "\n  topic   share    NPMI  words\n";
-    let words = fitted.answer.top_words_of_all(args.top, args.ranking());
+    let words = result
+        .fit
+        .top_words_of_all(args.top, Ranking::Relevance(args.relevance));
     for topic in used {
         let names: Vec<&str> = words[topic]
             .iter()

@@ -13,6 +13,8 @@ _Sparse = tuple[tuple[int, int], NDArray[int64], NDArray[uint32], NDArray[float6
 __all__ = [
     "BugsFit",
     "BugsModel",
+    "FittedMixture",
+    "MAX_ITERATIONS",
     "__version__",
     "complete_topics",
     "fit_mixture",
@@ -23,62 +25,74 @@ __all__ = [
     "quantification",
     "quantify",
     "reads_format",
-    "sample_mixture",
-    "score_mixture",
     "words_of_topics",
 ]
 
+MAX_ITERATIONS: int
 __version__: str
 
 def fit_mixture(
     x: NDArray[float64],
-    wanted: Mapping[str, Any],
+    options: Mapping[str, Any],
     plan: Mapping[str, Any],
     callback: _Callback | None,
 ) -> dict[str, Any]: ...
-def score_mixture(
-    x: NDArray[float64], fitted: Mapping[str, Any], threads: int
-) -> tuple[NDArray[float64], NDArray[float64]]: ...
-def sample_mixture(fitted: Mapping[str, Any], count: int, seed: int) -> NDArray[float64]: ...
 def fit_topics(
     documents: _Documents,
-    wanted: Mapping[str, Any],
+    options: Mapping[str, Any],
     plan: Mapping[str, Any],
     callback: _Callback | None,
 ) -> dict[str, Any]: ...
 def infer_topics(
-    topics: _Topics, documents: _Documents, threads: int
+    topics: _Topics, documents: _Documents, jobs: int | None
 ) -> tuple[NDArray[float64], NDArray[float64], float]: ...
 def complete_topics(
-    topics: _Topics, observed: _Documents, evaluated: _Documents, threads: int
+    topics: _Topics, observed: _Documents, evaluated: _Documents, jobs: int | None
 ) -> tuple[float, float]: ...
 def quality_of_topics(topics: _Topics, documents: _Documents, count: int) -> dict[str, Any]: ...
 def words_of_topics(
     topics: _Topics, count: int, relevance: float
 ) -> list[list[tuple[int, float, float]]]: ...
-def quantify(source: Any, options: dict[str, Any], threads: int) -> dict[str, Any]: ...
+def quantify(
+    source: Any, options: dict[str, Any], jobs: int | None
+) -> dict[str, Any]: ...
 def reads_format(path: str | PathLike[str]) -> str: ...
 def quantification(folder: str | PathLike[str]) -> dict[str, Any]: ...
 def panic_for_tests() -> None: ...
+@final
+class FittedMixture:
+    def __new__(cls, json: str) -> FittedMixture: ...
+    def __reduce__(self) -> tuple[type[FittedMixture], tuple[str]]: ...
+    def score(
+        self, x: NDArray[float64], jobs: int | None
+    ) -> tuple[NDArray[float64], NDArray[float64]]: ...
+    def sample(self, component: int, count: int, seed: int) -> NDArray[float64]: ...
+
 @final
 class BugsModel:
     def __new__(cls, source: str) -> BugsModel: ...
     def fit(
         self,
         given: list[tuple[str, NDArray[float64] | _Sparse]],
-        wanted: Mapping[str, Any],
+        options: Mapping[str, Any],
         plan: Mapping[str, Any],
         callback: _Callback | None,
     ) -> tuple[BugsFit, dict[str, Any]]: ...
+    def check(
+        self,
+        given: list[tuple[str, NDArray[float64] | _Sparse]],
+        collapse: list[str],
+        explicit: list[str],
+    ) -> dict[str, Any]: ...
     def svg(self) -> str: ...
 
 @final
 class BugsFit:
     def svg(self) -> str: ...
     def messages(self) -> NDArray[float64]: ...
-    def unknowns(self) -> list[tuple[str, int, bool, bool]]: ...
-    def classes(self) -> list[tuple[list[str], str, bool]]: ...
-    def rows(self, arrays: list[str]) -> tuple[list[str], NDArray[float64]]: ...
+    def unknowns(self) -> list[str]: ...
+    def classes(self) -> tuple[list[str], list[str]]: ...
+    def rows(self, names: list[str] | None) -> tuple[list[str], NDArray[float64]]: ...
     def draws(
-        self, arrays: list[str], count: int, seed: int
+        self, names: list[str] | None, count: int, seed: int
     ) -> tuple[list[str], NDArray[float64]]: ...

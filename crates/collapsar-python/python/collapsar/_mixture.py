@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 from zlib import adler32
 
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from . import _collapsar
 from ._errors import DataError, SettingError
-from ._plan import METHODS, threads, watcher
+from ._plan import METHODS, plan, watcher
 
 _NOT_CONVERGED = (
     "Best performing initialization did not converge. Try different init parameters, or"
@@ -90,6 +91,13 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         Is called with a dictionary after each step; the climb stops where it returns True.
     progress : bool, default=False
         Whether to show a progress bar (needs tqdm).
+    max_passes : int, default=None
+        Most passes over the data of a climb.
+    max_seconds : float, default=None
+        Seconds after which everything stops, and the best so far is kept.
+    checkpoint, resume : str or path, default=None
+        Where to write what is needed to go on, now and then and at the end; and what to go on from,
+        with the same data and parameters, to the same numbers. They follow one climb.
 
     Attributes
     ----------
@@ -161,6 +169,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         "n_jobs": [None, Integral],
         "callback": [None, callable],
         "progress": ["boolean"],
+        "max_passes": [None, Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [None, Interval(Real, 0.0, None, closed="left")],
+        "checkpoint": [None, str, PathLike],
+        "resume": [None, str, PathLike],
     }
 
     def __init__(
@@ -188,6 +200,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         n_jobs=None,
         callback=None,
         progress=False,
+        max_passes=None,
+        max_seconds=None,
+        checkpoint=None,
+        resume=None,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -211,6 +227,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
         self.progress = progress
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     def fit(self, X, y=None):
         """Fit the mixture to the rows of X.
@@ -251,32 +271,36 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
                 f"Expected n_samples >= n_components but got n_components = {self.n_components},"
                 f" n_samples = {n_samples}"
             )
-        wanted = self._wanted(n_features)
-        about = self._about(X, wanted) if self.warm_start else None
+        options = self._options(n_features)
+        about = self._about(X, options) if self.warm_start else None
         again = self.warm_start and hasattr(self, "converged_")
         rng = check_random_state(self.random_state)
         stopped, most = None, int(self.max_iter)
         if again:
-            self._go_on(X, wanted)
-        else:
+            self._go_on(X, options)
+        elif self.resume is None:
             try:
-                wanted.update(self._first(X, rng))
+                options.update(self._first(X, rng))
             except KeyboardInterrupt as error:
                 # What is left behind can be used: the quickest start, and no step.
-                stopped, wanted["start"], most = error, "random", 0
+                stopped, options["start"], most = error, "random", 0
         # The first of scikit-learn's iterations finds the bound of its start, and ours has it.
         first = int(most > 0 and not again)
-        plan = {
-            "method": self.method or ("auto" if self.jumps else "vbem"),
-            "tolerance": float(self.tol),
-            "max_iter": most - first,
-            "seed": int(rng.randint(np.iinfo(np.int32).max)),
-            "restarts": 1 if again or stopped is not None else int(self.n_init),
-            "threads": threads(self.n_jobs, X.size * self.n_components * self.n_init),
-        }
+        how = plan(
+            self.method or ("auto" if self.jumps else "vbem"),
+            rng.randint(np.iinfo(np.int32).max),
+            tolerance=self.tol,
+            max_iter=most - first,
+            max_passes=self.max_passes,
+            max_seconds=self.max_seconds,
+            restarts=1 if again or stopped is not None else self.n_init,
+            n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
+            resume=self.resume,
+        )
         watch, close = watcher(self.callback, self.progress, self._printer())
         try:
-            result = self._climb(X, wanted, plan, watch)
+            result = self._climb(X, options, how, watch)
         finally:
             close()
         self._keep(result, n_features, first)
@@ -290,7 +314,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=3)
         return X
 
-    def _wanted(self, n_features: int) -> dict[str, Any]:
+    def _options(self, n_features: int) -> dict[str, Any]:
         """The model, checked as scikit-learn checks it."""
         location = scale = None
         if self.mean_prior is not None:
@@ -316,8 +340,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             "start": "random" if self.init_params == "random" else "kmeans",
             "labels": None,
             "responsibilities": None,
-            "messages": None,
-            "fingerprint": None,
+            "earlier": None,
             "jumps": bool(self.jumps),
         }
 
@@ -340,12 +363,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             raise ValueError(f"'{kind} precision' should be symmetric, positive-definite")
         return given.ravel()
 
-    def _climb(self, X, wanted, plan, watch):
+    def _climb(self, X, options, how, watch):
         try:
-            return _collapsar.fit_mixture(X, wanted, plan, watch)
+            return _collapsar.fit_mixture(X, options, how, watch)
         except (DataError, SettingError) as refused:
             # The covariance of these data is no prior: singular, or nearly.
-            unusable = wanted["scale"] is None and (
+            unusable = options["scale"] is None and (
                 refused.name == "covariance_prior"
                 if isinstance(refused, SettingError)
                 else refused.column is not None
@@ -355,28 +378,28 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         covariance = np.atleast_2d(np.cov(X.T))
         if self.covariance_type in ("diag", "spherical"):
             covariance = np.diag(np.diag(covariance))
-        # Less than this share of the variance, and the bound would not be known to ten digits.
+        # Less than this fraction of the variance, and the bound would not be known to ten digits.
         ridge = max(self.reg_covar, 1e-4 * float(np.trace(covariance)) / len(covariance))
         covariance.flat[:: len(covariance) + 1] += ridge
-        return _collapsar.fit_mixture(X, {**wanted, "scale": covariance.ravel()}, plan, watch)
+        return _collapsar.fit_mixture(X, {**options, "scale": covariance.ravel()}, how, watch)
 
-    def _go_on(self, X, wanted: dict[str, Any]) -> None:
+    def _go_on(self, X, options: dict[str, Any]) -> None:
         """Begins where the last fit ended: exactly on the same data, by labels on others."""
         if self.means_.shape != (self.n_components, X.shape[1]):
             return
-        if self._asked == self._about(X, wanted):
-            wanted["messages"], wanted["fingerprint"] = self._messages, self._fingerprint
+        if self._asked == self._about(X, options):
+            options["earlier"] = (self._messages, self._fingerprint)
         else:
-            wanted["labels"] = [self._labels(X)]
+            options["labels"] = [self._labels(X)]
 
-    def _about(self, X, wanted: dict[str, Any]) -> tuple[Any, ...]:
+    def _about(self, X, options: dict[str, Any]) -> tuple[Any, ...]:
         """Tells fits of other data or with another prior apart."""
         names = ("covariance", "process", "concentration", "mean_precision", "degrees_of_freedom")
-        arrays = (wanted["location"], wanted["scale"])
+        arrays = (options["location"], options["scale"])
         return (
             X.shape,
             adler32(X),
-            *(wanted[name] for name in names),
+            *(options[name] for name in names),
             *(None if array is None else tuple(array) for array in arrays),
         )
 
@@ -472,35 +495,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         # Trials of jumps begin below; what they are tried from is kept until they have risen above.
         self.lower_bounds_ = np.maximum.accumulate(bounds).tolist()
         self._messages, self._fingerprint = result["messages"], result["fingerprint"]
-        self._fitted = {
-            "covariance": kind,
-            "process": self._process(),
-            "concentration": prior["concentration"],
-            "location": prior["location"],
-            "prior_mean_precision": prior["mean_precision"],
-            "prior_degrees_of_freedom": prior["degrees_of_freedom"],
-            "scale": prior["scale"].ravel(),
-        }
-
-    def _density(self) -> dict[str, Any]:
-        """The fitted mixture as attributes have it, for the extension."""
-        count, n_features = self.means_.shape
-        freedom = np.broadcast_to(self.degrees_of_freedom_, count)
-        if self._fitted["covariance"] == "spherical":
-            freedom = freedom * n_features
-        return {
-            **self._fitted,
-            "weights": self.weights_ * (1.0 - self.unused_weight_),
-            "unused_weight": self.unused_weight_,
-            "means": self.means_.ravel(),
-            "mean_precision": self.mean_precision_,
-            "degrees_of_freedom": freedom,
-            "covariances": np.ravel(self.covariances_),
-        }
+        self._fit_ = result["fit"]
 
     def _score(self, X):
-        jobs = threads(self.n_jobs, X.size * len(self.means_))
-        return _collapsar.score_mixture(X, self._density(), jobs)
+        return self._fit_.score(X, self.n_jobs)
 
     def _labels(self, X):
         return self._score(X)[1][:, : len(self.means_)].argmax(axis=1)
@@ -534,10 +532,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_components)
         """
         X = self._checked(X)
-        shares = self._score(X)[1][:, : len(self.means_)]
-        total = shares.sum(axis=1, keepdims=True)
+        found = self._score(X)[1][:, : len(self.means_)]
+        total = found.sum(axis=1, keepdims=True)
         # Far from all data only a component that none has used explains a row: no label is better.
-        return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), self.weights_)
+        return np.where(total > 0.0, found / np.where(total > 0.0, total, 1.0), self.weights_)
 
     def score_samples(self, X):
         """The log of the posterior predictive density at each row.
@@ -587,20 +585,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             )
         rng = check_random_state(self.random_state)
         counts = rng.multinomial(n_samples, self.weights_)
-        density, drawn = self._density(), []
-        for k, count in enumerate(counts):
-            tied = density["covariance"] == "tied"
-            one = {
-                **density,
-                "weights": [1.0],
-                "unused_weight": 0.0,
-                "means": self.means_[k],
-                "mean_precision": density["mean_precision"][k : k + 1],
-                "degrees_of_freedom": density["degrees_of_freedom"][k : k + 1],
-                "covariances": np.ravel(self.covariances_ if tied else self.covariances_[k]),
-            }
-            seed = int(rng.randint(np.iinfo(np.int32).max))
-            drawn.append(_collapsar.sample_mixture(one, int(count), seed))
+        drawn = [
+            self._fit_.sample(k, int(count), int(rng.randint(np.iinfo(np.int32).max)))
+            for k, count in enumerate(counts)
+        ]
         return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
 
 

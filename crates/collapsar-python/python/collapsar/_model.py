@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ._collapsar import BugsFit, BugsModel
+from ._collapsar import MAX_ITERATIONS, BugsFit, BugsModel
 from ._errors import DataError, SettingError
-from ._plan import Callback, threads, watcher
-
-#: Arrays of more numbers than this that are computed are only told of when they are asked for.
-_MANY = 100
+from ._plan import Callback, Path, plan, watcher
 
 
 class Model:
@@ -68,7 +65,7 @@ class Model:
         *,
         method: str = "auto",
         tol: float | None = None,
-        max_iter: int = 10_000,
+        max_iter: int = MAX_ITERATIONS,
         n_init: int = 1,
         seed: int = 0,
         collapse: Iterable[str] = (),
@@ -76,6 +73,10 @@ class Model:
         n_jobs: int | None = None,
         callback: Callback | None = None,
         progress: bool = False,
+        max_passes: int | None = None,
+        max_seconds: float | None = None,
+        checkpoint: Path | None = None,
+        resume: Path | None = None,
     ) -> Fit:
         """Fits the model to data.
 
@@ -103,6 +104,13 @@ class Model:
             Is called with a dictionary after each step; the climb stops where it returns True.
         progress : bool, default=False
             Whether to show a progress bar (needs tqdm).
+        max_passes : int, optional
+            Most passes over the data of a climb.
+        max_seconds : float, optional
+            Seconds after which everything stops, and the best so far is kept.
+        checkpoint, resume : str or path, optional
+            Where to write what is needed to go on, now and then and at the end; and what to go on
+            from, with the same data and settings, to the same numbers. They follow one climb.
 
         Returns
         -------
@@ -115,27 +123,29 @@ class Model:
         DataError, SettingError
             Where data or a setting cannot be used.
         """
-        settings = {
-            "collapse": list(collapse),
-            "explicit": list(explicit),
-            "default_tolerance": tol is None,
-            "messages": None,
-        }
-        plan = {
-            "method": method,
-            "tolerance": 0.0 if tol is None else float(tol),
-            "max_iter": int(max_iter),
-            "seed": int(seed),
-            "restarts": int(n_init),
-            "threads": threads(n_jobs),
-        }
+        options = {"collapse": list(collapse), "explicit": list(explicit), "messages": None}
+        how = plan(
+            method,
+            seed,
+            tolerance=tol,
+            max_iter=max_iter,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            restarts=n_init,
+            n_jobs=n_jobs,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
         given = _arrays(data)
         watch, close = watcher(callback, progress, None)
         try:
-            fit, report = self._model.fit(given, settings, plan, watch)
+            fit, report = self._model.fit(given, options, how, watch)
         finally:
             close()
-        fitted = Fit(self, fit, report, (given, settings, plan))
+        fitted = Fit(self, fit, report, (given, options, how))
+        unused = [name + (f" (is {like} meant?)" if like else "") for name, like in report["unused"]]
+        if unused:
+            warnings.warn(f"nothing reads {', '.join(unused)} of the data", stacklevel=2)
         raised = report["raised"]
         if raised is not None:
             # What was reached can still be used: `except KeyboardInterrupt as stop: stop.fit`.
@@ -144,6 +154,43 @@ class Model:
         if not fitted.converged and callback is None:
             warnings.warn(f"the climb has not converged: {fitted.outcome}", stacklevel=2)
         return fitted
+
+
+    def check(
+        self, data: Any, *, collapse: Iterable[str] = (), explicit: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """What of the model can be collapsed with these data; fits nothing.
+
+        Parameters
+        ----------
+        data : mapping or DataFrame
+            As in `fit`.
+        collapse, explicit : iterable of str
+            As in `fit`.
+
+        Returns
+        -------
+        dict
+            'collapsed' and 'explicit': arrays, what is joint in brackets. 'meetings': pairs that
+            cannot both be collapsed, and where they meet, as ``model:line:column``.
+            'alternatives': what might be collapsed instead. 'observed' and 'predicted': arrays
+            that have data, arrays that no datum depends on, and how many numbers of each.
+
+        Raises
+        ------
+        ModelError, SettingError
+            As `fit` does.
+
+        Examples
+        --------
+        >>> import collapsar
+        >>> model = collapsar.Model("model { y ~ dnorm(mu, tau) mu ~ dnorm(0, 1) tau ~ dgamma(1, 1) }")
+        >>> check = model.check({"y": 1.5})
+        >>> len(check["collapsed"]), len(check["explicit"]), check["observed"]
+        (1, 1, {'y': 1})
+        """
+        found = self._model.check(_arrays(data), list(collapse), list(explicit))
+        return {**found, **{name: dict(found[name]) for name in ("observed", "predicted")}}
 
 
 class Fit:
@@ -179,11 +226,9 @@ class Fit:
         self.iterations: int = report["iterations"]
         self.passes: int = report["passes"]
         self.seconds: float = report["seconds"]
-        classes = [(", ".join(names), len(names), done) for names, _, done in fit.classes()]
-        named = [(f"({name})" if many > 1 else name, done) for name, many, done in classes]
-        self.collapsed: list[str] = [name for name, done in named if done]
-        self.explicit: list[str] = [name for name, done in named if not done]
-        self._unknowns = {name: rest for name, *rest in fit.unknowns()}
+        self.collapsed: list[str]
+        self.explicit: list[str]
+        self.collapsed, self.explicit = fit.classes()
 
     def __repr__(self) -> str:
         return (
@@ -203,24 +248,7 @@ class Fit:
     @property
     def unknowns(self) -> list[str]:
         """Arrays that are not data, in the order of the model."""
-        return list(self._unknowns)
-
-    def _chosen(self, names: str | Iterable[str] | None) -> list[str]:
-        if names is None:
-            unknowns = self._unknowns.items()
-            return [
-                name
-                for name, (count, labels, computed) in unknowns
-                if not labels and not (computed and count > _MANY)
-            ]
-        names = [names] if isinstance(names, str) else list(names)
-        for name in names:
-            if name not in self._unknowns:
-                expected = f"one of {', '.join(self._unknowns)}"
-                raise SettingError(
-                    f"names is {name}, expected {expected}", "names", str(name), expected
-                )
-        return names
+        return self._fit.unknowns()
 
     def summary(self, names: str | Iterable[str] | None = None) -> Any:
         """Mean, standard deviation and quantiles of each number.
@@ -228,13 +256,14 @@ class Fit:
         Parameters
         ----------
         names : str or iterable of str, optional
-            Arrays; all but labels, and but computed ones of more than 100 numbers, where None.
+            Arrays, or elements such as 'mu[2,1]', 'mu[1:3]' and 'mu[2,]'; all but labels, and but
+            computed arrays of more than 100 numbers, where None.
 
         Returns
         -------
         DataFrame, or a dict of columns where pandas is not installed
         """
-        rows, table = self._fit.rows(self._chosen(names))
+        rows, table = self._fit.rows(_listed(names))
         columns = dict(zip(("mean", "sd", "q2.5", "median", "q97.5"), np.transpose(table)))
         try:
             import pandas
@@ -256,8 +285,9 @@ class Fit:
         return self._array(name, 1)
 
     def _array(self, name: str, column: int) -> Any:
-        rows, table = self._fit.rows(self._chosen(name))
-        return _shaped(rows, np.asarray(table)[:, column])[name]
+        rows, table = self._fit.rows([name])
+        (array,) = _shaped(rows, np.asarray(table)[:, column]).values()
+        return array
 
     def draws(
         self, n: int = 1000, names: str | Iterable[str] | None = None, seed: int = 0
@@ -278,7 +308,7 @@ class Fit:
         """
         if n < 0:
             raise SettingError(f"n is {n}, expected 0 or more", "n", str(n), "0 or more")
-        columns, table = self._fit.draws(self._chosen(names), int(n), int(seed))
+        columns, table = self._fit.draws(_listed(names), int(n), int(seed))
         return _shaped(columns, table)
 
     @property
@@ -311,11 +341,18 @@ class Fit:
 
 def _again(text: str, asked: tuple[Any, ...], report: dict[str, Any], messages: Any) -> Fit:
     """A fit that was pickled: a climb that begins at its end and takes no step."""
-    given, settings, plan = asked
+    given, options, how = asked
     model = Model(text)
-    there = {**settings, "messages": messages}
-    fit, _ = model._model.fit(given, there, {**plan, "max_iter": 0, "restarts": 1}, None)
+    there = {**options, "messages": messages}
+    still = {"max_iter": 0, "restarts": 1, "checkpoint": None, "resume": None}
+    fit, _ = model._model.fit(given, there, {**how, **still}, None)
     return Fit(model, fit, report, asked)
+
+
+def _listed(names: str | Iterable[str] | None) -> list[str] | None:
+    if names is None:
+        return None
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _shaped(names: list[str], values: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What all fits share: how a climb is asked for, watched and reported."""
+"""What all fits have in common: how a climb is asked for, watched and reported."""
 
 from __future__ import annotations
 
@@ -6,27 +6,40 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ._collapsar import MAX_ITERATIONS
+
 Callback = Callable[[dict[str, Any]], Any]
+Path = str | os.PathLike[str]
 
 METHODS = ("auto", "vbem", "fr", "pr", "hs", "lbfgs", "newton")
 
 
-#: Fewer numbers than this are done before a second thread has begun.
-_FEW = 50_000
-
-
-def threads(n_jobs: int | None, numbers: int | None = None) -> int:
-    """How many threads `n_jobs` asks for: None and -1 mean as many as there are processors.
-
-    With None it may be one where there are few `numbers` to go through.
-    """
-    if n_jobs is None and numbers is not None and numbers < _FEW:
-        return 1
-    if n_jobs is None or n_jobs == -1:
-        return 0
-    if n_jobs < 0:
-        return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
-    return max(1, n_jobs)
+def plan(
+    method: str,
+    seed: int,
+    *,
+    tolerance: float | None = None,
+    max_iter: int = MAX_ITERATIONS,
+    max_passes: int | None = None,
+    max_seconds: float | None = None,
+    restarts: int = 1,
+    n_jobs: int | None = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
+) -> dict[str, Any]:
+    """How to climb, as the extension takes it; what is None is decided there."""
+    return {
+        "method": method,
+        "seed": int(seed),
+        "tolerance": None if tolerance is None else float(tolerance),
+        "max_iter": int(max_iter),
+        "max_passes": None if max_passes is None else int(max_passes),
+        "max_seconds": None if max_seconds is None else float(max_seconds),
+        "restarts": int(restarts),
+        "n_jobs": None if n_jobs is None else int(n_jobs),
+        "checkpoint": checkpoint,
+        "resume": resume,
+    }
 
 
 def watcher(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from . import _collapsar
-from ._plan import METHODS, threads, watcher
-
-#: The climb has converged when a step raises the bound by less than this many nats a token.
-_TOLERANCE = 1e-7
+from ._plan import METHODS, plan, watcher
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -69,6 +67,15 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Is called with a dictionary after each step; the climb stops where it returns True.
     progress : bool, default=False
         Whether to show a progress bar (needs tqdm).
+    sweeps : int, default=None
+        Sweeps over a document's words in each pass; 3 where it is None.
+    max_passes : int, default=None
+        Most passes over the documents of a climb.
+    max_seconds : float, default=None
+        Seconds after which everything stops, and the best so far is kept.
+    checkpoint, resume : str or path, default=None
+        Where to write what is needed to go on, now and then and at the end; and what to go on from,
+        with the same documents and parameters, to the same numbers. They follow one climb.
 
     Attributes
     ----------
@@ -134,6 +141,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         "method": [StrOptions(set(METHODS))],
         "callback": [None, callable],
         "progress": ["boolean"],
+        "sweeps": [None, Interval(Integral, 1, None, closed="left")],
+        "max_passes": [None, Interval(Integral, 1, None, closed="left")],
+        "max_seconds": [None, Interval(Real, 0.0, None, closed="left")],
+        "checkpoint": [None, str, PathLike],
+        "resume": [None, str, PathLike],
     }
 
     def __init__(
@@ -161,6 +173,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         method="auto",
         callback=None,
         progress=False,
+        sweeps=None,
+        max_passes=None,
+        max_seconds=None,
+        checkpoint=None,
+        resume=None,
     ):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -184,6 +201,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.method = method
         self.callback = callback
         self.progress = progress
+        self.sweeps = sweeps
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -214,26 +236,31 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.random_state_ = check_random_state(self.random_state)
         documents = _documents(X)
         tokens = float(documents[2].sum(dtype=np.float64))
-        wanted = {
+        options = {
             "topics": int(self.n_components),
             "alpha": self._alpha(),
             "beta": self._beta(),
+            "sweeps": self.sweeps,
             "start": self.init,
         }
-        plan = {
-            "method": self.method,
-            "tolerance": _TOLERANCE * tokens if self.tol is None else float(self.tol),
-            "max_iter": int(self.max_iter),
-            "seed": int(self.random_state_.randint(np.iinfo(np.int32).max)),
-            "restarts": int(self.n_init),
-            "threads": threads(self.n_jobs),
-        }
+        how = plan(
+            self.method,
+            self.random_state_.randint(np.iinfo(np.int32).max),
+            tolerance=self.tol,
+            max_iter=self.max_iter,
+            max_passes=self.max_passes,
+            max_seconds=self.max_seconds,
+            restarts=self.n_init,
+            n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
+            resume=self.resume,
+        )
         if tokens == 0.0:
-            result = self._of_nothing(wanted, X.shape)
+            result = self._of_nothing(options, X.shape)
         else:
             watch, close = watcher(self.callback, self.progress, self._printer(tokens))
             try:
-                result = _collapsar.fit_topics(documents, wanted, plan, watch)
+                result = _collapsar.fit_topics(documents, options, how, watch)
             finally:
                 close()
         self._keep(result, X.dtype)
@@ -255,10 +282,10 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return None
         return 1.0 / self.n_components if given is None else float(given)
 
-    def _of_nothing(self, wanted: dict[str, Any], shape) -> dict[str, Any]:
+    def _of_nothing(self, options: dict[str, Any], shape) -> dict[str, Any]:
         """The prior, which is all that is known after documents without words."""
-        topics = wanted["topics"]
-        alpha, beta = wanted["alpha"], wanted["beta"]
+        topics = options["topics"]
+        alpha, beta = options["alpha"], options["beta"]
         return {
             "alpha": np.full(topics, 1.0 / topics) if alpha is None else np.array(alpha),
             "beta": 1.0 / topics if beta is None else beta,
@@ -318,8 +345,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             count = len(documents[0]) - 1
             even = np.tile(self._alpha_ / self._alpha_.sum(), (count, 1))
             return np.zeros_like(even), even, 0.0
-        jobs = threads(self.n_jobs, len(documents[1]) * len(self._alpha_))
-        return _collapsar.infer_topics(self._topics(), documents, jobs)
+        return _collapsar.infer_topics(self._topics(), documents, self.n_jobs)
 
     def _perplexity(self, documents) -> float:
         tokens = documents[2].sum(dtype=np.float64)
@@ -405,7 +431,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         X = self._checked(X, "LatentDirichletAllocation.completion_perplexity")
         later = self._checked(X_later, "LatentDirichletAllocation.completion_perplexity")
         ln_probability, tokens = _collapsar.complete_topics(
-            self._topics(), _documents(X), _documents(later), threads(self.n_jobs)
+            self._topics(), _documents(X), _documents(later), self.n_jobs
         )
         return float(np.exp(-ln_probability / tokens))
 
@@ -422,7 +448,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         dict
             'umass' and 'npmi' coherence, 'exclusivity', 'diversity', and 'topics': the same for
-            each topic, with its tokens and its share of all.
+            each topic, with its tokens and 'share', their proportion of all.
         """
         X = self._checked(X, "LatentDirichletAllocation.quality")
         return _collapsar.quality_of_topics(self._topics(), _documents(X), int(n_words))

@@ -28,7 +28,7 @@ use search::{Search, Verdict};
 pub use checkpoint::Checkpoint;
 pub use point::Point;
 pub(crate) use point::{Evaluator, Geometry};
-pub use restart::{Restarts, Spread};
+pub use restart::Restarts;
 pub use search::{Jump, Jumps};
 pub use stop::Stop;
 

@@ -40,19 +40,62 @@ pub struct Mixture {
     fingerprint: String,
 }
 
-impl Mixture {
-    /// A model of row-major `values` with `columns` numbers a row.
+/// Mixtures of the same data with any number of components: what does not depend on it is found once.
+#[derive(Debug)]
+pub struct Mixtures<'a> {
+    values: &'a [f64],
+    settings: Settings,
+    prior: Prior,
+    shift: Vec<f64>,
+    scale: Vec<f64>,
+    digest: u64,
+}
+
+impl<'a> Mixtures<'a> {
+    /// Mixtures of row-major `values` with `columns` numbers a row, of no more components than
+    /// `settings` have.
     ///
     /// # Errors
     /// [`Error::Data`] where the data cannot be used (no rows, fewer rows than components,
     /// a number that is not finite, a constant column under the default prior);
     /// [`Error::Setting`] where a hyperparameter is out of range.
-    pub fn new(values: &[f64], columns: usize, settings: &Settings) -> Result<Self> {
+    pub fn new(values: &'a [f64], columns: usize, settings: &Settings) -> Result<Self> {
         check(values, columns, settings)?;
-        let rows = values.len() / columns;
-        let prior = settings.prior(values, columns)?;
-        let (shift, scale) = standard(values, columns, settings.covariance);
-        let data = Blocks::new(values, columns, &shift, &scale);
+        let moments = settings::moments(values, columns);
+        let prior = settings.prior(values, &moments)?;
+        let (shift, scale) = standard(moments, settings.covariance);
+        Ok(Self {
+            values,
+            settings: settings.clone(),
+            prior,
+            shift,
+            scale,
+            digest: digest(values),
+        })
+    }
+
+    /// The one with so many components.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where there are none, or more than there may be.
+    pub fn with(&self, components: usize) -> Result<Mixture> {
+        let most = self.settings.components;
+        if !(1..=most).contains(&components) {
+            let expected = format!("1 to {most}");
+            return Err(Error::setting("components", components, expected));
+        }
+        let settings = Settings {
+            components,
+            ..self.settings.clone()
+        };
+        let prior = Prior {
+            concentration: settings.concentration(),
+            ..self.prior.clone()
+        };
+        let (shift, scale) = (self.shift.clone(), self.scale.clone());
+        let columns = shift.len();
+        let rows = self.values.len() / columns;
+        let data = Blocks::new(self.values, columns, &shift, &scale);
         let scatter = if settings.covariance == Covariance::Tied {
             scatter(&data)
         } else {
@@ -63,7 +106,7 @@ impl Mixture {
             settings.covariance,
             settings.weights,
             prior.concentration,
-            prior.natural(settings, &shift, &scale)?,
+            prior.natural(&settings, &shift, &scale)?,
             (rows as f64, &scatter),
         )?;
         let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
@@ -75,11 +118,11 @@ impl Mixture {
             settings.components,
             settings.covariance.name(),
             settings.weights.name(),
-            digest(values),
+            self.digest,
             digest(&prior.numbers()),
         );
         let local = Local::new(data, settings.covariance, settings.components);
-        Ok(Self {
+        Ok(Mixture {
             local,
             posterior,
             prior,
@@ -88,6 +131,16 @@ impl Mixture {
             constant,
             fingerprint,
         })
+    }
+}
+
+impl Mixture {
+    /// A model of row-major `values` with `columns` numbers a row.
+    ///
+    /// # Errors
+    /// As [`Mixtures::new`].
+    pub fn new(values: &[f64], columns: usize, settings: &Settings) -> Result<Self> {
+        Mixtures::new(values, columns, settings)?.with(settings.components)
     }
 
     /// Rows of the data.
@@ -192,10 +245,12 @@ fn check(values: &[f64], columns: usize, settings: &Settings) -> Result<()> {
 
 /// Shift and scale that bring each column to mean 0 and standard deviation 1, or all columns to
 /// a common deviation where components are spherical (maths §4.4).
-fn standard(values: &[f64], columns: usize, covariance: Covariance) -> (Vec<f64>, Vec<f64>) {
-    let (shift, mut variance) = settings::moments(values, columns);
+fn standard(
+    (shift, mut variance): (Vec<f64>, Vec<f64>),
+    covariance: Covariance,
+) -> (Vec<f64>, Vec<f64>) {
     if covariance == Covariance::Spherical {
-        let mean = variance.iter().sum::<f64>() / columns as f64;
+        let mean = variance.iter().sum::<f64>() / shift.len() as f64;
         variance.fill(mean);
     }
     // A constant column has no scale of its own; any will do.

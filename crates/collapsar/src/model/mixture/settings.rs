@@ -70,24 +70,39 @@ impl Settings {
         }
     }
 
-    /// Fills in what is not set.
-    pub(crate) fn prior(&self, values: &[f64], columns: usize) -> Result<Prior> {
-        let sklearn = self.defaults == Defaults::Sklearn;
-        let either = |ours: f64, paper: f64| if sklearn { ours } else { paper };
-        let (mean, _) = moments(values, columns);
+    fn either(&self, sklearn: f64, paper: f64) -> f64 {
+        match self.defaults {
+            Defaults::Sklearn => sklearn,
+            Defaults::Paper => paper,
+        }
+    }
+
+    /// That of the weights' prior, which alone depends on the number of components.
+    pub(crate) fn concentration(&self) -> f64 {
+        let default = || self.either(1.0 / self.components as f64, 1.0);
+        self.concentration.unwrap_or_else(default)
+    }
+
+    /// Fills in what is not set, from mean and variance of each column.
+    pub(crate) fn prior(
+        &self,
+        values: &[f64],
+        (mean, variance): &(Vec<f64>, Vec<f64>),
+    ) -> Result<Prior> {
+        let columns = mean.len();
         let d = columns as f64;
         let prior = Prior {
-            concentration: self
-                .concentration
-                .unwrap_or(either(1.0 / self.components as f64, 1.0)),
-            location: self.location.clone().unwrap_or(mean),
-            mean_precision: self.mean_precision.unwrap_or(either(1.0, 1e-6)),
-            degrees_of_freedom: self.degrees_of_freedom.unwrap_or(either(d, d + 1.0)),
-            scale: match &self.scale {
-                Some(Scale::Matrix(matrix)) => matrix.clone(),
-                Some(Scale::Identity(s)) => identity(columns, *s),
-                None if sklearn => default_scale(values, columns, self.covariance)?,
-                None => identity(columns, 1e-3),
+            concentration: self.concentration(),
+            location: self.location.clone().unwrap_or_else(|| mean.clone()),
+            mean_precision: self.mean_precision.unwrap_or(self.either(1.0, 1e-6)),
+            degrees_of_freedom: self.degrees_of_freedom.unwrap_or(self.either(d, d + 1.0)),
+            scale: match (&self.scale, self.defaults) {
+                (Some(Scale::Matrix(matrix)), _) => matrix.clone(),
+                (Some(Scale::Identity(s)), _) => identity(columns, *s),
+                (None, Defaults::Sklearn) => {
+                    default_scale(values, mean, variance, self.covariance)?
+                }
+                (None, Defaults::Paper) => identity(columns, 1e-3),
             },
         };
         prior.check(columns, self.covariance)?;
@@ -245,9 +260,14 @@ pub(crate) fn moments(values: &[f64], columns: usize) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The sample covariance, its diagonal, or the mean of that times the identity.
-fn default_scale(values: &[f64], columns: usize, covariance: Covariance) -> Result<Vec<f64>> {
+fn default_scale(
+    values: &[f64],
+    mean: &[f64],
+    variance: &[f64],
+    covariance: Covariance,
+) -> Result<Vec<f64>> {
+    let columns = mean.len();
     let rows = values.len() / columns;
-    let (mean, variance) = moments(values, columns);
     let constant = |column: usize| {
         Error::data(
             Place::Column(column),

@@ -3,28 +3,30 @@
 use collapsar::topics::{TopicsFit, completion};
 use serde::Serialize;
 
-use super::corpus::Halves;
+use super::Halves;
 
 /// What a fit makes of documents that it has not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Score {
-    pub(crate) documents: usize,
-    /// Tokens read, and tokens foreseen from them.
-    pub(crate) observed: f64,
-    pub(crate) evaluated: f64,
+pub struct Score {
+    /// How many there are.
+    pub documents: usize,
+    /// Tokens read.
+    pub observed: f64,
+    /// Tokens foreseen from them.
+    pub evaluated: f64,
     /// Fits whose predictions are averaged.
-    pub(crate) fits: usize,
+    pub fits: usize,
     /// exp(− mean log probability of a token foreseen).
-    pub(crate) perplexity: f64,
+    pub perplexity: f64,
     /// That of the best fit alone.
-    pub(crate) best_perplexity: f64,
+    pub best_perplexity: f64,
     /// A lower bound on ln p(documents | topics of the best), both halves, for each token.
-    pub(crate) bound_per_token: f64,
+    pub bound_per_token: f64,
 }
 
 impl Score {
     /// The score of the mean of `all`, of which `best` is one, or of `best` where there are none.
-    pub(crate) fn of(
+    pub(super) fn new(
         best: &TopicsFit,
         all: &[TopicsFit],
         halves: &Halves,

@@ -1,0 +1,152 @@
+//! Runs of models in the BUGS language: text and data, then a graph that is climbed, then posteriors.
+//!
+//! - `source`: the text of a model, and how complaints about it are kept
+//! - `monitor`: which numbers are summarised
+//! - `results`: the files of a run
+
+mod monitor;
+mod results;
+mod source;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use collapsar::graph::{Answer, Compiled, Demands};
+use collapsar::{Collapsed, Point, Potential};
+use collapsar_bugs::{Posterior, Prepared, Quantity, Row};
+use serde::Serialize;
+
+use crate::climb::{Ascent, Climbed, Watch, each};
+use crate::error::Result;
+use crate::plan::{ClimbOptions, Plan, model_tolerance};
+
+pub use monitor::{LeftOut, Monitored};
+pub use source::{ModelSource, class_name, class_names, one_line};
+
+/// A fit of a model, as a user asks for it; as JSON, what `run.json` says of it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ModelRequest {
+    /// Arrays to be collapsed.
+    pub collapse: Vec<String>,
+    /// Arrays not to be collapsed.
+    pub explicit: Vec<String>,
+    /// Arrays, or elements of them, to be summarised; by the rule of [`Monitored`] where there are none.
+    pub monitor: Vec<String>,
+    /// How many draws of them are written.
+    pub draws: Option<usize>,
+    /// How the model is climbed.
+    #[serde(flatten)]
+    pub climb: ClimbOptions,
+    /// Where to begin, instead of where seeds say.
+    #[serde(skip)]
+    pub messages: Option<Vec<f64>>,
+    /// The model's file and those of its data, for the record.
+    #[serde(skip)]
+    pub files: (PathBuf, Vec<PathBuf>),
+}
+
+/// A model with its data that can be climbed.
+#[derive(Debug)]
+pub struct ModelRun {
+    /// The text.
+    pub source: Arc<ModelSource>,
+    /// The text with its data.
+    pub prepared: Prepared,
+    /// What is climbed.
+    pub compiled: Compiled,
+    /// Observed arrays, and how many numbers of each are.
+    pub observed: Vec<(String, usize)>,
+    /// What was asked for.
+    pub request: ModelRequest,
+    plan: Plan,
+}
+
+impl ModelRequest {
+    /// Decides what is collapsed, and checks all that can be wrong before a climb.
+    pub fn prepare(mut self, source: Arc<ModelSource>, prepared: Prepared) -> Result<ModelRun> {
+        self.climb.check(1, "models")?;
+        let demands = Demands {
+            collapse: self.collapse.clone(),
+            explicit: self.explicit.clone(),
+        };
+        let compiled = source.compile(&prepared, &demands)?;
+        let observed = prepared.observed();
+        let data = observed.iter().map(|(_, count)| count).sum();
+        let plan = self.climb.plan(model_tolerance(data))?;
+        plan.prepare()?;
+        Ok(ModelRun {
+            source,
+            prepared,
+            compiled,
+            observed,
+            request: self,
+            plan,
+        })
+    }
+}
+
+impl ModelRun {
+    /// How many numbers are observed.
+    pub fn data(&self) -> usize {
+        self.observed.iter().map(|(_, count)| count).sum()
+    }
+
+    /// How many messages are climbed by.
+    pub fn messages(&self) -> usize {
+        self.compiled.local().dim()
+    }
+
+    /// What is summarised where these names are asked for.
+    pub fn monitor(&self, names: &[String]) -> Result<Monitored> {
+        Monitored::new(&self.prepared, &self.source, names)
+    }
+
+    /// Climbs from every start.
+    pub fn climb(&self, watch: &dyn Watch) -> Result<Climbed> {
+        let (compiled, messages) = (&self.compiled, &self.request.messages);
+        let start = |_, seed| match messages {
+            Some(messages) => Ok((messages.clone(), 0)),
+            None => Ok((compiled.start(seed)?, 0)),
+        };
+        let ascent = Ascent::new(compiled, self.source.name.clone(), &start);
+        let (climbed, ()) = each(
+            &self.plan,
+            watch,
+            &[1],
+            |run, _| Ok((run.climbs(&ascent)?, ())),
+            |climbs, ()| climbs.best.point.bound,
+        )?;
+        Ok(climbed)
+    }
+
+    /// Means, standard deviations and quantiles at a point, and how many draws they took.
+    pub fn rows(&self, point: &Point, quantities: &[Quantity]) -> Result<(Vec<Row>, usize)> {
+        let answer = self.compiled.answer(point);
+        let rows = self
+            .posterior(&answer, self.plan.options.seed)
+            .rows(quantities);
+        rows.map_err(|refusal| self.source.no_answer(refusal))
+    }
+
+    /// Draws at a point: for each quantity those of the range.
+    pub fn draws(
+        &self,
+        point: &Point,
+        quantities: &[Quantity],
+        seed: u64,
+        draws: Range<usize>,
+    ) -> Result<Vec<Vec<f64>>> {
+        let answer = self.compiled.answer(point);
+        let draws = self.posterior(&answer, seed).draws(quantities, draws);
+        draws.map_err(|refusal| self.source.no_answer(refusal))
+    }
+
+    fn posterior<'a>(&'a self, answer: &'a Answer<'a>, seed: u64) -> Posterior<'a> {
+        Posterior {
+            prepared: &self.prepared,
+            answer,
+            seed,
+        }
+    }
+}

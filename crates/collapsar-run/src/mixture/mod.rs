@@ -1,0 +1,119 @@
+//! Runs of mixtures of Gaussians: a request and rows, then climbs with every number of components.
+//!
+//! - `request`: what may be asked for, and what it means for the data at hand
+//! - `results`: the files of a run
+//! - `saved`: `components.json`, written, read and used on new data
+
+mod request;
+mod results;
+mod saved;
+
+use collapsar::Jumps;
+use collapsar::mixture::{Mixture, MixtureFit, Mixtures, Start};
+use serde::Serialize;
+
+use crate::climb::{Ascent, Climbed, Watch, each};
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::text::count;
+
+pub use request::{MixtureInput, MixtureRequest, StartOption};
+pub use saved::{Prediction, SavedMixture};
+
+/// A component with fewer rows than this is not in use.
+pub const USED: f64 = 1.0;
+
+/// Mixtures that can be climbed.
+pub struct MixtureRun<'a> {
+    request: MixtureRequest,
+    input: MixtureInput<'a>,
+    mixtures: Mixtures<'a>,
+    /// The last is that of all further climbs.
+    starts: Vec<Start>,
+    plan: Plan,
+}
+
+/// The best fit, and what finding it cost.
+pub struct MixtureResult {
+    /// The model.
+    pub model: Mixture,
+    /// Its components.
+    pub fit: MixtureFit,
+    /// The climbs.
+    pub climbed: Climbed,
+    /// One line for each number of components.
+    pub compared: Vec<Compared>,
+}
+
+/// What one number of components led to.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compared {
+    /// The number.
+    pub components: usize,
+    /// The bound reached.
+    pub bound: f64,
+    /// Components in use.
+    pub used: usize,
+    /// Accepted steps of all climbs.
+    pub iterations: u64,
+    /// Passes over the data of all climbs.
+    pub passes: u64,
+    /// Whether the best climb has converged.
+    pub converged: bool,
+}
+
+impl MixtureRun<'_> {
+    /// Climbs with every number of components, and keeps the one with the highest bound.
+    pub fn climb(&self, watch: &dyn Watch) -> Result<MixtureResult> {
+        let mut compared = Vec::new();
+        let (climbed, (model, fit)) = each(
+            &self.plan,
+            watch,
+            &self.request.components,
+            |run, components| {
+                let model = self.mixtures.with(components)?;
+                let name = count(components, "component");
+                let climbs = run.climbs(&Ascent {
+                    jumps: self.tries_jumps().then_some(&model as &dyn Jumps),
+                    ..Ascent::new(&model, name, &|index, seed| self.start(&model, index, seed))
+                })?;
+                let fit = model.fit(&climbs.best.point)?;
+                let used = fit.components.iter().filter(|c| c.count >= USED).count();
+                compared.push(Compared {
+                    components,
+                    bound: climbs.best.point.bound,
+                    used,
+                    iterations: climbs.iterations(),
+                    passes: climbs.passes(),
+                    converged: climbs.best.outcome.converged(),
+                });
+                Ok((climbs, (model, fit)))
+            },
+            |climbs, _| climbs.best.point.bound,
+        )?;
+        Ok(MixtureResult {
+            model,
+            fit,
+            climbed,
+            compared,
+        })
+    }
+
+    fn start(
+        &self,
+        model: &Mixture,
+        index: usize,
+        seed: u64,
+    ) -> collapsar::Result<(Vec<f64>, u64)> {
+        use collapsar::Collapsed;
+        match &self.request.earlier {
+            Some((messages, of)) if *of == model.fingerprint() => Ok((messages.clone(), 0)),
+            _ => model.start(&self.starts[index.min(self.starts.len() - 1)], seed),
+        }
+    }
+
+    fn tries_jumps(&self) -> bool {
+        let auto = || self.request.climb.method == collapsar::Direction::Auto;
+        self.request.jumps.unwrap_or_else(auto)
+    }
+}

@@ -1,0 +1,190 @@
+//! What may be asked of a mixture, and what it means for the data at hand: files read, checked once.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use collapsar::mixture::{Mixtures, Scale, Settings, Start};
+use collapsar_formats::{Table, read_labels, read_table};
+
+use super::MixtureRun;
+use crate::error::{Error, Result};
+use crate::inputs::name_of;
+use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE};
+
+/// Mixtures, as a user asks for them.
+#[derive(Debug, Clone)]
+pub struct MixtureRequest {
+    /// Numbers of components to fit.
+    pub components: Vec<usize>,
+    /// The model, but for the number of components; a location of one number is that of all columns.
+    pub settings: Settings,
+    /// A table that has the prior scale, instead of what the settings say.
+    pub scale: Option<PathBuf>,
+    /// Where climbs begin.
+    pub start: StartOption,
+    /// Where an earlier fit ended, and of what: climbs of the same model and data go on from there.
+    pub earlier: Option<(Vec<f64>, String)>,
+    /// Whether climbs try splits and merges; where it is not said, those by the method auto do.
+    pub jumps: Option<bool>,
+    /// How many draws from the predictive density are written.
+    pub samples: Option<usize>,
+    /// How models are climbed.
+    pub climb: ClimbOptions,
+}
+
+/// Where climbs begin, as a user says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StartOption {
+    /// At random.
+    Random,
+    /// By k-means.
+    KMeans,
+    /// By a file with a label from 0 for each row.
+    Labels(PathBuf),
+    /// Each climb by its own; the last is that of all further climbs.
+    Each(Vec<Start>),
+}
+
+impl FromStr for StartOption {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        Ok(match text {
+            "random" => Self::Random,
+            "kmeans" => Self::KMeans,
+            file => Self::Labels(file.into()),
+        })
+    }
+}
+
+impl fmt::Display for StartOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random => f.write_str("random"),
+            Self::KMeans => f.write_str("kmeans"),
+            Self::Labels(file) => write!(f, "{}", file.display()),
+            Self::Each(_) => f.write_str("given"),
+        }
+    }
+}
+
+/// Rows to fit.
+#[derive(Debug, Clone, Copy)]
+pub struct MixtureInput<'a> {
+    /// The numbers, row by row.
+    pub values: &'a [f64],
+    /// How many there are in a row.
+    pub columns: usize,
+    /// The file that they were read from, and the names of its columns.
+    pub file: Option<(&'a Path, &'a [String])>,
+}
+
+impl<'a> MixtureInput<'a> {
+    /// The rows of a table.
+    pub fn of(file: &'a Path, table: &'a Table) -> Self {
+        Self {
+            values: &table.values,
+            columns: table.columns.len(),
+            file: Some((file, &table.columns)),
+        }
+    }
+
+    /// A refusal of the library, with the names that the data have in their file.
+    fn refused(&self, error: collapsar::Error) -> Error {
+        match self.file {
+            Some((file, columns)) => Error::Data {
+                error: Box::new(error),
+                name: name_of(file),
+                columns: columns.to_vec(),
+            },
+            None => error.into(),
+        }
+    }
+}
+
+impl MixtureRequest {
+    /// Reads the files that the request names, and checks all that can be wrong before a climb.
+    pub fn prepare(mut self, input: MixtureInput<'_>) -> Result<MixtureRun<'_>> {
+        self.climb.check(self.components.len(), "components")?;
+        let columns = input.columns;
+        if let Some([number]) = self.settings.location.as_deref() {
+            self.settings.location = Some(vec![*number; columns]);
+        }
+        if let Some(file) = &self.scale {
+            self.settings.scale = Some(scale(file, columns)?);
+        }
+        let starts = match &self.start {
+            StartOption::Random => vec![Start::Random],
+            StartOption::KMeans => vec![Start::KMeans],
+            StartOption::Each(starts) => starts.clone(),
+            StartOption::Labels(file) => {
+                let rows = input.values.len() / columns;
+                vec![Start::Labels(labels(file, rows, &self.components)?)]
+            }
+        };
+        let plan = self.climb.plan(MIXTURE_TOLERANCE)?;
+        // Whatever is wrong with the largest model is better known before the others are fitted.
+        self.settings.components = self.components.iter().copied().max().unwrap_or(0);
+        let mixtures = Mixtures::new(input.values, columns, &self.settings);
+        let mixtures = mixtures.map_err(|error| input.refused(error))?;
+        plan.prepare()?;
+        Ok(MixtureRun {
+            request: self,
+            input,
+            mixtures,
+            starts,
+            plan,
+        })
+    }
+
+    /// The files that a run of this reads, after those of its data.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let labels = match &self.start {
+            StartOption::Labels(file) => Some(file),
+            _ => None,
+        };
+        let files = [labels, self.scale.as_ref(), self.climb.resume.as_ref()];
+        files.into_iter().flatten().cloned().collect()
+    }
+}
+
+fn scale(file: &Path, columns: usize) -> Result<Scale> {
+    let matrix = read_table(file, None)?;
+    if (matrix.rows, matrix.columns.len()) != (columns, columns) {
+        return Err(Error::input(
+            file.display().to_string(),
+            format!("a table of {} by {}", matrix.rows, matrix.columns.len()),
+            format!("a scale matrix of {columns} by {columns}"),
+        ));
+    }
+    Ok(Scale::Matrix(matrix.values))
+}
+
+fn labels(file: &Path, rows: usize, components: &[usize]) -> Result<Vec<usize>> {
+    let name = file.display().to_string();
+    if !file.exists() {
+        return Err(Error::Value {
+            option: "start",
+            value: name,
+            found: "no such file",
+            expected: "random, kmeans or a file of labels".into(),
+        });
+    }
+    let labels = read_labels(file)?;
+    if labels.len() != rows {
+        let found = format!("{} labels", labels.len());
+        let expected = format!("{rows}, one for each row of the data");
+        return Err(Error::input(name, found, expected));
+    }
+    let fewest = components.iter().copied().min().unwrap_or(1);
+    if let Some(row) = labels.iter().position(|&label| label >= fewest) {
+        return Err(Error::input(
+            format!("{name}: row {}", row + 1),
+            format!("label {}", labels[row]),
+            format!("0 to {} for {fewest} components", fewest - 1),
+        ));
+    }
+    Ok(labels)
+}

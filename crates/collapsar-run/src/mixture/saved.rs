@@ -1,0 +1,142 @@
+//! `components.json`: a fit on disk, which whoever reads it must not have to trust, used on new data.
+
+use std::path::Path;
+
+use collapsar::mixture::{Covariance, Matrix, MixtureFit, Scores};
+use collapsar_formats::{Error as FileError, Table, read_table};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::record::{SavedFile, write_json};
+use crate::text::count;
+
+const FILE: SavedFile = SavedFile {
+    name: "components.json",
+    command: "mixture",
+};
+
+/// Of the draws behind the tail probabilities: the same for everyone, so that two people with the
+/// same fit and row see the same number.
+const SEED: u64 = 0;
+
+/// A fit with the names of its columns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedMixture {
+    /// The version of the program that wrote it.
+    pub version: String,
+    /// The columns of the data, in the order of every mean and covariance below.
+    pub columns: Vec<String>,
+    /// How many rows were fitted.
+    pub rows: usize,
+    /// A lower bound on ln p(data).
+    pub bound: f64,
+    /// The fit.
+    #[serde(flatten)]
+    pub fit: MixtureFit,
+}
+
+/// What a fit says of new rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// Labels and densities.
+    pub scores: Scores,
+    /// For each row, the probability that a new one has a lower density still.
+    pub tail: Vec<f64>,
+}
+
+impl SavedMixture {
+    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+        write_json(&folder.join(FILE.name), self)
+    }
+
+    /// Reads the fit in a folder.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = FILE.find(folder)?;
+        let saved: Self = FILE.read(&path)?;
+        saved.check().map_err(|cause| FILE.damaged(&path, &cause))?;
+        Ok(saved)
+    }
+
+    /// Reads rows of the columns that the fit has: those given, else those of the same names, else all
+    /// where the fit or the data have no names; and says what the fit makes of them.
+    pub fn predict(&self, data: &Path, columns: Option<&[String]>) -> Result<Prediction> {
+        let table = match columns {
+            Some(columns) => read_table(data, Some(columns))?,
+            None => read_like(data, &self.columns)?,
+        };
+        let (found, expected) = (table.columns.len(), self.columns.len());
+        if found != expected {
+            return Err(Error::input(
+                data.display().to_string(),
+                count(found, "column"),
+                format!("{expected} as the fit has ({})", self.columns.join(", ")),
+            ));
+        }
+        let density = self.fit.predictive()?;
+        let scores = density.score(&table.values, expected)?;
+        let tail = density.tail(&scores.ln_density, SEED);
+        Ok(Prediction { scores, tail })
+    }
+
+    /// Sizes and signs that the library takes for granted.
+    fn check(&self) -> std::result::Result<(), String> {
+        let (fit, columns) = (&self.fit, self.columns.len());
+        let prior = &fit.prior;
+        if fit.components.is_empty() || columns == 0 {
+            return Err("no components or no columns".into());
+        }
+        if prior.location.len() != columns || prior.scale.len() != columns * columns {
+            return Err(format!("a prior of another size than {columns} columns"));
+        }
+        for (k, component) in fit.components.iter().enumerate() {
+            let shape = match (&component.scale, fit.covariance) {
+                (Matrix::Full(rows), Covariance::Full | Covariance::Tied) => {
+                    rows.len() == columns && rows.iter().all(|row| row.len() == columns)
+                }
+                (Matrix::Diagonal(entries), Covariance::Diagonal) => entries.len() == columns,
+                (Matrix::Spherical(_), Covariance::Spherical) => true,
+                _ => false,
+            };
+            if component.mean.len() != columns || !shape {
+                return Err(format!(
+                    "component {k} of another size than {columns} columns"
+                ));
+            }
+            let numbers = [
+                component.weight,
+                component.mean_precision,
+                component.degrees_of_freedom,
+            ];
+            if numbers.iter().any(|x| !(*x >= 0.0 && x.is_finite())) {
+                return Err(format!(
+                    "component {k} has a negative weight, precision or freedom"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the columns that a fit has, by name; all of them where the fit or the data have no names.
+fn read_like(data: &Path, names: &[String]) -> Result<Table> {
+    if is_nameless(names) {
+        return Ok(read_table(data, None)?);
+    }
+    match read_table(data, Some(names)) {
+        // Standard input cannot be read twice: there, columns by number say what is meant.
+        Err(FileError::NoColumn { columns, .. })
+            if is_nameless(&columns) && data != Path::new("-") =>
+        {
+            Ok(read_table(data, None)?)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Whether a file's columns are known by their numbers only.
+fn is_nameless(columns: &[String]) -> bool {
+    columns
+        .iter()
+        .enumerate()
+        .all(|(index, name)| *name == (index + 1).to_string())
+}

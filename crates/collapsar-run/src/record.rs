@@ -1,0 +1,131 @@
+//! What a run says of itself in `trace.jsonl` and `run.json`, and how a fit on disk is found again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use collapsar::Step;
+use collapsar_formats::{Run, TraceWriter, write_atomically};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::climb::Climbed;
+use crate::error::{Error, Result};
+use crate::folder::RunFolder;
+use crate::inputs::inputs;
+
+/// What a run says of itself beside how its climbs ended.
+pub(crate) struct Record<C> {
+    /// The command line as typed, or what stands for it.
+    pub(crate) command: Vec<String>,
+    /// The options as used.
+    pub(crate) config: C,
+    /// The files that were read.
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) seed: u64,
+    /// What runs of this model alone have, as an object.
+    pub(crate) own: Value,
+}
+
+impl Climbed {
+    /// Writes the steps of the best climb and the record of the run, and moves all into place.
+    pub(crate) fn write<C: Serialize>(&self, folder: RunFolder, record: Record<C>) -> Result<()> {
+        write_trace(folder.path(), &self.climbs.steps)?;
+        let best = self.best();
+        let mut extra = fields(json!({
+            "best_seed": self.climbs.best_seed,
+            "spread": self.climbs.spread(),
+            "starts_skipped": self.skipped,
+            "fallbacks": best.fallbacks,
+            "jumps_tried": best.jumps_tried,
+            "jumps_taken": best.jumps_taken,
+        }));
+        extra.extend(fields(record.own));
+        folder.record(Run {
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: record.command,
+            config: json!(record.config),
+            inputs: inputs(&record.files)?,
+            outcome: self.outcome.clone(),
+            bound: best.point.bound,
+            iterations: self.iterations,
+            passes: self.passes,
+            seconds: self.seconds,
+            seed: record.seed,
+            extra,
+        })?;
+        folder.commit()
+    }
+}
+
+/// Writes `trace.jsonl` into a folder.
+pub(crate) fn write_trace(folder: &Path, steps: &[Step]) -> Result<()> {
+    let mut trace = TraceWriter::create(folder)?;
+    for step in steps {
+        trace.write(step)?;
+    }
+    Ok(trace.finish()?)
+}
+
+/// The fields of two objects in one.
+pub(crate) fn merged(some: impl Serialize, others: Value) -> Value {
+    let mut all = fields(json!(some));
+    all.extend(fields(others));
+    all.into()
+}
+
+/// The fields of an object.
+pub(crate) fn fields(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Writes JSON that people can read.
+pub(crate) fn write_json(path: &Path, content: &impl Serialize) -> Result<()> {
+    Ok(write_atomically(path, |mut out| {
+        serde_json::to_writer_pretty(&mut out, content)?;
+        out.write_all(b"\n")
+    })?)
+}
+
+/// A fit on disk.
+pub(crate) struct SavedFile {
+    /// The file's name in the folder of its run.
+    pub(crate) name: &'static str,
+    /// The command that writes it.
+    pub(crate) command: &'static str,
+}
+
+impl SavedFile {
+    /// The file in the folder of a run.
+    pub(crate) fn find(&self, folder: &Path) -> Result<PathBuf> {
+        let path = folder.join(self.name);
+        if path.is_file() {
+            return Ok(path);
+        }
+        Err(self.refusal(folder, format!("no {} there", self.name), "a folder"))
+    }
+
+    /// What such a file holds, which is yet to be checked.
+    pub(crate) fn read<T: DeserializeOwned>(&self, path: &Path) -> Result<T> {
+        let text = fs::read(path).map_err(|error| collapsar_formats::Error::file(path, &error))?;
+        serde_json::from_slice(&text).map_err(|cause| self.damaged(path, &cause.to_string()))
+    }
+
+    /// A file whose content cannot be.
+    pub(crate) fn damaged(&self, path: &Path, cause: &str) -> Error {
+        self.refusal(path, format!("damaged or no fit ({cause})"), "a file")
+    }
+
+    fn refusal(&self, path: &Path, found: String, expected: &'static str) -> Error {
+        Error::Written {
+            name: path.display().to_string(),
+            found,
+            expected,
+            command: Some(self.command),
+            option: "out",
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Corpora as files give them and as the library takes them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use collapsar::{Hint, Place, topics};
+use collapsar_formats::{
+    Corpus, CorpusOptions, CorpusReport, Outside, StopWords, read_corpus, read_corpus_with,
+    read_stop_words,
+};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::inputs::name_of;
+use crate::text::count;
+
+/// A corpus to read.
+#[derive(Debug, Clone)]
+pub struct CorpusRequest {
+    /// Its file or folder.
+    pub file: PathBuf,
+    /// How it is read.
+    pub options: CorpusOptions,
+    /// Which stop words are dropped: `english`, `none`, or those of a file.
+    pub stop_words: Option<String>,
+}
+
+/// A corpus with what was found while reading it.
+pub struct CorpusData {
+    pub(super) request: CorpusRequest,
+    /// The documents.
+    pub corpus: Corpus,
+    /// What was found.
+    pub report: CorpusReport,
+}
+
+impl CorpusRequest {
+    /// Reads the corpus.
+    pub fn read(mut self) -> Result<CorpusData> {
+        self.options.stop_words = match self.stop_words.as_deref() {
+            None => StopWords::Auto,
+            Some("english") => StopWords::English,
+            Some("none") => StopWords::None,
+            Some(file) if !Path::new(file).exists() => {
+                return Err(Error::Value {
+                    option: "stop_words",
+                    value: file.to_owned(),
+                    found: "no such file",
+                    expected: "english, none or a file of words".into(),
+                });
+            }
+            Some(file) => StopWords::List(read_stop_words(Path::new(file))?),
+        };
+        let (corpus, report) = read_corpus(&self.file, &self.options)?;
+        Ok(CorpusData {
+            request: self,
+            corpus,
+            report,
+        })
+    }
+}
+
+impl CorpusData {
+    /// The corpus's name, as in refusals.
+    pub fn name(&self) -> String {
+        name_of(&self.request.file)
+    }
+
+    /// Whether ids in a numeric format are positions in the vocabulary: nothing was dropped.
+    pub(super) fn ids_are_positions(&self) -> bool {
+        !self.report.format.is_text() && self.report.filtered.is_empty()
+    }
+
+    /// Reads documents whose halves are in two files.
+    pub(super) fn halves(&self, files: &[PathBuf; 2]) -> Result<Halves> {
+        let mut options = CorpusOptions {
+            stop_words: StopWords::Auto,
+            ..self.request.options.clone()
+        };
+        // Halves seldom have a list of words of their own, and the corpus's is what their ids mean.
+        options.vocabulary = (options.vocabulary).or_else(|| self.report.vocabulary.clone());
+        let ids_are_positions = self.ids_are_positions();
+        Halves::read(files, &self.corpus.vocabulary, &options, ids_are_positions)
+    }
+
+    /// The corpus as the library takes it.
+    pub(super) fn library(&self) -> Result<Arc<topics::Corpus>> {
+        library(&self.corpus).map_err(|error| Error::Data {
+            error: Box::new(error),
+            name: self.name(),
+            columns: vec![],
+        })
+    }
+
+    /// The files that were read.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let mut files = vec![self.request.file.clone()];
+        if let StopWords::List(_) = self.request.options.stop_words {
+            files.extend(self.request.stop_words.iter().map(PathBuf::from));
+        }
+        files.extend(self.report.vocabulary.clone());
+        files
+    }
+}
+
+/// Documents of which one half is read and the other foreseen.
+#[derive(Debug)]
+pub struct Halves {
+    pub(super) observed: Arc<topics::Corpus>,
+    pub(super) evaluated: Arc<topics::Corpus>,
+    /// The two together.
+    pub(super) whole: Arc<topics::Corpus>,
+    /// Words of their files that are outside the vocabulary.
+    pub outside: Vec<(String, Outside)>,
+}
+
+impl Halves {
+    /// Reads documents whose halves are in two files, with the vocabulary of a fit.
+    pub(super) fn read(
+        files: &[PathBuf; 2],
+        vocabulary: &[String],
+        options: &CorpusOptions,
+        ids_are_positions: bool,
+    ) -> Result<Self> {
+        let names = files.each_ref().map(|file| name_of(file));
+        let read = |half: usize| {
+            let (corpus, outside) =
+                read_like(&files[half], vocabulary, options, ids_are_positions)?;
+            if corpus.words.is_empty() {
+                let found = "no word of the vocabulary";
+                return Err(Error::input(&names[half], found, "documents to foresee"));
+            }
+            Ok((corpus, (names[half].clone(), outside)))
+        };
+        let ((observed, first), (evaluated, second)) = (read(0)?, read(1)?);
+        let (documents, expected) = (evaluated.documents.len(), observed.documents.len());
+        if documents != expected {
+            return Err(Error::input(
+                &names[1],
+                count(documents, "document"),
+                format!("{expected} as in {}", names[0]),
+            ));
+        }
+        let mut whole = Part::new();
+        for document in 0..documents {
+            let mut entries = entries(&observed, document);
+            entries.extend(self::entries(&evaluated, document));
+            entries.sort_unstable_by_key(|entry| entry.0);
+            whole.push(&entries);
+        }
+        Ok(Self {
+            observed: library(&observed)?,
+            evaluated: library(&evaluated)?,
+            whole: whole.finish(vocabulary.len())?,
+            outside: vec![first, second],
+        })
+    }
+}
+
+/// Reads documents with the vocabulary of a fit.
+pub(super) fn read_like(
+    file: &Path,
+    vocabulary: &[String],
+    options: &CorpusOptions,
+    ids_are_positions: bool,
+) -> Result<(Corpus, Outside)> {
+    let (corpus, outside) = read_corpus_with(file, vocabulary, options)?;
+    if outside.report.words_are_ids && !ids_are_positions {
+        let place = Place::Named(name_of(file));
+        let found = "words are numbers without names";
+        let error = collapsar::Error::data(place, found, "names as the fit has them");
+        return Err(error.with_hint(Hint::give("vocabulary")).into());
+    }
+    Ok((corpus, outside))
+}
+
+/// A document's words and how often it has each.
+pub(super) fn entries(corpus: &Corpus, document: usize) -> Vec<(u32, f32)> {
+    let (words, counts) = corpus.document(document);
+    words.iter().copied().zip(counts.iter().copied()).collect()
+}
+
+/// Documents on their way to the library.
+pub(super) struct Part {
+    starts: Vec<usize>,
+    words: Vec<u32>,
+    counts: Vec<f32>,
+}
+
+impl Part {
+    pub(super) fn new() -> Self {
+        Self {
+            starts: vec![0],
+            words: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+
+    /// One more document, its words in order; those that are named twice are added up.
+    pub(super) fn push(&mut self, entries: &[(u32, f32)]) {
+        let begin = self.words.len();
+        for &(word, count) in entries {
+            if self.words.len() > begin && self.words.last() == Some(&word) {
+                *self.counts.last_mut().expect("as many counts as words") += count;
+            } else {
+                self.words.push(word);
+                self.counts.push(count);
+            }
+        }
+        self.starts.push(self.words.len());
+    }
+
+    pub(super) fn finish(self, vocabulary: usize) -> collapsar::Result<Arc<topics::Corpus>> {
+        let corpus = topics::Corpus::new(self.starts, self.words, self.counts, vocabulary)?;
+        Ok(Arc::new(corpus))
+    }
+}
+
+/// A corpus as the library takes it.
+pub(super) fn library(corpus: &Corpus) -> collapsar::Result<Arc<topics::Corpus>> {
+    let part = Part {
+        starts: corpus.starts.clone(),
+        words: corpus.words.clone(),
+        counts: corpus.counts.clone(),
+    };
+    part.finish(corpus.vocabulary.len())
+}
+
+/// How the corpus was read, as `run.json` has it among the options.
+pub(super) fn config(data: &CorpusData) -> Value {
+    let options = &data.request.options;
+    json!({
+        "stop_words": data.request.stop_words,
+        "min_docs": options.min_docs,
+        "max_docs_share": options.max_docs_share,
+        "max_vocabulary": options.max_vocabulary,
+        "min_length": options.tokens.min_length,
+        "keep_numbers": options.tokens.numbers,
+    })
+}
+
+/// What `run.json` says of reading.
+pub(super) fn record(data: &CorpusData) -> Value {
+    let report = &data.report;
+    let filtered: Vec<Value> = report
+        .filtered
+        .iter()
+        .map(|f| json!({"filter": f.filter, "words": f.words, "tokens": f.tokens}))
+        .collect();
+    json!({
+        "format": report.format.name(),
+        "documents": data.corpus.documents.len(),
+        "words": data.corpus.vocabulary.len(),
+        "tokens": data.corpus.tokens(),
+        "filtered": filtered,
+        "empty_documents": report.empty.iter().map(|&d| &data.corpus.documents[d]).collect::<Vec<_>>(),
+        "duplicates": report.duplicates,
+        "replaced": report.replaced,
+        "unseen_words": report.unseen,
+    })
+}

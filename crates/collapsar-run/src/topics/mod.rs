@@ -1,0 +1,212 @@
+//! Runs of topic models: a request and a corpus, then climbs with every number of topics.
+//!
+//! - `corpus`: corpora as files give them and as the library takes them
+//! - `holdout`: which documents are held out, and how each is halved
+//! - `request`: what may be asked for, and what it means for the corpus at hand
+//! - `curve`: perplexity and cost along a climb
+//! - `score`: how well a fit foresees documents
+//! - `average`: fits of several starts, kept to be averaged
+//! - `quality`: measures of the topics themselves, and what looks wrong with them
+//! - `results`: the files of a run
+//! - `saved`: `topics.json`, written, read and used on new documents
+
+mod average;
+mod corpus;
+mod curve;
+mod holdout;
+mod quality;
+mod request;
+mod results;
+mod saved;
+mod score;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use collapsar::topics::{Corpus, Quality, Settings, Topics, TopicsFit};
+use collapsar::{Fit, Outcome, Point, Step};
+use serde::Serialize;
+
+use crate::climb::{Ascent, Climbed, Watch, each, lock};
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::text::count;
+
+pub use average::Average;
+pub use corpus::{CorpusData, CorpusRequest, Halves};
+pub use quality::{Doubt, Measures};
+pub use request::TopicsRequest;
+pub use results::write_documents;
+pub use saved::{Inferred, SavedTopics};
+pub use score::Score;
+
+use curve::Curve;
+use holdout::Holdout;
+
+/// Topic models that can be climbed.
+pub struct TopicsRun<'a> {
+    request: TopicsRequest,
+    /// The file that the corpus was read from, if any.
+    data: Option<&'a CorpusData>,
+    /// What is fitted.
+    training: Arc<Corpus>,
+    held: Held,
+    plan: Plan,
+}
+
+/// Documents to foresee.
+enum Held {
+    None,
+    /// A part of the corpus.
+    Out(Holdout),
+    /// From other files.
+    Files(Halves),
+}
+
+impl Held {
+    /// Where a document that was fitted stands in the corpus.
+    fn place(&self, fitted: usize) -> usize {
+        match self {
+            Self::Out(holdout) => holdout.kept[fitted],
+            _ => fitted,
+        }
+    }
+}
+
+/// The best fit, and what finding it cost.
+pub struct TopicsResult {
+    /// The topics, and what documents are about.
+    pub fit: TopicsFit,
+    /// How good the topics are.
+    pub quality: Quality,
+    /// How well they foresee documents, where there are any to foresee.
+    pub score: Option<Score>,
+    /// The best and the others, where all are kept.
+    pub average: Average,
+    /// What looks wrong with the topics.
+    pub doubts: Vec<Doubt>,
+    /// The climbs.
+    pub climbed: Climbed,
+    /// One line for each number of topics.
+    pub compared: Vec<Compared>,
+}
+
+/// What one number of topics led to.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compared {
+    /// The number.
+    pub topics: usize,
+    /// The bound reached.
+    pub bound: f64,
+    /// That of documents to foresee.
+    pub perplexity: Option<f64>,
+    /// How good the topics are.
+    pub measures: Measures,
+    /// Topics in use.
+    pub used: usize,
+    /// Accepted steps of all climbs.
+    pub iterations: u64,
+    /// Passes over the data of all climbs.
+    pub passes: u64,
+    /// Whether the best climb has converged.
+    pub converged: bool,
+}
+
+impl TopicsRun<'_> {
+    /// Documents to foresee.
+    pub fn halves(&self) -> Option<&Halves> {
+        match &self.held {
+            Held::None => None,
+            Held::Out(holdout) => Some(&holdout.halves),
+            Held::Files(halves) => Some(halves),
+        }
+    }
+
+    /// Climbs with every number of topics, and keeps the best: by held-out perplexity where there is one.
+    pub fn climb(&self, watch: &dyn Watch) -> Result<TopicsResult> {
+        let request = &self.request;
+        let mut compared = Vec::new();
+        let (climbed, (fit, quality, score, average)) = each(
+            &self.plan,
+            watch,
+            &request.topics,
+            |run, topics| {
+                let curve = request.curve.clone().zip(self.halves());
+                let curve =
+                    curve.map(|(file, halves)| Curve::begin(file, halves, self.line(topics)));
+                let model = self.model(topics)?;
+                let average = Mutex::new(Average::default());
+                let at_step = |step: &Step, point: &Point| {
+                    if let Some(curve) = &curve {
+                        run.aside(|| curve.step(&model, step, point));
+                    }
+                };
+                let at_end = |seed: u64, fit: &Fit| {
+                    if !request.average {
+                        if let Some(curve) = &curve {
+                            run.aside(|| curve.end(&model, fit));
+                        }
+                        return;
+                    }
+                    let mut average = lock(&average);
+                    average.add(seed, fit, model.fit(&fit.point));
+                    // One that was cut short counts only where there is no other.
+                    let counts = fit.outcome != Outcome::Interrupted || average.fits.len() == 1;
+                    if let Some(curve) = curve.as_ref().filter(|_| counts) {
+                        run.aside(|| curve.restart(&average.fits, fit));
+                    }
+                };
+                let start = |_, seed| model.start_unless(request.start, seed, watch.interrupt());
+                let name = count(topics, "topic");
+                let followed = curve.is_some() && !request.average;
+                let climbs = run.climbs(&Ascent {
+                    at_step: followed.then_some(&at_step),
+                    at_end: Some(&at_end),
+                    in_turn: curve.is_some(),
+                    ..Ascent::new(&model, name, &start)
+                })?;
+                curve.map_or(Ok(()), Curve::finish)?;
+                let average = average.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let average = average.settle(climbs.best_seed);
+                let best = &climbs.best;
+                let fit = model.fit(&best.point);
+                let score = (self.halves())
+                    .map(|halves| run.aside(|| Score::new(&fit, &average.fits, halves)))
+                    .transpose()?;
+                let quality = run.aside(|| fit.quality(&self.training, quality::WORDS))?;
+                compared.push(Compared {
+                    topics,
+                    bound: best.point.bound,
+                    perplexity: score.map(|score| score.perplexity),
+                    measures: Measures::of(&quality),
+                    used: quality.used,
+                    iterations: climbs.iterations(),
+                    passes: climbs.passes(),
+                    converged: best.outcome.converged(),
+                });
+                Ok((climbs, (fit, quality, score, average)))
+            },
+            |climbs, (_, _, score, _)| match score {
+                Some(score) => -score.perplexity,
+                None => climbs.best.point.bound,
+            },
+        )?;
+        Ok(TopicsResult {
+            doubts: quality::doubts(&request.settings, &fit, &quality),
+            fit,
+            quality,
+            score,
+            average,
+            climbed,
+            compared,
+        })
+    }
+
+    /// The model with so many topics.
+    fn model(&self, topics: usize) -> collapsar::Result<Topics> {
+        let settings = Settings {
+            topics,
+            ..self.request.settings.clone()
+        };
+        Topics::new(Arc::clone(&self.training), &settings)
+    }
+}

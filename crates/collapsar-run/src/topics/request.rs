@@ -1,0 +1,169 @@
+//! What may be asked of topics, and what it means for the corpus at hand: files read, checked once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start};
+use serde_json::{Value, json};
+
+use super::corpus::{self, CorpusData};
+use super::holdout::Holdout;
+use super::{Held, TopicsRun};
+use crate::error::Result;
+use crate::inputs::check_target;
+use crate::plan::{ClimbOptions, topics_tolerance};
+use crate::record::merged;
+
+/// Topics, as a user asks for them.
+#[derive(Debug, Clone)]
+pub struct TopicsRequest {
+    /// Numbers of topics to fit.
+    pub topics: Vec<usize>,
+    /// The model, but for the number of topics.
+    pub settings: Settings,
+    /// Where climbs begin.
+    pub start: Start,
+    /// Whether all restarts are kept, and words foreseen by the mean of their predictions.
+    pub average: bool,
+    /// The fraction of the documents to hold out.
+    pub holdout: Option<f64>,
+    /// Files of documents to foresee: the half that is read, and the other.
+    pub completion: Option<[PathBuf; 2]>,
+    /// Where to write perplexity and cost along the climb.
+    pub curve: Option<PathBuf>,
+    /// How words are ranked in tables, from 0, by lift, to 1, by probability.
+    pub relevance: f64,
+    /// Whether tables have every word.
+    pub all_words: bool,
+    /// How models are climbed.
+    pub climb: ClimbOptions,
+}
+
+impl TopicsRequest {
+    /// All documents of a corpus, with learned priors.
+    pub fn new(topics: Vec<usize>) -> Self {
+        Self {
+            topics,
+            settings: Settings::new(1),
+            start: Start::default(),
+            average: false,
+            holdout: None,
+            completion: None,
+            curve: None,
+            relevance: 0.6,
+            all_words: false,
+            climb: ClimbOptions::default(),
+        }
+    }
+
+    /// Holds documents out of a corpus or reads others, and checks all that can be wrong before a climb.
+    pub fn prepare(self, data: &CorpusData) -> Result<TopicsRun<'_>> {
+        let held = match (self.holdout, &self.completion) {
+            (Some(fraction), _) => {
+                let (name, seed) = (data.name(), self.climb.seed);
+                Held::Out(Holdout::draw(name, &data.corpus, fraction, seed)?)
+            }
+            (None, Some(files)) => Held::Files(data.halves(files)?),
+            (None, None) => Held::None,
+        };
+        let training = match &held {
+            Held::Out(holdout) => Arc::clone(&holdout.training),
+            _ => data.library()?,
+        };
+        self.checked(Some(data), training, held)
+    }
+
+    /// The same for a corpus in memory, all of which is fitted.
+    pub fn prepare_corpus(self, training: Arc<Corpus>) -> Result<TopicsRun<'static>> {
+        self.checked(None, training, Held::None)
+    }
+
+    fn checked(
+        mut self,
+        data: Option<&CorpusData>,
+        training: Arc<Corpus>,
+        held: Held,
+    ) -> Result<TopicsRun<'_>> {
+        self.climb.check(self.topics.len(), "topics")?;
+        let plan = self.climb.plan(topics_tolerance(training.tokens()))?;
+        let run = TopicsRun {
+            request: self,
+            data,
+            training,
+            held,
+            plan,
+        };
+        // Whatever is wrong with one model is better known before the others are fitted.
+        for &topics in &run.request.topics {
+            run.model(topics)?;
+        }
+        run.plan.prepare()?;
+        if let Some(file) = &run.request.curve {
+            check_target(file, "the curve")?;
+        }
+        Ok(run)
+    }
+}
+
+impl TopicsRun<'_> {
+    /// The options as `run.json` has them.
+    pub(super) fn config(&self) -> Value {
+        let request = &self.request;
+        let completion = request.completion.as_ref();
+        let completion =
+            completion.map(|[first, second]| format!("{},{}", first.display(), second.display()));
+        let own = json!({
+            "topics": request.topics,
+            "alpha": alpha(&request.settings),
+            "beta": beta(&request.settings),
+            "sweeps": request.settings.sweeps,
+            "start": request.start,
+            "average": request.average,
+            "holdout": request.holdout,
+            "completion": completion,
+            "relevance": request.relevance,
+        });
+        let corpus = self.data.map_or(Value::Null, corpus::config);
+        merged(&request.climb, merged(own, corpus))
+    }
+
+    /// What every line of a curve says.
+    pub(super) fn line(&self, topics: usize) -> Value {
+        let request = &self.request;
+        json!({
+            "tool": "collapsar",
+            "version": env!("CARGO_PKG_VERSION"),
+            "corpus": self.data.map(CorpusData::name),
+            "topics": topics,
+            "alpha": alpha(&request.settings),
+            "beta": beta(&request.settings),
+            "seed": request.climb.seed,
+            "settings": self.config(),
+        })
+    }
+
+    /// The files that were read.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.data.into_iter().flat_map(CorpusData::files).collect();
+        files.extend(self.request.completion.iter().flatten().cloned());
+        files.extend(self.request.climb.resume.clone());
+        files
+    }
+}
+
+/// The prior of proportions as it is asked for.
+fn alpha(settings: &Settings) -> Value {
+    match &settings.alpha {
+        Alpha::Learned => "auto".into(),
+        Alpha::Symmetric(alpha) => (*alpha).into(),
+        Alpha::Given(all) => all.clone().into(),
+    }
+}
+
+/// The prior of words as it is asked for.
+fn beta(settings: &Settings) -> Value {
+    match settings.beta {
+        Beta::Learned => "auto".into(),
+        Beta::Given(beta) => beta.into(),
+    }
+}

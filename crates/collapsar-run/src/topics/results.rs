@@ -1,0 +1,211 @@
+//! The files of a fit of topics.
+
+use std::io::{self, Write};
+
+use collapsar::topics::{Ranking, TopicsFit};
+use collapsar_formats::{Corpus, write_atomically};
+use serde_json::{Value, json};
+
+use super::corpus::{self, CorpusData};
+use super::saved::{self, About};
+use super::{Held, TopicsResult, TopicsRun};
+use crate::error::Result;
+use crate::folder::RunFolder;
+use crate::record::Record;
+use crate::text::quoted;
+
+/// Words of each topic in `topics.csv`, unless all are asked for.
+const WORDS: usize = 1000;
+
+/// Typical documents of each topic in `topics_quality.csv`.
+const TYPICAL: usize = 5;
+
+impl TopicsRun<'_> {
+    /// Writes all files of a run of a corpus that was read from a file; `doubts` are those of the result
+    /// in words.
+    ///
+    /// # Panics
+    /// Where the corpus was not read from a file.
+    pub fn write(
+        &self,
+        folder: RunFolder,
+        result: &TopicsResult,
+        doubts: &[String],
+        command: Vec<String>,
+    ) -> Result<()> {
+        let data = self.data.expect("a corpus with names");
+        let (fit, path) = (&result.fit, folder.path());
+        let vocabulary = &data.corpus.vocabulary;
+        self.save(&folder, result, data)?;
+        write_atomically(&path.join("topics.csv"), |out| {
+            let all = self.request.all_words.then_some(vocabulary.len());
+            let words = fit.top_words_of_all(all.unwrap_or(WORDS), Ranking::Probability);
+            writeln!(out, "topic,word,rank,probability,relevance")?;
+            for (topic, words) in words.iter().enumerate() {
+                for (word, rank) in words.iter().zip(1..) {
+                    let name = quoted(&vocabulary[word.word]);
+                    let probability = word.probability;
+                    let relevance = word.relevance(self.request.relevance);
+                    writeln!(out, "{topic},{name},{rank},{probability:?},{relevance:?}")?;
+                }
+            }
+            Ok(())
+        })?;
+        let proportions = self.proportions(fit)?;
+        write_atomically(&path.join("documents.csv"), |out| {
+            write_documents(out, &data.corpus, fit.topics, &proportions)
+        })?;
+        write_atomically(&path.join("topics_quality.csv"), |out| {
+            self.write_quality(out, data, result)
+        })?;
+        write_atomically(&path.join("correlations.csv"), |out| {
+            write_correlations(out, fit.topics, &fit.topic_correlations())
+        })?;
+        let record = Record {
+            command,
+            config: self.config(),
+            files: self.files(),
+            seed: self.request.climb.seed,
+            own: json!({
+                "topics": fit.topics,
+                "alpha": fit.alpha,
+                "beta": fit.beta,
+                "topic_tokens": fit.topic_counts(),
+                "corpus": corpus::record(data),
+                "evaluation": result.score,
+                "held_out": self.held_out(data),
+                "compared": result.compared,
+                "warnings": doubts,
+            }),
+        };
+        result.climbed.write(folder, record)
+    }
+
+    /// The fit itself, and the others of an average.
+    fn save(&self, folder: &RunFolder, result: &TopicsResult, data: &CorpusData) -> Result<()> {
+        let about = About::new(data, &self.training, result.climbed.best().point.bound);
+        let vocabulary = &data.corpus.vocabulary;
+        saved::write(&saved::best(folder.path()), &about, vocabulary, &result.fit)?;
+        for (member, fit) in result.average.others() {
+            let about = About::new(data, &self.training, member.bound);
+            saved::write(
+                &saved::other(folder.path(), member.seed)?,
+                &about,
+                vocabulary,
+                fit,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The documents that were held out, by name.
+    fn held_out(&self, data: &CorpusData) -> Value {
+        match &self.held {
+            Held::Out(holdout) => {
+                let names = holdout.held.iter().map(|&d| &data.corpus.documents[d]);
+                json!(names.collect::<Vec<_>>())
+            }
+            _ => json!(null),
+        }
+    }
+
+    /// Proportions of every document of the corpus: as fitted, or inferred where it was held out.
+    fn proportions(&self, fit: &TopicsFit) -> collapsar::Result<Vec<f64>> {
+        let topics = fit.topics;
+        let fitted = (0..fit.documents()).map(|document| fit.proportions(document));
+        let Held::Out(holdout) = &self.held else {
+            return Ok(fitted.flatten().collect());
+        };
+        let mut all = vec![0.0; (holdout.kept.len() + holdout.held.len()) * topics];
+        let inferred = fit.infer(&holdout.halves.whole)?.proportions;
+        let inferred = inferred.chunks(topics).map(<[f64]>::to_vec);
+        let places = holdout.kept.iter().zip(fitted);
+        for (&document, row) in places.chain(holdout.held.iter().zip(inferred)) {
+            all[document * topics..(document + 1) * topics].copy_from_slice(&row);
+        }
+        Ok(all)
+    }
+
+    /// The topics, a row each, with how good they are and the documents that show them best.
+    fn write_quality(
+        &self,
+        out: &mut dyn Write,
+        data: &CorpusData,
+        result: &TopicsResult,
+    ) -> io::Result<()> {
+        writeln!(
+            out,
+            "topic,share,tokens,alpha,npmi,umass,exclusivity,documents"
+        )?;
+        let typical = result.fit.typical_documents_of_all(TYPICAL);
+        for (topic, quality) in result.quality.topics.iter().enumerate() {
+            // Of a topic that is not used, all that follows is said of the prior.
+            let used = quality.used();
+            let coherence = quality.coherence.filter(|_| used);
+            let number = |x: Option<f64>| x.map(|x| format!("{:?}", x as f32)).unwrap_or_default();
+            let names: Vec<&str> = typical[topic]
+                .iter()
+                // Without a token of the topic a document does not show it, though no other may.
+                .filter(|score| used && score.tokens >= 1.0)
+                .map(|score| data.corpus.documents[self.held.place(score.document)].as_str())
+                .collect();
+            writeln!(
+                out,
+                "{topic},{:?},{:?},{:?},{},{},{},{}",
+                quality.share as f32,
+                quality.tokens as f32,
+                result.fit.alpha[topic] as f32,
+                number(coherence.map(|coherence| coherence.npmi)),
+                number(coherence.map(|coherence| coherence.umass)),
+                number(used.then_some(quality.exclusivity)),
+                quoted(&names.join(" | "))
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// `first`, and the names of the topics.
+fn write_topics(out: &mut dyn Write, first: &str, topics: usize) -> io::Result<()> {
+    write!(out, "{first}")?;
+    (0..topics).try_for_each(|topic| write!(out, ",topic_{topic}"))?;
+    writeln!(out)
+}
+
+/// Numbers after what a line begins with; seven digits, which is more than any of them is worth.
+fn write_row(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
+    numbers
+        .iter()
+        .try_for_each(|x| write!(out, ",{:?}", *x as f32))?;
+    writeln!(out)
+}
+
+/// How topics go together over documents, a row and a column for each.
+fn write_correlations(out: &mut dyn Write, topics: usize, square: &[f64]) -> io::Result<()> {
+    write_topics(out, "topic", topics)?;
+    for (topic, row) in square.chunks(topics).enumerate() {
+        write!(out, "{topic}")?;
+        write_row(out, row)?;
+    }
+    Ok(())
+}
+
+/// Documents with their numbers of words and their proportions as CSV.
+pub fn write_documents(
+    out: &mut dyn Write,
+    corpus: &Corpus,
+    topics: usize,
+    proportions: &[f64],
+) -> io::Result<()> {
+    write_topics(out, "document,words", topics)?;
+    for (index, row) in proportions.chunks(topics).enumerate() {
+        let (_, counts) = corpus.document(index);
+        // Not sum(), whose zero is negative.
+        let words = counts
+            .iter()
+            .fold(0.0, |sum, &count| sum + f64::from(count));
+        write!(out, "{},{words}", quoted(&corpus.documents[index]))?;
+        write_row(out, row)?;
+    }
+    Ok(())
+}
