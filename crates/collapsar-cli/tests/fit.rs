@@ -369,3 +369,25 @@ fn labels_have_a_hint() {
     assert!(!told(&["--restarts", "3"]).contains(hint));
     assert!(!told(&["--quiet"]).contains(hint));
 }
+
+#[test]
+fn a_second_run_leaves_nothing_of_the_first() {
+    let folder = folder(&[("m.bug", NORMAL), ("d.R", NORMAL_DATA)]);
+    let fit = ["fit", "m.bug", "--data", "d.R", "--out", "o"];
+    let out = folder.path().join("o");
+    done(folder.path(), &[&fit[..], &["--draws", "3"]].concat());
+    let files = ["draws.csv", "posterior.csv", "run.json", "trace.jsonl"];
+    assert_eq!(names(&out), files);
+    // Listed, but for the list itself.
+    let listed = ["draws.csv", "posterior.csv", "trace.jsonl"];
+    assert_eq!(run_json(&out)["files"], serde_json::json!(listed));
+    fs::write(out.join("notes.txt"), "mine").expect("a file");
+    done(folder.path(), &fit);
+    let files = ["notes.txt", "posterior.csv", "run.json", "trace.jsonl"];
+    assert_eq!(names(&out), files);
+    // A refusal leaves the folder as it was.
+    let before = fs::read(out.join("posterior.csv")).expect("a file");
+    refusal(folder.path(), &[&fit[..], &["--monitor", "nu"]].concat());
+    assert_eq!(names(&out), files);
+    assert!(fs::read(out.join("posterior.csv")).expect("a file") == before);
+}

@@ -308,6 +308,43 @@ fn bad_input_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_second_run_leaves_nothing_of_the_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_data(&folder.join("data.csv"), 60);
+    let fit = ["mixture", "data.csv", "--components", "2", "--out", "fit"];
+    done(folder, &[&fit[..], &["--samples", "5"]].concat());
+    assert!(names(&folder.join("fit")).contains(&"samples.csv".to_owned()));
+    // Another model's, into the same folder.
+    let text = "sea ship sail\nsea sail\noven flour\nflour oven dough\n";
+    fs::write(folder.join("texts.txt"), text).expect("space");
+    done(
+        folder,
+        &["topics", "texts.txt", "--topics", "2", "--out", "fit"],
+    );
+    let left = names(&folder.join("fit"));
+    for file in ["samples.csv", "components.json", "assignments.csv"] {
+        assert!(!left.contains(&file.to_owned()), "{left:?}");
+    }
+    done(folder, &fit);
+    let files = [
+        "assignments.csv",
+        "components.json",
+        "run.json",
+        "trace.jsonl",
+    ];
+    assert_eq!(names(&folder.join("fit")), files);
+}
+
+#[test]
+fn any_number_of_seconds_is_a_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_data(&folder.path().join("data.csv"), 60);
+    let fit = ["mixture", "data.csv", "--components", "2", "--time"];
+    done(folder.path(), &[&fit[..], &["1e300"]].concat());
+}
+
+#[test]
 fn restarts_are_seeds_in_a_row() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();

@@ -104,7 +104,7 @@ pub use collapsed::{Collapsed, Potential};
 pub use digest::digest;
 pub use direction::Direction;
 pub use driver::{
-    Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Restarts, Spread, Step, Stop, Watcher,
+    Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Restarts, Step, Stop, Watcher,
 };
 pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};
 pub use point::Point;

@@ -1,11 +1,12 @@
 //! Decides how numbers cross: NumPy arrays in without a copy, new ones out.
 
-use collapsar::Step;
 use collapsar_run::Climbed;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::Serialize;
+use serde_json::json;
 
 /// The numbers of a C-contiguous matrix, where they are, and its columns.
 pub(crate) fn rows<'a>(array: &'a PyReadonlyArray2<'_, f64>) -> PyResult<(&'a [f64], usize)> {
@@ -25,13 +26,11 @@ pub(crate) fn shaped<'py>(
     Ok(flat.reshape(shape.to_vec())?.into_any())
 }
 
-/// A column of the trace.
-pub(crate) fn column<'py, T: numpy::Element>(
-    py: Python<'py>,
-    steps: &[Step],
-    value: impl Fn(&Step) -> T,
-) -> Bound<'py, PyAny> {
-    PyArray1::from_vec(py, steps.iter().map(value).collect()).into_any()
+/// What serde makes of a value, as Python has it: numbers that are not finite are None.
+pub(crate) fn python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(value);
+    let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    py.import("json")?.call_method1("loads", (text,))
 }
 
 /// What every climb says of itself.
@@ -41,33 +40,19 @@ pub(crate) fn report<'py>(
     raised: Option<PyErr>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let fit = climbed.best();
-    let steps = &climbed.climbs.steps;
-    let trace = PyDict::new(py);
-    trace.set_item("iteration", column(py, steps, |step| step.iteration))?;
-    trace.set_item("passes", column(py, steps, |step| step.passes))?;
-    trace.set_item("bound", column(py, steps, |step| step.bound))?;
-    trace.set_item("gain", column(py, steps, |step| step.gain))?;
-    let norm = |step: &Step| step.squared_norm.unwrap_or(f64::NAN);
-    trace.set_item("squared_norm", column(py, steps, norm))?;
-    trace.set_item(
-        "beta",
-        column(py, steps, |step| step.beta.unwrap_or(f64::NAN)),
-    )?;
-    trace.set_item("fell_back", column(py, steps, |step| step.fell_back))?;
-    trace.set_item("trial", column(py, steps, |step| step.trial))?;
-    trace.set_item("seconds", column(py, steps, |step| step.seconds))?;
-
-    let report = PyDict::new(py);
-    report.set_item("trace", trace)?;
-    report.set_item("bound", fit.point.bound)?;
     let ends = climbed.climbs.ends.iter();
-    let bounds = ends.map(|end| end.map_or(f64::NEG_INFINITY, |end| end.bound));
-    report.set_item("bounds", PyArray1::from_iter(py, bounds))?;
-    report.set_item("converged", climbed.outcome.converged)?;
-    report.set_item("outcome", &climbed.outcome.reason)?;
-    report.set_item("iterations", fit.iterations)?;
-    report.set_item("passes", fit.passes)?;
-    report.set_item("seconds", fit.seconds)?;
+    let report = json!({
+        "steps": climbed.climbs.steps,
+        "bound": fit.point.bound,
+        "bounds": ends.map(|end| end.map(|end| end.bound)).collect::<Vec<_>>(),
+        "converged": climbed.outcome.converged,
+        "outcome": climbed.outcome.reason,
+        "iterations": fit.iterations,
+        "passes": fit.passes,
+        "seconds": fit.seconds,
+        "jumps_taken": fit.jumps_taken,
+    });
+    let report = python(py, &report)?.cast_into::<PyDict>()?;
     report.set_item("raised", raised)?;
     Ok(report)
 }

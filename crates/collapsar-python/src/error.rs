@@ -22,8 +22,6 @@ pub(crate) enum Failure {
     Model(Box<Diagnostic>, String),
     /// A file that cannot be used.
     File(collapsar_formats::Error),
-    /// Data that cannot be used, in words.
-    Data(String),
     /// Arguments that do not go together or name what cannot be used, in words.
     Setting(String),
     /// A broken invariant, in the words of the panic.
@@ -64,7 +62,6 @@ impl From<collapsar_run::Error> for Failure {
                 expected,
                 ..
             } => Self::Library(collapsar::Error::setting(option, value, expected)),
-            error @ Error::Input { .. } => Self::Data(error.in_terms(&Arguments)),
             error => Self::Setting(error.in_terms(&Arguments)),
         }
     }
@@ -105,7 +102,6 @@ impl From<Failure> for PyErr {
             }
             Failure::Model(diagnostic, source) => complaint(&diagnostic, &source),
             Failure::File(error) => python::DataError::new_err((error.in_terms(&Arguments),)),
-            Failure::Data(message) => python::DataError::new_err((message,)),
             Failure::Setting(message) => python::SettingError::new_err((message,)),
             Failure::Panic(message) => python::CollapsarError::new_err((format!(
                 "internal error: {message}; this is a bug in collapsar"

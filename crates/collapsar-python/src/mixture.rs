@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use collapsar::mixture::{
-    Component, Covariance, Matrix, MixtureFit, PredictiveDensity, Scale, Settings, Start, Weights,
+    Component, Covariance, MixtureFit, PredictiveDensity, Scale, Settings, Start, Weights,
 };
 use collapsar::{Collapsed, Error};
 use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 
-use crate::arrays::{report, rows, shaped};
+use crate::arrays::{python, report, rows, shaped};
 use crate::error::Result;
 use crate::run::{Plan, detached, whole};
 
@@ -124,72 +124,12 @@ pub(crate) fn fit_mixture<'py>(
         Ok(options.request(plan)?.prepare(input)?.climb(control)?)
     })?;
     let out = report(py, &result.climbed, raised)?;
-    describe(&out, &result.fit)?;
-    let best = result.climbed.best();
-    out.set_item("messages", PyArray1::from_slice(py, &best.point.messages))?;
+    let messages = &result.climbed.best().point.messages;
+    out.set_item("messages", PyArray1::from_slice(py, messages))?;
     out.set_item("fingerprint", result.model.fingerprint())?;
-    out.set_item("jumps_taken", best.jumps_taken)?;
+    out.set_item("mixture", python(py, &result.fit)?)?;
     out.set_item("fit", FittedMixture::from(result.fit).into_pyobject(py)?)?;
     Ok(out)
-}
-
-/// Puts the components into a dictionary of arrays.
-fn describe(out: &Bound<'_, PyDict>, answer: &MixtureFit) -> PyResult<()> {
-    let py = out.py();
-    let all = &answer.components;
-    let (count, columns) = (all.len(), answer.columns());
-    let each = |value: &dyn Fn(&Component) -> f64| {
-        PyArray1::from_vec(py, all.iter().map(value).collect()).into_any()
-    };
-    out.set_item("weights", each(&|c| c.weight))?;
-    out.set_item("weight_sd", each(&|c| c.weight_sd))?;
-    out.set_item("counts", each(&|c| c.count))?;
-    out.set_item("mean_precision", each(&|c| c.mean_precision))?;
-    out.set_item("degrees_of_freedom", each(&|c| c.degrees_of_freedom))?;
-    out.set_item("unused_weight", answer.unused_weight)?;
-    let means = all.iter().flat_map(|c| c.mean.clone()).collect();
-    out.set_item("means", shaped(py, means, &[count, columns])?)?;
-    let absent = || vec![f64::NAN; columns];
-    let sds = all.iter();
-    let sds = sds.flat_map(|c| c.mean_sd.clone().unwrap_or_else(absent));
-    out.set_item("mean_sd", shaped(py, sds.collect(), &[count, columns])?)?;
-
-    // Tied components all carry the one matrix that there is.
-    let some = match answer.covariance {
-        Covariance::Tied => &all[..1],
-        _ => &all[..],
-    };
-    let one: &[usize] = match answer.covariance {
-        Covariance::Full | Covariance::Tied => &[columns, columns],
-        Covariance::Diagonal => &[columns],
-        Covariance::Spherical => &[],
-    };
-    let shape: Vec<usize> = match answer.covariance {
-        Covariance::Tied => one.to_vec(),
-        _ => [&[count], one].concat(),
-    };
-    let numbers = one.iter().product();
-    let matrices = |matrix: &dyn Fn(&Component) -> Option<Matrix>| {
-        let flat = some.iter().flat_map(|c| match matrix(c) {
-            Some(Matrix::Full(rows)) => rows.concat(),
-            Some(Matrix::Diagonal(diagonal)) => diagonal,
-            Some(Matrix::Spherical(one)) => vec![one],
-            None => vec![f64::NAN; numbers],
-        });
-        shaped(py, flat.collect(), &shape)
-    };
-    out.set_item("covariances", matrices(&|c| Some(c.covariance.clone()))?)?;
-    out.set_item("covariance_sd", matrices(&|c| c.covariance_sd.clone())?)?;
-
-    let prior = &answer.prior;
-    let described = PyDict::new(py);
-    described.set_item("concentration", prior.concentration)?;
-    described.set_item("location", PyArray1::from_slice(py, &prior.location))?;
-    described.set_item("mean_precision", prior.mean_precision)?;
-    described.set_item("degrees_of_freedom", prior.degrees_of_freedom)?;
-    let scale = shaped(py, prior.scale.clone(), &[columns, columns])?;
-    described.set_item("scale", scale)?;
-    out.set_item("prior", described)
 }
 
 impl From<MixtureFit> for FittedMixture {

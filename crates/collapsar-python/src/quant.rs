@@ -10,6 +10,7 @@ use collapsar_run::quant::{
     GeneSource, Lengths, Naming, QuantRequest, QuantResult, QuantTable, QuantWatch, ReadMatrix,
     ReadSource, quantify as run,
 };
+use collapsar_run::threads_of_jobs;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -127,10 +128,10 @@ pub(crate) fn quantify<'py>(
     py: Python<'py>,
     source: Source<'py>,
     options: Bound<'py, PyDict>,
-    threads: usize,
+    jobs: Option<isize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut request = request(source.into_source()?, &options)?;
-    let (found, raised) = detached(py, threads, None, |control| {
+    let (found, raised) = detached(py, threads_of_jobs(jobs, None), None, |control| {
         request.threads = rayon::current_num_threads();
         let Some(result) = run(&request, None, control)? else {
             return Ok(None);

@@ -13,6 +13,7 @@ use collapsar::Step;
 use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Watch, threads_of_jobs};
 use pyo3::prelude::*;
 
+use crate::arrays::python;
 use crate::error::{Failure, Result};
 
 /// How often signals are looked for: Ctrl-C is to be heard within a second.
@@ -127,7 +128,7 @@ pub(crate) fn detached<T: Send>(
                         let heard = Python::attach(|py| match (&callback, &raised) {
                             (Some(callback), None) => callback
                                 .bind(py)
-                                .call1((climb, record(py, &step)?))?
+                                .call1((climb, python(py, &step)?))?
                                 .is_truthy(),
                             _ => Ok(false),
                         });
@@ -169,21 +170,6 @@ fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "a panic without words".into())
-}
-
-/// A step as callbacks see it.
-fn record<'py>(py: Python<'py>, step: &Step) -> PyResult<Bound<'py, PyAny>> {
-    let record = pyo3::types::PyDict::new(py);
-    record.set_item("iteration", step.iteration)?;
-    record.set_item("passes", step.passes)?;
-    record.set_item("bound", step.bound)?;
-    record.set_item("gain", step.gain)?;
-    record.set_item("squared_norm", step.squared_norm)?;
-    record.set_item("beta", step.beta)?;
-    record.set_item("fell_back", step.fell_back)?;
-    record.set_item("trial", step.trial)?;
-    record.set_item("seconds", step.seconds)?;
-    Ok(record.into_any())
 }
 
 /// Does work whose parts are of no use.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicQuality, TopicsFit};
+use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit};
 use collapsar_run::threads_of_jobs;
-use collapsar_run::topics::TopicsRequest;
+use collapsar_run::topics::{Measures, TopicsRequest};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Value, json};
 
-use crate::arrays::{report, shaped};
+use crate::arrays::{python, report, shaped};
 use crate::error::Result;
 use crate::run::{Plan, detached, whole};
 
@@ -21,28 +22,18 @@ type Documents<'py> = (
     usize,
 );
 
-/// The documents, copied out of Python: the library keeps them in two orders anyway.
-struct Bags {
-    starts: Vec<usize>,
-    words: Vec<u32>,
-    counts: Vec<f32>,
-    vocabulary: usize,
-}
+/// Documents copied out of Python: the library keeps them in two orders anyway.
+struct Bags(Vec<usize>, Vec<u32>, Vec<f32>, usize);
 
 impl Bags {
     fn new((starts, words, counts, vocabulary): &Documents<'_>) -> PyResult<Self> {
-        let starts = starts.as_slice()?.iter().map(|&at| at as usize);
-        Ok(Self {
-            starts: starts.collect(),
-            words: words.as_slice()?.to_vec(),
-            counts: counts.as_slice()?.to_vec(),
-            vocabulary: *vocabulary,
-        })
+        let starts = starts.as_slice()?.iter().map(|&at| at as usize).collect();
+        let (words, counts) = (words.as_slice()?.to_vec(), counts.as_slice()?.to_vec());
+        Ok(Self(starts, words, counts, *vocabulary))
     }
 
     fn corpus(self) -> collapsar::Result<Arc<Corpus>> {
-        let corpus = Corpus::new(self.starts, self.words, self.counts, self.vocabulary)?;
-        Ok(Arc::new(corpus))
+        Ok(Arc::new(Corpus::new(self.0, self.1, self.2, self.3)?))
     }
 }
 
@@ -123,7 +114,7 @@ pub(crate) fn infer_topics<'py>(
     jobs: Option<isize>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
     let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
-    let threads = threads_of_jobs(jobs, Some(bags.words.len() * fit.topics));
+    let threads = threads_of_jobs(jobs, Some(bags.1.len() * fit.topics));
     let inferred = whole(py, threads, |_| Ok(fit.infer(&bags.corpus()?)?))?;
     let shape = [inferred.counts.len() / inferred.topics, inferred.topics];
     Ok((
@@ -157,31 +148,22 @@ pub(crate) fn quality_of_topics<'py>(
     topics: Fitted<'py>,
     documents: Documents<'py>,
     count: usize,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
     let quality = whole(py, 0, |_| Ok(fit.quality(&*bags.corpus()?, count)?))?;
-    let out = PyDict::new(py);
-    out.set_item("diversity", quality.diversity)?;
-    out.set_item("exclusivity", quality.exclusivity)?;
-    out.set_item("umass", quality.coherence.map(|c| c.umass))?;
-    out.set_item("npmi", quality.coherence.map(|c| c.npmi))?;
-    let each = |value: &dyn Fn(&TopicQuality) -> f64| {
-        PyArray1::from_vec(py, quality.topics.iter().map(value).collect())
-    };
-    let topics = PyDict::new(py);
-    topics.set_item("tokens", each(&|topic| topic.tokens))?;
-    topics.set_item("share", each(&|topic| topic.proportion))?;
-    topics.set_item(
-        "umass",
-        each(&|topic| topic.coherence.map_or(f64::NAN, |c| c.umass)),
-    )?;
-    topics.set_item(
-        "npmi",
-        each(&|topic| topic.coherence.map_or(f64::NAN, |c| c.npmi)),
-    )?;
-    topics.set_item("exclusivity", each(&|topic| topic.exclusivity))?;
-    out.set_item("topics", topics)?;
-    Ok(out)
+    let topics = quality.topics.iter().map(|topic| {
+        json!({
+            "tokens": topic.tokens,
+            "share": topic.proportion,
+            "umass": topic.coherence.map(|c| c.umass),
+            "npmi": topic.coherence.map(|c| c.npmi),
+            "exclusivity": topic.exclusivity,
+        })
+    });
+    let topics: Vec<Value> = topics.collect();
+    let mut all = json!(Measures::of(&quality));
+    all["topics"] = json!(topics);
+    python(py, &all)
 }
 
 /// The words that rank highest in each topic: word, probability, relevance.

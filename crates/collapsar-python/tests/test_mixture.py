@@ -188,6 +188,39 @@ def test_copies_are_the_same(blobs):
     assert again.lower_bound_ == mixture.lower_bound_
 
 
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_a_fit_is_not_made_anew_for_each_prediction(blobs, kind):
+    mixture = BayesianGaussianMixture(n_components=3, covariance_type=kind, random_state=0)
+    fit = mixture.fit(blobs)._fit_
+    scores, (drawn, _) = mixture.score_samples(blobs), mixture.sample(9)
+    assert mixture._fit_ is fit
+    copy = pickle.loads(pickle.dumps(mixture))
+    np.testing.assert_array_equal(copy.score_samples(blobs), scores)
+    np.testing.assert_array_equal(copy.predict_proba(blobs), mixture.predict_proba(blobs))
+    np.testing.assert_array_equal(copy.sample(9)[0], drawn)
+
+
+def test_limits_hold_and_checkpoints_go_on(blobs, tmp_path):
+    file = tmp_path / "run.ckpt"
+
+    def fit(**more):
+        settings = {"n_components": 4, "tol": 1e-6, "max_iter": 500, "method": "auto", **more}
+        return BayesianGaussianMixture(random_state=0, **settings).fit(blobs)
+
+    whole = fit()
+    with pytest.warns(ConvergenceWarning):
+        assert fit(max_seconds=0).n_iter_ == 2
+    with pytest.warns(ConvergenceWarning):
+        assert fit(max_passes=3).n_passes_ <= 5
+    with pytest.warns(ConvergenceWarning):
+        fit(max_iter=4, checkpoint=file)
+    resumed = fit(resume=file)
+    assert (resumed.lower_bound_, resumed.n_iter_) == (whole.lower_bound_, whole.n_iter_)
+    np.testing.assert_array_equal(resumed.means_, whole.means_)
+    with pytest.raises(ValueError, match="follow one climb"):
+        fit(n_init=2, checkpoint=file)
+
+
 def test_tools_of_scikit_learn_work(blobs):
     pipeline = make_pipeline(StandardScaler(), BayesianGaussianMixture(n_components=2))
     assert len(pipeline.fit(blobs).predict(blobs)) == len(blobs)

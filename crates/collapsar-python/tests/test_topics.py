@@ -116,3 +116,22 @@ def test_bad_input_is_refused(documents):
         lda.transform(documents[:, :4])
     with pytest.raises(ValueError, match="alpha|doc_topic_prior|broadcast"):
         LatentDirichletAllocation(2, doc_topic_prior=[1.0, 2.0, 3.0]).fit(documents)
+
+
+def test_limits_hold_and_checkpoints_go_on(documents, tmp_path):
+    file = tmp_path / "run.ckpt"
+
+    def fit(**more):
+        return LatentDirichletAllocation(3, random_state=0, **more).fit(documents)
+
+    whole = fit()
+    assert whole.converged_ and not fit(max_seconds=0).converged_
+    # The annealed start alone takes thirty.
+    assert fit(max_passes=33, tol=0).n_passes_ <= 35
+    assert fit(sweeps=1).log_evidence_ != whole.log_evidence_
+    fit(max_iter=2, checkpoint=file)
+    resumed = fit(resume=file)
+    assert (resumed.log_evidence_, resumed.n_iter_) == (whole.log_evidence_, whole.n_iter_)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    with pytest.raises(ValueError, match="follow one climb"):
+        fit(n_init=2, resume=file)

@@ -32,35 +32,33 @@ pub trait Watch: Sync {
 }
 
 /// A start for a climb by its index and its seed, and the passes spent on it.
-pub type Start<'a> = dyn Fn(usize, u64) -> collapsar::Result<(Vec<f64>, u64)> + Sync + 'a;
+pub(crate) type Start<'a> = dyn Fn(usize, u64) -> collapsar::Result<(Vec<f64>, u64)> + Sync + 'a;
 
-/// Is shown a step, and the point that it led to.
-pub type AtStep<'a> = dyn Fn(&Step, &Point) + Sync + 'a;
+type AtStep<'a> = dyn Fn(&Step, &Point) + Sync + 'a;
 
-/// Is shown a climb that ended, by its seed.
-pub type AtEnd<'a> = dyn Fn(u64, &Fit) + Sync + 'a;
+type AtEnd<'a> = dyn Fn(u64, &Fit) + Sync + 'a;
 
 /// A model with what its climbs need.
-pub struct Ascent<'a, M> {
+pub(crate) struct Ascent<'a, M> {
     /// The model.
-    pub model: &'a M,
+    pub(crate) model: &'a M,
     /// What tells it from others, as in `10 components`.
-    pub name: String,
+    pub(crate) name: String,
     /// Where climbs begin.
-    pub start: &'a Start<'a>,
+    pub(crate) start: &'a Start<'a>,
     /// What is tried once a climb slows down.
-    pub jumps: Option<&'a dyn Jumps>,
-    /// Sees the points on the way.
-    pub at_step: Option<&'a AtStep<'a>>,
-    /// The only place that sees the points of all climbs: only the best's is kept.
-    pub at_end: Option<&'a AtEnd<'a>>,
+    pub(crate) jumps: Option<&'a dyn Jumps>,
+    /// Is shown each step, and the point that it led to.
+    pub(crate) at_step: Option<&'a AtStep<'a>>,
+    /// Is shown each climb that ended, by its seed: only the best keeps its point.
+    pub(crate) at_end: Option<&'a AtEnd<'a>>,
     /// One climb after the other, in the order of their seeds.
-    pub in_turn: bool,
+    pub(crate) in_turn: bool,
 }
 
 impl<'a, M> Ascent<'a, M> {
     /// Climbs without jumps, that nobody follows.
-    pub fn new(model: &'a M, name: String, start: &'a Start<'a>) -> Self {
+    pub(crate) fn new(model: &'a M, name: String, start: &'a Start<'a>) -> Self {
         Self {
             model,
             name,
@@ -180,7 +178,7 @@ impl Climbed {
 }
 
 /// What all climbs of a run have in common.
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     plan: &'a Plan,
     watch: &'a dyn Watch,
     began: Instant,
@@ -189,13 +187,7 @@ pub struct Run<'a> {
 }
 
 /// Lets `fit` climb for each of `numbers`, and keeps what it made of the one with the highest score.
-///
-/// # Errors
-/// Those of `fit`.
-///
-/// # Panics
-/// Where there are no numbers.
-pub fn each<T>(
+pub(crate) fn each<T>(
     plan: &Plan,
     watch: &dyn Watch,
     numbers: &[usize],
@@ -236,13 +228,13 @@ pub fn each<T>(
     Ok((climbed, made))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Run<'a> {
     /// A run that begins now.
-    pub fn new(plan: &'a Plan, watch: &'a dyn Watch) -> Self {
+    pub(crate) fn new(plan: &'a Plan, watch: &'a dyn Watch) -> Self {
         Self {
             plan,
             watch,
@@ -252,7 +244,7 @@ impl<'a> Run<'a> {
     }
 
     /// Does something that is not climbing and does not count as such.
-    pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let done = work();
         *lock(&self.aside) += began.elapsed();
@@ -281,10 +273,7 @@ impl<'a> Run<'a> {
 
     /// Climbs from every start, in parallel unless asked not to; those that find no time left do not
     /// begin. The result does not depend on the threads.
-    ///
-    /// # Errors
-    /// The first in the order of the seeds.
-    pub fn climbs<M: Collapsed>(&self, ascent: &Ascent<'_, M>) -> Result<Climbs> {
+    pub(crate) fn climbs<M: Collapsed>(&self, ascent: &Ascent<'_, M>) -> Result<Climbs> {
         let asked = self.plan.options.restarts;
         let best: Mutex<Option<(usize, Fit, Vec<Step>)>> = Mutex::new(None);
         let climb = |index: usize| -> collapsar::Result<Option<End>> {
@@ -384,3 +373,6 @@ impl<'a> Run<'a> {
         collapsar_formats::Outcome { converged, reason }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,17 +40,6 @@ pub enum Error {
         /// The line that forbids it and where it stands, for arrays that meet in one.
         line: Option<(String, String)>,
     },
-    /// A file or folder that cannot be used for what it was given for.
-    Input {
-        /// As given.
-        name: String,
-        /// What was found.
-        found: String,
-        /// What would have been accepted.
-        expected: String,
-        /// What to try.
-        hint: Option<Hint>,
-    },
     /// The value of an option that names nothing that there is.
     Value {
         /// The option.
@@ -103,11 +92,15 @@ impl Error {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self::Input {
-            name: name.into(),
-            found: found.into(),
-            expected: expected.into(),
-            hint: None,
+        collapsar::Error::data(Place::Named(name.into()), found, expected).into()
+    }
+
+    /// The same refusal, with what to try.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<Option<Hint>>) -> Self {
+        match (self, hint.into()) {
+            (Self::Library(error), Some(hint)) => Self::Library(error.with_hint(hint)),
+            (error, _) => error,
         }
     }
 
@@ -138,16 +131,6 @@ impl Error {
                 source,
             } => diagnostic.render(file, source),
             Self::Collapse { error, line } => collapse_in_terms(error, line.as_ref(), terms),
-            Self::Input {
-                name,
-                found,
-                expected,
-                hint,
-            } => {
-                let hint = hint.as_ref().and_then(|hint| hint.in_terms(terms));
-                let hint = hint.map_or_else(String::new, |hint| format!("; try {hint}"));
-                format!("{name}: {found}, expected {expected}{hint}")
-            }
             Self::Value {
                 option,
                 value,

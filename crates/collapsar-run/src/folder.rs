@@ -123,7 +123,10 @@ impl RunFolder {
         let record = self.staging.join(RUN).exists().then(|| PathBuf::from(RUN));
         for file in files.iter().chain(&record) {
             let to = self.target.join(file);
-            fs::rename(self.staging.join(file), &to).map_err(|error| Error::file(&to, &error))?;
+            // Clearing removes folders that it leaves empty, and this run may need them.
+            let made = fs::create_dir_all(to.parent().unwrap_or(&self.target));
+            let moved = made.and_then(|()| fs::rename(self.staging.join(file), &to));
+            moved.map_err(|error| Error::file(&to, &error))?;
         }
         self.made = false;
         Ok(())

@@ -15,9 +15,6 @@ pub fn name_of(file: &Path) -> String {
 }
 
 /// The files that a run read, with their digests.
-///
-/// # Errors
-/// Where one can no longer be read.
 pub fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
     let inputs = files.iter().map(|file| {
         // A pipe is empty by now, and may block whoever opens it again.
@@ -34,9 +31,6 @@ pub fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
 }
 
 /// Makes sure that a file, `what` it is, can be written before there is anything to lose.
-///
-/// # Errors
-/// Where a folder has its name, or its own folder cannot be written in.
 pub fn check_target(file: &Path, what: &str) -> Result<()> {
     if file.is_dir() {
         let expected = format!("a file for {what}");

@@ -23,7 +23,7 @@ mod record;
 mod text;
 pub mod topics;
 
-pub use climb::{Ascent, AtEnd, AtStep, Climbed, Climbs, End, Run, Spread, Start, Watch, each};
+pub use climb::{Climbed, Climbs, End, Spread, Watch};
 pub use error::{Error, Result};
 pub use folder::RunFolder;
 pub use inputs::{check_target, inputs, name_of};

@@ -109,9 +109,6 @@ impl Default for ClimbOptions {
 
 impl ClimbOptions {
     /// Refuses a checkpoint of several climbs, where `numbers` of `parts` are to be fitted.
-    ///
-    /// # Errors
-    /// [`Error::OneClimb`], and where no climb is asked for.
     pub fn check(&self, numbers: usize, parts: &'static str) -> Result<()> {
         if self.restarts == 0 {
             return Err(collapsar::Error::setting("restarts", 0, "at least 1").into());
@@ -123,9 +120,6 @@ impl ClimbOptions {
     }
 
     /// Refuses more than one climb where `options` follow one.
-    ///
-    /// # Errors
-    /// [`Error::OneClimb`].
     pub fn check_one(
         &self,
         options: &'static [&'static str],
@@ -139,9 +133,6 @@ impl ClimbOptions {
     }
 
     /// Fills in a tolerance where none is given, and reads the checkpoint to go on from.
-    ///
-    /// # Errors
-    /// Where there is no such checkpoint, or it is damaged.
     pub fn plan(&mut self, tolerance: f64) -> Result<Plan> {
         let tolerance = *self.tolerance.get_or_insert(tolerance);
         let mut stop = Stop::Gain(tolerance) | Stop::Iterations(self.max_iterations);
@@ -178,9 +169,6 @@ pub struct Plan {
 
 impl Plan {
     /// Makes sure that what is written on the way can be: once all else is known to be right.
-    ///
-    /// # Errors
-    /// Where the checkpoint cannot be written.
     pub fn prepare(&self) -> Result<()> {
         match &self.options.checkpoint {
             Some((file, _)) => check_target(file, "the checkpoint"),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collapsar::Step;
 use collapsar_formats::{Run, TraceWriter, write_atomically};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,11 +30,7 @@ pub(crate) struct Record<C> {
 impl Climbed {
     /// Writes the steps of the best climb and the record of the run, and moves all into place.
     pub(crate) fn write<C: Serialize>(&self, folder: RunFolder, record: Record<C>) -> Result<()> {
-        let mut trace = TraceWriter::create(folder.path())?;
-        for step in &self.climbs.steps {
-            trace.write(step)?;
-        }
-        trace.finish()?;
+        write_trace(folder.path(), &self.climbs.steps)?;
         let best = self.best();
         let mut extra = fields(json!({
             "best_seed": self.climbs.best_seed,
@@ -61,6 +58,15 @@ impl Climbed {
     }
 }
 
+/// Writes `trace.jsonl` into a folder.
+pub(crate) fn write_trace(folder: &Path, steps: &[Step]) -> Result<()> {
+    let mut trace = TraceWriter::create(folder)?;
+    for step in steps {
+        trace.write(step)?;
+    }
+    Ok(trace.finish()?)
+}
+
 /// The fields of two objects in one.
 pub(crate) fn merged(some: impl Serialize, others: Value) -> Value {
     let mut all = fields(json!(some));
@@ -68,7 +74,8 @@ pub(crate) fn merged(some: impl Serialize, others: Value) -> Value {
     all.into()
 }
 
-fn fields(object: Value) -> Map<String, Value> {
+/// The fields of an object.
+pub(crate) fn fields(object: Value) -> Map<String, Value> {
     match object {
         Value::Object(fields) => fields,
         _ => Map::new(),

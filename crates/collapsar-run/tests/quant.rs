@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use collapsar_run::quant::{
-    GeneSource, Lengths, Note, QuantOut, QuantRequest, QuantResult, QuantWatch, ReadMatrix,
-    ReadSource, Stage, quantify,
+    GeneSource, Lengths, Note, QuantRequest, QuantResult, QuantWatch, ReadMatrix, ReadSource,
+    Stage, quantify,
 };
 use collapsar_run::{Error, Watch};
 
@@ -113,12 +113,12 @@ fn interrupted_it_leaves_nothing() {
         ..Ear::default()
     };
     let target = folder.path().join("fit");
-    let out = QuantOut {
-        folder: &target,
-        command: vec![],
-    };
     let request = request(ReadSource::Matrix(matrix()));
-    assert!(quantify(&request, Some(out), &ear).unwrap().is_none());
+    assert!(
+        quantify(&request, Some((&target, vec![])), &ear)
+            .unwrap()
+            .is_none()
+    );
     assert!(!target.exists());
 }
 
@@ -126,11 +126,8 @@ fn interrupted_it_leaves_nothing() {
 fn what_is_written_is_listed() {
     let folder = tempfile::tempdir().unwrap();
     let write = |request: &QuantRequest| {
-        let out = QuantOut {
-            folder: folder.path(),
-            command: vec!["collapsar".into(), "quant".into()],
-        };
-        quantify(request, Some(out), &Ear::default())
+        let command = vec!["collapsar".into(), "quant".into()];
+        quantify(request, Some((folder.path(), command)), &Ear::default())
             .unwrap()
             .unwrap();
         let run = fs::read(folder.path().join("run.json")).unwrap();

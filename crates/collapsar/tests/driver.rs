@@ -596,17 +596,6 @@ fn restarts_keep_the_best_and_ignore_threads() {
     let highest = bounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     assert_eq!(one.best().point.bound, highest);
     assert_eq!(bounds.iter().position(|b| *b == highest), Some(one.best));
-    let spread = one.spread();
-    assert_eq!((spread.starts, spread.highest), (7, highest));
-    assert_eq!(
-        spread.lowest,
-        bounds.iter().copied().fold(highest, f64::min)
-    );
-    assert_eq!(
-        spread.within_a_nat,
-        bounds.iter().filter(|b| **b > highest - 1.0).count()
-    );
-    assert_eq!(bounds.iter().filter(|b| **b < spread.median).count(), 3);
     assert_eq!(
         one.passes(),
         one.fits.iter().map(|fit| fit.passes).sum::<u64>()

@@ -6,8 +6,8 @@ use collapsar::laws::model::{
     conforms, curvature, direction, never_falls, rules_agree_on_stationarity, search_never_falls,
     squared_norm, threads_do_not_matter, vbem_step_cannot_fall,
 };
-use collapsar::mixture::{Covariance, Mixture, Scale, Settings, Start, Weights};
-use collapsar::{Direction, Driver, Stop};
+use collapsar::mixture::{Covariance, Mixture, Mixtures, Scale, Settings, Start, Weights};
+use collapsar::{Collapsed, Direction, Driver, Stop};
 use common::{blobs, kinds, settings};
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, RngSeed};
@@ -190,6 +190,27 @@ proptest! {
         conforms(&model, &softened, seed).map_err(TestCaseError::fail)?;
         for direction in Direction::ALL {
             search_never_falls(&model, direction, &start).map_err(TestCaseError::fail)?;
+        }
+    }
+}
+
+/// What is found once for all numbers of components is what each would find.
+#[test]
+fn mixtures_of_the_same_data_are_those_made_one_by_one() {
+    let values = blobs(30, 3, 2, 5);
+    for kind in kinds() {
+        let all = Mixtures::new(&values, 3, &settings(4, kind)).expect("mixtures");
+        for components in 1..=4 {
+            let one = Mixture::new(&values, 3, &settings(components, kind)).expect("a mixture");
+            let other = all.with(components).expect("a mixture");
+            assert_eq!(one.prior(), other.prior(), "{kind:?}");
+            assert_eq!(one.fingerprint(), other.fingerprint());
+            assert_eq!(start(&one, 1), start(&other, 1), "{kind:?}");
+        }
+        for wrong in [0, 5] {
+            let refused = all.with(wrong).expect_err("none or too many");
+            let found = format!("components is {wrong}, expected 1 to 4");
+            assert_eq!(refused.to_string(), found);
         }
     }
 }

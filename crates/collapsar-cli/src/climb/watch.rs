@@ -14,7 +14,7 @@ use crate::text::{duration, short};
 /// The progress of so many climbs.
 pub(crate) struct Bar<'a> {
     common: &'a Common,
-    progress: Progress,
+    pub(crate) progress: Progress,
     /// Whether there is one climb only.
     alone: bool,
     highest: Mutex<f64>,

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, Args};
+use clap::{ArgAction, ArgGroup, Args};
 use collapsar::Direction;
 use collapsar::quant::fragment::{self, Library};
 use collapsar::quant::{Compression, Prior, Settings};
 use collapsar_run::quant::{GeneSource, Lengths, Naming, QuantRequest, ReadSource};
 
 use crate::common::{Usage, threads};
+use crate::terms::Flags;
 use crate::values::{named, not_negative};
 
 #[derive(Debug, Args)]
@@ -49,7 +50,7 @@ pub(crate) struct FitArgs {
     /// takes no time and is too narrow for transcripts that share reads.
     #[arg(long, value_name = "WHICH", default_value = "exact")]
     #[arg(help_heading = "Model")]
-    #[arg(value_parser = named([("exact", true), ("collapsed", false)]))]
+    #[arg(value_parser = named([("exact", true), ("collapsed", false)]), action = ArgAction::Set)]
     pub(crate) posterior: bool,
     /// Also write S draws of the reads of each transcript, which tximport and swish take for inferential
     /// replicates
@@ -118,6 +119,7 @@ pub(crate) struct AboutArgs {
 pub(crate) struct FragmentArgs {
     /// How reads lie on transcripts, in salmon's words, such as IU, ISR or SF; A tells it from the reads
     #[arg(long, short, value_name = "TYPE", default_value = "A", help_heading = FRAGMENTS)]
+    #[arg(value_parser = library)]
     pub(crate) library_type: Library,
     /// Mean and standard deviation of the lengths of fragments (learned from pairs unless given)
     ///
@@ -204,6 +206,11 @@ pub(crate) fn check(request: &QuantRequest) -> Result<(), Usage> {
         ));
     }
     Ok(())
+}
+
+fn library(text: &str) -> Result<Library, String> {
+    let refused = |error: collapsar::Error| error.in_terms(&Flags);
+    text.parse().map_err(refused)
 }
 
 fn prior(text: &str) -> Result<Prior, &'static str> {

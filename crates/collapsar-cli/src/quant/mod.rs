@@ -14,9 +14,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collapsar_run::quant::{QuantOut, quantify};
+use collapsar_run::quant::quantify;
 
-use crate::common::Common;
+use crate::common::{Common, command};
 use args::FitArgs;
 use talk::Talk;
 
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
     let request = args.request();
     args::check(&request)?;
     let talk = Talk::new(common);
-    let out = QuantOut::of(args.out.as_deref());
+    let out = args.out.as_deref().map(|folder| (folder, command()));
     let Some(result) = quantify(&request, out, &talk)? else {
         common.warn("interrupted; nothing was written");
         return Ok(ExitCode::from(130));

@@ -1,11 +1,10 @@
 //! What a quantification prints: a page that a person can read.
 
-use std::path::Path;
-
 use collapsar::quant::Prior;
 use collapsar_run::quant::{Doubt, Learned, QuantRequest, QuantResult, QuantTable};
 
 use super::args::FitArgs;
+use crate::climb::kept_in;
 use crate::text::{count, duration, short, table};
 
 /// A transcript with fewer reads is not there.
@@ -72,16 +71,8 @@ pub(crate) fn of(args: &FitArgs, request: &QuantRequest, result: &QuantResult) -
     if args.top > 0 {
         lines.push(format!("\n{}", most(args.top, result)));
     }
-    lines.push(kept(args.out.as_deref()));
-    lines.join("\n") + "\n"
-}
-
-/// Where the results are.
-pub(crate) fn kept(out: Option<&Path>) -> String {
-    match out {
-        Some(folder) => format!("all results are in {}", folder.display()),
-        None => "--out DIR keeps all results".to_owned(),
-    }
+    lines.push(kept_in(args.out.as_deref()));
+    lines.join("\n")
 }
 
 /// The most abundant: posterior means with 95% intervals.

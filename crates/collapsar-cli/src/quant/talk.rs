@@ -2,33 +2,32 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use collapsar::{Step, Terms};
 use collapsar_run::Watch;
 use collapsar_run::quant::{Note, QuantWatch, Stage};
 
+use crate::climb::Bar;
 use crate::common::Common;
 use crate::progress::Progress;
 use crate::terms::Flags;
 use crate::text::{count, short};
 
-/// A bar for the reads, then a spinner for the fit.
+/// A bar for the reads, then one for the climb.
 pub(crate) struct Talk<'a> {
     common: &'a Common,
-    shown: Mutex<Progress>,
+    reading: Mutex<Option<Progress>>,
+    climb: Bar<'a>,
 }
 
 impl<'a> Talk<'a> {
     pub(crate) fn new(common: &'a Common) -> Self {
         Self {
             common,
-            shown: Mutex::new(Progress::new(common, None, "")),
+            reading: Mutex::new(None),
+            climb: Bar::new(common, 1),
         }
-    }
-
-    fn shown(&self) -> MutexGuard<'_, Progress> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -37,32 +36,25 @@ impl Watch for Talk<'_> {
         self.common.interrupt
     }
 
-    fn step(&self, _: usize, step: &Step) -> ControlFlow<()> {
-        let line = || {
-            format!(
-                "iteration {}, {} passes, bound {:.3}, gain {}",
-                step.iteration,
-                step.passes,
-                step.bound,
-                short(step.gain)
-            )
-        };
-        if self.common.verbose {
-            self.shown().line(&line());
-        }
-        self.shown().tell(line);
-        ControlFlow::Continue(())
+    fn step(&self, climb: usize, step: &Step) -> ControlFlow<()> {
+        self.climb.step(climb, step)
     }
 }
 
 impl QuantWatch for Talk<'_> {
     fn reaches(&self, stage: Stage) {
-        match stage {
-            Stage::Reading(0, of) => *self.shown() = Progress::new(self.common, of, "reads"),
-            Stage::Reading(reads, Some(_)) => self.shown().reach(reads),
-            Stage::Reading(reads, None) => self.shown().tell(|| format!("{reads} reads")),
-            Stage::Climbing => *self.shown() = Progress::new(self.common, None, ""),
-            Stage::Drawing => self.shown().tell(|| "drawing from the posterior".into()),
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        match (stage, &*reading) {
+            (Stage::Reading(reads, Some(_)), Some(bar)) => bar.reach(reads),
+            (Stage::Reading(reads, None), Some(bar)) => bar.tell(|| format!("{reads} reads")),
+            (Stage::Reading(_, of), None) => {
+                *reading = Some(Progress::new(self.common, of, "reads"));
+            }
+            (Stage::Climbing, _) => *reading = None,
+            (Stage::Drawing, _) => {
+                let drawing = || "drawing from the posterior".to_owned();
+                self.climb.progress.tell(drawing);
+            }
         }
     }
 

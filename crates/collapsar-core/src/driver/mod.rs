@@ -28,7 +28,7 @@ use evaluator::Evaluator;
 use search::Search;
 
 pub use checkpoint::Checkpoint;
-pub use restart::{Restarts, Spread};
+pub use restart::Restarts;
 pub use search::{Jump, Jumps};
 pub use stop::Stop;
 

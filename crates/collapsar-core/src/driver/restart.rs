@@ -1,7 +1,6 @@
 //! Many starts, the best kept.
 
 use rayon::prelude::*;
-use serde::Serialize;
 
 use super::Fit;
 use crate::error::{Error, Result};
@@ -13,21 +12,6 @@ pub struct Restarts {
     pub fits: Vec<Fit>,
     /// Which has the highest bound; the first of equals.
     pub best: usize,
-}
-
-/// How far apart the bounds of several starts ended.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Spread {
-    /// Number of starts.
-    pub starts: usize,
-    /// The highest bound.
-    pub highest: f64,
-    /// The middle one, or the mean of the two.
-    pub median: f64,
-    /// The lowest.
-    pub lowest: f64,
-    /// How many ended within a nat of the highest.
-    pub within_a_nat: usize,
 }
 
 impl Restarts {
@@ -79,22 +63,5 @@ impl Restarts {
     /// Passes over the data of all starts together.
     pub fn passes(&self) -> u64 {
         self.fits.iter().map(|fit| fit.passes).sum()
-    }
-
-    /// How far apart the bounds ended.
-    pub fn spread(&self) -> Spread {
-        let mut bounds: Vec<f64> = self.fits.iter().map(|fit| fit.point.bound).collect();
-        bounds.sort_by(f64::total_cmp);
-        let highest = bounds[bounds.len() - 1];
-        Spread {
-            starts: bounds.len(),
-            highest,
-            median: f64::midpoint(bounds[(bounds.len() - 1) / 2], bounds[bounds.len() / 2]),
-            lowest: bounds[0],
-            within_a_nat: bounds
-                .iter()
-                .filter(|&&bound| bound > highest - 1.0)
-                .count(),
-        }
     }
 }

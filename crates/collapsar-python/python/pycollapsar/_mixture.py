@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from . import _collapsar
 from ._errors import DataError, SettingError
-from ._plan import METHODS, plan, watcher
+from ._plan import METHODS, column, plan, trace, watcher
 
 _NOT_CONVERGED = (
     "Best performing initialization did not converge. Try different init parameters, or"
@@ -457,28 +457,33 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
     def _keep(self, result: dict[str, Any], n_features: int, first: int) -> None:
         """Fitted attributes, in scikit-learn's shapes."""
-        prior, kind, counts = result["prior"], self.covariance_type, result["counts"]
+        kind, mixture = self.covariance_type, result["mixture"]
+        parts, prior = mixture["components"], mixture["prior"]
+        # Tied components all carry the one matrix that there is.
+        matrices = parts[:1] if kind == "tied" else parts
+        counts, weights = column(parts, "count"), column(parts, "weight")
         self.weight_concentration_prior_ = prior["concentration"]
-        self.mean_prior_ = prior["location"]
+        self.mean_prior_ = np.array(prior["location"])
         self.mean_precision_prior_ = prior["mean_precision"]
         self.degrees_of_freedom_prior_ = prior["degrees_of_freedom"]
-        diagonal = np.diag(prior["scale"])
-        self.covariance_prior_ = {
-            "diag": diagonal,
-            "spherical": diagonal.mean(),
-        }.get(kind, prior["scale"])
+        scale = np.array(prior["scale"]).reshape(n_features, n_features)
+        diagonal = np.diag(scale)
+        self.covariance_prior_ = {"diag": diagonal, "spherical": diagonal.mean()}.get(kind, scale)
         if self._process():
             later = np.hstack((np.cumsum(counts[::-1])[-2::-1], 0.0))
             self.weight_concentration_ = (1.0 + counts, prior["concentration"] + later)
         else:
             self.weight_concentration_ = prior["concentration"] + counts
-        self.unused_weight_ = result["unused_weight"]
-        self.weights_ = result["weights"] / result["weights"].sum()
-        self.weights_sd_ = result["weight_sd"]
-        self.means_, self.means_sd_ = result["means"], result["mean_sd"]
-        self.covariances_, self.covariances_sd_ = result["covariances"], result["covariance_sd"]
-        self.mean_precision_ = result["mean_precision"]
-        freedom = result["degrees_of_freedom"]
+        self.unused_weight_ = mixture["unused_weight"]
+        self.weights_ = weights / weights.sum()
+        self.weights_sd_ = column(parts, "weight_sd")
+        self.means_, self.means_sd_ = column(parts, "mean"), _known(parts, "mean_sd", "mean")
+        self.covariances_ = column(matrices, "covariance")
+        self.covariances_sd_ = _known(matrices, "covariance_sd", "covariance")
+        if kind == "tied":
+            self.covariances_, self.covariances_sd_ = self.covariances_[0], self.covariances_sd_[0]
+        self.mean_precision_ = column(parts, "mean_precision")
+        freedom = column(parts, "degrees_of_freedom")
         self.degrees_of_freedom_ = {
             "tied": freedom[0],
             "spherical": freedom / n_features,
@@ -487,7 +492,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.converged_, self.n_iter_ = result["converged"], result["iterations"] + first
         self.n_passes_, self.outcome_ = result["passes"], result["outcome"]
         self.lower_bound_ = self.log_evidence_ = result["bound"]
-        self.trace_ = result["trace"]
+        self.trace_ = trace(result["steps"])
         bounds = self.trace_["bound"]
         if first:
             start = bounds[0] - self.trace_["gain"][0] if len(bounds) else self.lower_bound_
@@ -602,6 +607,13 @@ def _nearest(X, centres):
             rows = slice(first, first + _CHUNK)
             labels[rows] = pairwise_distances_argmin(X[rows], centres)
     return labels
+
+
+def _known(parts, name: str, like: str):
+    """One field of all components; NaN in the shape of another where it is infinite."""
+    absent = [np.full_like(part[like], np.nan, dtype=float) for part in parts]
+    known = [part[name] for part in parts]
+    return np.array([a if k is None else k for a, k in zip(absent, known)], dtype=float)
 
 
 def _check_shape(given, shape, name: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._collapsar import MAX_ITERATIONS, BugsFit, BugsModel
 from ._errors import DataError, SettingError
-from ._plan import Callback, Path, plan, watcher
+from ._plan import Callback, Path, plan, trace, watcher
 
 
 class Model:
@@ -217,9 +217,10 @@ class Fit:
         self.model = model
         self._report, self._asked = report, asked
         self._fit = fit
-        self._trace = report["trace"]
+        self._trace = trace(report["steps"])
         self.bound: float = report["bound"]
-        self.bounds = report["bounds"]
+        bounds = report["bounds"]
+        self.bounds = np.array([-np.inf if bound is None else bound for bound in bounds])
         self.converged: bool = report["converged"]
         self.outcome: str = report["outcome"]
         self.iterations: int = report["iterations"]

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._collapsar import MAX_ITERATIONS
 
 Callback = Callable[[dict[str, Any]], Any]
@@ -40,6 +42,30 @@ def plan(
         "checkpoint": checkpoint,
         "resume": resume,
     }
+
+
+#: What is known of each step.
+_STEP = {
+    "iteration": np.uint64,
+    "passes": np.uint64,
+    "bound": float,
+    "gain": float,
+    "squared_norm": float,
+    "beta": float,
+    "fell_back": bool,
+    "trial": bool,
+    "seconds": float,
+}
+
+
+def trace(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """Steps as columns; what is not known of one is NaN."""
+    return {name: column(steps, name, kind) for name, kind in _STEP.items()}
+
+
+def column(rows: list[dict[str, Any]], name: str, kind: Any = float) -> Any:
+    """One field of all rows; None becomes NaN."""
+    return np.array([row[name] for row in rows], dtype=kind)
 
 
 def watcher(

@@ -11,7 +11,6 @@ import numpy as np
 
 from . import _collapsar
 from ._errors import DataError
-from ._plan import threads
 
 _COLUMNS = ["Length", "EffectiveLength", "TPM", "NumReads"]
 _POSTERIOR = [
@@ -194,7 +193,7 @@ def quant(
         "draws": int(draws),
         "seed": int(seed),
     }
-    result = _collapsar.quantify(source, options, threads(n_jobs))
+    result = _collapsar.quantify(source, options, None if n_jobs is None else int(n_jobs))
 
     def tables(of: str) -> tuple[Any, Any]:
         if of not in result:

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from . import _collapsar
-from ._plan import METHODS, plan, watcher
+from ._plan import METHODS, column, plan, trace, watcher
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -291,7 +291,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             "beta": 1.0 / topics if beta is None else beta,
             "word_counts": np.zeros((shape[1], topics)),
             "bound": 0.0,
-            "trace": {},
+            "steps": [],
             "converged": True,
             "iterations": 0,
             "passes": 0,
@@ -308,7 +308,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.components_ = posterior.astype(dtype, copy=False)
         total = posterior.sum(axis=1, keepdims=True)
         self.exp_dirichlet_component_ = np.exp(psi(posterior) - psi(total)).astype(dtype)
-        self.log_evidence_, self.trace_ = result["bound"], result["trace"]
+        self.log_evidence_, self.trace_ = result["bound"], trace(result["steps"])
         self.converged_, self.n_iter_ = result["converged"], result["iterations"]
         self.n_batch_iter_, self.n_passes_ = self.n_iter_ + 1, result["passes"]
 
@@ -451,7 +451,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             each topic, with its tokens and 'share', their proportion of all.
         """
         X = self._checked(X, "LatentDirichletAllocation.quality")
-        return _collapsar.quality_of_topics(self._topics(), _documents(X), int(n_words))
+        found = _collapsar.quality_of_topics(self._topics(), _documents(X), int(n_words))
+        topics = found.pop("topics")
+        return {**found, "topics": {name: column(topics, name) for name in topics[0]}}
 
     def top_words(self, n_words=10, *, relevance=1.0, feature_names=None):
         """The words that rank highest in each topic.

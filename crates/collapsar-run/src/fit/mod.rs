@@ -21,7 +21,7 @@ use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
-pub use monitor::{LeftOut, Monitored};
+pub use monitor::Monitored;
 pub use source::{ModelSource, class_name, class_names, one_line};
 
 /// A fit of a model, as a user asks for it; as JSON, what `run.json` says of it.
@@ -47,7 +47,10 @@ pub struct ModelRequest {
     pub files: (PathBuf, Vec<PathBuf>),
 }
 
-fn as_texts<S: Serializer>(selections: &[Selection], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+fn as_texts<S: Serializer>(
+    selections: &[Selection],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_seq(selections.iter().map(Selection::to_string))
 }
 
@@ -69,9 +72,6 @@ pub struct ModelRun {
 
 impl ModelRequest {
     /// Decides what is collapsed, and checks all that can be wrong before a climb.
-    ///
-    /// # Errors
-    /// Demands that cannot be met, a checkpoint that cannot be read or written.
     pub fn prepare(mut self, source: Arc<ModelSource>, prepared: Prepared) -> Result<ModelRun> {
         self.climb.check(1, "models")?;
         let demands = Demands {
@@ -106,17 +106,11 @@ impl ModelRun {
     }
 
     /// What is summarised where these are selected.
-    ///
-    /// # Errors
-    /// A selection of nothing, and a line that cannot be computed.
     pub fn monitor(&self, selections: &[Selection]) -> Result<Monitored> {
         Monitored::new(&self.prepared, &self.source, selections)
     }
 
     /// Climbs from every start.
-    ///
-    /// # Errors
-    /// Where a start is outside the model's domain, or a checkpoint does not belong to it.
     pub fn climb(&self, watch: &dyn Watch) -> Result<Climbed> {
         let (compiled, messages) = (&self.compiled, &self.request.messages);
         let start = |_, seed| match messages {
@@ -135,9 +129,6 @@ impl ModelRun {
     }
 
     /// Means, standard deviations and quantiles at a point, and how many draws they took.
-    ///
-    /// # Errors
-    /// A line that cannot be computed.
     pub fn rows(&self, point: &Point, quantities: &[Quantity]) -> Result<(Vec<Row>, usize)> {
         let answer = self.compiled.variational_posterior(point);
         let rows = self
@@ -147,9 +138,6 @@ impl ModelRun {
     }
 
     /// Draws at a point: for each quantity those of the range.
-    ///
-    /// # Errors
-    /// A line that cannot be computed.
     pub fn draws(
         &self,
         point: &Point,

@@ -17,19 +17,8 @@ pub struct Monitored {
     pub quantities: Vec<Quantity>,
     /// Whether each was asked for by name or belongs to an array that is not large.
     pub small: Vec<bool>,
-    /// Arrays that are left out altogether, or large.
-    pub left_out: Vec<LeftOut>,
-}
-
-/// An array that nobody asked for and that is not small enough to be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Its name.
-    pub name: String,
-    /// How many of its elements are unknown.
-    pub elements: usize,
-    /// Whether these are labels.
-    pub labels: bool,
+    /// Arrays that nobody asked for and that are left out altogether, or large.
+    pub left_out: Vec<Unknowns>,
 }
 
 impl Monitored {
@@ -76,13 +65,7 @@ impl Monitored {
                 .map(|quantity| !find(&quantity.element.array).is_some_and(large))
                 .collect(),
             quantities,
-            left_out: left_out
-                .map(|array| LeftOut {
-                    name: array.name.clone(),
-                    elements: array.elements,
-                    labels: array.labels,
-                })
-                .collect(),
+            left_out: left_out.cloned().collect(),
         })
     }
 }

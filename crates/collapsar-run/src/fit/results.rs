@@ -17,9 +17,6 @@ const BATCH: usize = 1000;
 
 impl ModelRun {
     /// Writes all files of a run; `rows` summarise what is monitored.
-    ///
-    /// # Errors
-    /// Where they cannot be written, or a draw cannot be computed.
     pub fn write(
         &self,
         folder: RunFolder,

@@ -21,9 +21,6 @@ pub struct ModelSource {
 
 impl ModelSource {
     /// Reads a file, or standard input where it is `-`.
-    ///
-    /// # Errors
-    /// Where it cannot be read, or is not BUGS.
     pub fn read(file: &Path) -> Result<Self> {
         let expected = "a model in the BUGS language";
         let name = name_of(file);
@@ -43,9 +40,6 @@ impl ModelSource {
     }
 
     /// Takes a text.
-    ///
-    /// # Errors
-    /// Where it is not BUGS.
     pub fn new(name: String, text: String) -> Result<Self> {
         match Model::parse(text.clone()) {
             Ok(model) => Ok(Self { name, model }),
@@ -58,17 +52,11 @@ impl ModelSource {
     }
 
     /// Puts data in.
-    ///
-    /// # Errors
-    /// Whatever the model or its data lack, and the first edge that is not conjugate.
     pub fn with(&self, data: Data) -> Result<Prepared> {
         self.model.with(data).map_err(|error| self.refusal(error))
     }
 
     /// Decides what is collapsed, heeding demands.
-    ///
-    /// # Errors
-    /// Demands that cannot be met, and lines that the graph refuses.
     pub fn compile(&self, prepared: &Prepared, demands: &Demands) -> Result<Compiled> {
         prepared.compile(demands).map_err(|error| {
             let line = match &error {

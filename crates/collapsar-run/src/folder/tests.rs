@@ -194,3 +194,12 @@ fn a_target_that_cannot_be() {
     assert!(refused.contains("file: a file of that name"), "{refused}");
     assert_eq!(fs::read(&file).unwrap(), b"");
 }
+
+#[test]
+fn a_folder_that_clearing_leaves_empty_is_made_again() {
+    let place = tempfile::tempdir().unwrap();
+    let target = place.path().join("fit");
+    staged(&target, &["below/old"]).commit().unwrap();
+    staged(&target, &["below/new"]).commit().unwrap();
+    assert_eq!(names(&target), ["below/new", RUN]);
+}

@@ -64,9 +64,6 @@ pub struct Compared {
 
 impl MixtureRun<'_> {
     /// Climbs with every number of components, and keeps the one with the highest bound.
-    ///
-    /// # Errors
-    /// Where a model is outside its domain, or a checkpoint does not belong to it.
     pub fn climb(&self, watch: &dyn Watch) -> Result<MixtureResult> {
         let mut compared = Vec::new();
         let (climbed, (model, fit)) = each(

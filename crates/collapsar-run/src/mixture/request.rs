@@ -106,10 +106,6 @@ impl<'a> MixtureInput<'a> {
 
 impl MixtureRequest {
     /// Reads the files that the request names, and checks all that can be wrong before a climb.
-    ///
-    /// # Errors
-    /// Data or hyperparameters that cannot be used, labels that do not fit the data, a checkpoint that
-    /// cannot be read or written.
     pub fn prepare(mut self, input: MixtureInput<'_>) -> Result<MixtureRun<'_>> {
         self.climb.check(self.components.len(), "components")?;
         let columns = input.columns;

@@ -11,9 +11,6 @@ use crate::text::{header, numbers};
 
 impl MixtureRun<'_> {
     /// Writes all files of a run.
-    ///
-    /// # Errors
-    /// Where they cannot be written.
     pub fn write(
         &self,
         folder: RunFolder,

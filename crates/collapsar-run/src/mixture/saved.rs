@@ -50,9 +50,6 @@ impl SavedMixture {
     }
 
     /// Reads the fit in a folder.
-    ///
-    /// # Errors
-    /// Where there is none, or it is damaged.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = FILE.find(folder)?;
         let saved: Self = FILE.read(&path)?;
@@ -62,9 +59,6 @@ impl SavedMixture {
 
     /// Reads rows of the columns that the fit has: those given, else those of the same names, else all
     /// where the fit or the data have no names; and says what the fit makes of them.
-    ///
-    /// # Errors
-    /// Where they cannot be read, or have other columns.
     pub fn predict(&self, data: &Path, columns: Option<&[String]>) -> Result<Prediction> {
         let table = match columns {
             Some(columns) => read_table(data, Some(columns))?,

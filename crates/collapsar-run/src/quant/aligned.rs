@@ -8,7 +8,6 @@ use collapsar::quant::ReadsBuilder;
 use collapsar::quant::fragment::{Fragments, Report, Sequences};
 use collapsar_formats::{Alignments, Fragment, Tally, Target, read_transcripts};
 
-use super::count;
 use super::input::{Given, Learned};
 use super::matching::{Naming, matched};
 use super::request::QuantRequest;
@@ -16,6 +15,7 @@ use super::transcripts::Transcripts;
 use super::watch::{Counter, Note, QuantWatch};
 use crate::error::{Error, Result};
 use crate::inputs::name_of;
+use crate::text::count;
 
 /// Threads that decompress: more are faster than what takes their bytes.
 const WORKERS: usize = 3;
@@ -118,12 +118,7 @@ fn unusable(name: String, report: &Report) -> Error {
             Hint::higher("longest_fragment"),
         )
     };
-    Error::Input {
-        name,
-        found,
-        expected: expected.into(),
-        hint: Some(hint),
-    }
+    Error::input(name, found, expected).with_hint(hint)
 }
 
 /// The sequences of the targets.

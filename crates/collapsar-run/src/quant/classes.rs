@@ -27,12 +27,9 @@ pub(super) fn read(
     let unweighted = classes.classes.iter().any(|class| class.weights.is_none());
     let measured = request.lengths.is_some() || request.transcripts.is_some();
     if unweighted && !measured {
-        return Err(Error::Input {
-            name,
-            found: "classes without weights".into(),
-            expected: "lengths of the transcripts to weigh them by".into(),
-            hint: Some(Hint::Any(LENGTHS.map(Hint::give).into())),
-        });
+        let expected = "lengths of the transcripts to weigh them by";
+        let error = Error::input(name, "classes without weights", expected);
+        return Err(error.with_hint(Hint::Any(LENGTHS.map(Hint::give).into())));
     }
     if !measured {
         watch.note(Note::NoLengths(&LENGTHS));

@@ -6,12 +6,12 @@ use std::path::Path;
 use collapsar::Hint;
 use collapsar_formats::{GeneMap, read_genes, strip_version};
 
-use super::count;
 use super::matching::Naming;
 use super::request::GeneSource;
 use super::watch::{Note, QuantWatch};
 use crate::error::{Error, Result};
 use crate::inputs::name_of;
+use crate::text::count;
 
 /// Genes in the order of their first transcript.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,15 +106,9 @@ impl Genes {
 /// No transcript has a gene.
 fn none(name: String, transcripts: &[String], hint: Option<Hint>) -> Error {
     let all = count(transcripts.len(), "transcript");
-    Error::Input {
-        name,
-        found: format!(
-            "no gene for any of {all}, the first is {:?}",
-            transcripts[0]
-        ),
-        expected: "a gene for some".into(),
-        hint,
-    }
+    let first = &transcripts[0];
+    let found = format!("no gene for any of {all}, the first is {first:?}");
+    Error::input(name, found, "a gene for some").with_hint(hint)
 }
 
 /// Genes of transcripts by names without versions.

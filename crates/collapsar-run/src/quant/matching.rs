@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use collapsar::{Change, Hint};
 use collapsar_formats::{strip_gencode, strip_version};
 
-use super::count;
 use crate::error::{Error, Result};
+use crate::text::count;
 
 /// What of a name counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,15 +54,10 @@ pub(super) fn matched(wanted: Named<'_>, known: Named<'_>, naming: Naming) -> Re
     let first = &wanted.1[first];
     let all = count(wanted.1.len(), "transcript");
     let are = if missing == 1 { "is" } else { "are" };
-    Err(Error::Input {
-        name: wanted.0.to_owned(),
-        found: format!(
-            "{missing} of {all} {are} not in {}, the first is {first:?}",
-            known.0
-        ),
-        expected: "all of them".into(),
-        hint: hint(first, known.1, naming),
-    })
+    let place = known.0;
+    let found = format!("{missing} of {all} {are} not in {place}, the first is {first:?}");
+    let error = Error::input(wanted.0, found, "all of them");
+    Err(error.with_hint(hint(first, known.1, naming)))
 }
 
 /// Places by name.
@@ -76,12 +71,9 @@ fn places((file, names): Named<'_>, naming: Naming) -> Result<HashMap<&str, u32>
                 "gencode"
             };
             let before = &names[before as usize];
-            return Err(Error::Input {
-                name: file.to_owned(),
-                found: format!("{before:?} and {name:?} are taken for one name"),
-                expected: "them to differ".into(),
-                hint: Some(Hint::Option(option, Change::Omit)),
-            });
+            let found = format!("{before:?} and {name:?} are taken for one name");
+            let error = Error::input(file, found, "them to differ");
+            return Err(error.with_hint(Hint::Option(option, Change::Omit)));
         }
     }
     Ok(places)

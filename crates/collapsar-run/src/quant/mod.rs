@@ -58,22 +58,8 @@ pub struct QuantResult {
     pub doubts: Vec<Doubt>,
 }
 
-/// Where results are written, and the command that the record names.
-#[derive(Debug)]
-pub struct QuantOut<'a> {
-    /// The folder, made if need be.
-    pub folder: &'a Path,
-    /// The command line as typed, or what stands for it.
-    pub command: Vec<String>,
-}
-
-impl<'a> QuantOut<'a> {
-    /// A folder that this process was asked for by its command line.
-    pub fn of(folder: Option<&'a Path>) -> Option<Self> {
-        let command = std::env::args().collect();
-        folder.map(|folder| Self { folder, command })
-    }
-}
+/// A folder for results, made if need be, and the command line as typed, or what stands for it.
+pub type QuantOut<'a> = (&'a Path, Vec<String>);
 
 impl QuantResult {
     /// The draws of reads that were asked for, one after the other, each in the order of the transcripts.
@@ -96,8 +82,7 @@ pub fn quantify(
         return Ok(None);
     };
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    let folder = out.as_ref().map(|out| RunFolder::begin(out.folder));
-    let folder = folder.transpose()?;
+    let folder = begin(out)?;
     let Some(solved) = Solved::new(request, &input, watch)? else {
         return Ok(None);
     };
@@ -114,13 +99,14 @@ pub fn quantify(
         estimates,
         doubts,
     };
-    if let (Some(folder), Some(out)) = (folder, out) {
-        results::write(folder, request, &result, out.command)?;
+    if let Some((folder, command)) = folder {
+        results::write(folder, request, &result, command)?;
     }
     Ok(Some(result))
 }
 
-/// `1 read`, `2 reads`.
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+/// Makes sure that results can be written, if any are to be.
+fn begin(out: Option<QuantOut<'_>>) -> Result<Option<(RunFolder, Vec<String>)>> {
+    out.map(|(folder, command)| Ok((RunFolder::begin(folder)?, command)))
+        .transpose()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use collapsar::quant::Summary;
 use collapsar_formats::{
-    QuantRow, Run, TraceWriter, prepare_folder, write_atomically, write_draws, write_quant_sf,
+    QuantRow, Run, prepare_folder, write_atomically, write_draws, write_quant_sf,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,7 @@ use super::{QuantResult, salmon};
 use crate::error::Result;
 use crate::folder::RunFolder;
 use crate::inputs::inputs;
+use crate::record::{fields, write_json, write_trace};
 
 /// Writes everything, and moves it into place.
 pub(super) fn write(
@@ -41,19 +42,15 @@ pub(super) fn write(
     if request.draws > 0 {
         write_draws(&aux, names, result.draws(request))?;
     }
-    json_file(&aux.join("meta_info.json"), &salmon::meta(request, input))?;
+    write_json(&aux.join("meta_info.json"), &salmon::meta(request, input))?;
     let called = salmon::command(request, folder.target());
-    json_file(&path.join("cmd_info.json"), &called)?;
+    write_json(&path.join("cmd_info.json"), &called)?;
     if let Some(learned) = &input.learned {
         let counts = salmon::library(request, learned);
-        json_file(&path.join("lib_format_counts.json"), &counts)?;
+        write_json(&path.join("lib_format_counts.json"), &counts)?;
     }
     if !solved.steps.is_empty() {
-        let mut trace = TraceWriter::create(path)?;
-        for step in &solved.steps {
-            trace.write(step)?;
-        }
-        trace.finish()?;
+        write_trace(path, &solved.steps)?;
     }
     let quantified = &solved.quantified;
     folder.record(Run {
@@ -110,28 +107,25 @@ fn posterior(out: &mut dyn Write, names: &[String], rows: &[(Summary, Summary)])
 /// What `run.json` has beside the fields of every run.
 fn extra(result: &QuantResult) -> Map<String, Value> {
     let (input, solved) = (&result.input, &result.solved);
-    let components = input.reads.components();
-    let fields = [
-        ("reads", json!(input.processed)),
-        ("used", json!(input.used())),
-        ("transcripts", json!(input.transcripts.len())),
-        ("genes", json!(input.genes.as_ref().map(|g| g.names.len()))),
-        ("prior", json!(solved.quantified.alpha)),
-        ("cut_error", json!(solved.quantified.cut_error)),
-        ("unique", json!(input.reads.unique_reads() as u64)),
-        ("rows", json!(input.reads.rows())),
-        ("components", json!(components.len())),
-        (
-            "largest",
-            json!(components.first().map_or(1, |c| c.places.len())),
-        ),
-        ("drawing_seconds", json!(solved.drawing)),
-        ("noise", json!(result.estimates.noise)),
-    ];
-    let learned = input.learned.as_ref();
-    let learned = learned.map(|learned| ("alignments", record(learned)));
-    let named = |(name, value): (&str, Value)| (name.to_owned(), value);
-    fields.into_iter().chain(learned).map(named).collect()
+    let (reads, components) = (&input.reads, input.reads.components());
+    let mut extra = fields(json!({
+        "reads": input.processed,
+        "used": input.used(),
+        "transcripts": input.transcripts.names.len(),
+        "genes": input.genes.as_ref().map(|genes| genes.names.len()),
+        "prior": solved.quantified.alpha,
+        "cut_error": solved.quantified.cut_error,
+        "unique": reads.unique_reads() as u64,
+        "rows": reads.rows(),
+        "components": components.len(),
+        "largest": components.first().map_or(1, |c| c.places.len()),
+        "drawing_seconds": solved.drawing,
+        "noise": result.estimates.noise,
+    }));
+    if let Some(learned) = &input.learned {
+        extra.insert("alignments".to_owned(), record(learned));
+    }
+    extra
 }
 
 /// What was learned from alignments.
@@ -153,11 +147,4 @@ fn record(learned: &Learned) -> Value {
         "fragment_length_mean": report.fragment_length.mean(),
         "fragment_length_sd": report.fragment_length.sd(),
     })
-}
-
-pub(super) fn json_file(path: &Path, value: &Value) -> Result<()> {
-    Ok(write_atomically(path, |mut out| {
-        serde_json::to_writer_pretty(&mut out, value)?;
-        out.write_all(b"\n")
-    })?)
 }

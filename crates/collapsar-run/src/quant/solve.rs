@@ -7,13 +7,13 @@ use collapsar::quant::{Draws, Prior, Quant, Quantified, Solver};
 use collapsar::{Direction, Step};
 use collapsar_formats::Outcome;
 
-use super::count;
 use super::input::QuantInput;
 use super::request::QuantRequest;
 use super::watch::{QuantWatch, Stage};
 use crate::climb::{Ascent, Run};
 use crate::error::Result;
 use crate::plan::ClimbOptions;
+use crate::text::count;
 
 /// A posterior, and what it cost.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use collapsar::Place;
 use collapsar::quant::fragment::{self, Fragments};
 use collapsar_formats::{TranscriptLength, read_lengths, read_transcripts};
 
-use super::count;
 use super::matching::matched;
 use super::request::{Lengths, QuantRequest};
 use super::watch::{Note, QuantWatch};
 use crate::error::{Error, Result};
 use crate::inputs::name_of;
+use crate::text::count;
 
 /// Transcripts in the order of the input.
 #[derive(Debug, Default)]

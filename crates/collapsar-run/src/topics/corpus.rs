@@ -36,9 +36,6 @@ pub struct CorpusData {
 
 impl CorpusRequest {
     /// Reads the corpus.
-    ///
-    /// # Errors
-    /// Where it, or the file of stop words, cannot be read.
     pub fn read(mut self) -> Result<CorpusData> {
         self.options.stop_words = match self.stop_words.as_deref() {
             None => StopWords::Auto,
@@ -144,17 +141,16 @@ impl Halves {
                 format!("{expected} as in {}", names[0]),
             ));
         }
-        let mut whole = Part::new();
-        for document in 0..documents {
-            let mut entries = entries(&observed, document);
-            entries.extend(self::entries(&evaluated, document));
-            entries.sort_unstable_by_key(|entry| entry.0);
-            whole.push(&entries);
-        }
+        let whole = (0..documents).map(|document| {
+            let mut both = entries(&observed, document);
+            both.extend(entries(&evaluated, document));
+            both.sort_unstable_by_key(|entry| entry.0);
+            both
+        });
         Ok(Self {
             observed: library(&observed)?,
             evaluated: library(&evaluated)?,
-            whole: whole.finish(vocabulary.len())?,
+            whole: gathered(whole, vocabulary.len())?,
             outside: vec![first, second],
         })
     }
@@ -169,12 +165,9 @@ pub(super) fn read_like(
 ) -> Result<(Corpus, Outside)> {
     let (corpus, outside) = read_corpus_with(file, vocabulary, options)?;
     if outside.report.words_are_ids && !ids_are_positions {
-        return Err(Error::Input {
-            name: name_of(file),
-            found: "words are numbers without names".into(),
-            expected: "names as the fit has them".into(),
-            hint: Some(Hint::give("vocabulary")),
-        });
+        let found = "words are numbers without names";
+        let error = Error::input(name_of(file), found, "names as the fit has them");
+        return Err(error.with_hint(Hint::give("vocabulary")));
     }
     Ok((corpus, outside))
 }
@@ -185,50 +178,35 @@ pub(super) fn entries(corpus: &Corpus, document: usize) -> Vec<(u32, f32)> {
     words.iter().copied().zip(counts.iter().copied()).collect()
 }
 
-/// Documents on their way to the library.
-pub(super) struct Part {
-    starts: Vec<usize>,
-    words: Vec<u32>,
-    counts: Vec<f32>,
-}
-
-impl Part {
-    pub(super) fn new() -> Self {
-        Self {
-            starts: vec![0],
-            words: Vec::new(),
-            counts: Vec::new(),
-        }
-    }
-
-    /// One more document, its words in order; those that are named twice are added up.
-    pub(super) fn push(&mut self, entries: &[(u32, f32)]) {
-        let begin = self.words.len();
-        for &(word, count) in entries {
-            if self.words.len() > begin && self.words.last() == Some(&word) {
-                *self.counts.last_mut().expect("as many counts as words") += count;
-            } else {
-                self.words.push(word);
-                self.counts.push(count);
+/// Documents as the library takes them; words that one names twice, which stand together, are added up.
+pub(super) fn gathered(
+    documents: impl IntoIterator<Item = Vec<(u32, f32)>>,
+    vocabulary: usize,
+) -> collapsar::Result<Arc<topics::Corpus>> {
+    let (mut starts, mut words, mut counts) = (vec![0], Vec::new(), Vec::<f32>::new());
+    for entries in documents {
+        let begin = words.len();
+        for (word, count) in entries {
+            match counts.last_mut() {
+                Some(last) if words.len() > begin && words.last() == Some(&word) => *last += count,
+                _ => {
+                    words.push(word);
+                    counts.push(count);
+                }
             }
         }
-        self.starts.push(self.words.len());
+        starts.push(words.len());
     }
-
-    pub(super) fn finish(self, vocabulary: usize) -> collapsar::Result<Arc<topics::Corpus>> {
-        let corpus = topics::Corpus::new(self.starts, self.words, self.counts, vocabulary)?;
-        Ok(Arc::new(corpus))
-    }
+    let corpus = topics::Corpus::new(starts, words, counts, vocabulary)?;
+    Ok(Arc::new(corpus))
 }
 
 /// A corpus as the library takes it.
 pub(super) fn library(corpus: &Corpus) -> collapsar::Result<Arc<topics::Corpus>> {
-    let part = Part {
-        starts: corpus.starts.clone(),
-        words: corpus.words.clone(),
-        counts: corpus.counts.clone(),
-    };
-    part.finish(corpus.vocabulary.len())
+    let (starts, words) = (corpus.starts.clone(), corpus.words.clone());
+    let vocabulary = corpus.vocabulary.len();
+    let corpus = topics::Corpus::new(starts, words, corpus.counts.clone(), vocabulary)?;
+    Ok(Arc::new(corpus))
 }
 
 /// How the corpus was read, as `run.json` has it among the options.

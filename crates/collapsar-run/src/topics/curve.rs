@@ -3,7 +3,7 @@
 //! Of an average the curve has a point after each climb instead of some steps.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use collapsar::topics::{Topics, TopicsFit, completion};
@@ -12,7 +12,8 @@ use collapsar_formats::write_atomically;
 use serde_json::{Value, json};
 
 use super::Halves;
-use crate::error::{Error, Result};
+use crate::climb::lock;
+use crate::error::Result;
 
 /// Whether the curve has a point after so many steps: 1, 2, 3, 5, 8, and then 12, 20, 30, 50, 80 times
 /// powers of ten.
@@ -21,7 +22,7 @@ fn is_shown(iteration: u64) -> bool {
     while left >= 100 && left.is_multiple_of(10) {
         left /= 10;
     }
-    matches!(left, 1 | 2 | 3 | 5 | 8) || [12, 20, 30, 50, 80].contains(&left)
+    [1, 2, 3, 5, 8, 12, 20, 30, 50, 80].contains(&left)
 }
 
 /// The curve so far.
@@ -30,18 +31,18 @@ pub(super) struct Curve<'a> {
     halves: &'a Halves,
     /// What every line says.
     common: Value,
+    began: (Instant, Option<Duration>),
     state: Mutex<State>,
 }
 
 struct State {
     lines: Vec<Value>,
-    /// When the fit began, and what was spent on evaluation since.
-    began: (Instant, Option<Duration>),
-    apart: (Duration, Option<Duration>),
+    /// Wall clock and processor time that went into evaluation.
+    apart: (Duration, Duration),
     /// Of the last point.
     cost: Cost,
-    /// The first refusal, which a watcher cannot report.
-    refusal: Option<Error>,
+    /// The first refusal, which whoever sees a step cannot report.
+    outcome: Result<()>,
 }
 
 /// What was done to get to a point, and how high it lies.
@@ -59,16 +60,16 @@ impl<'a> Curve<'a> {
             file,
             halves,
             common,
+            began: (Instant::now(), cpu_time()),
             state: Mutex::new(State {
                 lines: Vec::new(),
-                began: (Instant::now(), cpu_time()),
-                apart: (Duration::ZERO, cpu_time().map(|_| Duration::ZERO)),
+                apart: (Duration::ZERO, Duration::ZERO),
                 cost: Cost {
                     iterations: 0,
                     passes: 0,
                     bound: f64::NEG_INFINITY,
                 },
-                refusal: None,
+                outcome: Ok(()),
             }),
         }
     }
@@ -76,64 +77,53 @@ impl<'a> Curve<'a> {
     /// Takes in a step of the only climb.
     pub(super) fn step(&self, model: &Topics, step: &Step, point: &Point) {
         if is_shown(step.iteration) {
-            let cost = Cost {
+            self.point(&[model.fit(point)], |_| Cost {
                 iterations: step.iteration,
                 passes: step.passes,
                 bound: step.bound,
-            };
-            self.point(&[model.fit(point)], cost);
+            });
         }
     }
 
     /// Takes in the end of the only climb.
     pub(super) fn end(&self, model: &Topics, fit: &Fit) {
-        let last = self.lock().cost.iterations;
+        let last = lock(&self.state).cost.iterations;
         if last != fit.iterations {
-            let cost = Cost {
+            self.point(&[model.fit(&fit.point)], |_| Cost {
                 iterations: fit.iterations,
                 passes: fit.passes,
                 bound: fit.point.bound,
-            };
-            self.point(&[model.fit(&fit.point)], cost);
+            });
         }
     }
 
     /// Takes in the end of one climb of several; `fits` are those so far.
     pub(super) fn restart(&self, fits: &[TopicsFit], fit: &Fit) {
-        let before = self.lock().cost;
-        let cost = Cost {
+        self.point(fits, |before| Cost {
             iterations: before.iterations + fit.iterations,
             passes: before.passes + fit.passes,
             bound: before.bound.max(fit.point.bound),
-        };
-        self.point(fits, cost);
+        });
     }
 
     /// The first refusal on the way.
     pub(super) fn finish(self) -> Result<()> {
         let state = self.state.into_inner();
-        let state = state.unwrap_or_else(PoisonError::into_inner);
-        state.refusal.map_or(Ok(()), Err)
+        state.unwrap_or_else(PoisonError::into_inner).outcome
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn point(&self, fits: &[TopicsFit], cost: Cost) {
-        let mut state = self.lock();
+    fn point(&self, fits: &[TopicsFit], cost: impl Fn(Cost) -> Cost) {
+        let mut state = lock(&self.state);
         let (now, cpu) = (Instant::now(), cpu_time());
-        let wall = now
-            .duration_since(state.began.0)
-            .saturating_sub(state.apart.0);
-        let spent = difference(difference(cpu, state.began.1), state.apart.1);
-        state.cost = cost;
-        if let Err(error) = self.add(&mut state, fits, wall, spent) {
-            state.refusal.get_or_insert(error);
+        let wall = (now - self.began.0).saturating_sub(state.apart.0);
+        let spent = since(self.began.1, cpu).map(|spent| spent.saturating_sub(state.apart.1));
+        state.cost = cost(state.cost);
+        let added = self.add(&mut state, fits, wall, spent);
+        if state.outcome.is_ok() {
+            state.outcome = added;
         }
         state.apart.0 += now.elapsed();
-        let apart = difference(cpu_time(), cpu);
-        state.apart.1 = state.apart.1.zip(apart).map(|(before, more)| before + more);
+        state.apart.1 += since(cpu, cpu_time()).unwrap_or_default();
     }
 
     fn add(
@@ -154,20 +144,15 @@ impl<'a> Curve<'a> {
         line["bound"] = json!(state.cost.bound);
         state.lines.push(line);
         // Few lines, so the file is whole after each.
-        write_atomically(&self.file, |out| {
-            state
-                .lines
-                .iter()
-                .try_for_each(|line| writeln!(out, "{line}"))
-        })?;
-        Ok(())
+        Ok(write_atomically(&self.file, |out| {
+            let mut lines = state.lines.iter();
+            lines.try_for_each(|line| writeln!(out, "{line}"))
+        })?)
     }
 }
 
-fn difference(later: Option<Duration>, earlier: Option<Duration>) -> Option<Duration> {
-    later
-        .zip(earlier)
-        .map(|(later, earlier)| later.saturating_sub(earlier))
+fn since(earlier: Option<Duration>, later: Option<Duration>) -> Option<Duration> {
+    Some(later?.saturating_sub(earlier?))
 }
 
 /// Processor time of all threads of this process so far, where the system tells it.

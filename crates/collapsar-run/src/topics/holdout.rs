@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::corpus::{Halves, Part, entries};
+use super::corpus::{Halves, entries, gathered};
 use crate::error::{Error, Result};
 
 /// A corpus in two parts.
@@ -46,34 +46,31 @@ impl Holdout {
         let kept: Vec<usize> = (0..corpus.documents.len())
             .filter(|document| held.binary_search(document).is_err())
             .collect();
-        let mut training = Part::new();
-        for &document in &kept {
-            training.push(&entries(corpus, document));
-        }
-        let (mut observed, mut evaluated) = (Part::new(), Part::new());
-        let mut whole = Part::new();
+        let (mut observed, mut evaluated) = (vec![], vec![]);
         for &document in &held {
-            let mut pieces = pieces(corpus, document);
-            whole.push(&pieces);
-            pieces.shuffle(&mut rng);
-            let middle = pieces.len().div_ceil(2);
-            let (first, second) = pieces.split_at_mut(middle);
-            for (half, pieces) in [(&mut observed, first), (&mut evaluated, second)] {
-                pieces.sort_unstable_by_key(|piece| piece.0);
-                half.push(pieces);
+            let mut first = pieces(corpus, document);
+            first.shuffle(&mut rng);
+            let mut second = first.split_off(first.len().div_ceil(2));
+            for half in [&mut first, &mut second] {
+                half.sort_unstable_by_key(|piece| piece.0);
             }
+            observed.push(first);
+            evaluated.push(second);
         }
         let vocabulary = corpus.vocabulary.len();
+        let whole = |documents: &[usize]| {
+            gathered(documents.iter().map(|&d| entries(corpus, d)), vocabulary)
+        };
         Ok(Self {
-            kept,
-            held,
-            training: training.finish(vocabulary)?,
+            training: whole(&kept)?,
             halves: Halves {
-                observed: observed.finish(vocabulary)?,
-                evaluated: evaluated.finish(vocabulary)?,
-                whole: whole.finish(vocabulary)?,
+                observed: gathered(observed, vocabulary)?,
+                evaluated: gathered(evaluated, vocabulary)?,
+                whole: whole(&held)?,
                 outside: vec![],
             },
+            kept,
+            held,
         })
     }
 }
@@ -92,61 +89,4 @@ fn pieces(corpus: &Corpus, document: usize) -> Vec<(u32, f32)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn corpus() -> Corpus {
-        Corpus {
-            documents: (0..6).map(|d| d.to_string()).collect(),
-            vocabulary: ["a", "b", "c"].map(String::from).to_vec(),
-            starts: vec![0, 2, 3, 3, 4, 6, 8],
-            words: vec![0, 1, 2, 0, 1, 2, 0, 2],
-            counts: vec![3.0, 2.0, 1.0, 4.0, 1.5, 2.0, 1.0, 1.0],
-        }
-    }
-
-    fn draw(fraction: f64, seed: u64) -> Result<Holdout> {
-        Holdout::draw("x".into(), &corpus(), fraction, seed)
-    }
-
-    #[test]
-    fn halves_make_up_the_document() {
-        let corpus = corpus();
-        for seed in 0..20 {
-            let drawn = draw(0.5, seed).unwrap();
-            assert_eq!((drawn.held.len(), drawn.kept.len()), (2, 4));
-            // Empty ones and those of one word are not worth holding out.
-            assert!(!drawn.held.contains(&2) && !drawn.held.contains(&1));
-            let Halves {
-                observed,
-                evaluated,
-                whole,
-                ..
-            } = &drawn.halves;
-            assert_eq!(observed.tokens() + evaluated.tokens(), whole.tokens());
-            assert_eq!(whole.tokens() + drawn.training.tokens(), corpus.tokens());
-            for (index, &document) in drawn.held.iter().enumerate() {
-                assert_eq!(whole.document(index), corpus.document(document));
-                assert!(!evaluated.document(index).0.is_empty());
-                assert!(!observed.document(index).0.is_empty());
-            }
-        }
-    }
-
-    #[test]
-    fn the_seed_decides() {
-        let held = |seed| draw(0.3, seed).unwrap().held;
-        assert_eq!(held(3), held(3));
-        assert!((0..20).any(|seed| held(seed) != held(3)));
-    }
-
-    #[test]
-    fn something_is_left_to_fit() {
-        let error = draw(0.99, 0).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "x: holdout = 0.99 leaves nothing of 4 documents with at least two words, expected one or \
-             more to fit and to hold out"
-        );
-    }
-}
+mod tests;

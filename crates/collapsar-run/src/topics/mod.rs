@@ -26,7 +26,7 @@ use collapsar::topics::{Corpus, Quality, Settings, Topics, TopicsFit};
 use collapsar::{Fit, Outcome, Point, Step};
 use serde::Serialize;
 
-use crate::climb::{Ascent, Climbed, Watch, each};
+use crate::climb::{Ascent, Climbed, Watch, each, lock};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::text::count;
@@ -122,9 +122,6 @@ impl TopicsRun<'_> {
     }
 
     /// Climbs with every number of topics, and keeps the best: by held-out perplexity where there is one.
-    ///
-    /// # Errors
-    /// Where a curve cannot be written, or a checkpoint does not belong to the model.
     pub fn climb(&self, watch: &dyn Watch) -> Result<TopicsResult> {
         let request = &self.request;
         let mut compared = Vec::new();
@@ -150,7 +147,7 @@ impl TopicsRun<'_> {
                         }
                         return;
                     }
-                    let mut average = average.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut average = lock(&average);
                     average.add(seed, fit, model.fit(&fit.point));
                     // One that was cut short counts only where there is no other.
                     let counts = fit.outcome != Outcome::Interrupted || average.fits.len() == 1;

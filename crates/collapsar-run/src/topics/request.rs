@@ -57,9 +57,6 @@ impl TopicsRequest {
     }
 
     /// Holds documents out of a corpus or reads others, and checks all that can be wrong before a climb.
-    ///
-    /// # Errors
-    /// Documents or priors that cannot be used, files that cannot be read or written.
     pub fn prepare(self, data: &CorpusData) -> Result<TopicsRun<'_>> {
         let held = match (self.holdout, &self.completion) {
             (Some(fraction), _) => {
@@ -77,9 +74,6 @@ impl TopicsRequest {
     }
 
     /// The same for a corpus in memory, all of which is fitted.
-    ///
-    /// # Errors
-    /// Priors that cannot be used, files that cannot be read or written.
     pub fn prepare_corpus(self, training: Arc<Corpus>) -> Result<TopicsRun<'static>> {
         self.checked(None, training, Held::None)
     }

@@ -24,9 +24,6 @@ impl TopicsRun<'_> {
     /// Writes all files of a run of a corpus that was read from a file; `doubts` are those of the result
     /// in words.
     ///
-    /// # Errors
-    /// Where they cannot be written.
-    ///
     /// # Panics
     /// Where the corpus was not read from a file.
     pub fn write(
@@ -194,9 +191,6 @@ fn write_correlations(out: &mut dyn Write, topics: usize, square: &[f64]) -> io:
 }
 
 /// Documents with their numbers of words and their proportions as CSV.
-///
-/// # Errors
-/// Those of the writer.
 pub fn write_documents(
     out: &mut dyn Write,
     corpus: &Corpus,

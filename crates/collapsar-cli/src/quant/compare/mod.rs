@@ -9,11 +9,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use collapsar_run::quant::QuantOut;
 use collapsar_run::quant::compare::CompareRequest;
 
 use super::talk::words;
-use crate::common::Common;
+use crate::common::{Common, command};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,7 +73,8 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
         genes: args.gene_map.clone(),
         ignore_versions: args.ignore_versions,
     };
-    let result = request.run(QuantOut::of(args.out.as_deref()))?;
+    let out = args.out.as_deref().map(|folder| (folder, command()));
+    let result = request.run(out)?;
     let names = &result.groups.names;
     if args.contrast.is_none() && names.len() > 2 {
         common.say(&format!(

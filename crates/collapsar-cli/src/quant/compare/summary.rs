@@ -3,8 +3,8 @@
 use collapsar::quant::compare::{Change, Comparison};
 use collapsar_run::quant::compare::{CompareResult, RATE, tested};
 
-use super::super::summary::kept;
 use super::CompareArgs;
+use crate::climb::kept_in;
 use crate::text::{count, short, table};
 
 pub(super) fn of(args: &CompareArgs, result: &CompareResult) -> String {
@@ -43,8 +43,8 @@ pub(super) fn of(args: &CompareArgs, result: &CompareResult) -> String {
         let (what, names, comparison) = strongest;
         lines.push(format!("\n{}", top(args.top, what, names, comparison)));
     }
-    lines.push(kept(args.out.as_deref()));
-    lines.join("\n") + "\n"
+    lines.push(kept_in(args.out.as_deref()));
+    lines.join("\n")
 }
 
 /// How many were tested, and how many changed.

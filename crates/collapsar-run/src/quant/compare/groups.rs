@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::count;
 use crate::error::{Error, Result};
+use crate::text::count;
 
 /// First cells of a line that names the columns.
 const HEADS: &str = "folder sample samples path directory dir name files";

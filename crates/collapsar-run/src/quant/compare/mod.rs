@@ -13,9 +13,8 @@ use std::time::Instant;
 
 use collapsar::quant::compare::{Change, Comparison, Design, compare};
 
-use super::{Genes, Note, QuantOut};
+use super::{Genes, Note, QuantOut, begin};
 use crate::error::{Error, Result};
-use crate::folder::RunFolder;
 pub use groups::{Group, Groups};
 pub use samples::Samples;
 
@@ -69,8 +68,7 @@ impl CompareRequest {
         let genes = genes.map(|file| Genes::read(file, &samples.names, self.ignore_versions));
         let genes = genes.transpose()?;
         // Before the second reading, after the first: bad input leaves no folder.
-        let folder = out.as_ref().map(|out| RunFolder::begin(out.folder));
-        let folder = folder.transpose()?;
+        let folder = begin(out)?;
         let by_gene = genes
             .iter()
             .map(|(genes, _)| samples.scale.genes(&genes.members));
@@ -87,8 +85,8 @@ impl CompareRequest {
             groups,
             samples,
         };
-        if let (Some(folder), Some(out)) = (folder, out) {
-            results::write(folder, self, &result, &out.command)?;
+        if let Some((folder, command)) = folder {
+            results::write(folder, self, &result, &command)?;
         }
         Ok(result)
     }

@@ -7,11 +7,11 @@ use collapsar::quant::compare::{Comparison, Row};
 use collapsar_formats::write_atomically;
 use serde_json::{Value, json};
 
-use super::super::results::json_file;
 use super::{CompareRequest, CompareResult, tested};
 use crate::error::Result;
 use crate::folder::RunFolder;
 use crate::inputs::inputs;
+use crate::record::write_json;
 
 /// Writes everything, and moves it into place.
 pub(super) fn write(
@@ -33,7 +33,7 @@ pub(super) fn write(
     let mut record = record(request, result)?;
     record["command"] = json!(command);
     record["files"] = folder.files()?;
-    json_file(&folder.path().join("run.json"), &record)?;
+    write_json(&folder.path().join("run.json"), &record)?;
     folder.commit()
 }
 
