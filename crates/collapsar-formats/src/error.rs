@@ -220,12 +220,23 @@ fn sentence(text: &str) -> String {
     shortened(&format!("{first}{}", chars.as_str()), 120)
 }
 
+/// What the JSON parser says, without its line and column, which it gives as numbers too.
+pub(crate) fn json_cause(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
 /// At most `limit` characters of a text.
 pub(crate) fn shortened(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// Text in quotes, as a sentence shows it.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("{:?}", shortened(text, 40))
 }
 
 /// A number in words: `1 read`, `2 reads`.

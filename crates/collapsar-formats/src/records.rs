@@ -4,9 +4,10 @@
 //! differently: the second line of a CRLF file is its line 1, and a record after blank lines gets the line of
 //! the first of them. Nor can it split on runs of spaces.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
 use crate::error::{Error, Result};
+use crate::input::text_error;
 
 /// What separates the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,15 +71,6 @@ impl Delimiter {
     }
 }
 
-/// Only decompression fails in these ways; a plain file gives the system's own errors.
-pub(crate) fn text_error(path: &str, error: &io::Error) -> Error {
-    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-    match error.kind() {
-        UnexpectedEof | InvalidData | InvalidInput => Error::damaged(path, "gzip", error),
-        _ => Error::file(path, error),
-    }
-}
-
 /// How many lines end before the byte at `index`, and which byte of its own line it is, from 1.
 pub(crate) fn position(bytes: &[u8], index: usize) -> (u64, u64) {
     let before = &bytes[..index.min(bytes.len())];
@@ -131,9 +123,9 @@ impl Record {
 
 /// Reads records one after the other into the same buffers.
 pub(crate) struct Records<R> {
-    path: String,
+    pub(crate) path: String,
     reader: R,
-    delimiter: Delimiter,
+    pub(crate) delimiter: Delimiter,
     /// Whether bytes that are not UTF-8 are replaced.
     replace: bool,
     line: u64,

@@ -2,13 +2,13 @@
 //!
 //! What `dump` and `dput` write, and the lists of WinBUGS; nothing is computed beyond `a:b`.
 
-use std::io::BufRead;
-
 use collapsar_bugs::Array;
 
 use super::tokens::{Token, Tokens};
 use super::{Item, Items, push};
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, quoted};
+use crate::input::Input;
+use crate::npy::row_major;
 
 /// Calls within calls; dumps have three.
 const DEEPEST: usize = 32;
@@ -16,23 +16,21 @@ const DEEPEST: usize = 32;
 const LONGEST_RANGE: f64 = 1e8;
 const NUMBERS: &str = "numbers: 5, NA, 1:3, c(...) or structure(c(...), .Dim = c(...))";
 
-pub(super) fn read(path: &str, reader: impl BufRead) -> Result<Items> {
+pub(super) fn read(input: Input) -> Result<Items> {
     let mut dump = Dump {
-        path,
-        tokens: Tokens::new(path, reader),
+        tokens: Tokens::new(input),
         items: Items::new(),
     };
     dump.statements()?;
     if dump.items.is_empty() {
         let expected = "data such as x <- c(1, 2)";
-        return Err(Error::content(path, "no assignment", expected));
+        return Err(Error::content(dump.tokens.path, "no assignment", expected));
     }
     Ok(dump.items)
 }
 
-struct Dump<'a, R> {
-    path: &'a str,
-    tokens: Tokens<R>,
+struct Dump {
+    tokens: Tokens,
     items: Items,
 }
 
@@ -43,7 +41,7 @@ struct Shape {
     by_row: bool,
 }
 
-impl<R: BufRead> Dump<'_, R> {
+impl Dump {
     fn statements(&mut self) -> Result<()> {
         loop {
             while self.tokens.take(b';')? {}
@@ -58,7 +56,7 @@ impl<R: BufRead> Dump<'_, R> {
                 Token::Name(name) | Token::Text(name) => {
                     let (arrow, line) = self.tokens.next()?;
                     if !matches!(arrow, Token::Arrow | Token::Mark(b'=')) {
-                        let expected = format!("\"<-\" after {:?}", shortened(&name, 40));
+                        let expected = format!("\"<-\" after {}", quoted(&name));
                         return Err(self.tokens.refuse(line, arrow.shown(), expected));
                     }
                     self.item(name, line)?;
@@ -89,8 +87,7 @@ impl<R: BufRead> Dump<'_, R> {
                 let expected = "a name, as in list(N = 10)";
                 return Err(self.tokens.refuse(line, token.shown(), expected));
             };
-            self.tokens
-                .expect(b'=', &format!("{:?}", shortened(&name, 40)))?;
+            self.tokens.expect(b'=', &quoted(&name))?;
             self.item(name, line)?;
             if !self.tokens.take(b',')? {
                 self.tokens.expect(b')', "the last item of a list")?;
@@ -102,26 +99,24 @@ impl<R: BufRead> Dump<'_, R> {
     /// Reads the value of a name.
     fn item(&mut self, name: String, line: u64) -> Result<()> {
         let mut values = Vec::new();
-        let shape = self.value(&name, &mut values, 0)?;
-        let array = match shape {
+        let array = match self.value(&name, &mut values, 0)? {
             None => Array::vector(values),
             Some(Shape { dims, by_row }) => {
-                let values = if by_row {
-                    values
-                } else {
-                    by_rows(values, &dims)
-                };
+                if !by_row {
+                    values = row_major(&dims, values);
+                }
                 Array { dims, values }
             }
         };
-        push(&mut self.items, self.path, line, name, Item::Array(array))
+        let item = Item::Array(array);
+        push(&mut self.items, &self.tokens.path, line, name, item)
     }
 
     /// Appends the numbers of a value; a shape where one is given.
     fn value(&mut self, name: &str, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
         let (token, line) = self.tokens.next()?;
         let refused = |dump: &Self, found: String| {
-            let found = format!("{found} in {:?}", shortened(name, 40));
+            let found = format!("{found} in {}", quoted(name));
             dump.tokens.refuse(line, found, NUMBERS)
         };
         if depth > DEEPEST {
@@ -150,10 +145,7 @@ impl<R: BufRead> Dump<'_, R> {
                         .zeros(name, &function, into, depth, line)
                         .map(|()| None),
                     "list" => Err(refused(self, "a list".to_owned())),
-                    _ => Err(refused(
-                        self,
-                        format!("the call {:?}", shortened(&function, 40)),
-                    )),
+                    _ => Err(refused(self, format!("the call {}", quoted(&function)))),
                 }
             }
             Token::Text(_) => Err(refused(self, token.shown())),
@@ -191,7 +183,7 @@ impl<R: BufRead> Dump<'_, R> {
             _ => None,
         };
         number.map(|number| sign * number).ok_or_else(|| {
-            let found = format!("{} in {:?}", token.shown(), shortened(name, 40));
+            let found = format!("{} in {}", token.shown(), quoted(name));
             self.tokens.refuse(line, found, NUMBERS)
         })
     }
@@ -206,10 +198,9 @@ impl<R: BufRead> Dump<'_, R> {
     ) -> Result<()> {
         let steps = (last - first).abs();
         if steps.is_nan() || steps >= LONGEST_RANGE {
-            let found = format!("the range {first}:{last} in {:?}", shortened(name, 40));
-            return Err(self
-                .tokens
-                .refuse(line, found, "at most 100 million numbers"));
+            let found = format!("the range {first}:{last} in {}", quoted(name));
+            let expected = "at most 100 million numbers";
+            return Err(self.tokens.refuse(line, found, expected));
         }
         let step = if last < first { -1.0 } else { 1.0 };
         into.extend((0..=steps as usize).map(|k| first + step * k as f64));
@@ -226,9 +217,8 @@ impl<R: BufRead> Dump<'_, R> {
             self.argument()?;
             self.value(name, into, depth + 1)?;
             if !self.tokens.take(b',')? {
-                return self
-                    .tokens
-                    .expect(b')', &format!("the numbers of {:?}", shortened(name, 40)));
+                let numbers = format!("the numbers of {}", quoted(name));
+                return self.tokens.expect(b')', &numbers);
             }
         }
     }
@@ -246,8 +236,8 @@ impl<R: BufRead> Dump<'_, R> {
         if *self.tokens.peek()? != Token::Mark(b')') {
             self.value(name, &mut length, depth + 1)?;
         }
-        self.tokens
-            .expect(b')', &format!("the length in {function}"))?;
+        let length_in = format!("the length in {function}");
+        self.tokens.expect(b')', &length_in)?;
         match length.as_slice() {
             [] => Ok(()),
             [n] if n.fract() == 0.0 && (0.0..LONGEST_RANGE).contains(n) => {
@@ -294,10 +284,8 @@ impl<R: BufRead> Dump<'_, R> {
                 _ => self.skip_argument()?,
             }
             if !self.tokens.take(b',')? {
-                self.tokens.expect(
-                    b')',
-                    &format!("the attributes of {:?}", shortened(name, 40)),
-                )?;
+                let attributes = format!("the attributes of {}", quoted(name));
+                self.tokens.expect(b')', &attributes)?;
                 break;
             }
         }
@@ -307,11 +295,8 @@ impl<R: BufRead> Dump<'_, R> {
             |length: &f64| length.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(length);
         let product = lengths.iter().product::<f64>();
         if lengths.is_empty() || !lengths.iter().all(whole) || product != number as f64 {
-            let found = format!(
-                "{number} numbers in {:?} with .Dim = ({})",
-                shortened(name, 40),
-                listed(&lengths)
-            );
+            let (name, lengths) = (quoted(name), listed(&lengths));
+            let found = format!("{number} numbers in {name} with .Dim = ({lengths})");
             let expected = "whole numbers whose product is the number of numbers";
             return Err(self.tokens.refuse(line, found, expected));
         }
@@ -354,33 +339,4 @@ fn listed(numbers: &[f64]) -> String {
     let shown: Vec<String> = numbers.iter().take(8).map(f64::to_string).collect();
     let more = if numbers.len() > 8 { ", …" } else { "" };
     shown.join(", ") + more
-}
-
-/// Numbers whose first index ran fastest, with the last one fastest.
-fn by_rows(values: Vec<f64>, dims: &[usize]) -> Vec<f64> {
-    if dims.len() < 2 {
-        return values;
-    }
-    let mut steps = Vec::with_capacity(dims.len());
-    let mut step = 1;
-    for length in dims {
-        steps.push(step);
-        step *= length;
-    }
-    let mut index = vec![0; dims.len()];
-    let mut from = 0;
-    let mut out = Vec::with_capacity(values.len());
-    for _ in 0..values.len() {
-        out.push(values[from]);
-        for axis in (0..dims.len()).rev() {
-            index[axis] += 1;
-            from += steps[axis];
-            if index[axis] < dims[axis] {
-                break;
-            }
-            from -= steps[axis] * dims[axis];
-            index[axis] = 0;
-        }
-    }
-    out
 }

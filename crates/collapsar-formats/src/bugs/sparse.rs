@@ -8,7 +8,7 @@
 use collapsar_bugs::{Array, Sparse};
 
 /// What was found and what was expected.
-type Refusal = (String, String);
+pub(super) type Refusal = (String, String);
 
 /// The parts of an object as they come.
 #[derive(Debug, Default)]

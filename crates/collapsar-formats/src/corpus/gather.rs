@@ -10,7 +10,7 @@ use super::Corpus;
 use super::entries::too_many;
 use super::numbers::LARGEST;
 use super::options::{CorpusOptions, InvalidUtf8};
-use super::source::{At, decode};
+use super::source::decode;
 use super::tokens::tokens;
 
 /// Texts are held until they have so many bytes, then counted and let go.
@@ -65,9 +65,15 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// Takes a text that may not be UTF-8.
-    pub(super) fn push_bytes(&mut self, name: String, at: At<'_>, bytes: &[u8]) -> Result<()> {
-        let (text, replaced) = decode(at, bytes, self.invalid)?;
+    /// Takes a text that may not be UTF-8 and begins in a line of a file.
+    pub(super) fn push_bytes(
+        &mut self,
+        name: String,
+        path: &str,
+        line: u64,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let (text, replaced) = decode(path, line, bytes, self.invalid)?;
         self.note(replaced);
         self.push(name, text.into_owned())
     }

@@ -9,10 +9,10 @@ use collapsar::quant::fragment::{Fragments, Layout, Placement, Report, Sequences
 use collapsar::quant::{ReadsBuilder, Thrift};
 
 use super::fasta::{Transcripts, read_transcripts};
-use super::lines::name_of;
 use super::matching::{Named, Naming, matched};
 use crate::alignments::{self, Alignments, Bases, Fragment, Tally, Target};
 use crate::error::{Error, Result, count};
+use crate::input::name_of;
 
 /// How alignments are read.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Decides how a line of GTF or GFF3 names transcripts and genes.
 
-use super::lines::whole;
+use crate::lines::whole;
 
 /// What a line says that matters here; both formats have nine columns.
 #[derive(Debug, PartialEq, Eq)]

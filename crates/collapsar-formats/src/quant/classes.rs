@@ -6,7 +6,7 @@ use crate::error::{Error, Result, count};
 
 use super::counts::{read_counts, read_names};
 use super::float::float;
-use super::lines::{Lines, fields, shown, unique, whole};
+use crate::lines::{Lines, fields, shown, unique, whole};
 
 const EXPECTED: &str = "salmon's eq_classes.txt or a kallisto .ec file";
 

@@ -7,7 +7,7 @@ use collapsar::Hint;
 use crate::error::{Error, Result};
 
 use super::classes::amount;
-use super::lines::{Lines, fields, shown, unique, whole};
+use crate::lines::{Lines, fields, shown, unique, whole};
 
 /// The names in `transcripts.txt` beside the classes, if there is one.
 pub(super) fn read_names(classes: &Path) -> Result<Vec<String>> {

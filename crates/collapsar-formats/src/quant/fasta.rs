@@ -6,7 +6,7 @@ use collapsar::Hint;
 
 use crate::error::{Error, Result};
 
-use super::lines::{Lines, fields, shown, unique};
+use crate::lines::{Lines, fields, shown, unique};
 
 const EXPECTED: &str = "transcripts in FASTA";
 

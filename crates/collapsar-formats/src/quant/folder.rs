@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::error::{Error, Result, count};
-use crate::records::text_error;
+use crate::input::{Input, text_error};
 
 use super::float::float;
-use super::lines::{Lines, open, shown, unique};
+use crate::lines::{Lines, shown, unique};
 
 /// A quantification.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,7 +148,8 @@ fn read_meta(path: &Path) -> Result<Meta> {
 
 fn read_draws(folder: &Path, told: &Meta, names: &[String]) -> Result<Vec<Vec<f64>>> {
     let places = places(&folder.join("names.tsv.gz"), told, names)?;
-    let (path, mut reader) = open(&folder.join("bootstraps.gz"))?;
+    let input = Input::open(&folder.join("bootstraps.gz"))?;
+    let (path, mut reader) = (input.name, input.reader);
     let damaged = |cause: String| Err(Error::damaged(&path, "bootstraps", cause));
     let width = names.len();
     let mut bytes = Vec::with_capacity(8 * width);

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Result, shortened};
 
 use super::annotation::{Feature, columns, feature};
-use super::lines::Lines;
+use crate::lines::Lines;
 
 const EXPECTED: &str = "a table of transcripts and genes, GTF or GFF3";
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result, count};
 
 use super::float::float;
-use super::lines::{Lines, fields, shown, unique, whole};
+use crate::lines::{Lines, fields, shown, unique, whole};
 
 const EXPECTED: &str = "a .tr file as BitSeq's parseAlignment writes it";
 

@@ -10,7 +10,7 @@ use collapsar::Hint;
 
 use crate::error::{Error, Result, count};
 
-use super::lines::{Lines, fields, shown, whole};
+use crate::lines::{Lines, fields, shown, whole};
 
 use line::{Cursor, Fault, Scale};
 
