@@ -61,7 +61,7 @@ pub use outside::Outside;
 pub(crate) use plain::{files, relative};
 
 /// Unique words with counts for each document.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Corpus {
     /// The documents' names: of their files, from their id column, or else `1`, `2`, …
     pub documents: Vec<String>,
@@ -94,11 +94,9 @@ impl Corpus {
 
     /// The documents without a word.
     fn empty(&self) -> Vec<usize> {
-        let spans = self.starts.windows(2).enumerate();
-        spans
-            .filter(|(_, span)| span[0] == span[1])
-            .map(|(document, _)| document)
-            .collect()
+        let documents = 0..self.documents.len();
+        let is_empty = |&document: &usize| self.document(document).0.is_empty();
+        documents.filter(is_empty).collect()
     }
 }
 
@@ -192,10 +190,7 @@ fn load(
     options: &CorpusOptions,
     fit: Option<usize>,
 ) -> Result<(Corpus, CorpusReport)> {
-    let format = match options.format {
-        Some(format) => format,
-        None => detect::format(&source),
-    };
+    let format = options.format.unwrap_or_else(|| detect::format(&source));
     source.check(format, options)?;
     let mut report = CorpusReport {
         format,

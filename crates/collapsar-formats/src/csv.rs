@@ -1,7 +1,7 @@
 //! Reads numbers from delimited text: finds the header, takes the columns wanted, refuses the rest by line.
 
 use crate::error::{Error, FilePlace, NotNumbers, Problem, Result, shortened};
-use crate::input::{Content, Input};
+use crate::open::{Content, Opened};
 use crate::records::{Delimiter, Record, Records};
 use crate::table::{Table, choose};
 
@@ -44,7 +44,7 @@ pub(crate) struct Sheet {
 
 impl Sheet {
     /// Text as a table.
-    pub(crate) fn open(input: Input) -> Result<Self> {
+    pub(crate) fn open(input: Opened) -> Result<Self> {
         let expected = "CSV or TSV in UTF-8, or a .npy or .parquet file";
         let input = input.text(expected)?;
         let delimiter = Delimiter::guess(&input.extension, &input.head);
@@ -126,7 +126,7 @@ fn is_header(first: &Record, second: Option<&Record>) -> bool {
     has_text && !(fraction && alike)
 }
 
-pub(crate) fn read(input: Input, columns: Option<&[String]>) -> Result<Table> {
+pub(crate) fn read(input: Opened, columns: Option<&[String]>) -> Result<Table> {
     let path = input.name.clone();
     let mut sheet = Sheet::open(input)?;
     let chosen = choose(&path, &sheet.names, sheet.row_names, columns)?;

@@ -124,10 +124,8 @@ impl Error {
     /// The same refusal of content, with what to try.
     #[must_use]
     pub fn with_hint(mut self, what: Hint) -> Self {
-        if let Self::File { problem, .. } = &mut self
-            && let Problem::Content { hint, .. } = &mut **problem
-        {
-            *hint = Some(what);
+        if let Self::File { problem, .. } = &mut self {
+            problem.set_hint(what);
         }
         self
     }
@@ -201,22 +199,14 @@ pub(crate) fn system(error: &io::Error) -> String {
 
 /// Another crate's words made to fit into ours: one line, lower case, short, no full stop.
 fn sentence(text: &str) -> String {
-    let text = ["Parquet error: ", "External: ", "EOF: "]
-        .iter()
-        .find_map(|prefix| text.strip_prefix(prefix))
-        .unwrap_or(text);
-    let line = text
-        .lines()
-        .next()
-        .unwrap_or("")
-        .trim()
-        .trim_end_matches('.')
-        .replace(". ", ": ");
+    let line = text.lines().next().unwrap_or("").trim();
+    let line = line.trim_end_matches('.').replace(". ", ": ");
     let mut chars = line.chars();
-    let first = chars
+    let first: String = chars
         .next()
-        .map(|c| c.to_lowercase().to_string())
-        .unwrap_or_default();
+        .into_iter()
+        .flat_map(char::to_lowercase)
+        .collect();
     shortened(&format!("{first}{}", chars.as_str()), 120)
 }
 

@@ -6,7 +6,7 @@ use collapsar::Hint;
 
 use crate::csv::Sheet;
 use crate::error::{Error, Result, quoted};
-use crate::input::Input;
+use crate::open::Opened;
 use crate::records::Record;
 use crate::table::choose;
 
@@ -18,7 +18,7 @@ use crate::table::choose;
 /// A file that cannot be read, has several columns and none of those names, or a label that is not a
 /// whole number from 0.
 pub fn read_labels(path: &Path) -> Result<Vec<usize>> {
-    let mut input = Input::open(path)?;
+    let mut input = Opened::open(path)?;
     "csv".clone_into(&mut input.extension);
     let name = input.name.clone();
     let mut sheet = Sheet::open(input)?;

@@ -3,7 +3,7 @@
 //! | File | Decides |
 //! |---|---|
 //! | `error` | what can be wrong with a file, as data |
-//! | `input` | how a path opens |
+//! | `open` | how a path opens |
 //! | `lines` | how text is cut into lines and fields |
 //! | `table` | what format a table is in and which columns are taken |
 //! | `records` | how text splits into records and which line each begins in |
@@ -37,10 +37,10 @@ mod corpus;
 mod csv;
 mod error;
 mod guard;
-mod input;
 mod labels;
 mod lines;
 mod npy;
+mod open;
 mod parquet;
 mod quant;
 mod records;

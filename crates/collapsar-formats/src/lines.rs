@@ -6,7 +6,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use crate::error::{Error, FilePlace, Problem, Result, quoted};
-use crate::input::{Content, Input, text_error};
+use crate::open::{Content, Opened, text_error};
 
 /// Reads lines one after the other into the same buffer.
 pub(crate) struct Lines {
@@ -26,7 +26,7 @@ impl fmt::Debug for Lines {
 }
 
 impl Lines {
-    pub(crate) fn new(input: Input) -> Self {
+    pub(crate) fn new(input: Opened) -> Self {
         Lines {
             path: input.name,
             reader: input.reader,
@@ -37,7 +37,7 @@ impl Lines {
 
     /// Opens text that is not empty; `expected` says what it should be.
     pub(crate) fn open(path: &Path, expected: &str) -> Result<Self> {
-        let input = Input::open(path)?;
+        let input = Opened::open(path)?;
         let found = match input.head.as_slice() {
             [] => Some("an empty file"),
             [b'B', b'A', b'M', 1, ..] => Some("alignments in BAM"),
@@ -116,10 +116,14 @@ impl Lines {
         self.line
     }
 
+    pub(crate) fn place(&self) -> FilePlace {
+        FilePlace::Line(self.line)
+    }
+
     /// The error of a line that has more or fewer fields than the first.
     pub(crate) fn ragged(&self, found: usize, expected: usize) -> Error {
         let ragged = Problem::Ragged { found, expected };
-        Error::at(&self.path, FilePlace::Line(self.line), ragged)
+        Error::at(&self.path, self.place(), ragged)
     }
 
     /// The error of what was found in the present line.
@@ -163,6 +167,14 @@ pub(crate) fn first<const N: usize>(bytes: &[u8]) -> [Option<&[u8]>; N] {
 /// A field as an error shows it.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     quoted(&String::from_utf8_lossy(bytes))
+}
+
+/// A field without the quotes around it.
+pub(crate) fn unquoted(field: &str) -> &str {
+    let inner = field.strip_prefix('"');
+    inner
+        .and_then(|inner| inner.strip_suffix('"'))
+        .unwrap_or(field)
 }
 
 /// A whole number of digits only.

@@ -8,14 +8,14 @@ use collapsar::Hint;
 
 use crate::error::{Error, FilePlace, Problem, Result, shortened};
 use crate::guard::guarded;
-use crate::input::{Content, Input, NPY};
+use crate::open::{Content, NPY, Opened};
 use crate::table::{Table, choose};
 
 /// Far beyond any header of a plain array; NumPy itself stops at 10,000.
 const LONGEST_HEADER: usize = 1 << 16;
 
 /// Reads an array of one or two axes as a table.
-pub(crate) fn read(mut input: Input, columns: Option<&[String]>) -> Result<Table> {
+pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Table> {
     let header = Header::read(&mut input)?;
     let (rows, width) = match header.npy.shape() {
         [rows] => (*rows as usize, 1),
@@ -51,7 +51,7 @@ pub(crate) fn read(mut input: Input, columns: Option<&[String]>) -> Result<Table
 
 /// Reads an array of any number of axes: lengths, and numbers with the last index running fastest. NaN
 /// stands for a number that is not there.
-pub(crate) fn read_array(mut input: Input) -> Result<(Vec<usize>, Vec<f64>)> {
+pub(crate) fn read_array(mut input: Opened) -> Result<(Vec<usize>, Vec<f64>)> {
     let header = Header::read(&mut input)?;
     let path = input.name.clone();
     let shape = header.npy.shape().iter();
@@ -110,7 +110,7 @@ struct Header {
 }
 
 impl Header {
-    fn read(input: &mut Input) -> Result<Self> {
+    fn read(input: &mut Opened) -> Result<Self> {
         let path = &input.name;
         let bytes = header_bytes(path, &mut input.reader)?;
         // npyz multiplies the shape without a check, which panics where overflow is checked.
@@ -122,7 +122,7 @@ impl Header {
     }
 
     /// All values, the last index running fastest. What the header claims is checked before memory is taken.
-    fn values(self, input: Input) -> Result<Vec<f64>> {
+    fn values(self, input: Opened) -> Result<Vec<f64>> {
         let path = input.name.clone();
         let shape = self.npy.shape();
         let size = item_size(&path, &self.npy.dtype())?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::error::{Error, Problem, Result};
-use crate::input::Input;
+use crate::open::Opened;
 use crate::{csv, npy, parquet};
 
 /// A table of finite numbers.
@@ -31,7 +31,7 @@ pub struct Table {
 /// A file that cannot be read, is damaged, or holds anything but finite numbers in those columns.
 pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<Table> {
     let columns = columns.filter(|columns| !columns.is_empty());
-    let input = Input::open(path)?;
+    let input = Opened::open(path)?;
     if input.is_parquet() {
         let file = File::open(path).map_err(|error| Error::file(path, &error))?;
         return parquet::read(&input.name, file, columns);

@@ -2,13 +2,15 @@
 //!
 //! What `dump` and `dput` write, and the lists of WinBUGS; nothing is computed beyond `a:b`.
 
+use std::fmt;
+
 use collapsar_bugs::Array;
 
 use super::tokens::{Token, Tokens};
 use super::{Item, Items, push};
 use crate::error::{Error, Result, quoted};
-use crate::input::Input;
 use crate::npy::row_major;
+use crate::open::Opened;
 
 /// Calls within calls; dumps have three.
 const DEEPEST: usize = 32;
@@ -16,10 +18,11 @@ const DEEPEST: usize = 32;
 const LONGEST_RANGE: f64 = 1e8;
 const NUMBERS: &str = "numbers: 5, NA, 1:3, c(...) or structure(c(...), .Dim = c(...))";
 
-pub(super) fn read(input: Input) -> Result<Items> {
+pub(super) fn read(input: Opened) -> Result<Items> {
     let mut dump = Dump {
         tokens: Tokens::new(input),
         items: Items::new(),
+        name: String::new(),
     };
     dump.statements()?;
     if dump.items.is_empty() {
@@ -32,6 +35,8 @@ pub(super) fn read(input: Input) -> Result<Items> {
 struct Dump {
     tokens: Tokens,
     items: Items,
+    /// The name whose value is being read, as errors show it.
+    name: String,
 }
 
 /// What the numbers of a value are arranged in.
@@ -98,8 +103,9 @@ impl Dump {
 
     /// Reads the value of a name.
     fn item(&mut self, name: String, line: u64) -> Result<()> {
+        self.name = quoted(&name);
         let mut values = Vec::new();
-        let array = match self.value(&name, &mut values, 0)? {
+        let array = match self.value(&mut values, 0)? {
             None => Array::vector(values),
             Some(Shape { dims, by_row }) => {
                 if !by_row {
@@ -112,57 +118,70 @@ impl Dump {
         push(&mut self.items, &self.tokens.path, line, name, item)
     }
 
-    /// Appends the numbers of a value; a shape where one is given.
-    fn value(&mut self, name: &str, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
-        let (token, line) = self.tokens.next()?;
-        let refused = |dump: &Self, found: String| {
-            let found = format!("{found} in {}", quoted(name));
-            dump.tokens.refuse(line, found, NUMBERS)
-        };
-        if depth > DEEPEST {
-            return Err(refused(self, format!("more than {DEEPEST} nested calls")));
-        }
-        match token {
-            Token::Name(function) if *self.tokens.peek()? == Token::Mark(b'(') => {
-                self.tokens.take(b'(')?;
-                match function.as_str() {
-                    "c" => self.combined(name, into, depth).map(|()| None),
-                    "structure" => self.structure(name, into, depth, line),
-                    "as.integer" | "as.numeric" | "as.double" => {
-                        let begin = into.len();
-                        // As in R, nothing is left of a shape.
-                        self.value(name, into, depth + 1)?;
-                        self.tokens
-                            .expect(b')', &format!("the value of {function}"))?;
-                        if function == "as.integer" {
-                            for value in &mut into[begin..] {
-                                *value = value.trunc();
-                            }
-                        }
-                        Ok(None)
-                    }
-                    "integer" | "numeric" | "double" | "logical" => self
-                        .zeros(name, &function, into, depth, line)
-                        .map(|()| None),
-                    "list" => Err(refused(self, "a list".to_owned())),
-                    _ => Err(refused(self, format!("the call {}", quoted(&function)))),
-                }
-            }
-            Token::Text(_) => Err(refused(self, token.shown())),
-            token => {
-                let first = self.scalar(token, line, name)?;
-                if !self.tokens.take(b':')? {
-                    into.push(first);
-                    return Ok(None);
-                }
-                let (token, line) = self.tokens.next()?;
-                let last = self.scalar(token, line, name)?;
-                self.range(name, first, last, line, into).map(|()| None)
-            }
-        }
+    /// The error of something that is no number.
+    fn refuse(&self, line: u64, found: impl fmt::Display) -> Error {
+        let found = format!("{found} in {}", self.name);
+        self.tokens.refuse(line, found, NUMBERS)
     }
 
-    fn scalar(&mut self, token: Token, line: u64, name: &str) -> Result<f64> {
+    /// Appends the numbers of a value; a shape where one is given.
+    fn value(&mut self, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
+        let (token, line) = self.tokens.next()?;
+        if depth > DEEPEST {
+            return Err(self.refuse(line, format_args!("more than {DEEPEST} nested calls")));
+        }
+        match token {
+            Token::Name(function) if self.tokens.take(b'(')? => {
+                return self.call(&function, line, into, depth);
+            }
+            Token::Text(_) => return Err(self.refuse(line, token.shown())),
+            token => {
+                let first = self.scalar(token, line)?;
+                if self.tokens.take(b':')? {
+                    let (token, line) = self.tokens.next()?;
+                    let last = self.scalar(token, line)?;
+                    self.range(first, last, line, into)?;
+                } else {
+                    into.push(first);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Appends the numbers of a call, whose bracket is open.
+    fn call(
+        &mut self,
+        function: &str,
+        line: u64,
+        into: &mut Vec<f64>,
+        depth: usize,
+    ) -> Result<Option<Shape>> {
+        match function {
+            "c" => self.combined(into, depth)?,
+            "structure" => return self.structure(line, into, depth),
+            "as.integer" | "as.numeric" | "as.double" => {
+                let begin = into.len();
+                // As in R, nothing is left of a shape.
+                self.value(into, depth + 1)?;
+                let after = format!("the value of {function}");
+                self.tokens.expect(b')', &after)?;
+                if function == "as.integer" {
+                    for value in &mut into[begin..] {
+                        *value = value.trunc();
+                    }
+                }
+            }
+            "integer" | "numeric" | "double" | "logical" => {
+                self.zeros(function, line, into, depth)?;
+            }
+            "list" => return Err(self.refuse(line, "a list")),
+            other => return Err(self.refuse(line, format_args!("the call {}", quoted(other)))),
+        }
+        Ok(None)
+    }
+
+    fn scalar(&mut self, token: Token, line: u64) -> Result<f64> {
         let word = |word: &str| match word {
             "NA" | "NA_real_" | "NA_integer_" | "NaN" => Some(f64::NAN),
             "Inf" => Some(f64::INFINITY),
@@ -170,35 +189,24 @@ impl Dump {
             "FALSE" | "F" => Some(0.0),
             _ => None,
         };
-        let (sign, token, line) = match token {
-            Token::Mark(mark @ (b'-' | b'+')) => {
-                let (token, line) = self.tokens.next()?;
-                (if mark == b'-' { -1.0 } else { 1.0 }, token, line)
-            }
-            token => (1.0, token, line),
+        let (sign, (token, line)) = match token {
+            Token::Mark(b'-') => (-1.0, self.tokens.next()?),
+            Token::Mark(b'+') => (1.0, self.tokens.next()?),
+            token => (1.0, (token, line)),
         };
         let number = match &token {
             Token::Number(number) => Some(*number),
             Token::Name(name) => word(name),
             _ => None,
         };
-        number.map(|number| sign * number).ok_or_else(|| {
-            let found = format!("{} in {}", token.shown(), quoted(name));
-            self.tokens.refuse(line, found, NUMBERS)
-        })
+        let number = number.map(|number| sign * number);
+        number.ok_or_else(|| self.refuse(line, token.shown()))
     }
 
-    fn range(
-        &self,
-        name: &str,
-        first: f64,
-        last: f64,
-        line: u64,
-        into: &mut Vec<f64>,
-    ) -> Result<()> {
+    fn range(&self, first: f64, last: f64, line: u64, into: &mut Vec<f64>) -> Result<()> {
         let steps = (last - first).abs();
         if steps.is_nan() || steps >= LONGEST_RANGE {
-            let found = format!("the range {first}:{last} in {}", quoted(name));
+            let found = format!("the range {first}:{last} in {}", self.name);
             let expected = "at most 100 million numbers";
             return Err(self.tokens.refuse(line, found, expected));
         }
@@ -208,17 +216,17 @@ impl Dump {
     }
 
     /// The rest of `c(...)`.
-    fn combined(&mut self, name: &str, into: &mut Vec<f64>, depth: usize) -> Result<()> {
+    fn combined(&mut self, into: &mut Vec<f64>, depth: usize) -> Result<()> {
         if self.tokens.take(b')')? {
             return Ok(());
         }
         loop {
             // Names of elements, as in c(a = 1), say nothing about the numbers.
             self.argument()?;
-            self.value(name, into, depth + 1)?;
+            self.value(into, depth + 1)?;
             if !self.tokens.take(b',')? {
-                let numbers = format!("the numbers of {}", quoted(name));
-                return self.tokens.expect(b')', &numbers);
+                let after = format!("the numbers of {}", self.name);
+                return self.tokens.expect(b')', &after);
             }
         }
     }
@@ -226,66 +234,54 @@ impl Dump {
     /// The rest of `numeric(0)` and the like.
     fn zeros(
         &mut self,
-        name: &str,
         function: &str,
+        line: u64,
         into: &mut Vec<f64>,
         depth: usize,
-        line: u64,
     ) -> Result<()> {
         let mut length = Vec::new();
         if *self.tokens.peek()? != Token::Mark(b')') {
-            self.value(name, &mut length, depth + 1)?;
+            self.value(&mut length, depth + 1)?;
         }
-        let length_in = format!("the length in {function}");
-        self.tokens.expect(b')', &length_in)?;
+        let after = format!("the length in {function}");
+        self.tokens.expect(b')', &after)?;
         match length.as_slice() {
-            [] => Ok(()),
+            [] => {}
             [n] if n.fract() == 0.0 && (0.0..LONGEST_RANGE).contains(n) => {
                 into.resize(into.len() + *n as usize, 0.0);
-                Ok(())
             }
             other => {
                 let found = format!("{function}({})", listed(other));
-                Err(self.tokens.refuse(line, found, "a length, such as 0"))
+                return Err(self.tokens.refuse(line, found, "a length, such as 0"));
             }
         }
+        Ok(())
     }
 
     /// The rest of `structure(numbers, .Dim = lengths)`; other attributes say nothing about the numbers.
-    fn structure(
-        &mut self,
-        name: &str,
-        into: &mut Vec<f64>,
-        depth: usize,
-        line: u64,
-    ) -> Result<Option<Shape>> {
+    fn structure(&mut self, line: u64, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
         let begin = into.len();
         let mut dims: Option<Vec<f64>> = None;
-        let mut has_data = false;
-        let mut by_row = false;
+        let (mut has_data, mut by_row) = (false, false);
         loop {
             let argument = self.argument()?;
             match argument.as_deref() {
-                None if !has_data => {
-                    has_data = true;
-                    self.value(name, into, depth + 1)?;
-                }
                 // In R's own structure the first index runs fastest, and dump never names .Data.
                 // WinBUGS always names it, and there the last index runs fastest.
-                Some(".Data") if !has_data => {
-                    (has_data, by_row) = (true, true);
-                    self.value(name, into, depth + 1)?;
+                None | Some(".Data") if !has_data => {
+                    (has_data, by_row) = (true, argument.is_some());
+                    self.value(into, depth + 1)?;
                 }
                 Some(".Dim" | "dim") => {
                     let mut lengths = Vec::new();
-                    self.value(name, &mut lengths, depth + 1)?;
+                    self.value(&mut lengths, depth + 1)?;
                     dims = Some(lengths);
                 }
                 _ => self.skip_argument()?,
             }
             if !self.tokens.take(b',')? {
-                let attributes = format!("the attributes of {}", quoted(name));
-                self.tokens.expect(b')', &attributes)?;
+                let after = format!("the attributes of {}", self.name);
+                self.tokens.expect(b')', &after)?;
                 break;
             }
         }
@@ -295,7 +291,7 @@ impl Dump {
             |length: &f64| length.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(length);
         let product = lengths.iter().product::<f64>();
         if lengths.is_empty() || !lengths.iter().all(whole) || product != number as f64 {
-            let (name, lengths) = (quoted(name), listed(&lengths));
+            let (name, lengths) = (&self.name, listed(&lengths));
             let found = format!("{number} numbers in {name} with .Dim = ({lengths})");
             let expected = "whole numbers whose product is the number of numbers";
             return Err(self.tokens.refuse(line, found, expected));

@@ -5,11 +5,11 @@ use collapsar_bugs::Array;
 use super::{Item, Items, push};
 use crate::csv::{Field, Sheet, field};
 use crate::error::{Error, Result, quoted};
-use crate::input::Input;
+use crate::open::Opened;
 use crate::records::Record;
 use crate::table::choose;
 
-pub(super) fn read(input: Input) -> Result<Items> {
+pub(super) fn read(input: Opened) -> Result<Items> {
     let path = &input.name.clone();
     let mut sheet = Sheet::open(input)?;
     if !sheet.has_header {

@@ -9,11 +9,11 @@ use serde::de::{DeserializeSeed, Deserializer as _, MapAccess, SeqAccess, Visito
 use super::sparse::{Parts, Refusal};
 use super::{Item, Items, indexed};
 use crate::error::{Error, Result, json_cause, quoted, shortened};
-use crate::input::{Input, text_error};
+use crate::open::{Opened, text_error};
 
 const NUMBERS: &str = "numbers, null for missing ones, and lists of them";
 
-pub(super) fn read(input: Input) -> Result<Items> {
+pub(super) fn read(input: Opened) -> Result<Items> {
     let path = &input.name;
     let refusals = Refusals::default();
     let mut deserializer = serde_json::Deserializer::from_reader(input.reader);

@@ -22,8 +22,8 @@ use collapsar::Hint;
 use collapsar_bugs::{Array, Data, Sparse};
 
 use crate::error::{Error, Result};
-use crate::input::{Input, text_error};
 use crate::npy;
+use crate::open::{Opened, text_error};
 
 const FORMATS: &str = "data as JSON, an R dump, CSV, TSV or NPY";
 
@@ -48,7 +48,7 @@ pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
     let mut data = Data::default();
     let mut givers: BTreeMap<String, String> = BTreeMap::new();
     for path in paths {
-        let input = Input::open(path)?;
+        let input = Opened::open(path)?;
         let file = input.name.clone();
         for (name, item) in read(path, input)? {
             if let Some(before) = givers.get(&name) {
@@ -66,7 +66,7 @@ pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
     Ok(data)
 }
 
-fn read(path: &Path, mut input: Input) -> Result<Items> {
+fn read(path: &Path, mut input: Opened) -> Result<Items> {
     if input.is_npy() {
         return array(path, input);
     }
@@ -118,7 +118,7 @@ fn begins_like_an_assignment(text: &[u8]) -> bool {
 }
 
 /// The one array of a NumPy file.
-fn array(path: &Path, input: Input) -> Result<Items> {
+fn array(path: &Path, input: Opened) -> Result<Items> {
     if path == Path::new("-") {
         let expected = "a file, since its name is that of the array";
         return Err(Error::content(

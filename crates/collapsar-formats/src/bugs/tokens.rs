@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use crate::error::{Error, Result, quoted};
-use crate::input::{Content, Input, text_error};
+use crate::open::{Content, Opened, text_error};
 
 /// No name or number is longer; quoted text that is could only be a quote that never closes.
 const LONGEST: usize = 1 << 16;
@@ -55,7 +55,7 @@ pub(super) fn in_name(byte: u8) -> bool {
 }
 
 impl Tokens {
-    pub(super) fn new(input: Input) -> Self {
+    pub(super) fn new(input: Opened) -> Self {
         Tokens {
             path: input.name,
             reader: input.reader,

@@ -18,8 +18,8 @@ pub(super) fn read(
     let expected = "a JSON object or string a line";
     let mut field = options.text_column.clone();
     while lines.next_filled()? {
-        let (path, number) = (lines.path(), lines.line());
-        let (line, replaced) = decode(path, number, lines.bytes(), gatherer.invalid)?;
+        let (path, place) = (lines.path(), lines.place());
+        let (line, replaced) = decode(path, place, lines.bytes(), gatherer.invalid)?;
         gatherer.note(replaced);
         let value: Value = serde_json::from_str(&line).map_err(|error| {
             let (cause, byte) = (json_cause(&error), error.column());

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::input::Input;
+use crate::error::{Error, FilePlace, Result};
 use crate::lines::Lines;
+use crate::open::Opened;
 
 use super::gather::Gatherer;
 
 /// A document a line, empty lines too: its number is its name.
 pub(super) fn lines(mut lines: Lines, gatherer: &mut Gatherer<'_>) -> Result<()> {
     while lines.next()? {
-        let line = lines.line();
-        gatherer.push_bytes(line.to_string(), lines.path(), line, lines.bytes())?;
+        let name = lines.line().to_string();
+        gatherer.push_bytes(name, lines.path(), lines.place(), lines.bytes())?;
     }
     Ok(())
 }
@@ -26,11 +26,11 @@ pub(super) fn folder(folder: &Path, gatherer: &mut Gatherer<'_>) -> Result<()> {
         return Err(Error::no_documents(&name, "a folder without files"));
     }
     for path in files {
-        let input = Input::open(&path)?.text("UTF-8 text, as in every file of the folder")?;
+        let input = Opened::open(&path)?.text("UTF-8 text, as in every file of the folder")?;
         let name = input.name.clone();
         let bytes = input.bytes()?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        gatherer.push_bytes(relative(&path, folder), &name, 1, text)?;
+        gatherer.push_bytes(relative(&path, folder), &name, FilePlace::Line(1), text)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::csv::{Field, Sheet, field};
 use crate::error::{Error, FilePlace, Problem, Result};
-use crate::input::Input;
+use crate::open::Opened;
 use crate::records::{Delimiter, Record, Records};
 
 use super::columns;
@@ -13,7 +13,7 @@ use super::options::{CorpusOptions, InvalidUtf8};
 const AHEAD: usize = 100;
 
 pub(super) fn read(
-    input: Input,
+    input: Opened,
     options: &CorpusOptions,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<()> {

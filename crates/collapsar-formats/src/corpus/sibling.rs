@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::input::Input;
 use crate::lines::Lines;
+use crate::open::Opened;
 
 use super::options::{CorpusFormat, CorpusOptions, InvalidUtf8};
 use super::source::decode;
@@ -65,11 +65,11 @@ pub(super) fn documents(path: Option<&Path>, format: CorpusFormat, number: usize
 
 /// The lines of a file without the white space around them.
 pub(super) fn word_list(path: &Path, invalid: InvalidUtf8) -> Result<Vec<String>> {
-    let input = Input::open(path)?.text("UTF-8 text with a word a line")?;
+    let input = Opened::open(path)?.text("UTF-8 text with a word a line")?;
     let mut lines = Lines::new(input);
     let mut words = Vec::new();
     while lines.next()? {
-        let (text, _) = decode(lines.path(), lines.line(), lines.bytes(), invalid)?;
+        let (text, _) = decode(lines.path(), lines.place(), lines.bytes(), invalid)?;
         words.push(text.trim().to_owned());
     }
     Ok(words)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use collapsar::{Change, Hint};
 
 use crate::error::{Error, FilePlace, Problem, Result};
-use crate::input::{Input, name_of};
+use crate::open::{Opened, name_of};
 use crate::records::position;
 
 use super::options::{CorpusFormat, CorpusOptions, InvalidUtf8};
@@ -24,7 +24,7 @@ pub(super) struct CorpusSource {
 pub(super) enum Content {
     Folder(PathBuf),
     Parquet(File),
-    Text(Input),
+    Text(Opened),
 }
 
 impl CorpusSource {
@@ -32,7 +32,7 @@ impl CorpusSource {
         let content = if path.is_dir() {
             Content::Folder(path.to_owned())
         } else {
-            let input = Input::open(path)?;
+            let input = Opened::open(path)?;
             if input.is_parquet() {
                 Content::Parquet(File::open(path).map_err(|error| Error::file(path, &error))?)
             } else {
@@ -46,7 +46,7 @@ impl CorpusSource {
         })
     }
 
-    pub(super) fn text(path: Option<&Path>, input: Input) -> Result<Self> {
+    pub(super) fn text(path: Option<&Path>, input: Opened) -> Result<Self> {
         if input.head.is_empty() {
             return Err(Error::no_documents(&input.name, "an empty file"));
         }
@@ -96,10 +96,10 @@ impl CorpusSource {
     }
 }
 
-/// The text of `bytes`, which begin in a line, and whether any were replaced.
+/// The text of `bytes`, which begin at a place, and whether any were replaced.
 pub(super) fn decode<'b>(
     path: &str,
-    line: u64,
+    place: FilePlace,
     bytes: &'b [u8],
     invalid: InvalidUtf8,
 ) -> Result<(Cow<'b, str>, bool)> {
@@ -107,8 +107,14 @@ pub(super) fn decode<'b>(
         Ok(text) => Ok((Cow::Borrowed(text), false)),
         Err(_) if invalid == InvalidUtf8::Replace => Ok((String::from_utf8_lossy(bytes), true)),
         Err(error) => {
-            let (lines, byte) = position(bytes, error.valid_up_to());
-            let place = FilePlace::Line(line + lines);
+            let index = error.valid_up_to();
+            let (place, byte) = match place {
+                FilePlace::Line(line) => {
+                    let (lines, byte) = position(bytes, index);
+                    (FilePlace::Line(line + lines), byte)
+                }
+                place => (place, index as u64 + 1),
+            };
             Err(Error::at(path, place, Problem::Utf8 { byte }))
         }
     }

@@ -116,7 +116,7 @@ fn standard_input_is_told_by_its_beginning() {
     ] {
         for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
             let bytes = std::io::Cursor::new(bytes);
-            let input = crate::input::Input::new("stdin".as_ref(), None, bytes).unwrap();
+            let input = crate::open::Opened::new("stdin".as_ref(), None, bytes).unwrap();
             let source = CorpusSource::text(None, input).unwrap();
             let (corpus, report) = read_source(source, &CorpusOptions::default()).unwrap();
             assert_eq!((report.format, corpus.tokens()), (format, tokens));

@@ -4,7 +4,7 @@ use npyz::WriterBuilder;
 use proptest::prelude::*;
 
 use super::read;
-use crate::input::Input;
+use crate::open::Opened;
 use crate::table::Table;
 
 /// A version 1 file with this header and data.
@@ -21,10 +21,10 @@ fn raw(header: &str, data: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
 }
 
-fn input(bytes: &[u8]) -> Input {
+fn input(bytes: &[u8]) -> Opened {
     let length = bytes.len() as u64;
     let content = std::io::Cursor::new(bytes.to_vec());
-    Input::new("t.npy".as_ref(), Some(length), content).unwrap()
+    Opened::new("t.npy".as_ref(), Some(length), content).unwrap()
 }
 
 fn of(bytes: &[u8]) -> Result<Table, String> {

@@ -12,7 +12,7 @@ use super::fasta::{Transcripts, read_transcripts};
 use super::matching::{Named, Naming, matched};
 use crate::alignments::{self, Alignments, Bases, Fragment, Tally, Target};
 use crate::error::{Error, Result, count};
-use crate::input::name_of;
+use crate::open::name_of;
 
 /// How alignments are read.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::*;
-use crate::input::Input;
+use crate::open::Opened;
 
 fn told(name: &str, head: &str) -> &'static str {
     let (path, head) = (Path::new(name), std::io::Cursor::new(head.to_owned()));
-    let input = Input::new(path, None, head).unwrap();
+    let input = Opened::new(path, None, head).unwrap();
     let source = CorpusSource::text(Some(path), input).unwrap();
     format(&source).name()
 }

@@ -19,7 +19,7 @@ const PARQUET: &[u8] = b"PAR1";
 pub(crate) type Content = BufReader<Box<dyn Read + Send>>;
 
 /// An opened file.
-pub(crate) struct Input {
+pub(crate) struct Opened {
     /// The path as errors show it.
     pub(crate) name: String,
     /// The extension in lower case; that of the content where the file is compressed.
@@ -32,7 +32,7 @@ pub(crate) struct Input {
     pub(crate) reader: Content,
 }
 
-impl Input {
+impl Opened {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Self::new(Path::new("stdin"), None, io::stdin());
@@ -57,7 +57,7 @@ impl Input {
             let packed = BufReader::with_capacity(1 << 16, reader);
             (head, reader) = peek(&name, Box::new(MultiGzDecoder::new(packed)))?;
         }
-        Ok(Input {
+        Ok(Opened {
             name,
             extension: extension(path),
             length: length.filter(|_| !zipped),
