@@ -24,7 +24,7 @@ use self::group::Group;
 use self::record::Record;
 use self::source::{GivenSequences, Source};
 use self::trouble::Trouble;
-use crate::error::{FilePlace, Result};
+use crate::error::{Error, FilePlace, Result};
 use crate::guard::guarded;
 
 mod bytes;
@@ -157,7 +157,7 @@ impl Alignments {
                     target.name, target.length
                 );
                 let trouble = Trouble::new(found, "the sequences that the reads were aligned to");
-                return Err(trouble.at(&self.path, self.source.format(), FilePlace::Whole));
+                return Err(self.error(trouble, FilePlace::Whole));
             }
         }
         // An error means that there are some already.
@@ -174,7 +174,7 @@ impl Alignments {
                 number: self.tally.records + 1,
                 read: None,
             };
-            Err(contradiction().at(&self.path, self.source.format(), place))
+            Err(self.error(contradiction(), place))
         });
         self.ended |= found.is_err();
         found
@@ -199,9 +199,10 @@ impl Alignments {
             }
             let sequences = self.sequences.get();
             let done = self.group.finish(sequences, &mut self.tally, fragment);
-            let name = || String::from_utf8_lossy(&self.group.name).into_owned();
-            let place = || FilePlace::Read(name());
-            done.map_err(|trouble| trouble.at(&self.path, self.source.format(), place()))?;
+            done.map_err(|trouble| {
+                let name = String::from_utf8_lossy(&self.group.name);
+                self.error(trouble, FilePlace::Read(name.into_owned()))
+            })?;
             if !fragment.placements.is_empty() {
                 return Ok(true);
             }
@@ -221,7 +222,7 @@ impl Alignments {
             }
             Err(trouble) => {
                 self.tally.records += 1;
-                return Err(trouble.at(&self.path, self.source.format(), self.place(false)));
+                return Err(self.error(trouble, self.place(false)));
             }
         }
         self.tally.records += 1;
@@ -232,7 +233,7 @@ impl Alignments {
         }
         if name.is_empty() {
             let trouble = Trouble::new("has no name", "the read's name in every record");
-            return Err(trouble.at(&self.path, self.source.format(), self.place(false)));
+            return Err(self.error(trouble, self.place(false)));
         }
         Ok(true)
     }
@@ -249,7 +250,7 @@ impl Alignments {
                     "all alignments of a read together",
                 )
                 .hint("samtools collate or samtools sort -n");
-                return Err(trouble.at(&self.path, self.source.format(), self.place(true)));
+                return Err(self.error(trouble, self.place(true)));
             }
         } else {
             self.names = HashSet::new();
@@ -265,15 +266,19 @@ impl Alignments {
             self.sequences.get(),
             &mut self.tally,
         );
-        taken.map_err(|trouble| trouble.at(&self.path, self.source.format(), self.place(true)))
+        taken.map_err(|trouble| self.error(trouble, self.place(true)))
     }
 
     fn end(&self) -> Result<bool> {
         if self.tally.records == 0 {
             let trouble = Trouble::new("a header without records", "at least one alignment");
-            return Err(trouble.at(&self.path, self.source.format(), FilePlace::Whole));
+            return Err(self.error(trouble, FilePlace::Whole));
         }
         Ok(false)
+    }
+
+    fn error(&self, trouble: Trouble, place: FilePlace) -> Error {
+        trouble.at(&self.path, self.source.format(), place)
     }
 
     fn place(&self, named: bool) -> FilePlace {

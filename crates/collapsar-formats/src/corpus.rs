@@ -3,10 +3,11 @@
 //! | File | Decides |
 //! |---|---|
 //! | `options` | what can be asked for, and the defaults |
-//! | `source` | how a path opens, how lines are cut and what happens to bytes that are not UTF-8 |
+//! | `source` | how a path opens as a corpus and what happens to bytes that are not UTF-8 |
 //! | `detect` | which format a file is in |
 //! | `numbers` | which ids and counts are accepted |
 //! | `entries` | how entries in any order become documents of unique words |
+//! | `coordinates` | how entries follow a header that counts them |
 //! | `docword` | the UCI bag of words |
 //! | `pairs` | LDA-C and SVMlight |
 //! | `market` | Matrix Market |
@@ -23,6 +24,7 @@
 //! | `outside` | what becomes of words that a fit has not seen |
 
 mod columns;
+mod coordinates;
 mod detect;
 mod docword;
 mod entries;
@@ -45,10 +47,11 @@ mod tokens;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::lines::Lines;
 
 use gather::Gatherer;
 use numbers::Known;
-use source::{Content, Lines, Source};
+use source::{Content, CorpusSource};
 
 pub use filter::{Filtered, WordFilter};
 pub use options::{
@@ -58,7 +61,7 @@ pub use outside::Outside;
 pub(crate) use plain::{files, relative};
 
 /// Unique words with counts for each document.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Corpus {
     /// The documents' names: of their files, from their id column, or else `1`, `2`, …
     pub documents: Vec<String>,
@@ -91,11 +94,9 @@ impl Corpus {
 
     /// The documents without a word.
     fn empty(&self) -> Vec<usize> {
-        let spans = self.starts.windows(2).enumerate();
-        spans
-            .filter(|(_, span)| span[0] == span[1])
-            .map(|(document, _)| document)
-            .collect()
+        let documents = 0..self.documents.len();
+        let is_empty = |&document: &usize| self.document(document).0.is_empty();
+        documents.filter(is_empty).collect()
     }
 }
 
@@ -143,10 +144,10 @@ pub struct CorpusReport {
 /// # Ok(()) }
 /// ```
 pub fn read_corpus(path: &Path, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
-    read_source(Source::open(path)?, options)
+    read_source(CorpusSource::open(path)?, options)
 }
 
-fn read_source(source: Source<'_>, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
+fn read_source(source: CorpusSource, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
     let name = source.name.clone();
     let (corpus, mut report) = load(source, options, None)?;
     let (corpus, filtered) = filter::apply(&name, corpus, report.format, options)?;
@@ -171,7 +172,7 @@ pub fn read_corpus_with(
     vocabulary: &[String],
     options: &CorpusOptions,
 ) -> Result<(Corpus, Outside)> {
-    let (corpus, report) = load(Source::open(path)?, options, Some(vocabulary.len()))?;
+    let (corpus, report) = load(CorpusSource::open(path)?, options, Some(vocabulary.len()))?;
     if report.words_are_ids {
         // The ids were checked against the size of the vocabulary while reading.
         let corpus = Corpus {
@@ -185,14 +186,11 @@ pub fn read_corpus_with(
 
 /// Reads without filtering; `fit` is the size of the vocabulary that ids without names refer to.
 fn load(
-    source: Source<'_>,
+    source: CorpusSource,
     options: &CorpusOptions,
     fit: Option<usize>,
 ) -> Result<(Corpus, CorpusReport)> {
-    let format = match options.format {
-        Some(format) => format,
-        None => detect::format(&source),
-    };
+    let format = options.format.unwrap_or_else(|| detect::format(&source));
     source.check(format, options)?;
     let mut report = CorpusReport {
         format,
@@ -217,30 +215,23 @@ fn load(
 }
 
 fn texts(
-    source: Source<'_>,
+    source: CorpusSource,
     format: CorpusFormat,
     options: &CorpusOptions,
     report: &mut CorpusReport,
 ) -> Result<Corpus> {
-    let Source {
-        name,
-        extension,
-        content,
-        ..
-    } = source;
-    let mut gatherer = Gatherer::new(&name, options);
-    match (format, content) {
-        (CorpusFormat::Lines, Content::Text { reader, .. }) => {
-            plain::lines(&name, reader, &mut gatherer)?;
+    let name = &source.name;
+    let mut gatherer = Gatherer::new(name, options);
+    match (format, source.content) {
+        (CorpusFormat::Lines, Content::Text(input)) => {
+            plain::lines(Lines::new(input), &mut gatherer)?;
         }
-        (CorpusFormat::JsonLines, Content::Text { reader, .. }) => {
-            json::read(&name, reader, options, &mut gatherer)?;
+        (CorpusFormat::JsonLines, Content::Text(input)) => {
+            json::read(Lines::new(input), options, &mut gatherer)?;
         }
-        (_, Content::Text { head, reader }) => {
-            sheet::read(&name, &extension, &head, reader, options, &mut gatherer)?;
-        }
+        (_, Content::Text(input)) => sheet::read(input, options, &mut gatherer)?,
         (_, Content::Folder(folder)) => plain::folder(&folder, &mut gatherer)?,
-        (_, Content::Parquet(file)) => strings::read(&name, file, options, &mut gatherer)?,
+        (_, Content::Parquet(file)) => strings::read(name, file, options, &mut gatherer)?,
     }
     let (corpus, replaced) = gatherer.finish()?;
     report.replaced = replaced;
@@ -248,7 +239,7 @@ fn texts(
 }
 
 fn numeric(
-    source: Source<'_>,
+    source: CorpusSource,
     format: CorpusFormat,
     options: &CorpusOptions,
     fit: Option<usize>,
@@ -260,16 +251,11 @@ fn numeric(
         (None, Some(size)) => Known::Fit(size),
         (None, None) => Known::Nothing,
     };
-    let Source {
-        name,
-        path,
-        content,
-        ..
-    } = source;
-    let Content::Text { reader, .. } = content else {
+    let (name, path) = (source.name, source.path);
+    let Content::Text(input) = source.content else {
         return Err(Error::no_documents(&name, "no text"));
     };
-    let lines = Lines::new(&name, reader);
+    let lines = Lines::new(input);
     let counted = match format {
         CorpusFormat::Docword => docword::read(lines, &known),
         CorpusFormat::LdaC => pairs::lda_c(lines, &known),

@@ -1,10 +1,9 @@
 //! Reads numbers from delimited text: finds the header, takes the columns wanted, refuses the rest by line.
 
-use std::io::BufRead;
-
 use crate::error::{Error, FilePlace, NotNumbers, Problem, Result, shortened};
+use crate::open::{Content, Opened};
 use crate::records::{Delimiter, Record, Records};
-use crate::table::{Chosen, Table, choose};
+use crate::table::{Table, choose};
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,8 +31,8 @@ pub(crate) fn field(text: &str) -> Field {
 }
 
 /// Text with its header recognised.
-pub(crate) struct Sheet<R> {
-    records: Records<R>,
+pub(crate) struct Sheet {
+    records: Records<Content>,
     /// Rows read while looking for the header.
     ahead: std::vec::IntoIter<Record>,
     /// The columns' names; `1`, `2`, … where there are none.
@@ -41,71 +40,55 @@ pub(crate) struct Sheet<R> {
     /// The column of row names, if the header shows one.
     pub(crate) row_names: Option<usize>,
     pub(crate) has_header: bool,
-    path: String,
 }
 
-impl<R: BufRead> Sheet<R> {
-    pub(crate) fn open(path: &str, extension: &str, head: &[u8], reader: R) -> Result<Self> {
-        let delimiter = Delimiter::guess(extension, head);
-        let sheet = Sheet::of(Records::new(path, reader, delimiter), path, delimiter)?;
-        sheet.ok_or_else(|| Error::empty(path, "an empty file"))
+impl Sheet {
+    /// Text as a table.
+    pub(crate) fn open(input: Opened) -> Result<Self> {
+        let expected = "CSV or TSV in UTF-8, or a .npy or .parquet file";
+        let input = input.text(expected)?;
+        let delimiter = Delimiter::guess(&input.extension, &input.head);
+        let records = Records::new(&input.name, input.reader, delimiter);
+        Sheet::of(records)?.ok_or_else(|| Error::empty(&input.name, "an empty file"))
     }
 
-    /// A sheet of records whose delimiter is known; `None` where there are none.
-    pub(crate) fn of(
-        mut records: Records<R>,
-        path: &str,
-        delimiter: Delimiter,
-    ) -> Result<Option<Self>> {
+    /// Records as a table; `None` where there are none.
+    pub(crate) fn of(mut records: Records<Content>) -> Result<Option<Self>> {
         let (mut first, mut second) = (Record::default(), Record::default());
         if !records.next(&mut first)? {
             return Ok(None);
         }
-        let ahead = if records.next(&mut second)? {
-            vec![second]
-        } else {
-            Vec::new()
-        };
+        let mut ahead = Vec::new();
+        if records.next(&mut second)? {
+            ahead.push(second);
+        }
+        let mut names: Vec<String> = first.fields().map(str::to_owned).collect();
+        let mut row_names = None;
         let has_header = is_header(&first, ahead.first());
-        let numbered = |n: usize| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>();
-        let mut sheet = Sheet {
-            records,
-            ahead: Vec::new().into_iter(),
-            names: numbered(first.len()),
-            row_names: None,
-            has_header,
-            path: path.to_owned(),
-        };
-        if !has_header {
-            sheet.ahead = std::iter::once(first)
-                .chain(ahead)
-                .collect::<Vec<_>>()
-                .into_iter();
-            return Ok(Some(sheet));
+        if has_header {
+            // R's write.table puts row names in the rows and nothing above them. Only where spaces
+            // separate: elsewhere a header that is one short is a mistake.
+            let is_short = |row: &Record| row.len() == names.len() + 1;
+            if records.delimiter == Delimiter::Spaces && ahead.first().is_some_and(is_short) {
+                names.insert(0, String::new());
+            }
+            row_names = (names[0].is_empty() || names[0] == "rownames").then_some(0);
+        } else {
+            names.fill(String::new());
+            ahead.insert(0, first);
         }
-        // R's write.table puts row names in the rows and nothing above them. Only where spaces separate:
-        // elsewhere a header that is one short is a mistake.
-        let short = delimiter == Delimiter::Spaces
-            && ahead
-                .first()
-                .is_some_and(|row| row.len() == first.len() + 1);
-        if short {
-            sheet.names.push((first.len() + 1).to_string());
-        }
-        for (name, text) in sheet
-            .names
-            .iter_mut()
-            .skip(usize::from(short))
-            .zip(first.fields())
-        {
-            if !text.is_empty() {
-                text.clone_into(name);
+        for (number, name) in (1..).zip(&mut names) {
+            if name.is_empty() {
+                *name = format!("{number}");
             }
         }
-        let unnamed = short || first.get(0).is_empty() || first.get(0) == "rownames";
-        sheet.row_names = unnamed.then_some(0);
-        sheet.ahead = ahead.into_iter();
-        Ok(Some(sheet))
+        Ok(Some(Sheet {
+            records,
+            ahead: ahead.into_iter(),
+            names,
+            row_names,
+            has_header,
+        }))
     }
 
     /// Reads the next row, which has as many fields as there are columns; `false` at the end.
@@ -122,7 +105,11 @@ impl<R: BufRead> Sheet<R> {
             found: row.len(),
             expected: self.names.len(),
         };
-        Err(Error::at(&self.path, FilePlace::Line(row.line), ragged))
+        Err(Error::at(
+            &self.records.path,
+            FilePlace::Line(row.line),
+            ragged,
+        ))
     }
 }
 
@@ -139,17 +126,13 @@ fn is_header(first: &Record, second: Option<&Record>) -> bool {
     has_text && !(fraction && alike)
 }
 
-pub(crate) fn read(
-    path: &str,
-    extension: &str,
-    head: &[u8],
-    reader: impl BufRead,
-    wanted: Option<&[String]>,
-) -> Result<Table> {
-    let mut sheet = Sheet::open(path, extension, head, reader)?;
-    let chosen = choose(path, &sheet.names, sheet.row_names, wanted)?;
+pub(crate) fn read(input: Opened, columns: Option<&[String]>) -> Result<Table> {
+    let path = input.name.clone();
+    let mut sheet = Sheet::open(input)?;
+    let chosen = choose(&path, &sheet.names, sheet.row_names, columns)?;
     let mut values = Vec::new();
-    let mut troubles = Troubles::new(chosen.indices.len());
+    let mut text = vec![None; chosen.indices.len()];
+    let mut missing = text.clone();
     let mut rows = 0;
     let mut row = Record::default();
     while sheet.next(&mut row)? {
@@ -157,85 +140,62 @@ pub(crate) fn read(
         for (column, &index) in chosen.indices.iter().enumerate() {
             match field(row.get(index)) {
                 Field::Number(number) => values.push(number),
-                Field::Missing => troubles.missing.note(column, &row, index),
-                Field::Text => troubles.text.note(column, &row, index),
+                Field::Missing => note(&mut missing[column], &row, index),
+                Field::Text => note(&mut text[column], &row, index),
             }
         }
     }
     if rows == 0 {
-        return Err(Error::empty(path, "a header and no rows"));
+        return Err(Error::empty(&path, "a header and no rows"));
     }
-    match troubles.into_error(path, &chosen) {
-        Some(error) => Err(error),
-        None => Ok(Table {
-            columns: chosen.names,
-            rows,
-            values,
-            skipped: chosen.skipped,
-        }),
+    refuse(&path, &chosen.names, &text, missing)?;
+    Ok(Table {
+        columns: chosen.names,
+        rows,
+        values,
+        skipped: chosen.skipped,
+    })
+}
+
+/// The first field of a column that is not a number: its line and text.
+type First = Option<(u64, String)>;
+
+fn note(first: &mut First, row: &Record, index: usize) {
+    if first.is_none() {
+        *first = Some((row.line, shortened(row.get(index), 40)));
     }
 }
 
-/// The first field of each column that is not a number: its line and text.
-struct First(Vec<Option<(u64, String)>>);
-
-impl First {
-    fn note(&mut self, column: usize, row: &Record, index: usize) {
-        if self.0[column].is_none() {
-            self.0[column] = Some((row.line, shortened(row.get(index), 40)));
-        }
-    }
-}
-
-/// What was wrong, kept until the end of the file: only then are all text columns known, and the advice
-/// about which to select must be right the first time.
-struct Troubles {
-    text: First,
-    missing: First,
-}
-
-impl Troubles {
-    fn new(columns: usize) -> Self {
-        Troubles {
-            text: First(vec![None; columns]),
-            missing: First(vec![None; columns]),
-        }
-    }
-
-    fn into_error(self, path: &str, chosen: &Chosen) -> Option<Error> {
-        if let Some((line, text)) = self.text.0.iter().flatten().next() {
-            let names = |has_text: bool| {
-                let pairs = chosen.names.iter().zip(&self.text.0);
-                pairs
-                    .filter(|(_, text)| text.is_some() == has_text)
-                    .map(|(name, _)| name.clone())
-                    .collect()
-            };
-            let text = Problem::Text {
-                columns: names(true),
-                found: NotNumbers::Text {
-                    example: text.clone(),
-                    line: *line,
-                },
-                numeric: names(false),
-            };
-            return Some(Error::of(path, text));
-        }
-        let first = chosen
-            .names
-            .iter()
-            .zip(self.missing.0)
-            .filter_map(|(name, found)| Some((name, found?)));
-        let (column, (line, found)) = first.min_by_key(|(_, (line, _))| *line)?;
-        let found = if found.is_empty() {
-            "empty".to_owned()
-        } else {
-            found
+/// Refuses a table for its text or else for a number that is missing. At the end of the file: only then
+/// are all text columns known, and the advice about which to select must be right the first time.
+fn refuse(path: &str, columns: &[String], text: &[First], missing: Vec<First>) -> Result<()> {
+    if let Some((line, example)) = text.iter().flatten().next() {
+        let names = |has_text: bool| {
+            let pairs = columns.iter().zip(text);
+            let pairs = pairs.filter(|(_, text)| text.is_some() == has_text);
+            pairs.map(|(name, _)| name.clone()).collect()
         };
-        let column = column.clone();
-        let missing = Problem::Missing { column, found };
-        Some(Error::at(path, FilePlace::Line(line), missing))
+        let text = Problem::Text {
+            columns: names(true),
+            found: NotNumbers::Text {
+                example: example.clone(),
+                line: *line,
+            },
+            numeric: names(false),
+        };
+        return Err(Error::of(path, text));
     }
+    let first = columns.iter().zip(missing);
+    let first = first.filter_map(|(column, found)| Some((column, found?)));
+    let Some((column, (line, mut found))) = first.min_by_key(|(_, (line, _))| *line) else {
+        return Ok(());
+    };
+    if found.is_empty() {
+        found.push_str("empty");
+    }
+    let column = column.clone();
+    let missing = Problem::Missing { column, found };
+    Err(Error::at(path, FilePlace::Line(line), missing))
 }
 
 #[cfg(test)]

@@ -124,10 +124,8 @@ impl Error {
     /// The same refusal of content, with what to try.
     #[must_use]
     pub fn with_hint(mut self, what: Hint) -> Self {
-        if let Self::File { problem, .. } = &mut self
-            && let Problem::Content { hint, .. } = &mut **problem
-        {
-            *hint = Some(what);
+        if let Self::File { problem, .. } = &mut self {
+            problem.set_hint(what);
         }
         self
     }
@@ -201,23 +199,21 @@ pub(crate) fn system(error: &io::Error) -> String {
 
 /// Another crate's words made to fit into ours: one line, lower case, short, no full stop.
 fn sentence(text: &str) -> String {
-    let text = ["Parquet error: ", "External: ", "EOF: "]
-        .iter()
-        .find_map(|prefix| text.strip_prefix(prefix))
-        .unwrap_or(text);
-    let line = text
-        .lines()
-        .next()
-        .unwrap_or("")
-        .trim()
-        .trim_end_matches('.')
-        .replace(". ", ": ");
+    let line = text.lines().next().unwrap_or("").trim();
+    let line = line.trim_end_matches('.').replace(". ", ": ");
     let mut chars = line.chars();
-    let first = chars
+    let first: String = chars
         .next()
-        .map(|c| c.to_lowercase().to_string())
-        .unwrap_or_default();
+        .into_iter()
+        .flat_map(char::to_lowercase)
+        .collect();
     shortened(&format!("{first}{}", chars.as_str()), 120)
+}
+
+/// What the JSON parser says, without its line and column, which it gives as numbers too.
+pub(crate) fn json_cause(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
 /// At most `limit` characters of a text.
@@ -226,6 +222,11 @@ pub(crate) fn shortened(text: &str, limit: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// Text in quotes, as a sentence shows it.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("{:?}", shortened(text, 40))
 }
 
 /// A number in words: `1 read`, `2 reads`.

@@ -1,14 +1,14 @@
 //! Reads the component each row starts in, one label a row.
 
-use std::fs::File;
 use std::path::Path;
 
 use collapsar::Hint;
 
 use crate::csv::Sheet;
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, quoted};
+use crate::open::Opened;
 use crate::records::Record;
-use crate::table::{choose, open_text};
+use crate::table::choose;
 
 /// Reads labels, whole numbers from 0, from CSV: the column named `label` or `component`, or else the
 /// only column (row names apart), with or without a header.
@@ -18,21 +18,15 @@ use crate::table::{choose, open_text};
 /// A file that cannot be read, has several columns and none of those names, or a label that is not a
 /// whole number from 0.
 pub fn read_labels(path: &Path) -> Result<Vec<usize>> {
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| Error::file(path, &error))?;
-    let (head, reader) = open_text(&name, file)?;
-    let mut sheet = Sheet::open(&name, "csv", &head, reader)?;
-    let named = sheet
-        .names
-        .iter()
-        .find(|name| ["label", "component"].contains(&name.as_str()));
-    let wanted = named.cloned().filter(|_| sheet.has_header);
-    let chosen = choose(
-        &name,
-        &sheet.names,
-        sheet.row_names,
-        wanted.as_ref().map(std::slice::from_ref),
-    )?;
+    let mut input = Opened::open(path)?;
+    "csv".clone_into(&mut input.extension);
+    let name = input.name.clone();
+    let mut sheet = Sheet::open(input)?;
+    let is_label = |name: &&String| ["label", "component"].contains(&name.as_str());
+    let named = sheet.names.iter().find(is_label);
+    let named = named.filter(|_| sheet.has_header);
+    let column = named.map(std::slice::from_ref);
+    let chosen = choose(&name, &sheet.names, sheet.row_names, column)?;
     let &[index] = chosen.indices.as_slice() else {
         let number = sheet.names.len();
         let found = format!("{number} columns, none named \"label\" or \"component\"");
@@ -44,7 +38,7 @@ pub fn read_labels(path: &Path) -> Result<Vec<usize>> {
     while sheet.next(&mut row)? {
         let text = row.get(index);
         let label = label(text).ok_or_else(|| {
-            let found = format!("label {:?}", shortened(text, 40));
+            let found = format!("label {}", quoted(text));
             Error::line(&name, row.line, found, "a whole number from 0")
         })?;
         labels.push(label);

@@ -3,6 +3,8 @@
 //! | File | Decides |
 //! |---|---|
 //! | `error` | what can be wrong with a file, as data |
+//! | `open` | how a path opens |
+//! | `lines` | how text is cut into lines and fields |
 //! | `table` | what format a table is in and which columns are taken |
 //! | `records` | how text splits into records and which line each begins in |
 //! | `csv` | which line is the header and what counts as a number |
@@ -36,7 +38,9 @@ mod csv;
 mod error;
 mod guard;
 mod labels;
+mod lines;
 mod npy;
+mod open;
 mod parquet;
 mod quant;
 mod records;

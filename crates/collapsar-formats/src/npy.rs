@@ -1,65 +1,42 @@
 //! Reads numbers from NumPy's .npy: one or two axes, real types, either order and endianness.
 
-use std::io::{BufRead, Read};
+use std::io::{BufReader, Cursor, Read};
 
 use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar};
 
 use collapsar::Hint;
 
-use crate::error::{Error, FilePlace, Problem, Result};
+use crate::error::{Error, FilePlace, Problem, Result, shortened};
 use crate::guard::guarded;
+use crate::open::{Content, NPY, Opened};
 use crate::table::{Table, choose};
 
 /// Far beyond any header of a plain array; NumPy itself stops at 10,000.
 const LONGEST_HEADER: usize = 1 << 16;
 
-/// Reads an array from a file of `length` bytes.
-pub(crate) fn read(
-    path: &str,
-    mut reader: impl BufRead,
-    length: u64,
-    wanted: Option<&[String]>,
-) -> Result<Table> {
-    let too_large = || Error::damaged(path, "NPY", "the shape is too large");
-    let bytes = header_bytes(path, &mut reader)?;
-    // npyz multiplies the shape without a check, which panics where overflow is checked.
-    let header = guarded(|| NpyHeader::from_reader(bytes.as_slice()))
-        .ok_or_else(too_large)?
-        .map_err(|error| Error::damaged(path, "NPY", error))?;
-    let (rows, width) = shape(path, header.shape())?;
-    let size = item_size(path, &header.dtype())?;
-    let present = length.saturating_sub(bytes.len() as u64);
-    let claimed = rows
-        .checked_mul(width)
-        .and_then(|values| values.checked_mul(size))
-        .ok_or_else(too_large)?;
-    if claimed > present {
-        let cause =
-            format!("{rows} by {width} values of {size} bytes do not fit in {present} bytes");
-        return Err(Error::damaged(path, "NPY", cause));
-    }
-    if rows == 0 || width == 0 {
-        return Err(Error::empty(path, "an array without values"));
-    }
-    let (rows, width) = (rows as usize, width as usize);
+/// Reads an array of one or two axes as a table.
+pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Table> {
+    let header = Header::read(&mut input)?;
+    let (rows, width) = match header.npy.shape() {
+        [rows] => (*rows as usize, 1),
+        [rows, width] => (*rows as usize, *width as usize),
+        other => {
+            let found = format!("an array with {} axes", other.len());
+            let hint = Hint::plain("array.reshape(rows, columns) before saving");
+            let error = Error::content(input.name, found, "1 or 2 (rows, columns)");
+            return Err(error.with_hint(hint));
+        }
+    };
+    let path = input.name.clone();
+    let stored = header.values(input)?;
     let names: Vec<String> = (1..=width).map(|i| i.to_string()).collect();
-    let chosen = choose(path, &names, None, wanted)?;
-    let order = header.order();
-    let stored = stored_values(path, NpyFile::with_header(header, reader))?;
+    let chosen = choose(&path, &names, None, columns)?;
     let mut values = Vec::with_capacity(rows * chosen.indices.len());
-    for row in 0..rows {
+    for (number, row) in (1..).zip(stored.chunks_exact(width)) {
         for &column in &chosen.indices {
-            let value = match order {
-                Order::C => stored[row * width + column],
-                Order::Fortran => stored[column * rows + row],
-            };
+            let value = row[column];
             if !value.is_finite() {
-                let place = FilePlace::Row(row as u64 + 1);
-                let missing = Problem::Missing {
-                    column: names[column].clone(),
-                    found: value.to_string(),
-                };
-                return Err(Error::at(path, place, missing));
+                return Err(missing(&path, number, &names[column], value));
             }
             values.push(value);
         }
@@ -72,78 +49,120 @@ pub(crate) fn read(
     })
 }
 
-/// Reads an array of any number of axes from a file of `length` bytes: lengths, and numbers with the
-/// last index running fastest. NaN stands for a number that is not there.
-pub(crate) fn read_array(
-    path: &str,
-    mut reader: impl BufRead,
-    length: u64,
-) -> Result<(Vec<usize>, Vec<f64>)> {
-    let too_large = || Error::damaged(path, "NPY", "the shape is too large");
-    let bytes = header_bytes(path, &mut reader)?;
-    let header = guarded(|| NpyHeader::from_reader(bytes.as_slice()))
-        .ok_or_else(too_large)?
-        .map_err(|error| Error::damaged(path, "NPY", error))?;
-    let shape = header.shape().to_vec();
-    let size = item_size(path, &header.dtype())?;
-    let present = length.saturating_sub(bytes.len() as u64);
-    let count = (shape.iter()).try_fold(1_u64, |count, length| count.checked_mul(*length));
-    let claimed = count.and_then(|count| count.checked_mul(size));
-    let claimed = claimed.ok_or_else(too_large)?;
-    if claimed > present {
-        let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
-        let shape = shape.join(" by ");
-        let cause = format!("{shape} values of {size} bytes do not fit in {present} bytes");
-        return Err(Error::damaged(path, "NPY", cause));
+/// Reads an array of any number of axes: lengths, and numbers with the last index running fastest. NaN
+/// stands for a number that is not there.
+pub(crate) fn read_array(mut input: Opened) -> Result<(Vec<usize>, Vec<f64>)> {
+    let header = Header::read(&mut input)?;
+    let path = input.name.clone();
+    let shape = header.npy.shape().iter();
+    let mut dims: Vec<usize> = shape.map(|&length| length as usize).collect();
+    let values = header.values(input)?;
+    if let Some(place) = values.iter().position(|value| value.is_infinite()) {
+        return Err(missing(&path, place as u64 + 1, "1", values[place]));
     }
-    if claimed == 0 {
-        return Err(Error::empty(path, "an array without values"));
-    }
-    let order = header.order();
-    let stored = stored_values(path, NpyFile::with_header(header, reader))?;
-    if let Some(place) = stored.iter().position(|value| value.is_infinite()) {
-        let missing = Problem::Missing {
-            column: "1".to_owned(),
-            found: stored[place].to_string(),
-        };
-        return Err(Error::at(path, FilePlace::Row(place as u64 + 1), missing));
-    }
-    let mut dims: Vec<usize> = shape.iter().map(|&length| length as usize).collect();
-    let values = match order {
-        Order::C => stored,
-        Order::Fortran => from_columns(&dims, &stored),
-    };
     if dims.is_empty() {
         dims.push(1);
     }
     Ok((dims, values))
 }
 
+fn missing(path: &str, row: u64, column: &str, value: f64) -> Error {
+    let missing = Problem::Missing {
+        column: column.to_owned(),
+        found: value.to_string(),
+    };
+    Error::at(path, FilePlace::Row(row), missing)
+}
+
 /// Numbers whose first index runs fastest, with the last running fastest.
-fn from_columns(dims: &[usize], stored: &[f64]) -> Vec<f64> {
-    let mut strides = vec![1; dims.len()];
-    for axis in 1..dims.len() {
-        strides[axis] = strides[axis - 1] * dims[axis - 1];
+pub(crate) fn row_major(dims: &[usize], stored: Vec<f64>) -> Vec<f64> {
+    if dims.len() < 2 {
+        return stored;
     }
-    let mut index = vec![0; dims.len()];
+    let strides = dims.iter().scan(1, |next, length| {
+        let stride = *next;
+        *next *= length;
+        Some(stride)
+    });
+    let strides: Vec<usize> = strides.collect();
     let mut values = Vec::with_capacity(stored.len());
-    for _ in 0..stored.len() {
-        let place: usize = index.iter().zip(&strides).map(|(i, s)| i * s).sum();
-        values.push(stored[place]);
+    let (mut index, mut from) = (vec![0; dims.len()], 0);
+    while values.len() < stored.len() {
+        values.push(stored[from]);
         for axis in (0..dims.len()).rev() {
             index[axis] += 1;
+            from += strides[axis];
             if index[axis] < dims[axis] {
                 break;
             }
+            from -= strides[axis] * dims[axis];
             index[axis] = 0;
         }
     }
     values
 }
 
+/// What stands before the data.
+struct Header {
+    npy: NpyHeader,
+    /// Its length in bytes.
+    length: u64,
+}
+
+impl Header {
+    fn read(input: &mut Opened) -> Result<Self> {
+        let path = &input.name;
+        let bytes = header_bytes(path, &mut input.reader)?;
+        // npyz multiplies the shape without a check, which panics where overflow is checked.
+        let npy = guarded(|| NpyHeader::from_reader(bytes.as_slice()))
+            .ok_or_else(|| too_large(path))?
+            .map_err(|error| Error::damaged(path, "NPY", error))?;
+        let length = bytes.len() as u64;
+        Ok(Self { npy, length })
+    }
+
+    /// All values, the last index running fastest. What the header claims is checked before memory is taken.
+    fn values(self, input: Opened) -> Result<Vec<f64>> {
+        let path = input.name.clone();
+        let shape = self.npy.shape();
+        let size = item_size(&path, &self.npy.dtype())?;
+        let claimed = (shape.iter()).try_fold(size, |bytes, length| bytes.checked_mul(*length));
+        let claimed = claimed.ok_or_else(|| too_large(&path))?;
+        let (present, reader): (u64, Content) = match input.length {
+            Some(length) => (length.saturating_sub(self.length), input.reader),
+            // Zipped data do not tell how many they are.
+            None => {
+                let bytes = input.bytes()?;
+                let length = bytes.len() as u64;
+                (length, BufReader::new(Box::new(Cursor::new(bytes))))
+            }
+        };
+        if claimed > present {
+            let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+            let values = format!("{} values of {size} bytes", shape.join(" by "));
+            let cause = format!("{values} do not fit in {present} bytes");
+            return Err(Error::damaged(&path, "NPY", cause));
+        }
+        if claimed == 0 {
+            return Err(Error::empty(&path, "an array without values"));
+        }
+        let dims: Vec<usize> = shape.iter().map(|&length| length as usize).collect();
+        let order = self.npy.order();
+        let stored = stored_values(&path, NpyFile::with_header(self.npy, reader))?;
+        Ok(match order {
+            Order::C => stored,
+            Order::Fortran => row_major(&dims, stored),
+        })
+    }
+}
+
+fn too_large(path: &str) -> Error {
+    Error::damaged(path, "NPY", "the shape is too large")
+}
+
 /// Everything before the data, checked before the parser sees it: its length is a claim of the file, and
 /// nesting is refused because the parser recurses, and no guard catches a stack that overflows.
-fn header_bytes(path: &str, reader: &mut impl BufRead) -> Result<Vec<u8>> {
+fn header_bytes(path: &str, reader: &mut Content) -> Result<Vec<u8>> {
     let damaged = |cause: &str| Error::damaged(path, "NPY", cause);
     let mut take = |bytes: &mut Vec<u8>, n: usize| {
         let read = reader
@@ -159,7 +178,7 @@ fn header_bytes(path: &str, reader: &mut impl BufRead) -> Result<Vec<u8>> {
     };
     let mut bytes = Vec::new();
     take(&mut bytes, 8)?;
-    if !bytes.starts_with(b"\x93NUMPY") {
+    if !bytes.starts_with(NPY) {
         return Err(damaged("it does not begin as NPY files do"));
     }
     let short = bytes[6] == 1;
@@ -180,24 +199,6 @@ fn header_bytes(path: &str, reader: &mut impl BufRead) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn refused(path: &str, found: String, expected: &str, hint: &str) -> Error {
-    Error::content(path, found, expected).with_hint(Hint::plain(hint))
-}
-
-/// Rows and columns; one axis is one column.
-fn shape(path: &str, shape: &[u64]) -> Result<(u64, u64)> {
-    match shape {
-        [rows] => Ok((*rows, 1)),
-        [rows, columns] => Ok((*rows, *columns)),
-        other => Err(refused(
-            path,
-            format!("an array with {} axes", other.len()),
-            "1 or 2 (rows, columns)",
-            "array.reshape(rows, columns) before saving",
-        )),
-    }
-}
-
 /// Bytes of one value, if its type is one we read.
 fn item_size(path: &str, dtype: &DType) -> Result<u64> {
     if let DType::Plain(plain) = dtype {
@@ -211,17 +212,14 @@ fn item_size(path: &str, dtype: &DType) -> Result<u64> {
             _ => {}
         }
     }
-    let found = crate::error::shortened(&format!("values of type {}", dtype.descr()), 60);
-    Err(refused(
-        path,
-        found,
-        "float32, float64, an integer type or bool",
-        "array.astype(\"float64\") before saving",
-    ))
+    let found = shortened(&format!("values of type {}", dtype.descr()), 60);
+    let hint = Hint::plain("array.astype(\"float64\") before saving");
+    let expected = "float32, float64, an integer type or bool";
+    Err(Error::content(path, found, expected).with_hint(hint))
 }
 
 /// Every value in the order stored.
-fn stored_values<R: Read>(path: &str, file: NpyFile<R>) -> Result<Vec<f64>> {
+fn stored_values(path: &str, file: NpyFile<Content>) -> Result<Vec<f64>> {
     let DType::Plain(plain) = file.header().dtype() else {
         return Err(Error::damaged(path, "NPY", "the type is not plain"));
     };

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -19,57 +19,47 @@ use crate::table::{Chosen, Table, choose};
 const BATCH: usize = 1 << 16;
 
 /// Guarded, because the parquet crate answers some damage by a panic.
-pub(crate) fn read(path: &str, file: File, wanted: Option<&[String]>) -> Result<Table> {
-    guarded(|| read_groups(path, file, wanted))
+pub(crate) fn read(path: &str, file: File, columns: Option<&[String]>) -> Result<Table> {
+    guarded(|| read_groups(path, file, columns))
         .unwrap_or_else(|| Err(Error::damaged(path, "Parquet", "it contradicts itself")))
 }
 
-fn read_groups(path: &str, file: File, wanted: Option<&[String]>) -> Result<Table> {
-    let damaged = |error: ParquetError| refusal(path, &error);
-    let reader = SerializedFileReader::new(file).map_err(damaged)?;
-    let schema = reader.metadata().file_metadata().schema_descr();
-    let names: Vec<String> = schema
-        .columns()
-        .iter()
-        .map(|column| column.path().string())
-        .collect();
+fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Table> {
+    let (reader, names) = open(path, file)?;
     // pandas keeps an index that is not 0, 1, … under this name.
     let row_names = names
         .iter()
         .position(|name| name.starts_with("__index_level_") || name == "rownames");
-    let chosen = choose(path, &names, row_names, wanted)?;
+    let chosen = choose(path, &names, row_names, columns)?;
+    let schema = reader.metadata().file_metadata().schema_descr();
     let numbers = numbers(path, schema.columns(), &chosen)?;
     let width = chosen.indices.len();
     let mut values = Vec::new();
     let mut rows = 0;
     for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group).map_err(damaged)?;
-        let claimed = group.metadata().num_rows();
+        let group = Group::open(path, &reader, group)?;
         for (position, &index) in chosen.indices.iter().enumerate() {
-            let column = column(group.as_ref(), index, numbers[position]).map_err(damaged)?;
-            if i64::try_from(column.len()) != Ok(claimed) {
-                let cause = format!("{} values in a column of {claimed} rows", column.len());
-                return Err(Error::damaged(path, "Parquet", cause));
-            }
+            let (column, highest) = group.column(index)?;
+            let column = floats(column, highest, numbers[position]);
+            let column = column.map_err(|error| refusal(path, error))?;
+            group.check(column.len())?;
             if position == 0 {
                 values.resize((rows + column.len()) * width, 0.0);
             }
-            for (row, value) in column.iter().enumerate() {
-                let row = rows + row;
-                match value {
-                    Some(value) if value.is_finite() => values[row * width + position] = *value,
-                    _ => {
-                        let found = value.map(|value| value.to_string());
-                        let missing = Problem::Missing {
-                            column: chosen.names[position].clone(),
-                            found: found.unwrap_or_else(|| "null".to_owned()),
-                        };
-                        return Err(Error::at(path, FilePlace::Row(row as u64 + 1), missing));
-                    }
+            for (row, value) in (rows..).zip(column) {
+                if let Some(value) = value.filter(|value| value.is_finite()) {
+                    values[row * width + position] = value;
+                    continue;
                 }
+                let found = value.map(|value| value.to_string());
+                let missing = Problem::Missing {
+                    column: chosen.names[position].clone(),
+                    found: found.unwrap_or_else(|| "null".to_owned()),
+                };
+                return Err(Error::at(path, FilePlace::Row(row as u64 + 1), missing));
             }
         }
-        rows += usize::try_from(claimed).unwrap_or(0);
+        rows += group.rows;
     }
     if rows == 0 || width == 0 {
         return Err(Error::empty(path, "a table without rows"));
@@ -82,16 +72,77 @@ fn read_groups(path: &str, file: File, wanted: Option<&[String]>) -> Result<Tabl
     })
 }
 
-/// A codec left out of the build is not damage.
-pub(crate) fn refusal(path: &str, error: &ParquetError) -> Error {
-    let text = error.to_string();
-    if matches!(error, ParquetError::NYI(_)) || text.contains("feature") {
-        let found = "a compression or encoding that is not supported";
-        let expected = "Parquet with snappy, zstd, gzip or no compression";
-        let hint = Hint::plain("df.to_parquet(path, compression=\"zstd\")");
-        return Error::content(path, found, expected).with_hint(hint);
+/// A reader of row groups, and the columns' names.
+pub(crate) fn open(path: &str, file: File) -> Result<(SerializedFileReader<File>, Vec<String>)> {
+    let reader = SerializedFileReader::new(file).map_err(|error| refusal(path, error))?;
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let columns = schema.columns().iter();
+    let names = columns.map(|column| column.path().string()).collect();
+    Ok((reader, names))
+}
+
+/// A row group.
+pub(crate) struct Group<'a> {
+    path: &'a str,
+    reader: Box<dyn RowGroupReader + 'a>,
+    /// How many rows it claims to have.
+    rows: usize,
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn open(
+        path: &'a str,
+        file: &'a SerializedFileReader<File>,
+        index: usize,
+    ) -> Result<Self> {
+        let reader = file.get_row_group(index);
+        let reader = reader.map_err(|error| refusal(path, error))?;
+        let rows = usize::try_from(reader.metadata().num_rows()).unwrap_or(0);
+        Ok(Self { path, reader, rows })
     }
-    Error::damaged(path, "Parquet", text)
+
+    /// A column, and the level of values that are present.
+    pub(crate) fn column(&self, index: usize) -> Result<(ColumnReader, i16)> {
+        let column = self.reader.metadata().column(index);
+        // Those that this build can read.
+        match column.compression() {
+            Compression::UNCOMPRESSED
+            | Compression::SNAPPY
+            | Compression::GZIP(_)
+            | Compression::ZSTD(_) => {}
+            _ => return Err(unsupported(self.path)),
+        }
+        let reader = self.reader.get_column_reader(index);
+        let reader = reader.map_err(|error| refusal(self.path, error))?;
+        Ok((reader, column.column_descr().max_def_level()))
+    }
+
+    /// Refuses a column that has another number of values than there are rows.
+    pub(crate) fn check(&self, found: usize) -> Result<()> {
+        if found == self.rows {
+            return Ok(());
+        }
+        let cause = format!("{found} values in a column of {} rows", self.rows);
+        Err(Error::damaged(self.path, "Parquet", cause))
+    }
+}
+
+fn unsupported(path: &str) -> Error {
+    let found = "a compression or encoding that is not supported";
+    let expected = "Parquet with snappy, zstd, gzip or no compression";
+    let hint = Hint::plain("df.to_parquet(path, compression=\"zstd\")");
+    Error::content(path, found, expected).with_hint(hint)
+}
+
+/// What is not supported is not damage.
+pub(crate) fn refusal(path: &str, error: ParquetError) -> Error {
+    let cause = match error {
+        ParquetError::NYI(_) => return unsupported(path),
+        ParquetError::General(cause) | ParquetError::EOF(cause) => cause,
+        ParquetError::External(cause) => cause.to_string(),
+        other => other.to_string(),
+    };
+    Error::damaged(path, "Parquet", cause)
 }
 
 /// What a stored number stands for.
@@ -175,60 +226,57 @@ fn number(column: &ColumnDescriptor) -> Option<Number> {
     }
 }
 
-type Column = std::result::Result<Vec<Option<f64>>, ParquetError>;
-
-fn column(group: &dyn RowGroupReader, index: usize, number: Number) -> Column {
+/// The numbers of a column, nulls in their places.
+fn floats(column: ColumnReader, highest: i16, number: Number) -> Values<f64> {
     let scale = match number {
         Number::Decimal(scale) => 10f64.powi(scale),
         _ => 1.0,
     };
-    let highest = group
-        .metadata()
-        .column(index)
-        .column_descr()
-        .max_def_level();
     let unsigned = number == Number::Unsigned;
-    match group.get_column_reader(index)? {
+    match column {
         ColumnReader::BoolColumnReader(reader) => {
-            all(reader, highest, |value| f64::from(u8::from(value)))
+            all(reader, BATCH, highest, |&value| f64::from(value))
         }
         ColumnReader::Int32ColumnReader(reader) if unsigned => {
-            all(reader, highest, |value| f64::from(value.cast_unsigned()))
+            all(reader, BATCH, highest, |&value| {
+                f64::from(value.cast_unsigned())
+            })
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            all(reader, highest, |value| f64::from(value) / scale)
+            all(reader, BATCH, highest, |&value| f64::from(value) / scale)
         }
         ColumnReader::Int64ColumnReader(reader) if unsigned => {
-            all(reader, highest, |value| value.cast_unsigned() as f64)
+            all(reader, BATCH, highest, |&value| {
+                value.cast_unsigned() as f64
+            })
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            all(reader, highest, |value| value as f64 / scale)
+            all(reader, BATCH, highest, |&value| value as f64 / scale)
         }
-        ColumnReader::FloatColumnReader(reader) => all(reader, highest, f64::from),
-        ColumnReader::DoubleColumnReader(reader) => all(reader, highest, |value| value),
-        _ => Err(ParquetError::General(
-            "a column changed its type".to_owned(),
-        )),
+        ColumnReader::FloatColumnReader(reader) => {
+            all(reader, BATCH, highest, |&value| f64::from(value))
+        }
+        ColumnReader::DoubleColumnReader(reader) => all(reader, BATCH, highest, |&value| value),
+        _ => Err(other_type()),
     }
 }
 
-/// Every value of a column, nulls in their places.
-fn all<T: DataType>(
+pub(crate) fn other_type() -> ParquetError {
+    ParquetError::General("a column changed its type".to_owned())
+}
+
+/// Values of a column, nulls in their places.
+pub(crate) type Values<V> = std::result::Result<Vec<Option<V>>, ParquetError>;
+
+/// Every value of a column, so many rows at a time.
+pub(crate) fn all<T: DataType, V>(
     mut reader: ColumnReaderImpl<T>,
+    rows: usize,
     highest: i16,
-    convert: impl Fn(T::T) -> f64,
-) -> Column
-where
-    T::T: Copy,
-{
+    convert: impl Fn(&T::T) -> V,
+) -> Values<V> {
     let mut out = Vec::new();
-    while batch(
-        &mut reader,
-        BATCH,
-        highest,
-        |&value| convert(value),
-        &mut out,
-    )? {}
+    while batch(&mut reader, rows, highest, &convert, &mut out)? {}
     Ok(out)
 }
 
@@ -250,11 +298,7 @@ pub(crate) fn batch<T: DataType, V>(
     }
     let mut present = stored.iter();
     for &level in &levels {
-        let value = if level == highest {
-            present.next()
-        } else {
-            None
-        };
+        let value = (level == highest).then(|| present.next()).flatten();
         out.push(value.map(&convert));
     }
     Ok(read > 0)

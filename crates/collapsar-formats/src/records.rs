@@ -4,9 +4,11 @@
 //! differently: the second line of a CRLF file is its line 1, and a record after blank lines gets the line of
 //! the first of them. Nor can it split on runs of spaces.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
 use crate::error::{Error, Result};
+use crate::lines::{fields, unquoted};
+use crate::open::text_error;
 
 /// What separates the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +54,7 @@ impl Delimiter {
         }
         // A single column named "sepal length" has a space too, so the second line must agree. One
         // field more is R's write.table, whose header leaves out the row names.
-        let width = |line: &[u8]| {
-            line.split(u8::is_ascii_whitespace)
-                .filter(|field| !field.is_empty())
-                .count()
-        };
+        let width = |line| fields(line).count();
         let found = width(first);
         let spaces = match lines.next().map(width) {
             Some(next) => (found > 1 && next == found) || next == found + 1,
@@ -67,15 +65,6 @@ impl Delimiter {
         } else {
             Delimiter::Byte(order[0])
         }
-    }
-}
-
-/// Only decompression fails in these ways; a plain file gives the system's own errors.
-pub(crate) fn text_error(path: &str, error: &io::Error) -> Error {
-    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-    match error.kind() {
-        UnexpectedEof | InvalidData | InvalidInput => Error::damaged(path, "gzip", error),
-        _ => Error::file(path, error),
     }
 }
 
@@ -117,23 +106,17 @@ impl Record {
     }
 
     fn push(&mut self, start: usize, end: usize) {
-        let field = &self.text[start..end];
-        let left = field.len() - field.trim_start().len();
-        let start = if field.trim().is_empty() {
-            end
-        } else {
-            start + left
-        };
-        self.spans
-            .push((start, start + self.text[start..end].trim_end().len()));
+        let field = self.text[start..end].trim_start();
+        let start = end - field.len();
+        self.spans.push((start, start + field.trim_end().len()));
     }
 }
 
 /// Reads records one after the other into the same buffers.
 pub(crate) struct Records<R> {
-    path: String,
+    pub(crate) path: String,
     reader: R,
-    delimiter: Delimiter,
+    pub(crate) delimiter: Delimiter,
     /// Whether bytes that are not UTF-8 are replaced.
     replace: bool,
     line: u64,
@@ -190,22 +173,12 @@ impl<R: BufRead> Records<R> {
         record.line = self.line;
         let Delimiter::Byte(delimiter) = self.delimiter else {
             self.copy(record)?;
-            let base = record.text.as_ptr() as usize;
-            let spans: Vec<(usize, usize)> = record
-                .text
-                .split_whitespace()
-                .map(|field| {
-                    field
-                        .strip_prefix('"')
-                        .and_then(|f| f.strip_suffix('"'))
-                        .unwrap_or(field)
-                })
-                .map(|field| {
-                    let start = field.as_ptr() as usize - base;
-                    (start, start + field.len())
-                })
-                .collect();
-            record.spans = spans;
+            let Record { text, spans, .. } = record;
+            spans.extend(text.split_whitespace().map(|field| {
+                let field = unquoted(field);
+                let start = field.as_ptr() as usize - text.as_ptr() as usize;
+                (start, start + field.len())
+            }));
             return Ok(true);
         };
         if self.bytes.contains(&b'"') {
@@ -325,20 +298,27 @@ impl Quotes {
 mod tests {
     use super::*;
 
-    fn all(text: &str, delimiter: Delimiter) -> Vec<(u64, Vec<String>)> {
+    /// The line of each record and its fields, bars between them.
+    fn all(text: &str, delimiter: Delimiter) -> Vec<(u64, String)> {
         let mut records = Records::new("t.csv", text.as_bytes(), delimiter);
         let mut record = Record::default();
         let mut out = Vec::new();
         while records.next(&mut record).unwrap() {
-            out.push((record.line, record.fields().map(str::to_owned).collect()));
+            let fields: Vec<&str> = record.fields().collect();
+            out.push((record.line, fields.join("|")));
         }
         out
+    }
+
+    fn check(text: &str, delimiter: Delimiter, expected: &[(u64, &str)]) {
+        let owned = |&(line, fields): &(u64, &str)| (line, fields.to_owned());
+        let expected: Vec<(u64, String)> = expected.iter().map(owned).collect();
+        assert_eq!(all(text, delimiter), expected);
     }
 
     #[test]
     fn lines_are_exact() {
         let text = "\u{feff}a, b \r\n\r\n1,2\r\n\n\"x\ny\",\"say \"\"hi\"\"\"\n3,\n , 5";
-        let found = all(text, Delimiter::Byte(b','));
         let expected = [
             (1, "a|b"),
             (3, "1|2"),
@@ -346,33 +326,19 @@ mod tests {
             (7, "3|"),
             (8, "|5"),
         ];
-        let joined: Vec<(u64, String)> = found
-            .into_iter()
-            .map(|(line, fields)| (line, fields.join("|")))
-            .collect();
-        assert_eq!(
-            joined,
-            expected.map(|(line, fields)| (line, fields.to_owned()))
-        );
+        check(text, Delimiter::Byte(b','), &expected);
     }
 
     #[test]
     fn quotes_count_where_a_field_begins() {
         let text = "a,12\" screen\nb,\"x\" y\",z\nc\rd,\"e\"\n\"q\"\"\n,\",r\n";
-        let joined: Vec<(u64, String)> = all(text, Delimiter::Byte(b','))
-            .into_iter()
-            .map(|(line, fields)| (line, fields.join("|")))
-            .collect();
         let expected = [
             (1, "a|12\" screen"),
             (2, "b|x y\"|z"),
             (3, "c\rd|e"),
             (4, "q\"\n,|r"),
         ];
-        assert_eq!(
-            joined,
-            expected.map(|(line, fields)| (line, fields.to_owned()))
-        );
+        check(text, Delimiter::Byte(b','), &expected);
     }
 
     #[test]
@@ -388,14 +354,8 @@ mod tests {
 
     #[test]
     fn runs_of_spaces() {
-        let found = all("  \"a\"\t b\n1   2 \n", Delimiter::Spaces);
-        assert_eq!(
-            found,
-            [
-                (1, vec!["a".into(), "b".into()]),
-                (2, vec!["1".into(), "2".into()])
-            ]
-        );
+        let text = "  \"a\"\t b\n1   2 \n";
+        check(text, Delimiter::Spaces, &[(1, "a|b"), (2, "1|2")]);
     }
 
     #[test]
@@ -413,11 +373,8 @@ mod tests {
             ("txt", "a,b\n", Byte(b',')),
             ("", "", Byte(b',')),
         ] {
-            assert_eq!(
-                Delimiter::guess(extension, head.as_bytes()),
-                expected,
-                "{extension} {head:?}"
-            );
+            let found = Delimiter::guess(extension, head.as_bytes());
+            assert_eq!(found, expected, "{extension} {head:?}");
         }
     }
 }

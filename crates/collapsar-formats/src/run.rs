@@ -83,16 +83,12 @@ impl Input {
         } else {
             bytes = hash(path, &mut hasher)?;
         }
-        let hex: Vec<String> = hasher
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let digest = format!("sha256:{}", hex.concat());
+        let hash = hasher.finalize();
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Input {
             name: path.display().to_string(),
             bytes,
-            digest,
+            digest: format!("sha256:{hex}"),
         })
     }
 }
@@ -101,18 +97,16 @@ impl Input {
 fn hash(path: &Path, hasher: &mut Sha256) -> Result<u64> {
     let refused = |error: std::io::Error| Error::file(path, &error);
     let mut file = File::open(path).map_err(refused)?;
-    let mut buffer = vec![0; 1 << 16];
+    let mut buffer = Vec::new();
     let mut bytes = 0;
     loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(bytes),
-            Ok(read) => {
-                hasher.update(&buffer[..read]);
-                bytes += read as u64;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(refused(error)),
+        buffer.clear();
+        let read = file.by_ref().take(1 << 16).read_to_end(&mut buffer);
+        match read.map_err(refused)? {
+            0 => return Ok(bytes),
+            read => bytes += read as u64,
         }
+        hasher.update(&buffer);
     }
 }
 
@@ -134,11 +128,11 @@ impl Run {
                 return Err(refused(field, &value.to_string(), "a finite number"));
             }
         }
-        if let Some(field) = self
-            .extra
-            .keys()
-            .find(|field| FIELDS.contains(&field.as_str()))
-        {
+        let fields = serde_json::json!(Run {
+            extra: Map::new(),
+            ..self.clone()
+        });
+        if let Some(field) = self.extra.keys().find(|&field| fields.get(field).is_some()) {
             let expected = "a name that run.json does not have yet";
             return Err(refused(field, "given twice", expected));
         }
@@ -148,20 +142,6 @@ impl Run {
         })
     }
 }
-
-/// The fields every run has, which `extra` must not repeat.
-const FIELDS: [&str; 10] = [
-    "version",
-    "command",
-    "config",
-    "inputs",
-    "outcome",
-    "bound",
-    "iterations",
-    "passes",
-    "seconds",
-    "seed",
-];
 
 #[cfg(test)]
 mod tests {
@@ -202,15 +182,6 @@ mod tests {
         let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
         insta::assert_snapshot!(text);
         assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
-        // The list of names must keep up with the struct.
-        let Value::Object(object) = serde_json::to_value(self::run()).unwrap() else {
-            panic!("an object")
-        };
-        let mut names = FIELDS.to_vec();
-        names.sort_unstable();
-        let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
-        keys.sort_unstable();
-        assert_eq!(keys, names);
     }
 
     #[test]
@@ -231,12 +202,8 @@ mod tests {
         ];
         let place = format!("{}/", folder.path().display());
         let texts: Vec<String> = runs
-            .map(|run| {
-                run.write(folder.path())
-                    .unwrap_err()
-                    .to_string()
-                    .replace(&place, "")
-            })
+            .map(|run| run.write(folder.path()).unwrap_err().to_string())
+            .map(|text| text.replace(&place, ""))
             .to_vec();
         insta::assert_snapshot!(texts.join("\n"));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -197,7 +197,7 @@ proptest! {
 /// What is found once for all numbers of components is what each would find.
 #[test]
 fn mixtures_of_the_same_data_are_those_made_one_by_one() {
-    let values = blobs(30, 3, 2, 5);
+    let values = blobs(30, 3, 5);
     for kind in kinds() {
         let all = Mixtures::new(&values, 3, &settings(4, kind)).expect("mixtures");
         for components in 1..=4 {

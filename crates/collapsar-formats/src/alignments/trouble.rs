@@ -10,27 +10,19 @@ use crate::error::{Error, FilePlace, Problem};
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The content is understood but cannot be used.
-    Content {
-        found: String,
-        expected: &'static str,
-        hint: Option<Hint>,
-    },
+    Content(Problem),
     /// The bytes cannot be read or contradict the format.
     Bytes(io::Error),
 }
 
 impl Trouble {
     pub(super) fn new(found: impl Into<String>, expected: &'static str) -> Self {
-        Trouble::Content {
-            found: found.into(),
-            expected,
-            hint: None,
-        }
+        Trouble::Content(Problem::content(found, expected))
     }
 
     pub(super) fn hint(mut self, next: &'static str) -> Self {
-        if let Trouble::Content { hint, .. } = &mut self {
-            *hint = Some(Hint::plain(next));
+        if let Trouble::Content(problem) = &mut self {
+            problem.set_hint(Hint::plain(next));
         }
         self
     }
@@ -38,35 +30,20 @@ impl Trouble {
     /// The error for this trouble at a place; the whole file is its header.
     pub(super) fn at(self, path: &str, format: &'static str, place: FilePlace) -> Error {
         use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
-        match self {
-            Trouble::Content {
-                found,
-                expected,
-                hint,
-            } => {
-                let expected = expected.to_owned();
-                let content = Problem::Content {
-                    found,
-                    expected,
-                    hint,
-                };
-                Error::at(path, place, content)
-            }
-            Trouble::Bytes(error) => match error.kind() {
-                UnexpectedEof | InvalidData | InvalidInput | Other => {
-                    let cause = match error.kind() {
-                        UnexpectedEof => "it ends too early".to_owned(),
-                        _ => error.to_string(),
-                    };
-                    let place = match place {
-                        FilePlace::Whole => "header".to_owned(),
-                        place => place.to_string(),
-                    };
-                    Error::damaged(path, format, format!("{place}: {cause}"))
-                }
-                _ => Error::file(path, &error),
-            },
-        }
+        let error = match self {
+            Trouble::Content(problem) => return Error::at(path, place, problem),
+            Trouble::Bytes(error) => error,
+        };
+        let cause = match error.kind() {
+            UnexpectedEof => "it ends too early".to_owned(),
+            InvalidData | InvalidInput | Other => error.to_string(),
+            _ => return Error::file(path, &error),
+        };
+        let place = match place {
+            FilePlace::Whole => "header".to_owned(),
+            place => place.to_string(),
+        };
+        Error::damaged(path, format, format!("{place}: {cause}"))
     }
 }
 

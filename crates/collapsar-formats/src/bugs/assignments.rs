@@ -2,13 +2,15 @@
 //!
 //! What `dump` and `dput` write, and the lists of WinBUGS; nothing is computed beyond `a:b`.
 
-use std::io::BufRead;
+use std::fmt;
 
 use collapsar_bugs::Array;
 
 use super::tokens::{Token, Tokens};
 use super::{Item, Items, push};
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, quoted};
+use crate::npy::row_major;
+use crate::open::Opened;
 
 /// Calls within calls; dumps have three.
 const DEEPEST: usize = 32;
@@ -16,24 +18,25 @@ const DEEPEST: usize = 32;
 const LONGEST_RANGE: f64 = 1e8;
 const NUMBERS: &str = "numbers: 5, NA, 1:3, c(...) or structure(c(...), .Dim = c(...))";
 
-pub(super) fn read(path: &str, reader: impl BufRead) -> Result<Items> {
+pub(super) fn read(input: Opened) -> Result<Items> {
     let mut dump = Dump {
-        path,
-        tokens: Tokens::new(path, reader),
+        tokens: Tokens::new(input),
         items: Items::new(),
+        name: String::new(),
     };
     dump.statements()?;
     if dump.items.is_empty() {
         let expected = "data such as x <- c(1, 2)";
-        return Err(Error::content(path, "no assignment", expected));
+        return Err(Error::content(dump.tokens.path, "no assignment", expected));
     }
     Ok(dump.items)
 }
 
-struct Dump<'a, R> {
-    path: &'a str,
-    tokens: Tokens<R>,
+struct Dump {
+    tokens: Tokens,
     items: Items,
+    /// The name whose value is being read, as errors show it.
+    name: String,
 }
 
 /// What the numbers of a value are arranged in.
@@ -43,7 +46,7 @@ struct Shape {
     by_row: bool,
 }
 
-impl<R: BufRead> Dump<'_, R> {
+impl Dump {
     fn statements(&mut self) -> Result<()> {
         loop {
             while self.tokens.take(b';')? {}
@@ -58,7 +61,7 @@ impl<R: BufRead> Dump<'_, R> {
                 Token::Name(name) | Token::Text(name) => {
                     let (arrow, line) = self.tokens.next()?;
                     if !matches!(arrow, Token::Arrow | Token::Mark(b'=')) {
-                        let expected = format!("\"<-\" after {:?}", shortened(&name, 40));
+                        let expected = format!("\"<-\" after {}", quoted(&name));
                         return Err(self.tokens.refuse(line, arrow.shown(), expected));
                     }
                     self.item(name, line)?;
@@ -89,8 +92,7 @@ impl<R: BufRead> Dump<'_, R> {
                 let expected = "a name, as in list(N = 10)";
                 return Err(self.tokens.refuse(line, token.shown(), expected));
             };
-            self.tokens
-                .expect(b'=', &format!("{:?}", shortened(&name, 40)))?;
+            self.tokens.expect(b'=', &quoted(&name))?;
             self.item(name, line)?;
             if !self.tokens.take(b',')? {
                 self.tokens.expect(b')', "the last item of a list")?;
@@ -101,76 +103,85 @@ impl<R: BufRead> Dump<'_, R> {
 
     /// Reads the value of a name.
     fn item(&mut self, name: String, line: u64) -> Result<()> {
+        self.name = quoted(&name);
         let mut values = Vec::new();
-        let shape = self.value(&name, &mut values, 0)?;
-        let array = match shape {
+        let array = match self.value(&mut values, 0)? {
             None => Array::vector(values),
             Some(Shape { dims, by_row }) => {
-                let values = if by_row {
-                    values
-                } else {
-                    by_rows(values, &dims)
-                };
+                if !by_row {
+                    values = row_major(&dims, values);
+                }
                 Array { dims, values }
             }
         };
-        push(&mut self.items, self.path, line, name, Item::Array(array))
+        let item = Item::Array(array);
+        push(&mut self.items, &self.tokens.path, line, name, item)
+    }
+
+    /// The error of something that is no number.
+    fn refuse(&self, line: u64, found: impl fmt::Display) -> Error {
+        let found = format!("{found} in {}", self.name);
+        self.tokens.refuse(line, found, NUMBERS)
     }
 
     /// Appends the numbers of a value; a shape where one is given.
-    fn value(&mut self, name: &str, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
+    fn value(&mut self, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
         let (token, line) = self.tokens.next()?;
-        let refused = |dump: &Self, found: String| {
-            let found = format!("{found} in {:?}", shortened(name, 40));
-            dump.tokens.refuse(line, found, NUMBERS)
-        };
         if depth > DEEPEST {
-            return Err(refused(self, format!("more than {DEEPEST} nested calls")));
+            return Err(self.refuse(line, format_args!("more than {DEEPEST} nested calls")));
         }
         match token {
-            Token::Name(function) if *self.tokens.peek()? == Token::Mark(b'(') => {
-                self.tokens.take(b'(')?;
-                match function.as_str() {
-                    "c" => self.combined(name, into, depth).map(|()| None),
-                    "structure" => self.structure(name, into, depth, line),
-                    "as.integer" | "as.numeric" | "as.double" => {
-                        let begin = into.len();
-                        // As in R, nothing is left of a shape.
-                        self.value(name, into, depth + 1)?;
-                        self.tokens
-                            .expect(b')', &format!("the value of {function}"))?;
-                        if function == "as.integer" {
-                            for value in &mut into[begin..] {
-                                *value = value.trunc();
-                            }
-                        }
-                        Ok(None)
-                    }
-                    "integer" | "numeric" | "double" | "logical" => self
-                        .zeros(name, &function, into, depth, line)
-                        .map(|()| None),
-                    "list" => Err(refused(self, "a list".to_owned())),
-                    _ => Err(refused(
-                        self,
-                        format!("the call {:?}", shortened(&function, 40)),
-                    )),
-                }
+            Token::Name(function) if self.tokens.take(b'(')? => {
+                return self.call(&function, line, into, depth);
             }
-            Token::Text(_) => Err(refused(self, token.shown())),
+            Token::Text(_) => return Err(self.refuse(line, token.shown())),
             token => {
-                let first = self.scalar(token, line, name)?;
-                if !self.tokens.take(b':')? {
+                let first = self.scalar(token, line)?;
+                if self.tokens.take(b':')? {
+                    let (token, line) = self.tokens.next()?;
+                    let last = self.scalar(token, line)?;
+                    self.range(first, last, line, into)?;
+                } else {
                     into.push(first);
-                    return Ok(None);
                 }
-                let (token, line) = self.tokens.next()?;
-                let last = self.scalar(token, line, name)?;
-                self.range(name, first, last, line, into).map(|()| None)
             }
         }
+        Ok(None)
     }
 
-    fn scalar(&mut self, token: Token, line: u64, name: &str) -> Result<f64> {
+    /// Appends the numbers of a call, whose bracket is open.
+    fn call(
+        &mut self,
+        function: &str,
+        line: u64,
+        into: &mut Vec<f64>,
+        depth: usize,
+    ) -> Result<Option<Shape>> {
+        match function {
+            "c" => self.combined(into, depth)?,
+            "structure" => return self.structure(line, into, depth),
+            "as.integer" | "as.numeric" | "as.double" => {
+                let begin = into.len();
+                // As in R, nothing is left of a shape.
+                self.value(into, depth + 1)?;
+                let after = format!("the value of {function}");
+                self.tokens.expect(b')', &after)?;
+                if function == "as.integer" {
+                    for value in &mut into[begin..] {
+                        *value = value.trunc();
+                    }
+                }
+            }
+            "integer" | "numeric" | "double" | "logical" => {
+                self.zeros(function, line, into, depth)?;
+            }
+            "list" => return Err(self.refuse(line, "a list")),
+            other => return Err(self.refuse(line, format_args!("the call {}", quoted(other)))),
+        }
+        Ok(None)
+    }
+
+    fn scalar(&mut self, token: Token, line: u64) -> Result<f64> {
         let word = |word: &str| match word {
             "NA" | "NA_real_" | "NA_integer_" | "NaN" => Some(f64::NAN),
             "Inf" => Some(f64::INFINITY),
@@ -178,38 +189,26 @@ impl<R: BufRead> Dump<'_, R> {
             "FALSE" | "F" => Some(0.0),
             _ => None,
         };
-        let (sign, token, line) = match token {
-            Token::Mark(mark @ (b'-' | b'+')) => {
-                let (token, line) = self.tokens.next()?;
-                (if mark == b'-' { -1.0 } else { 1.0 }, token, line)
-            }
-            token => (1.0, token, line),
+        let (sign, (token, line)) = match token {
+            Token::Mark(b'-') => (-1.0, self.tokens.next()?),
+            Token::Mark(b'+') => (1.0, self.tokens.next()?),
+            token => (1.0, (token, line)),
         };
         let number = match &token {
             Token::Number(number) => Some(*number),
             Token::Name(name) => word(name),
             _ => None,
         };
-        number.map(|number| sign * number).ok_or_else(|| {
-            let found = format!("{} in {:?}", token.shown(), shortened(name, 40));
-            self.tokens.refuse(line, found, NUMBERS)
-        })
+        let number = number.map(|number| sign * number);
+        number.ok_or_else(|| self.refuse(line, token.shown()))
     }
 
-    fn range(
-        &self,
-        name: &str,
-        first: f64,
-        last: f64,
-        line: u64,
-        into: &mut Vec<f64>,
-    ) -> Result<()> {
+    fn range(&self, first: f64, last: f64, line: u64, into: &mut Vec<f64>) -> Result<()> {
         let steps = (last - first).abs();
         if steps.is_nan() || steps >= LONGEST_RANGE {
-            let found = format!("the range {first}:{last} in {:?}", shortened(name, 40));
-            return Err(self
-                .tokens
-                .refuse(line, found, "at most 100 million numbers"));
+            let found = format!("the range {first}:{last} in {}", self.name);
+            let expected = "at most 100 million numbers";
+            return Err(self.tokens.refuse(line, found, expected));
         }
         let step = if last < first { -1.0 } else { 1.0 };
         into.extend((0..=steps as usize).map(|k| first + step * k as f64));
@@ -217,18 +216,17 @@ impl<R: BufRead> Dump<'_, R> {
     }
 
     /// The rest of `c(...)`.
-    fn combined(&mut self, name: &str, into: &mut Vec<f64>, depth: usize) -> Result<()> {
+    fn combined(&mut self, into: &mut Vec<f64>, depth: usize) -> Result<()> {
         if self.tokens.take(b')')? {
             return Ok(());
         }
         loop {
             // Names of elements, as in c(a = 1), say nothing about the numbers.
             self.argument()?;
-            self.value(name, into, depth + 1)?;
+            self.value(into, depth + 1)?;
             if !self.tokens.take(b',')? {
-                return self
-                    .tokens
-                    .expect(b')', &format!("the numbers of {:?}", shortened(name, 40)));
+                let after = format!("the numbers of {}", self.name);
+                return self.tokens.expect(b')', &after);
             }
         }
     }
@@ -236,68 +234,54 @@ impl<R: BufRead> Dump<'_, R> {
     /// The rest of `numeric(0)` and the like.
     fn zeros(
         &mut self,
-        name: &str,
         function: &str,
+        line: u64,
         into: &mut Vec<f64>,
         depth: usize,
-        line: u64,
     ) -> Result<()> {
         let mut length = Vec::new();
         if *self.tokens.peek()? != Token::Mark(b')') {
-            self.value(name, &mut length, depth + 1)?;
+            self.value(&mut length, depth + 1)?;
         }
-        self.tokens
-            .expect(b')', &format!("the length in {function}"))?;
+        let after = format!("the length in {function}");
+        self.tokens.expect(b')', &after)?;
         match length.as_slice() {
-            [] => Ok(()),
+            [] => {}
             [n] if n.fract() == 0.0 && (0.0..LONGEST_RANGE).contains(n) => {
                 into.resize(into.len() + *n as usize, 0.0);
-                Ok(())
             }
             other => {
                 let found = format!("{function}({})", listed(other));
-                Err(self.tokens.refuse(line, found, "a length, such as 0"))
+                return Err(self.tokens.refuse(line, found, "a length, such as 0"));
             }
         }
+        Ok(())
     }
 
     /// The rest of `structure(numbers, .Dim = lengths)`; other attributes say nothing about the numbers.
-    fn structure(
-        &mut self,
-        name: &str,
-        into: &mut Vec<f64>,
-        depth: usize,
-        line: u64,
-    ) -> Result<Option<Shape>> {
+    fn structure(&mut self, line: u64, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
         let begin = into.len();
         let mut dims: Option<Vec<f64>> = None;
-        let mut has_data = false;
-        let mut by_row = false;
+        let (mut has_data, mut by_row) = (false, false);
         loop {
             let argument = self.argument()?;
             match argument.as_deref() {
-                None if !has_data => {
-                    has_data = true;
-                    self.value(name, into, depth + 1)?;
-                }
                 // In R's own structure the first index runs fastest, and dump never names .Data.
                 // WinBUGS always names it, and there the last index runs fastest.
-                Some(".Data") if !has_data => {
-                    (has_data, by_row) = (true, true);
-                    self.value(name, into, depth + 1)?;
+                None | Some(".Data") if !has_data => {
+                    (has_data, by_row) = (true, argument.is_some());
+                    self.value(into, depth + 1)?;
                 }
                 Some(".Dim" | "dim") => {
                     let mut lengths = Vec::new();
-                    self.value(name, &mut lengths, depth + 1)?;
+                    self.value(&mut lengths, depth + 1)?;
                     dims = Some(lengths);
                 }
                 _ => self.skip_argument()?,
             }
             if !self.tokens.take(b',')? {
-                self.tokens.expect(
-                    b')',
-                    &format!("the attributes of {:?}", shortened(name, 40)),
-                )?;
+                let after = format!("the attributes of {}", self.name);
+                self.tokens.expect(b')', &after)?;
                 break;
             }
         }
@@ -307,11 +291,8 @@ impl<R: BufRead> Dump<'_, R> {
             |length: &f64| length.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(length);
         let product = lengths.iter().product::<f64>();
         if lengths.is_empty() || !lengths.iter().all(whole) || product != number as f64 {
-            let found = format!(
-                "{number} numbers in {:?} with .Dim = ({})",
-                shortened(name, 40),
-                listed(&lengths)
-            );
+            let (name, lengths) = (&self.name, listed(&lengths));
+            let found = format!("{number} numbers in {name} with .Dim = ({lengths})");
             let expected = "whole numbers whose product is the number of numbers";
             return Err(self.tokens.refuse(line, found, expected));
         }
@@ -354,33 +335,4 @@ fn listed(numbers: &[f64]) -> String {
     let shown: Vec<String> = numbers.iter().take(8).map(f64::to_string).collect();
     let more = if numbers.len() > 8 { ", …" } else { "" };
     shown.join(", ") + more
-}
-
-/// Numbers whose first index ran fastest, with the last one fastest.
-fn by_rows(values: Vec<f64>, dims: &[usize]) -> Vec<f64> {
-    if dims.len() < 2 {
-        return values;
-    }
-    let mut steps = Vec::with_capacity(dims.len());
-    let mut step = 1;
-    for length in dims {
-        steps.push(step);
-        step *= length;
-    }
-    let mut index = vec![0; dims.len()];
-    let mut from = 0;
-    let mut out = Vec::with_capacity(values.len());
-    for _ in 0..values.len() {
-        out.push(values[from]);
-        for axis in (0..dims.len()).rev() {
-            index[axis] += 1;
-            from += steps[axis];
-            if index[axis] < dims[axis] {
-                break;
-            }
-            from -= steps[axis] * dims[axis];
-            index[axis] = 0;
-        }
-    }
-    out
 }

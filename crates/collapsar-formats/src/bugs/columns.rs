@@ -1,22 +1,17 @@
 //! Decides how the columns of a table become vectors: by the names in the header, with gaps as missing numbers.
 
-use std::io::BufRead;
-
 use collapsar_bugs::Array;
 
 use super::{Item, Items, push};
 use crate::csv::{Field, Sheet, field};
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, quoted};
+use crate::open::Opened;
 use crate::records::Record;
 use crate::table::choose;
 
-pub(super) fn read(
-    path: &str,
-    extension: &str,
-    head: &[u8],
-    reader: impl BufRead,
-) -> Result<Items> {
-    let mut sheet = Sheet::open(path, extension, head, reader)?;
+pub(super) fn read(input: Opened) -> Result<Items> {
+    let path = &input.name.clone();
+    let mut sheet = Sheet::open(input)?;
     if !sheet.has_header {
         let expected = "a first line with the names of the columns";
         return Err(Error::content(path, "no header", expected));
@@ -28,20 +23,15 @@ pub(super) fn read(
         for ((column, &index), name) in columns.iter_mut().zip(&chosen.indices).zip(&chosen.names) {
             let text = row.get(index);
             column.push(number(text).ok_or_else(|| {
-                let found = format!("{:?} in column {name:?}", shortened(text, 40));
+                let found = format!("{} in column {name:?}", quoted(text));
                 Error::line(path, row.line, found, "a number or NA")
             })?);
         }
     }
     let mut items = Items::new();
     for (name, values) in chosen.names.into_iter().zip(columns) {
-        push(
-            &mut items,
-            path,
-            1,
-            name,
-            Item::Array(Array::vector(values)),
-        )?;
+        let item = Item::Array(Array::vector(values));
+        push(&mut items, path, 1, name, item)?;
     }
     Ok(items)
 }

@@ -2,38 +2,35 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::io::{self, Read};
 
 use collapsar_bugs::Array;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer as _, MapAccess, SeqAccess, Visitor};
 
-use super::sparse::Parts;
+use super::sparse::{Parts, Refusal};
 use super::{Item, Items, indexed};
-use crate::error::{Error, Result, shortened};
-use crate::records::text_error;
+use crate::error::{Error, Result, json_cause, quoted, shortened};
+use crate::open::{Opened, text_error};
 
 const NUMBERS: &str = "numbers, null for missing ones, and lists of them";
 
-pub(super) fn read(path: &str, reader: impl Read) -> Result<Items> {
+pub(super) fn read(input: Opened) -> Result<Items> {
+    let path = &input.name;
     let refusals = Refusals::default();
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
-    let items = Whole(&refusals)
-        .deserialize(&mut deserializer)
-        .and_then(|items| deserializer.end().map(|()| items));
+    let mut deserializer = serde_json::Deserializer::from_reader(input.reader);
+    let items = deserializer.deserialize_map(Whole(&refusals));
+    let items = items.and_then(|items| deserializer.end().map(|()| items));
     let error = match items {
         Ok(items) => return Ok(items),
         Err(error) => error,
     };
     if error.is_io() {
-        return Err(text_error(path, &io::Error::from(error)));
+        return Err(text_error(path, &error.into()));
     }
     let line = error.line() as u64;
     if let Some((found, expected)) = refusals.0.take() {
         return Err(Error::line(path, line, found, expected));
     }
-    let text = error.to_string();
-    let cause = text.split(" at line ").next().unwrap_or(&text);
-    let found = format!("JSON that cannot be read ({cause})");
+    let found = format!("JSON that cannot be read ({})", json_cause(&error));
     let expected = "one object with null for missing numbers";
     Err(Error::line(path, line, found, expected))
 }
@@ -51,21 +48,15 @@ impl Refusals {
         *self.0.borrow_mut() = Some((found, expected.into()));
         E::custom("refused")
     }
+
+    /// Of something in the value of a name.
+    fn note_in<E: serde::de::Error>(&self, name: &str, (found, expected): Refusal) -> E {
+        self.note(format!("{found} in {}", quoted(name)), expected)
+    }
 }
 
 /// The object that is the file.
 struct Whole<'a>(&'a Refusals);
-
-impl<'de> DeserializeSeed<'de> for Whole<'_> {
-    type Value = Items;
-
-    fn deserialize<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> std::result::Result<Items, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
 
 impl<'de> Visitor<'de> for Whole<'_> {
     type Value = Items;
@@ -77,10 +68,14 @@ impl<'de> Visitor<'de> for Whole<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Items, A::Error> {
         let mut items = Items::new();
         while let Some(name) = map.next_key::<String>()? {
-            let item = map.next_value_seed(Named {
-                name: &name,
-                refusals: self.0,
-            })?;
+            let mut builder = Builder::new(&name, self.0);
+            let item = match map.next_value_seed(Element(&mut builder))? {
+                None => Item::Array(builder.finish()),
+                Some(parts) => {
+                    let matrix = parts.matrix();
+                    Item::Sparse(matrix.map_err(|refusal| self.0.note_in(&name, refusal))?)
+                }
+            };
             if items.contains_key(&name) {
                 let found = format!("{name:?} for the second time");
                 return Err(self.0.note(found, "each name once"));
@@ -88,33 +83,6 @@ impl<'de> Visitor<'de> for Whole<'_> {
             items.insert(name, item);
         }
         Ok(items)
-    }
-}
-
-/// The value of a name.
-struct Named<'a> {
-    name: &'a str,
-    refusals: &'a Refusals,
-}
-
-impl<'de> DeserializeSeed<'de> for Named<'_> {
-    type Value = Item;
-
-    fn deserialize<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> std::result::Result<Item, D::Error> {
-        let mut builder = Builder::new(self.name, self.refusals);
-        match (Element(&mut builder)).deserialize(deserializer)? {
-            None => Ok(Item::Array(builder.finish())),
-            Some(parts) => match parts.matrix() {
-                Ok(matrix) => Ok(Item::Sparse(matrix)),
-                Err((found, expected)) => {
-                    let found = format!("{found} in {:?}", shortened(self.name, 40));
-                    Err(self.refusals.note(found, expected))
-                }
-            },
-        }
     }
 }
 
@@ -199,7 +167,7 @@ type Found<E> = std::result::Result<Option<Parts>, E>;
 impl<'de> DeserializeSeed<'de> for Element<'_, '_> {
     type Value = Option<Parts>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Found<D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Found<D::Error> {
         deserializer.deserialize_any(self)
     }
 }
@@ -232,7 +200,7 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Found<E> {
-        let found = format!("the text {:?} at {}", shortened(text, 40), self.0.here());
+        let found = format!("the text {} at {}", quoted(text), self.0.here());
         Err(self.0.refusals.note(found, NUMBERS))
     }
 
@@ -277,10 +245,8 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
                 let found = format!("an object at {name}");
                 return Err(builder.refusals.note(found, NUMBERS));
             }
-            if let Err((found, expected)) = parts.give(&key, inner.finish()) {
-                let found = format!("{found} in {:?}", shortened(builder.name, 40));
-                return Err(builder.refusals.note(found, expected));
-            }
+            let given = parts.give(&key, inner.finish());
+            given.map_err(|refusal| builder.refusals.note_in(builder.name, refusal))?;
         }
         Ok(Some(parts))
     }

@@ -15,8 +15,7 @@ mod sparse;
 mod tokens;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use collapsar::Hint;
@@ -24,8 +23,7 @@ use collapsar_bugs::{Array, Data, Sparse};
 
 use crate::error::{Error, Result};
 use crate::npy;
-use crate::records::text_error;
-use crate::table::{extension, not_text, unzip};
+use crate::open::{Opened, text_error};
 
 const FORMATS: &str = "data as JSON, an R dump, CSV, TSV or NPY";
 
@@ -50,8 +48,9 @@ pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
     let mut data = Data::default();
     let mut givers: BTreeMap<String, String> = BTreeMap::new();
     for path in paths {
-        let (file, items) = read_file(path)?;
-        for (name, item) in items {
+        let input = Opened::open(path)?;
+        let file = input.name.clone();
+        for (name, item) in read(path, input)? {
             if let Some(before) = givers.get(&name) {
                 let found = format!("{name:?}, which {before} gives as well");
                 let hint = Hint::plain("leaving one of the two out");
@@ -67,60 +66,38 @@ pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
     Ok(data)
 }
 
-/// The path as errors show it and what the file holds.
-fn read_file(path: &Path) -> Result<(String, Items)> {
-    if path == Path::new("-") {
-        let items = read(Path::new(""), "stdin", None, std::io::stdin())?;
-        return Ok(("stdin".to_owned(), items));
+fn read(path: &Path, mut input: Opened) -> Result<Items> {
+    if input.is_npy() {
+        return array(path, input);
     }
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| Error::file(path, &error))?;
-    let length = file.metadata().map_err(|error| Error::file(path, &error))?;
-    let items = read(path, &name, Some(length.len()), file)?;
-    Ok((name, items))
-}
-
-fn read(path: &Path, name: &str, length: Option<u64>, file: impl Read) -> Result<Items> {
-    let mut file = BufReader::new(file);
-    let start = file.fill_buf().map_err(|error| Error::file(name, &error))?;
-    let length = length.filter(|_| !start.starts_with(b"\x1f\x8b"));
-    let extension = extension(path);
-    let (head, mut reader) = unzip(name, file)?;
-    if head.starts_with(b"\x93NUMPY") || extension == "npy" {
-        return array(path, name, length, reader);
-    }
-    let refused = |found: &str| Error::content(name, found, FORMATS);
-    if let Some(found) = not_text(&head) {
-        return Err(refused(found));
-    }
-    if head.starts_with(b"\xef\xbb\xbf") {
+    input = input.text(FORMATS)?;
+    if input.head.starts_with(b"\xef\xbb\xbf") {
         // The mark that some programs put at the beginning of UTF-8.
-        reader
-            .read_exact(&mut [0; 3])
-            .map_err(|error| text_error(name, &error))?;
+        input.head.drain(..3);
+        let read = input.reader.read_exact(&mut [0; 3]);
+        read.map_err(|error| text_error(&input.name, &error))?;
     }
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head);
-    if text.trim_ascii().is_empty() {
-        return Err(refused("an empty file"));
+    let text = input.head.trim_ascii_start();
+    if text.is_empty() {
+        return Err(Error::content(input.name, "an empty file", FORMATS));
     }
-    let is_object = text.trim_ascii_start().starts_with(b"{");
-    match extension.as_str() {
-        "csv" | "tsv" => columns::read(name, &extension, text, reader),
-        "json" => json::read(name, reader),
+    match input.extension.as_str() {
+        "csv" | "tsv" => columns::read(input),
+        "json" => json::read(input),
         // No assignment begins with a brace, so the name is wrong and not the content.
-        _ if is_object => json::read(name, reader),
-        "r" | "txt" | "dump" => assignments::read(name, reader),
-        _ if begins_like_an_assignment(text) => assignments::read(name, reader),
+        _ if text.starts_with(b"{") => json::read(input),
+        "r" | "txt" | "dump" => assignments::read(input),
+        _ if begins_like_an_assignment(text) => assignments::read(input),
         _ => {
             let hint = Hint::plain("a name that ends in .json, .R, .csv or .tsv");
-            Err(refused("text of an unknown kind").with_hint(hint))
+            let found = "text of an unknown kind";
+            Err(Error::content(input.name, found, FORMATS).with_hint(hint))
         }
     }
 }
 
 /// Whether text of no known name is an R dump: a name and an arrow, a list, or a comment first.
 fn begins_like_an_assignment(text: &[u8]) -> bool {
-    let text = text.trim_ascii_start();
     if text.starts_with(b"#") {
         return true;
     }
@@ -141,24 +118,18 @@ fn begins_like_an_assignment(text: &[u8]) -> bool {
 }
 
 /// The one array of a NumPy file.
-fn array(path: &Path, name: &str, length: Option<u64>, mut reader: impl BufRead) -> Result<Items> {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy());
-    let Some(stem) = stem.filter(|stem| !stem.is_empty()) else {
+fn array(path: &Path, input: Opened) -> Result<Items> {
+    if path == Path::new("-") {
         let expected = "a file, since its name is that of the array";
-        return Err(Error::content(name, "NPY data without a name", expected));
-    };
+        return Err(Error::content(
+            input.name,
+            "NPY data without a name",
+            expected,
+        ));
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let stem = stem.strip_suffix(".npy").unwrap_or(&stem).to_owned();
-    let (dims, values) = if let Some(length) = length {
-        npy::read_array(name, reader, length)?
-    } else {
-        // The reader checks what the header claims against the length, which zipped data do not tell.
-        let mut bytes = Vec::new();
-        reader
-            .read_to_end(&mut bytes)
-            .map_err(|error| text_error(name, &error))?;
-        let length = bytes.len() as u64;
-        npy::read_array(name, Cursor::new(bytes), length)?
-    };
+    let (dims, values) = npy::read_array(input)?;
     Ok(Items::from([(stem, Item::Array(Array { dims, values }))]))
 }
 

@@ -5,60 +5,76 @@
 //! `{"sparse": "coo", "dim": ..., "row": [...], "col": [...], "value": [...]}` has them in any order.
 //! Rows and columns count from 1, as the indices of the language do.
 
+use std::collections::BTreeMap;
+
 use collapsar_bugs::{Array, Sparse};
 
+use crate::error::quoted;
+
 /// What was found and what was expected.
-type Refusal = (String, String);
+pub(super) type Refusal = (String, String);
 
 /// The parts of an object as they come.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) layout: Option<String>,
-    dim: Option<Array>,
-    row_ptr: Option<Array>,
-    row: Option<Array>,
-    col: Option<Array>,
-    value: Option<Array>,
+    arrays: BTreeMap<String, Array>,
 }
 
 impl Parts {
     /// Takes one part.
     pub(super) fn give(&mut self, key: &str, array: Array) -> Result<(), Refusal> {
-        let part = match key {
-            "dim" => &mut self.dim,
-            "row_ptr" => &mut self.row_ptr,
-            "row" => &mut self.row,
-            "col" => &mut self.col,
-            "value" => &mut self.value,
-            _ => {
-                let key: String = key.chars().take(40).collect();
-                return Err(refusal(
-                    format!("an object with {key:?}"),
-                    "a sparse matrix with \"sparse\", \"dim\", \"row_ptr\" or \"row\", \"col\", \"value\"",
-                ));
-            }
-        };
-        if part.replace(array).is_some() {
-            return Err(refusal(
+        if !["dim", "row_ptr", "row", "col", "value"].contains(&key) {
+            let expected = "a sparse matrix with \"sparse\", \"dim\", \"row_ptr\" or \"row\", \"col\", \"value\"";
+            return Err(refusal(format!("an object with {}", quoted(key)), expected));
+        }
+        match self.arrays.insert(key.to_owned(), array) {
+            Some(_) => Err(refusal(
                 format!("{key:?} for the second time"),
                 "each name once",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The numbers of a part.
+    fn vector(&mut self, key: &str) -> Result<Vec<f64>, Refusal> {
+        let Some(array) = self.arrays.remove(key) else {
+            let found = format!("a sparse matrix without {key:?}");
+            return Err(refusal(found, "a list of that name"));
+        };
+        if array.dims.len() > 1 {
+            return Err(refusal(
+                format!("{key:?} as nested lists"),
+                "one list of numbers",
             ));
         }
-        Ok(())
+        Ok(array.values)
+    }
+
+    /// Refuses a part that the layout has no use for.
+    fn unused(&self, key: &str, layout: &str) -> Result<(), Refusal> {
+        if !self.arrays.contains_key(key) {
+            return Ok(());
+        }
+        let found = format!("{key:?} beside \"sparse\": {layout:?}");
+        Err(refusal(
+            found,
+            "\"row_ptr\" for \"csr\" and \"row\" for \"coo\"",
+        ))
     }
 
     /// The matrix that the parts make.
-    pub(super) fn matrix(self) -> Result<Sparse, Refusal> {
-        let Some(layout) = self.layout else {
+    pub(super) fn matrix(mut self) -> Result<Sparse, Refusal> {
+        let Some(layout) = self.layout.take() else {
             let found = "an object without \"sparse\"";
             return Err(refusal(found, "\"sparse\": \"csr\" or \"coo\""));
         };
         if layout != "csr" && layout != "coo" {
-            let layout: String = layout.chars().take(40).collect();
-            let found = format!("an object with \"sparse\": {layout:?}");
+            let found = format!("an object with \"sparse\": {}", quoted(&layout));
             return Err(refusal(found, "\"csr\" or \"coo\""));
         }
-        let dims = vector(self.dim, "dim")?;
+        let dims = self.vector("dim")?;
         let &[rows, columns] = dims.as_slice() else {
             let found = format!("\"dim\" with {} numbers", dims.len());
             return Err(refusal(found, "rows and columns"));
@@ -68,8 +84,8 @@ impl Parts {
             whole(rows, "dim", 0.0, limit)?,
             whole(columns, "dim", 0.0, limit)?,
         ];
-        let col = vector(self.col, "col")?;
-        let values = vector(self.value, "value")?;
+        let col = self.vector("col")?;
+        let values = self.vector("value")?;
         if col.len() != values.len() {
             let found = format!("{} of \"col\" and {} of \"value\"", col.len(), values.len());
             return Err(refusal(found, "as many of both"));
@@ -80,21 +96,18 @@ impl Parts {
             entries.push((whole(column, "col", 1.0, dims[1] as f64)? as u32 - 1, value));
         }
         let starts = if layout == "csr" {
-            unused(self.row.as_ref(), "row", &layout)?;
-            starts_of(vector(self.row_ptr, "row_ptr")?, dims[0], entries.len())?
+            self.unused("row", &layout)?;
+            starts_of(self.vector("row_ptr")?, dims[0], entries.len())?
         } else {
-            unused(self.row_ptr.as_ref(), "row_ptr", &layout)?;
-            sorted_by_row(vector(self.row, "row")?, dims[0], &mut entries)?
+            self.unused("row_ptr", &layout)?;
+            sorted_by_row(self.vector("row")?, dims[0], &mut entries)?
         };
         for (row, ends) in starts.windows(2).enumerate() {
             let entries = &mut entries[ends[0]..ends[1]];
             entries.sort_by_key(|entry| entry.0);
             if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let found = format!(
-                    "the entry of row {} and column {} twice",
-                    row + 1,
-                    pair[0].0 + 1
-                );
+                let (row, column) = (row + 1, pair[0].0 + 1);
+                let found = format!("the entry of row {row} and column {column} twice");
                 return Err(refusal(found, "each entry once"));
             }
         }
@@ -109,32 +122,6 @@ impl Parts {
 
 fn refusal(found: impl Into<String>, expected: impl Into<String>) -> Refusal {
     (found.into(), expected.into())
-}
-
-fn unused(part: Option<&Array>, key: &str, layout: &str) -> Result<(), Refusal> {
-    match part {
-        None => Ok(()),
-        Some(_) => Err(refusal(
-            format!("{key:?} beside \"sparse\": {layout:?}"),
-            "\"row_ptr\" for \"csr\" and \"row\" for \"coo\"",
-        )),
-    }
-}
-
-fn vector(part: Option<Array>, key: &str) -> Result<Vec<f64>, Refusal> {
-    let Some(array) = part else {
-        return Err(refusal(
-            format!("a sparse matrix without {key:?}"),
-            "a list of that name",
-        ));
-    };
-    if array.dims.len() > 1 {
-        return Err(refusal(
-            format!("{key:?} as nested lists"),
-            "one list of numbers",
-        ));
-    }
-    Ok(array.values)
 }
 
 fn whole(number: f64, key: &str, low: f64, high: f64) -> Result<usize, Refusal> {
@@ -172,11 +159,8 @@ fn sorted_by_row(
     entries: &mut Vec<(u32, f64)>,
 ) -> Result<Vec<usize>, Refusal> {
     if row.len() != entries.len() {
-        let found = format!(
-            "{} of \"row\" and {} of \"value\"",
-            row.len(),
-            entries.len()
-        );
+        let (rows, values) = (row.len(), entries.len());
+        let found = format!("{rows} of \"row\" and {values} of \"value\"");
         return Err(refusal(found, "as many of both"));
     }
     let mut starts = Vec::new();

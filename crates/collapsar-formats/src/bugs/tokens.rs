@@ -2,8 +2,8 @@
 
 use std::io::BufRead;
 
-use crate::error::{Error, Result, shortened};
-use crate::records::text_error;
+use crate::error::{Error, Result, quoted};
+use crate::open::{Content, Opened, text_error};
 
 /// No name or number is longer; quoted text that is could only be a quote that never closes.
 const LONGEST: usize = 1 << 16;
@@ -27,8 +27,8 @@ impl Token {
     pub(super) fn shown(&self) -> String {
         match self {
             Token::Number(number) => format!("the number {number}"),
-            Token::Name(name) => format!("{:?}", shortened(name, 40)),
-            Token::Text(text) => format!("the text {:?}", shortened(text, 40)),
+            Token::Name(name) => quoted(name),
+            Token::Text(text) => format!("the text {}", quoted(text)),
             Token::Arrow => "\"<-\"".to_owned(),
             Token::Mark(mark) => format!("\"{}\"", char::from(*mark)),
             Token::End => "the end of the file".to_owned(),
@@ -37,9 +37,9 @@ impl Token {
 }
 
 /// Cuts tokens one after the other, without holding the text.
-pub(super) struct Tokens<R> {
-    path: String,
-    reader: R,
+pub(super) struct Tokens {
+    pub(super) path: String,
+    reader: Content,
     /// The line of the next byte, from 1.
     line: u64,
     buffer: Vec<u8>,
@@ -54,11 +54,11 @@ pub(super) fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_' || byte >= 0x80
 }
 
-impl<R: BufRead> Tokens<R> {
-    pub(super) fn new(path: &str, reader: R) -> Self {
+impl Tokens {
+    pub(super) fn new(input: Opened) -> Self {
         Tokens {
-            path: path.to_owned(),
-            reader,
+            path: input.name,
+            reader: input.reader,
             line: 1,
             buffer: Vec::new(),
             back: None,
@@ -172,7 +172,6 @@ impl<R: BufRead> Tokens<R> {
         };
         let token = match byte {
             b'"' | b'\'' | b'`' => self.quoted(byte, line)?,
-            b'0'..=b'9' => self.number(line)?,
             byte if in_name(byte) => self.word(line)?,
             b'<' => {
                 self.collect(|before, byte| {
@@ -199,10 +198,9 @@ impl<R: BufRead> Tokens<R> {
 
     /// What the buffer holds, which must be UTF-8.
     fn text(&self, line: u64) -> Result<String> {
-        match std::str::from_utf8(&self.buffer) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(Error::encoding(&self.path, line)),
-        }
+        let text = std::str::from_utf8(&self.buffer);
+        let text = text.map_err(|_| Error::encoding(&self.path, line))?;
+        Ok(text.to_owned())
     }
 
     fn quoted(&mut self, quote: u8, line: u64) -> Result<Token> {
@@ -219,45 +217,29 @@ impl<R: BufRead> Tokens<R> {
         })
     }
 
-    /// A number, or a name that begins with a full stop.
+    /// A name, or a number: that begins with a digit, which a full stop may precede.
     fn word(&mut self, line: u64) -> Result<Token> {
-        self.collect(|_, byte| in_name(byte))?;
-        let decimal = matches!(self.buffer.as_slice(), [b'.', b'0'..=b'9', ..]);
-        if decimal {
-            let begun = std::mem::take(&mut self.buffer);
-            return self.finish_number(begun, line);
-        }
-        Ok(Token::Name(self.text(line)?))
-    }
-
-    fn number(&mut self, line: u64) -> Result<Token> {
-        self.finish_number(Vec::new(), line)
-    }
-
-    fn finish_number(&mut self, mut begun: Vec<u8>, line: u64) -> Result<Token> {
-        // A sign belongs to the number after an e alone: 1e-3.
-        let sign = |before: &[u8], byte: u8| {
-            (byte == b'-' || byte == b'+')
-                && matches!(before, [.., b'0'..=b'9' | b'.', b'e' | b'E'])
+        let numeric = |word: &[u8]| {
+            let digits = word.strip_prefix(b".").unwrap_or(word);
+            digits.first().is_some_and(u8::is_ascii_digit)
         };
-        let first = begun.clone();
+        // A sign belongs to a number after an e alone: 1e-3.
+        let in_exponent = |before: &[u8]| {
+            numeric(before) && matches!(before, [.., b'0'..=b'9' | b'.', b'e' | b'E'])
+        };
         self.collect(|before, byte| {
-            let before = if before.is_empty() { &first } else { before };
-            in_name(byte) || sign(before, byte)
+            in_name(byte) || (b"+-".contains(&byte) && in_exponent(before))
         })?;
-        begun.extend_from_slice(&self.buffer);
-        let written = String::from_utf8_lossy(&begun);
+        if !numeric(&self.buffer) {
+            return Ok(Token::Name(self.text(line)?));
+        }
+        let written = String::from_utf8_lossy(&self.buffer);
         let digits = written.strip_suffix('L').unwrap_or(&written);
         // Names of infinity, which parse, are not made of these.
-        let plain = digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
+        let plain = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
         match digits.parse() {
-            Ok(number) if plain => Ok(Token::Number(number)),
-            _ => {
-                let found = format!("{:?}", shortened(&written, 40));
-                Err(self.refuse(line, found, "a number"))
-            }
+            Ok(number) if digits.bytes().all(plain) => Ok(Token::Number(number)),
+            _ => Err(self.refuse(line, quoted(&written), "a number")),
         }
     }
 }

@@ -1,18 +1,19 @@
 //! Decides which format a file is in: by its beginning where that is clear, then by its name.
 
-use super::numbers::{fields, whole};
-use super::options::CorpusFormat;
-use super::source::{Content, Source};
+use crate::lines::{fields, whole};
 
-pub(super) fn format(source: &Source<'_>) -> CorpusFormat {
+use super::options::CorpusFormat;
+use super::source::{Content, CorpusSource};
+
+pub(super) fn format(source: &CorpusSource) -> CorpusFormat {
     match &source.content {
         Content::Folder(_) => CorpusFormat::Folder,
         Content::Parquet(_) => CorpusFormat::Table,
-        Content::Text { head, .. } => {
+        Content::Text(input) => {
             let name = source.path.as_ref().and_then(|path| path.file_name());
             let name = name.unwrap_or_default().to_string_lossy().to_lowercase();
-            by_content(head, &source.extension)
-                .or_else(|| by_name(&name, &source.extension))
+            by_content(&input.head, &input.extension)
+                .or_else(|| by_name(&name, &input.extension))
                 .unwrap_or(CorpusFormat::Lines)
         }
     }

@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 
 use super::Corpus;
 use super::numbers::{self, Known, LARGEST, SPARE};
-use super::source::At;
 
 /// What a numeric format holds.
 #[derive(Debug)]
@@ -12,6 +11,13 @@ pub(super) struct Counted {
     pub(super) documents: usize,
     pub(super) words: usize,
     pub(super) entries: Entries,
+}
+
+/// A number of things, and the line that tells of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Total {
+    pub(super) number: u64,
+    pub(super) line: u64,
 }
 
 /// Counts of words in documents, both from 0.
@@ -33,28 +39,25 @@ impl Entries {
         self.words.len()
     }
 
-    /// Refuses a number of documents or nameless words, said at `at`, that so few entries make absurd.
-    pub(super) fn plausible(&self, at: At<'_>, noun: &str, number: u64) -> Result<()> {
-        let most = self.len() as u64 + SPARE;
+    /// Refuses a number of documents or nameless words that so few entries make absurd.
+    pub(super) fn plausible(&self, path: &str, noun: &str, total: Total) -> Result<()> {
+        let (entries, number) = (self.len() as u64, total.number);
+        let most = entries + SPARE;
         if number <= most {
             return Ok(());
         }
-        Err(at.refuse(
-            format!(
-                "{number} {noun} for {}",
-                numbers::entries(self.len() as u64)
-            ),
-            format!("at most {most}"),
-        ))
+        let found = format!("{number} {noun} for {}", numbers::entries(entries));
+        let expected = format!("at most {most}");
+        Err(Error::line(path, total.line, found, expected))
     }
 
-    /// The number of words: as many as are known, else those that the format `says` at `at`.
-    pub(super) fn vocabulary(&self, at: At<'_>, known: &Known, says: u64) -> Result<usize> {
+    /// The number of words: as many as are known, else those that the file tells of.
+    pub(super) fn vocabulary(&self, path: &str, known: &Known, total: Total) -> Result<usize> {
         match known {
             Known::File(_, size) | Known::Fit(size) => Ok(*size),
             Known::Nothing => {
-                self.plausible(at, "words without names", says)?;
-                Ok(says as usize)
+                self.plausible(path, "words without names", total)?;
+                Ok(total.number as usize)
             }
         }
     }

@@ -102,13 +102,9 @@ pub(super) fn apply(
         let frequent = |word: usize| f64::from(documents[word]) > most;
         filter.drop(WordFilter::Frequent(fraction), frequent);
     }
-    let by_frequency = |a: &usize, b: &usize| {
-        let more = tokens[*b].total_cmp(&tokens[*a]);
-        more.then_with(|| words[*a].cmp(&words[*b]))
-    };
     let mut kept = filter.kept();
     if text || options.max_vocabulary.is_some() {
-        kept.sort_by(by_frequency);
+        sort_by_frequency(&mut kept, &tokens, words);
     }
     if let Some(most) = options.max_vocabulary {
         let mut beyond = vec![false; words.len()];
@@ -137,6 +133,14 @@ pub(super) fn apply(
     Ok((moved(corpus, &places, vocabulary), removed))
 }
 
+/// The most frequent first, and of equals the first in the alphabet.
+pub(super) fn sort_by_frequency(words: &mut [usize], tokens: &[f64], names: &[String]) {
+    words.sort_by(|&a, &b| {
+        let more = tokens[b].total_cmp(&tokens[a]);
+        more.then_with(|| names[a].cmp(&names[b]))
+    });
+}
+
 /// The words of the vocabulary that no document has.
 pub(super) fn unseen(corpus: &Corpus) -> usize {
     let (_, documents) = frequencies(corpus);
@@ -157,13 +161,12 @@ pub(super) fn frequencies(corpus: &Corpus) -> (Vec<f64>, Vec<u32>) {
 /// The corpus with each word in its new place, or without it; no two words have the same place.
 pub(super) fn moved(corpus: Corpus, places: &[Option<u32>], vocabulary: Vec<String>) -> Corpus {
     let mut out = Corpus {
-        documents: Vec::new(),
         vocabulary,
-        starts: Vec::with_capacity(corpus.starts.len()),
+        starts: vec![0],
         words: Vec::with_capacity(corpus.words.len()),
         counts: Vec::with_capacity(corpus.words.len()),
+        ..Corpus::default()
     };
-    out.starts.push(0);
     let mut own: Vec<(u32, f32)> = Vec::new();
     for document in 0..corpus.documents.len() {
         let (words, counts) = corpus.document(document);

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, FilePlace, Result};
 
 use super::Corpus;
 use super::entries::too_many;
 use super::numbers::LARGEST;
 use super::options::{CorpusOptions, InvalidUtf8};
-use super::source::{At, decode};
+use super::source::decode;
 use super::tokens::tokens;
 
 /// Texts are held until they have so many bytes, then counted and let go.
@@ -40,11 +40,8 @@ impl<'a> Gatherer<'a> {
             bytes: 0,
             ids: HashMap::new(),
             corpus: Corpus {
-                documents: Vec::new(),
-                vocabulary: Vec::new(),
                 starts: vec![0],
-                words: Vec::new(),
-                counts: Vec::new(),
+                ..Corpus::default()
             },
             replaced: 0,
         }
@@ -65,9 +62,15 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// Takes a text that may not be UTF-8.
-    pub(super) fn push_bytes(&mut self, name: String, at: At<'_>, bytes: &[u8]) -> Result<()> {
-        let (text, replaced) = decode(at, bytes, self.invalid)?;
+    /// Takes a text at a place of a file, which may not be UTF-8.
+    pub(super) fn push_bytes(
+        &mut self,
+        name: String,
+        path: &str,
+        place: FilePlace,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let (text, replaced) = decode(path, place, bytes, self.invalid)?;
         self.note(replaced);
         self.push(name, text.into_owned())
     }

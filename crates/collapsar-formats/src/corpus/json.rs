@@ -1,33 +1,29 @@
 //! Reads JSON lines: texts in a field of objects, or as plain strings.
 
-use std::io::BufRead;
-
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, json_cause, shortened};
+use crate::lines::Lines;
 
 use super::columns;
 use super::gather::Gatherer;
 use super::options::CorpusOptions;
-use super::source::{At, Lines, decode};
+use super::source::decode;
 
 pub(super) fn read(
-    path: &str,
-    reader: impl BufRead,
+    mut lines: Lines,
     options: &CorpusOptions,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<()> {
-    let mut lines = Lines::new(path, reader);
+    let expected = "a JSON object or string a line";
     let mut field = options.text_column.clone();
-    while let Some((at, bytes)) = lines.next()? {
-        if bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        let (line, replaced) = decode(at, bytes, gatherer.invalid)?;
+    while lines.next_filled()? {
+        let (path, place) = (lines.path(), lines.place());
+        let (line, replaced) = decode(path, place, lines.bytes(), gatherer.invalid)?;
         gatherer.note(replaced);
         let value: Value = serde_json::from_str(&line).map_err(|error| {
-            let found = format!("no JSON ({} at byte {})", cause(&error), error.column());
-            at.refuse(found, "a JSON object or string a line")
+            let (cause, byte) = (json_cause(&error), error.column());
+            lines.refuse(format!("no JSON ({cause} at byte {byte})"), expected)
         })?;
         let number = (gatherer.len() + 1).to_string();
         match value {
@@ -39,7 +35,7 @@ pub(super) fn read(
                     None => field.insert(text_field(path, &object, id)?),
                 };
                 let name = match id {
-                    Some(id) => name(at, &object, id)?,
+                    Some(id) => name(&lines, &object, id)?,
                     None => number,
                 };
                 let text = match object.remove(field) {
@@ -48,17 +44,17 @@ pub(super) fn read(
                     Some(Value::Null) => String::new(),
                     Some(other) => {
                         let found = format!("{} in field {field:?}", kind(&other));
-                        return Err(at.refuse(found, "a string"));
+                        return Err(lines.refuse(found, "a string"));
                     }
-                    None => return Err(missing(at, &object, field)),
+                    None => return Err(missing(&lines, &object, field)),
                 };
                 gatherer.push(name, text)?;
             }
-            other => return Err(at.refuse(kind(&other), "a JSON object or string a line")),
+            other => return Err(lines.refuse(kind(&other), expected)),
         }
     }
     if gatherer.len() == 0 {
-        return Err(Error::no_documents(path, "empty lines"));
+        return Err(Error::no_documents(lines.path(), "empty lines"));
     }
     Ok(())
 }
@@ -72,22 +68,22 @@ fn text_field(path: &str, object: &Map<String, Value>, id: Option<&str>) -> Resu
     Ok(names[index].clone())
 }
 
-fn name(at: At<'_>, object: &Map<String, Value>, id: &str) -> Result<String> {
+fn name(lines: &Lines, object: &Map<String, Value>, id: &str) -> Result<String> {
     match object.get(id) {
         Some(Value::String(name)) => Ok(name.clone()),
         Some(Value::Number(number)) => Ok(number.to_string()),
-        Some(other) => Err(at.refuse(
-            format!("{} in field {id:?}", kind(other)),
-            "a string or a number",
-        )),
-        None => Err(missing(at, object, id)),
+        Some(other) => {
+            let found = format!("{} in field {id:?}", kind(other));
+            Err(lines.refuse(found, "a string or a number"))
+        }
+        None => Err(missing(lines, object, id)),
     }
 }
 
-fn missing(at: At<'_>, object: &Map<String, Value>, field: &str) -> Error {
+fn missing(lines: &Lines, object: &Map<String, Value>, field: &str) -> Error {
     let names: Vec<&str> = object.keys().take(12).map(String::as_str).collect();
     let found = format!("fields {}", shortened(&format!("{names:?}"), 200));
-    at.refuse(found, format!("one named {field:?}"))
+    lines.refuse(found, format!("one named {field:?}"))
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -99,10 +95,4 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
-}
-
-/// What the parser says without its own line number, which is always 1.
-fn cause(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line").next().unwrap_or(&text).to_owned()
 }

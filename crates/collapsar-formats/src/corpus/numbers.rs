@@ -1,8 +1,7 @@
 //! Decides which ids and counts are accepted, parsed from bytes without a detour through text.
 
-use crate::error::{Result, shortened};
-
-use super::source::At;
+use crate::error::Result;
+use crate::lines::{Lines, shown, whole};
 
 /// The largest count: the last whole number up to which `f32` counts by ones.
 pub(super) const LARGEST: f64 = 16_777_216.0;
@@ -32,42 +31,14 @@ impl Known {
     }
 }
 
-/// The fields of a line, between runs of white space.
-pub(super) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes
-        .split(u8::is_ascii_whitespace)
-        .filter(|field| !field.is_empty())
-}
-
-/// A field as an error shows it.
-pub(super) fn shown(bytes: &[u8]) -> String {
-    format!("{:?}", shortened(&String::from_utf8_lossy(bytes), 40))
-}
-
 /// A number of entries, in words.
 pub(super) fn entries(number: u64) -> String {
     format!("{number} {}", if number == 1 { "entry" } else { "entries" })
 }
 
-/// A whole number of digits only.
-pub(super) fn whole(bytes: &[u8]) -> Option<u64> {
-    if bytes.is_empty() {
-        return None;
-    }
-    let mut number = 0u64;
-    for byte in bytes {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number.checked_mul(10)?.checked_add(u64::from(digit))?;
-    }
-    Some(number)
-}
-
 /// An id from `first` to `last`, counted from 0 in the result; `whose` says why there are no more.
 pub(super) fn id(
-    at: At<'_>,
+    lines: &Lines,
     noun: &str,
     bytes: &[u8],
     (first, last): (u64, u64),
@@ -78,7 +49,7 @@ pub(super) fn id(
         _ => None,
     }
     .ok_or_else(|| {
-        at.refuse(
+        lines.refuse(
             format!("{noun} {}", shown(bytes)),
             format!("a whole number from {first} to {last}{whose}"),
         )
@@ -86,7 +57,7 @@ pub(super) fn id(
 }
 
 /// A count that is finite, not negative, not too large and, where that is refused, not 0.
-pub(super) fn count(at: At<'_>, bytes: &[u8], zero: Zero) -> Result<f32> {
+pub(super) fn count(lines: &Lines, bytes: &[u8], zero: Zero) -> Result<f32> {
     let number = match whole(bytes) {
         Some(number) => Some(number as f64),
         None => std::str::from_utf8(bytes)
@@ -98,7 +69,7 @@ pub(super) fn count(at: At<'_>, bytes: &[u8], zero: Zero) -> Result<f32> {
     };
     match number.filter(accepted) {
         Some(number) => Ok(number as f32),
-        None => Err(at.refuse(
+        None => Err(lines.refuse(
             format!("count {}", shown(bytes)),
             match zero {
                 Zero::Dropped => format!("a number from 0 to {LARGEST}"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::filter::{Filter, frequencies, moved};
+use super::filter::{Filter, frequencies, moved, sort_by_frequency, unseen};
 use super::options::CorpusOptions;
 use super::{Corpus, CorpusReport};
 
@@ -36,25 +36,18 @@ pub(super) fn map(
     for (id, word) in vocabulary.iter().enumerate() {
         ids.entry(word).or_insert(id as u32);
     }
-    let places: Vec<Option<u32>> = corpus
-        .vocabulary
-        .iter()
-        .map(|word| ids.get(word.as_str()).copied())
-        .collect();
+    let place = |word: &String| ids.get(word.as_str()).copied();
+    let places: Vec<Option<u32>> = corpus.vocabulary.iter().map(place).collect();
     let (mut tokens, _) = frequencies(&corpus);
     let words = &corpus.vocabulary;
-    let outside: Vec<usize> = (0..words.len())
-        .filter(|&word| places[word].is_none() && tokens[word] > 0.0)
-        .collect();
+    let outside = |&word: &usize| places[word].is_none() && tokens[word] > 0.0;
+    let outside: Vec<usize> = (0..words.len()).filter(outside).collect();
     let names: Vec<String> = outside.iter().map(|&word| words[word].clone()).collect();
     tokens = outside.iter().map(|&word| tokens[word]).collect();
     let mut filter = Filter::new(&tokens);
     filter.by_form(&names, report.format.is_text(), options);
     let mut missed = filter.kept();
-    missed.sort_by(|&a, &b| {
-        let more = tokens[b].total_cmp(&tokens[a]);
-        more.then_with(|| names[a].cmp(&names[b]))
-    });
+    sort_by_frequency(&mut missed, &tokens, &names);
     report.filtered = filter.removed;
     let total = missed.iter().map(|&word| tokens[word]).sum();
     let missed = missed.into_iter().map(|word| names[word].clone()).collect();
@@ -69,7 +62,7 @@ fn finish(
     tokens: f64,
 ) -> (Corpus, Outside) {
     report.empty = corpus.empty();
-    report.unseen = super::filter::unseen(&corpus);
+    report.unseen = unseen(&corpus);
     let words = missed.len();
     missed.truncate(10);
     let outside = Outside {

@@ -1,64 +1,62 @@
 //! Reads documents as lines of `word:count` pairs: LDA-C, with their number before them and words from
 //! 0, and SVMlight, with a label before them, comments behind them and words from 1.
 
-use std::io::BufRead;
-
 use collapsar::Hint;
 
 use crate::error::{Error, Result};
+use crate::lines::{Lines, fields, shown, whole};
 
-use super::entries::{Counted, Entries};
-use super::numbers::{Known, Zero, count, fields, id, shown, whole};
-use super::source::{At, Lines};
+use super::entries::{Counted, Entries, Total};
+use super::numbers::{Known, Zero, count, id};
 
-pub(super) fn lda_c(mut lines: Lines<'_, impl BufRead>, known: &Known) -> Result<Counted> {
+pub(super) fn lda_c(mut lines: Lines, known: &Known) -> Result<Counted> {
     let mut reader = Reader::new(known, 0, Zero::Refused);
     // Empty lines are no documents (those say 0), so only the end of the file may have some.
-    let mut blank: Option<At<'_>> = None;
-    while let Some((at, bytes)) = lines.next()? {
-        let mut parts = fields(bytes);
+    let mut blank = None;
+    while lines.next()? {
+        let mut parts = fields(lines.bytes());
         let Some(first) = parts.next() else {
-            blank = blank.or(Some(at));
+            blank = blank.or(Some(lines.line()));
             continue;
         };
-        if let Some(at) = blank {
-            return Err(at.refuse("an empty line", "0 for a document without words"));
+        if let Some(line) = blank {
+            let expected = "0 for a document without words";
+            return Err(Error::line(lines.path(), line, "an empty line", expected));
         }
-        let claimed = whole(first)
-            .ok_or_else(|| at.refuse(shown(first), "the number of word:count pairs that follow"))?;
+        let expected = "the number of word:count pairs that follow";
+        let claimed = whole(first).ok_or_else(|| lines.refuse(shown(first), expected))?;
         let mut pairs = 0u64;
         for part in parts {
-            reader.pair(at, part)?;
+            reader.pair(&lines, part)?;
             pairs += 1;
         }
         if pairs != claimed {
-            return Err(at.refuse(
-                format!("{pairs} word:count pairs"),
-                format!("{claimed} as the line begins with"),
-            ));
+            let expected = format!("{claimed} as the line begins with");
+            return Err(lines.refuse(format!("{pairs} word:count pairs"), expected));
         }
         reader.documents += 1;
     }
-    reader.finish(lines.path)
+    reader.finish(lines.path())
 }
 
-pub(super) fn svm_light(mut lines: Lines<'_, impl BufRead>, known: &Known) -> Result<Counted> {
+pub(super) fn svm_light(mut lines: Lines, known: &Known) -> Result<Counted> {
     let mut reader = Reader::new(known, 1, Zero::Dropped);
-    while let Some((at, bytes)) = lines.next()? {
+    while lines.next()? {
+        let bytes = lines.bytes();
         let bytes = bytes.split(|&byte| byte == b'#').next().unwrap_or(bytes);
         let mut parts = fields(bytes);
         let Some(label) = parts.next() else {
             continue;
         };
         if label.contains(&b':') {
-            return Err(at.refuse(shown(label), "a label before the first word:count pair"));
+            return Err(lines.refuse(shown(label), "a label before the first word:count pair"));
         }
         for part in parts.filter(|part| !part.starts_with(b"qid:")) {
-            reader.pair(at, part)?;
+            reader.pair(&lines, part)?;
         }
         reader.documents += 1;
     }
-    reader.finish(lines.path)
+    reader.finish(lines.path())
 }
 
 struct Reader<'k> {
@@ -89,24 +87,24 @@ impl<'k> Reader<'k> {
         }
     }
 
-    fn pair(&mut self, at: At<'_>, part: &[u8]) -> Result<()> {
+    fn pair(&mut self, lines: &Lines, part: &[u8]) -> Result<()> {
         let Ok(document) = u32::try_from(self.documents) else {
-            return Err(at.refuse("one more document", format!("at most {}", u32::MAX)));
+            return Err(lines.refuse("one more document", format!("at most {}", u32::MAX)));
         };
         let colon = part.iter().position(|&byte| byte == b':');
         let Some(colon) = colon else {
-            return Err(at.refuse(shown(part), "a word:count pair"));
+            return Err(lines.refuse(shown(part), "a word:count pair"));
         };
         if self.range.0 == 1 && &part[..colon] == b"0" {
             // The default of scikit-learn's writer.
             let hint = Hint::plain("dump_svmlight_file with zero_based=False");
-            let error = at.refuse("word \"0\"", "words from 1");
+            let error = lines.refuse("word \"0\"", "words from 1");
             return Err(error.with_hint(hint));
         }
-        let word = id(at, "word", &part[..colon], self.range, &self.whose)?;
-        let count = count(at, &part[colon + 1..], self.zero)?;
+        let word = id(lines, "word", &part[..colon], self.range, &self.whose)?;
+        let count = count(lines, &part[colon + 1..], self.zero)?;
         if self.largest.is_none_or(|(largest, _)| word > largest) {
-            self.largest = Some((word, at.line));
+            self.largest = Some((word, lines.line()));
         }
         if count > 0.0 {
             self.entries.push(document, word, count);
@@ -118,14 +116,12 @@ impl<'k> Reader<'k> {
         if self.documents == 0 {
             return Err(Error::no_documents(path, "lines without content"));
         }
-        let (size, line) = self
-            .largest
-            .map_or((0, 1), |(word, line)| (u64::from(word) + 1, line));
+        let size = |(word, line): (u32, u64)| (u64::from(word) + 1, line);
+        let (number, line) = self.largest.map_or((0, 1), size);
+        let total = Total { number, line };
         Ok(Counted {
             documents: self.documents,
-            words: self
-                .entries
-                .vocabulary(At { path, line }, self.known, size)?,
+            words: self.entries.vocabulary(path, self.known, total)?,
             entries: self.entries,
         })
     }

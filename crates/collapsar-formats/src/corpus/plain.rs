@@ -1,21 +1,19 @@
 //! Reads plain texts: a document a line, or a document a file below a folder.
 
-use std::fs::{self, File};
-use std::io::{BufRead, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::records::text_error;
-use crate::table::{not_text, unzip};
+use crate::error::{Error, FilePlace, Result};
+use crate::lines::Lines;
+use crate::open::Opened;
 
 use super::gather::Gatherer;
-use super::source::{At, Lines};
 
 /// A document a line, empty lines too: its number is its name.
-pub(super) fn lines(path: &str, reader: impl BufRead, gatherer: &mut Gatherer<'_>) -> Result<()> {
-    let mut lines = Lines::new(path, reader);
-    while let Some((at, bytes)) = lines.next()? {
-        gatherer.push_bytes(at.line.to_string(), at, bytes)?;
+pub(super) fn lines(mut lines: Lines, gatherer: &mut Gatherer<'_>) -> Result<()> {
+    while lines.next()? {
+        let name = lines.line().to_string();
+        gatherer.push_bytes(name, lines.path(), lines.place(), lines.bytes())?;
     }
     Ok(())
 }
@@ -28,23 +26,11 @@ pub(super) fn folder(folder: &Path, gatherer: &mut Gatherer<'_>) -> Result<()> {
         return Err(Error::no_documents(&name, "a folder without files"));
     }
     for path in files {
-        let name = path.display().to_string();
-        let file = File::open(&path).map_err(|error| Error::file(&path, &error))?;
-        let (head, mut reader) = unzip(&name, file)?;
-        if let Some(found) = not_text(&head) {
-            let expected = "UTF-8 text, as in every file of the folder";
-            return Err(Error::content(name, found, expected));
-        }
-        let mut bytes = Vec::new();
-        reader
-            .read_to_end(&mut bytes)
-            .map_err(|error| text_error(&name, &error))?;
-        let at = At {
-            path: &name,
-            line: 1,
-        };
+        let input = Opened::open(&path)?.text("UTF-8 text, as in every file of the folder")?;
+        let name = input.name.clone();
+        let bytes = input.bytes()?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        gatherer.push_bytes(relative(&path, folder), at, text)?;
+        gatherer.push_bytes(relative(&path, folder), &name, FilePlace::Line(1), text)?;
     }
     Ok(())
 }

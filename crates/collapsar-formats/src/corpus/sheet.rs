@@ -1,9 +1,8 @@
 //! Reads a column of CSV or TSV as texts.
 
-use std::io::BufRead;
-
 use crate::csv::{Field, Sheet, field};
 use crate::error::{Error, FilePlace, Problem, Result};
+use crate::open::Opened;
 use crate::records::{Delimiter, Record, Records};
 
 use super::columns;
@@ -14,20 +13,18 @@ use super::options::{CorpusOptions, InvalidUtf8};
 const AHEAD: usize = 100;
 
 pub(super) fn read(
-    path: &str,
-    extension: &str,
-    head: &[u8],
-    reader: impl BufRead,
+    input: Opened,
     options: &CorpusOptions,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<()> {
-    let delimiter = match Delimiter::guess(extension, head) {
+    let path = &input.name;
+    let delimiter = match Delimiter::guess(&input.extension, &input.head) {
         // A single column of texts has spaces too.
         Delimiter::Spaces => Delimiter::Byte(b','),
         byte @ Delimiter::Byte(_) => byte,
     };
-    let records = Records::new(path, reader, delimiter).replacing();
-    let sheet = Sheet::of(records, path, delimiter)?;
+    let records = Records::new(path, input.reader, delimiter).replacing();
+    let sheet = Sheet::of(records)?;
     let mut sheet = sheet.ok_or_else(|| Error::no_documents(path, "an empty file"))?;
     let mut ahead = Vec::new();
     let mut row = Record::default();

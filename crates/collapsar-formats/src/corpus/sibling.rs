@@ -1,14 +1,14 @@
 //! Decides which files beside the data name its words and its documents.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::table::{not_text, unzip};
+use crate::lines::Lines;
+use crate::open::Opened;
 
 use super::options::{CorpusFormat, CorpusOptions, InvalidUtf8};
-use super::source::{At, Lines, decode};
+use super::source::decode;
 
 /// The file that names the words, given or found, and the words.
 pub(super) fn vocabulary(
@@ -34,18 +34,15 @@ pub(super) fn vocabulary(
         return Err(Error::content(name, found, expected));
     }
     // A word that stands twice could not be told apart when new documents come with their own words.
-    let mut lines: HashMap<&str, usize> = HashMap::with_capacity(words.len());
+    let mut lines: HashMap<&str, u64> = HashMap::with_capacity(words.len());
     for (index, word) in words.iter().enumerate() {
-        let at = At {
-            path: &name,
-            line: index as u64 + 1,
-        };
+        let line = index as u64 + 1;
         if word.is_empty() {
-            return Err(at.refuse("an empty line", "a word"));
+            return Err(Error::line(name, line, "an empty line", "a word"));
         }
-        if let Some(before) = lines.insert(word, index + 1) {
+        if let Some(before) = lines.insert(word, line) {
             let found = format!("{word:?} as in line {before}");
-            return Err(at.refuse(found, "each word once"));
+            return Err(Error::line(name, line, found, "each word once"));
         }
     }
     Ok(Some((path, words)))
@@ -68,17 +65,12 @@ pub(super) fn documents(path: Option<&Path>, format: CorpusFormat, number: usize
 
 /// The lines of a file without the white space around them.
 pub(super) fn word_list(path: &Path, invalid: InvalidUtf8) -> Result<Vec<String>> {
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| Error::file(path, &error))?;
-    let (head, reader) = unzip(&name, file)?;
-    if let Some(found) = not_text(&head) {
-        let expected = "UTF-8 text with a word a line";
-        return Err(Error::content(name, found, expected));
-    }
-    let mut lines = Lines::new(&name, reader);
+    let input = Opened::open(path)?.text("UTF-8 text with a word a line")?;
+    let mut lines = Lines::new(input);
     let mut words = Vec::new();
-    while let Some((at, bytes)) = lines.next()? {
-        words.push(decode(at, bytes, invalid)?.0.trim().to_owned());
+    while lines.next()? {
+        let (text, _) = decode(lines.path(), lines.place(), lines.bytes(), invalid)?;
+        words.push(text.trim().to_owned());
     }
     Ok(words)
 }

@@ -3,19 +3,18 @@
 use std::fs::File;
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
-use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::column::reader::ColumnReader;
+use parquet::data_type::ByteArray;
+use parquet::file::reader::FileReader;
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::error::{Error, FilePlace, Problem, Result};
+use crate::error::{Error, FilePlace, Result};
 use crate::guard::guarded;
-use crate::parquet::{batch, refusal};
+use crate::parquet::{Group, Values, all, batch, open, other_type, refusal};
 
 use super::columns;
 use super::gather::Gatherer;
-use super::options::{CorpusOptions, InvalidUtf8};
+use super::options::CorpusOptions;
 
 /// Rows asked for at a time: texts are long, so fewer than for numbers.
 const BATCH: usize = 1 << 10;
@@ -37,12 +36,9 @@ fn read_groups(
     options: &CorpusOptions,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<()> {
-    let damaged = |error: ParquetError| refusal(path, &error);
-    let reader = SerializedFileReader::new(file).map_err(damaged)?;
+    let (reader, names) = open(path, file)?;
     let schema = reader.metadata().file_metadata().schema_descr();
-    let all = schema.columns();
-    let names: Vec<String> = all.iter().map(|column| column.path().string()).collect();
-    let is_text = |index: usize| is_string(&all[index]);
+    let is_text = |index: usize| is_string(&schema.column(index));
     let (text, id) = columns::choose(path, &names, options, is_text)?;
     let refuse = |index: usize, expected: &str| {
         let found = format!("column {:?} of another type", names[index]);
@@ -53,66 +49,41 @@ fn read_groups(
     }
     if let Some(id) = id
         && !is_text(id)
-        && !is_integer(&all[id])
+        && !is_integer(&schema.column(id))
     {
         return refuse(id, "strings or whole numbers");
     }
     for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group).map_err(damaged)?;
-        let claimed = group.metadata().num_rows();
-        let wrong = |found: usize| {
-            let cause = format!("{found} values in a column of {claimed} rows");
-            Err(Error::damaged(path, "Parquet", cause))
-        };
-        let ids = match id {
-            Some(id) => Some(identifiers(group.as_ref(), id).map_err(damaged)?),
-            None => None,
-        };
-        if let Some(ids) = &ids
-            && i64::try_from(ids.len()) != Ok(claimed)
-        {
-            return wrong(ids.len());
+        let group = Group::open(path, &reader, group)?;
+        let mut ids = None;
+        if let Some(id) = id {
+            let (column, highest) = group.column(id)?;
+            let names = identifiers(column, highest).map_err(|error| refusal(path, error))?;
+            group.check(names.len())?;
+            ids = Some(names.into_iter());
         }
-        let highest = highest(group.as_ref(), text);
-        let ColumnReader::ByteArrayColumnReader(mut column) =
-            group.get_column_reader(text).map_err(damaged)?
-        else {
-            return Err(Error::damaged(path, "Parquet", "a column changed its type"));
+        let (ColumnReader::ByteArrayColumnReader(mut column), highest) = group.column(text)? else {
+            return Err(refusal(path, other_type()));
         };
         let mut rows = 0;
-        loop {
-            let mut texts: Vec<Option<ByteArray>> = Vec::new();
-            if !batch(&mut column, BATCH, highest, Clone::clone, &mut texts).map_err(damaged)? {
-                break;
-            }
-            for text in texts {
+        let mut texts: Vec<Option<ByteArray>> = Vec::new();
+        while batch(&mut column, BATCH, highest, Clone::clone, &mut texts)
+            .map_err(|error| refusal(path, error))?
+        {
+            rows += texts.len();
+            for text in texts.drain(..) {
                 let number = gatherer.len() + 1;
-                let name = match ids.as_ref().map(|ids| ids.get(rows)) {
-                    Some(Some(name)) => name.clone(),
-                    Some(None) => return wrong(rows + 1),
+                let name = match &mut ids {
+                    // There are as many as rows, which are checked below.
+                    Some(ids) => ids.next().flatten().unwrap_or_default(),
                     None => number.to_string(),
                 };
-                rows += 1;
                 // A document without content is null.
                 let bytes = text.as_ref().map_or(&b""[..], ByteArray::data);
-                let text = match std::str::from_utf8(bytes) {
-                    Ok(text) => text.to_owned(),
-                    Err(_) if gatherer.invalid == InvalidUtf8::Replace => {
-                        gatherer.note(true);
-                        String::from_utf8_lossy(bytes).into_owned()
-                    }
-                    Err(error) => {
-                        let byte = error.valid_up_to() as u64 + 1;
-                        let place = FilePlace::Row(number as u64);
-                        return Err(Error::at(path, place, Problem::Utf8 { byte }));
-                    }
-                };
-                gatherer.push(name, text)?;
+                gatherer.push_bytes(name, path, FilePlace::Row(number as u64), bytes)?;
             }
         }
-        if i64::try_from(rows) != Ok(claimed) {
-            return wrong(rows);
-        }
+        group.check(rows)?;
     }
     if gatherer.len() == 0 {
         return Err(Error::no_documents(path, "a table without rows"));
@@ -131,35 +102,14 @@ fn is_integer(column: &ColumnDescriptor) -> bool {
     column.max_rep_level() == 0 && matches!(column.physical_type(), Type::INT32 | Type::INT64)
 }
 
-fn highest(group: &dyn RowGroupReader, index: usize) -> i16 {
-    let column = group.metadata().column(index);
-    column.column_descr().max_def_level()
-}
-
 /// All names of a group: they are short.
-fn identifiers(
-    group: &dyn RowGroupReader,
-    index: usize,
-) -> std::result::Result<Vec<String>, ParquetError> {
-    let highest = highest(group, index);
-    match group.get_column_reader(index)? {
-        ColumnReader::ByteArrayColumnReader(reader) => names(reader, highest, |bytes| {
+fn identifiers(column: ColumnReader, highest: i16) -> Values<String> {
+    match column {
+        ColumnReader::ByteArrayColumnReader(reader) => all(reader, BATCH, highest, |bytes| {
             String::from_utf8_lossy(bytes.data()).into_owned()
         }),
-        ColumnReader::Int32ColumnReader(reader) => names(reader, highest, ToString::to_string),
-        ColumnReader::Int64ColumnReader(reader) => names(reader, highest, ToString::to_string),
-        _ => Err(ParquetError::General(
-            "a column changed its type".to_owned(),
-        )),
+        ColumnReader::Int32ColumnReader(reader) => all(reader, BATCH, highest, ToString::to_string),
+        ColumnReader::Int64ColumnReader(reader) => all(reader, BATCH, highest, ToString::to_string),
+        _ => Err(other_type()),
     }
-}
-
-fn names<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
-    highest: i16,
-    convert: impl Fn(&T::T) -> String,
-) -> std::result::Result<Vec<String>, ParquetError> {
-    let mut out = Vec::new();
-    while batch(&mut reader, BATCH, highest, &convert, &mut out)? {}
-    Ok(out.into_iter().map(Option::unwrap_or_default).collect())
 }

@@ -115,7 +115,9 @@ fn standard_input_is_told_by_its_beginning() {
         ("-1 1:3\n", CorpusFormat::SvmLight, 3.0),
     ] {
         for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
-            let source = Source::text("stdin", None, bytes.as_slice()).unwrap();
+            let bytes = std::io::Cursor::new(bytes);
+            let input = crate::open::Opened::new("stdin".as_ref(), None, bytes).unwrap();
+            let source = CorpusSource::text(None, input).unwrap();
             let (corpus, report) = read_source(source, &CorpusOptions::default()).unwrap();
             assert_eq!((report.format, corpus.tokens()), (format, tokens));
         }

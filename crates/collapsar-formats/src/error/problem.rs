@@ -144,6 +144,13 @@ impl Problem {
         }
     }
 
+    /// Says what to try about content.
+    pub(crate) fn set_hint(&mut self, what: Hint) {
+        if let Self::Content { hint, .. } = self {
+            *hint = Some(what);
+        }
+    }
+
     /// What to try.
     pub fn hint(&self) -> Option<Hint> {
         match self {

@@ -53,11 +53,7 @@ fn all() -> Vec<Error> {
         Error::file("data.csv", &io::ErrorKind::PermissionDenied.into()),
         Error::content("data.csv", "a zip file", "text").with_hint(Hint::plain("unzip")),
         Error::content("data.csv", "a zip file", "text"),
-        Error::damaged(
-            "data.parquet",
-            "Parquet",
-            "Parquet error: Corrupt footer.\nmore",
-        ),
+        Error::damaged("data.parquet", "Parquet", "Corrupt footer.\nmore"),
         Error::empty("data.csv", "an empty file"),
         line(
             3,

@@ -4,6 +4,7 @@ use npyz::WriterBuilder;
 use proptest::prelude::*;
 
 use super::read;
+use crate::open::Opened;
 use crate::table::Table;
 
 /// A version 1 file with this header and data.
@@ -20,8 +21,14 @@ fn raw(header: &str, data: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
 }
 
+fn input(bytes: &[u8]) -> Opened {
+    let length = bytes.len() as u64;
+    let content = std::io::Cursor::new(bytes.to_vec());
+    Opened::new("t.npy".as_ref(), Some(length), content).unwrap()
+}
+
 fn of(bytes: &[u8]) -> Result<Table, String> {
-    read("t.npy", bytes, bytes.len() as u64, None).map_err(|error| error.to_string())
+    read(input(bytes), None).map_err(|error| error.to_string())
 }
 
 fn doubles(values: &[f64]) -> Vec<u8> {
@@ -35,7 +42,7 @@ fn doubles(values: &[f64]) -> Vec<u8> {
 fn arrays_of_any_shape() {
     let any = |fortran, shape: &str, values: &[f64]| {
         let bytes = file("'<f8'", fortran, shape, &doubles(values));
-        super::read_array("t.npy", &bytes[..], bytes.len() as u64).map_err(|e| e.to_string())
+        super::read_array(input(&bytes)).map_err(|e| e.to_string())
     };
     let values: Vec<f64> = (0..12).map(f64::from).collect();
     let (dims, c) = any(false, "(2, 3, 2)", &values).unwrap();
@@ -71,13 +78,7 @@ fn orders_and_axes() {
     let one = of(&file("'<f8'", false, "(6,)", &data)).unwrap();
     assert_eq!((one.rows, one.columns.len()), (6, 1));
     let bytes = file("'<f8'", true, "(2, 3)", &data);
-    let chosen = read(
-        "t.npy",
-        &bytes[..],
-        bytes.len() as u64,
-        Some(&["3".into(), "1".into()]),
-    )
-    .unwrap();
+    let chosen = read(input(&bytes), Some(&["3".into(), "1".into()])).unwrap();
     assert_eq!(
         (chosen.columns, chosen.values),
         (vec!["3".into(), "1".into()], vec![5., 1., 6., 2.])

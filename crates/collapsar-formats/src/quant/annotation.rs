@@ -1,6 +1,6 @@
 //! Decides how a line of GTF or GFF3 names transcripts and genes.
 
-use super::lines::whole;
+use crate::lines::whole;
 
 /// What a line says that matters here; both formats have nine columns.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,17 +26,8 @@ pub(super) enum Feature<'t> {
 }
 
 /// Parts of transcripts, which some files hang on a gene that has none.
-const PARTS: [&str; 9] = [
-    "exon",
-    "CDS",
-    "five_prime_UTR",
-    "three_prime_UTR",
-    "UTR",
-    "start_codon",
-    "stop_codon",
-    "intron",
-    "stop_codon_redefined_as_selenocysteine",
-];
+const PARTS: &str = "exon CDS five_prime_UTR three_prime_UTR UTR start_codon stop_codon intron \
+    stop_codon_redefined_as_selenocysteine";
 
 /// The ninth column of a line, with the third, if it is one of an annotation.
 pub(super) fn columns(line: &str) -> Option<(&str, &str)> {
@@ -78,11 +69,13 @@ pub(super) fn feature<'t>(kind: &str, attributes: &'t str) -> Feature<'t> {
             id,
             name: gene.unwrap_or_else(|| bare(id)),
         },
-        (transcript, _, Some(id), Some(parents)) if !PARTS.contains(&kind) => Feature::Child {
-            transcript: transcript.unwrap_or_else(|| bare(id)),
-            version: transcript_version.or(own_version),
-            parents,
-        },
+        (transcript, _, Some(id), Some(parents)) if PARTS.split(' ').all(|part| part != kind) => {
+            Feature::Child {
+                transcript: transcript.unwrap_or_else(|| bare(id)),
+                version: transcript_version.or(own_version),
+                parents,
+            }
+        }
         _ => Feature::Other,
     }
 }

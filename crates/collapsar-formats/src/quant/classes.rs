@@ -6,7 +6,7 @@ use crate::error::{Error, Result, count};
 
 use super::counts::{read_counts, read_names};
 use super::float::float;
-use super::lines::{Lines, fields, shown, unique, whole};
+use crate::lines::{Lines, fields, first, shown, unique, whole};
 
 const EXPECTED: &str = "salmon's eq_classes.txt or a kallisto .ec file";
 
@@ -47,16 +47,12 @@ pub fn read_classes(path: &Path) -> Result<Classes> {
     if !input.next_filled()? {
         return Err(unknown(&input, "blank lines"));
     }
-    let begin = {
-        let mut parts = fields(input.bytes());
-        [(); 3].map(|()| parts.next().map(whole))
-    };
-    match begin {
+    match first(input.bytes()).map(|field| field.map(whole)) {
         [Some(Some(transcripts)), None, None] => salmon(input, transcripts),
-        [Some(Some(_)), Some(_), None] if path == Path::new("-") => Err(unknown(
-            &input,
-            "kallisto's classes, whose counts are in a file beside them",
-        )),
+        [Some(Some(_)), Some(_), None] if path == Path::new("-") => {
+            let found = "kallisto's classes, whose counts are in a file beside them";
+            Err(unknown(&input, found))
+        }
         [Some(Some(_)), Some(_), None] => kallisto(input, path),
         _ => Err(unknown(&input, &shown(input.bytes()))),
     }
@@ -67,14 +63,16 @@ fn unknown(input: &Lines, found: &str) -> Error {
 }
 
 fn salmon(mut input: Lines, transcripts: u64) -> Result<Classes> {
-    let damaged =
-        |input: &Lines, cause: String| Err(Error::damaged(input.path(), "eq_classes.txt", cause));
+    let damaged = |input: &Lines, cause: &str| {
+        let cause = format!("it ends {cause}");
+        Err(Error::damaged(input.path(), "eq_classes.txt", cause))
+    };
     if transcripts == 0 || transcripts > u64::from(u32::MAX) {
         let found = count(transcripts, "transcript");
         return Err(input.refuse(found, "a number from 1 to 4294967295"));
     }
     if !input.next_filled()? {
-        return damaged(&input, "it ends before the number of classes".to_owned());
+        return damaged(&input, "before the number of classes");
     }
     let number = whole(input.bytes().trim_ascii())
         .ok_or_else(|| input.refuse(shown(input.bytes()), "the number of classes"))?;
@@ -82,13 +80,9 @@ fn salmon(mut input: Lines, transcripts: u64) -> Result<Classes> {
     let mut lines = Vec::with_capacity(names.capacity());
     for read in 0..transcripts {
         if !input.next_filled()? {
-            return damaged(
-                &input,
-                format!("it ends after {read} of {transcripts} names"),
-            );
+            return damaged(&input, &format!("after {read} of {transcripts} names"));
         }
-        let mut parts = fields(input.bytes());
-        let (Some(name), None) = (parts.next(), parts.next()) else {
+        let [Some(name), None] = first(input.bytes()) else {
             let expected = format!("name {} of {transcripts}, one a line", read + 1);
             return Err(input.refuse(shown(input.bytes()), expected));
         };
@@ -105,8 +99,10 @@ fn salmon(mut input: Lines, transcripts: u64) -> Result<Classes> {
         classes.push(class(&input, transcripts)?);
     }
     if (classes.len() as u64) < number {
-        let cause = format!("it ends after {} of {number} classes", classes.len());
-        return damaged(&input, cause);
+        return damaged(
+            &input,
+            &format!("after {} of {number} classes", classes.len()),
+        );
     }
     Ok(Classes {
         names,
@@ -127,15 +123,11 @@ fn class(input: &Lines, transcripts: u64) -> Result<Class> {
     };
     let weighted = all == 2 * size + 2;
     if !weighted && all != size + 2 {
-        return Err(input.refuse(
-            count(all, "field"),
-            format!(
-                "{}, or {} with weights, as the class has {}",
-                size + 2,
-                2 * size + 2,
-                count(size, "transcript")
-            ),
-        ));
+        let (plain, weighted) = (size + 2, 2 * size + 2);
+        let transcripts = count(size, "transcript");
+        let expected =
+            format!("{plain}, or {weighted} with weights, as the class has {transcripts}");
+        return Err(input.refuse(count(all, "field"), expected));
     }
     let ids = parts.by_ref().take(size as usize);
     let ids: Result<Vec<u32>> = ids.map(|field| id(input, field, transcripts)).collect();
@@ -161,10 +153,8 @@ fn class(input: &Lines, transcripts: u64) -> Result<Class> {
 fn id(input: &Lines, field: &[u8], transcripts: u64) -> Result<u32> {
     let id = whole(field).filter(|&id| id < transcripts);
     id.map(|id| id as u32).ok_or_else(|| {
-        input.refuse(
-            format!("transcript {}", shown(field)),
-            format!("a whole number from 0 to {}", transcripts - 1),
-        )
+        let expected = format!("a whole number from 0 to {}", transcripts - 1);
+        input.refuse(format!("transcript {}", shown(field)), expected)
     })
 }
 
@@ -209,8 +199,7 @@ fn kallisto(mut input: Lines, path: &Path) -> Result<Classes> {
 
 /// The transcripts of class `number`, of so many.
 fn kallisto_class(input: &Lines, number: usize, transcripts: u64) -> Result<Vec<u32>> {
-    let mut parts = fields(input.bytes());
-    let (Some(own), Some(ids), None) = (parts.next(), parts.next(), parts.next()) else {
+    let [Some(own), Some(ids), None] = first(input.bytes()) else {
         let expected = "a class and its transcripts between commas";
         return Err(input.refuse(shown(input.bytes()), expected));
     };

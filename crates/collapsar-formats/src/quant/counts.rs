@@ -7,7 +7,7 @@ use collapsar::Hint;
 use crate::error::{Error, Result};
 
 use super::classes::amount;
-use super::lines::{Lines, fields, shown, unique, whole};
+use crate::lines::{Lines, first, shown, unique, whole};
 
 /// The names in `transcripts.txt` beside the classes, if there is one.
 pub(super) fn read_names(classes: &Path) -> Result<Vec<String>> {
@@ -44,8 +44,7 @@ pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
     }
     let mut found = 0;
     while input.next_filled()? {
-        let mut parts = fields(input.bytes());
-        let (Some(class), Some(count), None) = (parts.next(), parts.next(), parts.next()) else {
+        let [Some(class), Some(count), None] = first(input.bytes()) else {
             return Err(input.refuse(shown(input.bytes()), "a class and its count"));
         };
         set(&input, &mut counts, class, 0, count)?;
@@ -66,15 +65,12 @@ fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
         if input.bytes().starts_with(b"%") {
             continue;
         }
-        let mut parts = fields(input.bytes());
-        let (Some(first), Some(second), Some(third), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
+        let [Some(sample), Some(second), Some(third), None] = first(input.bytes()) else {
             return Err(input.refuse(shown(input.bytes()), "three numbers"));
         };
         if claimed.is_none() {
-            if whole(first) != Some(1) {
-                let found = format!("{} samples", shown(first));
+            if whole(sample) != Some(1) {
+                let found = format!("{} samples", shown(sample));
                 let hint = "one sample at a time, or the .ec file that has a .tsv beside it";
                 return Err(input.refuse(found, "one").with_hint(Hint::plain(hint)));
             }
@@ -86,24 +82,18 @@ fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
             claimed = Some(entries.ok_or_else(|| input.refuse(shown(third), "a whole number"))?);
             continue;
         }
-        if whole(first) != Some(1) {
-            return Err(input.refuse(format!("sample {}", shown(first)), "sample 1"));
+        if whole(sample) != Some(1) {
+            return Err(input.refuse(format!("sample {}", shown(sample)), "sample 1"));
         }
         set(input, counts, second, 1, third)?;
         found += 1;
     }
-    match claimed {
-        Some(claimed) if claimed == found => Ok(()),
-        Some(claimed) => {
-            let cause = format!("{found} entries where its size says {claimed}");
-            Err(Error::damaged(input.path(), "Matrix Market", cause))
-        }
-        None => Err(Error::damaged(
-            input.path(),
-            "Matrix Market",
-            "it has no size",
-        )),
-    }
+    let cause = match claimed {
+        Some(claimed) if claimed == found => return Ok(()),
+        Some(claimed) => format!("{found} entries where its size says {claimed}"),
+        None => "it has no size".to_owned(),
+    };
+    Err(Error::damaged(input.path(), "Matrix Market", cause))
 }
 
 /// Sets the count of a class; classes are numbered from `first` on.
@@ -117,20 +107,14 @@ fn set(
     let count = amount(input, "count", count)?;
     let index = whole(class).and_then(|class| class.checked_sub(first));
     let last = counts.len() as u64 + first - 1;
-    match index.and_then(|index| counts.get_mut(index as usize)) {
-        Some(place @ None) => {
-            *place = Some(count);
-            Ok(())
-        }
-        Some(Some(_)) => {
-            let found = format!("class {} a second time", shown(class));
-            Err(input.refuse(found, "each class once"))
-        }
-        None => {
-            let found = format!("class {}", shown(class));
-            let expected = format!("a whole number from {first} to {last} as in the .ec file");
-            Err(input.refuse(found, expected))
-        }
+    let found = || format!("class {}", shown(class));
+    let Some(place) = index.and_then(|index| counts.get_mut(index as usize)) else {
+        let expected = format!("a whole number from {first} to {last} as in the .ec file");
+        return Err(input.refuse(found(), expected));
+    };
+    match place.replace(count) {
+        Some(_) => Err(input.refuse(format!("{} a second time", found()), "each class once")),
+        None => Ok(()),
     }
 }
 

@@ -1,10 +1,9 @@
 //! Decides what a file of reads is, by its content.
 
-use std::io::BufRead;
 use std::path::Path;
 
-use super::lines::open;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::open::Opened;
 
 /// What reads are given by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +23,7 @@ pub enum ReadsFormat {
 ///
 /// A file that cannot be read.
 pub fn reads_format(path: &Path) -> Result<ReadsFormat> {
-    let (name, mut content) = open(path)?;
-    let head = content.fill_buf();
-    let head = head.map_err(|error| Error::file(&name, &error))?;
-    Ok(match head {
+    Ok(match Opened::open(path)?.head.as_slice() {
         [b'@', ..] | [b'B', b'A', b'M', 1, ..] | [b'C', b'R', b'A', b'M', ..] => {
             ReadsFormat::Alignments
         }

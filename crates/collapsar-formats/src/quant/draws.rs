@@ -36,24 +36,13 @@ pub fn write_quant_sf<'a>(path: &Path, rows: impl IntoIterator<Item = QuantRow<'
     let failed = |error| Error::file(path, &error);
     writeln!(file.writer, "{}", COLUMNS.join("\t")).map_err(failed)?;
     for row in rows {
-        for (value, column) in [row.length, row.effective, row.tpm, row.count]
-            .into_iter()
-            .zip(&COLUMNS[1..])
-        {
-            check(path, value, || format!("{column} of {}", row.name))?;
+        let (name, numbers) = (row.name, [row.length, row.effective, row.tpm, row.count]);
+        for (value, column) in numbers.into_iter().zip(&COLUMNS[1..]) {
+            check(path, value, || format!("{column} of {name}"))?;
         }
-        let QuantRow {
-            name,
-            length,
-            effective,
-            tpm,
-            count,
-        } = row;
-        writeln!(
-            file.writer,
-            "{name}\t{length}\t{effective:.3}\t{tpm:.6}\t{count:.3}"
-        )
-        .map_err(failed)?;
+        let [length, effective, tpm, count] = numbers;
+        let line = format!("{name}\t{length}\t{effective:.3}\t{tpm:.6}\t{count:.3}\n");
+        file.writer.write_all(line.as_bytes()).map_err(failed)?;
     }
     file.finish()
 }

@@ -6,7 +6,7 @@ use collapsar::Hint;
 
 use crate::error::{Error, Result};
 
-use super::lines::{Lines, fields, shown, unique};
+use crate::lines::{Lines, fields, shown, unique};
 
 const EXPECTED: &str = "transcripts in FASTA";
 
@@ -30,14 +30,9 @@ impl Transcripts {
         self.names.is_empty()
     }
 
-    /// All names.
+    /// Their names, each up to the first white space.
     pub fn names(&self) -> &[String] {
         &self.names
-    }
-
-    /// The name of one, up to the first white space.
-    pub fn name(&self, index: usize) -> &str {
-        &self.names[index]
     }
 
     /// The sequence of one: IUPAC letters in upper case, T for U.
@@ -144,7 +139,6 @@ mod tests {
         let all = one(text, read_transcripts).unwrap();
         assert_eq!((all.len(), all.is_empty()), (2, false));
         assert_eq!(all.names(), ["a", "b|c"]);
-        assert_eq!(all.name(1), "b|c");
         assert_eq!(all.sequence(0), b"ACGTTN");
         assert_eq!(all.sequence(1), b"RYSWKMBDHV");
         assert_eq!((all.length(0), all.length(1)), (6, 10));

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::error::{Error, Result, count};
-use crate::records::text_error;
+use crate::open::{Opened, text_error};
 
 use super::float::float;
-use super::lines::{Lines, open, shown, unique};
+use crate::lines::{Lines, shown, unique};
 
 /// A quantification.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,10 +50,10 @@ pub fn read_quantification(folder: &Path) -> Result<Quantification> {
     let aux = folder.join("aux_info");
     let meta = aux.join("meta_info.json");
     if meta.exists() {
-        let told = read_meta(&meta)?;
-        if told.draws > 0 {
-            quantification.draws =
-                read_draws(&aux.join("bootstrap"), &told, &quantification.names)?;
+        let meta = read_meta(&meta)?;
+        if meta.draws > 0 {
+            let bootstrap = aux.join("bootstrap");
+            quantification.draws = read_draws(&bootstrap, &meta, &quantification.names)?;
         }
     }
     Ok(quantification)
@@ -96,11 +96,8 @@ fn read_quant_sf(path: &Path) -> Result<Quantification> {
         lines.push(input.line());
     }
     if names.is_empty() {
-        return Err(Error::damaged(
-            input.path(),
-            "quant.sf",
-            "it has no transcripts",
-        ));
+        let cause = "it has no transcripts";
+        return Err(Error::damaged(input.path(), "quant.sf", cause));
     }
     unique(input.path(), "transcript", &names, &lines)?;
     let [lengths, effective, tpm, counts] = numbers;
@@ -146,35 +143,31 @@ fn read_meta(path: &Path) -> Result<Meta> {
     })
 }
 
-fn read_draws(folder: &Path, told: &Meta, names: &[String]) -> Result<Vec<Vec<f64>>> {
-    let places = places(&folder.join("names.tsv.gz"), told, names)?;
-    let (path, mut reader) = open(&folder.join("bootstraps.gz"))?;
+fn read_draws(folder: &Path, meta: &Meta, names: &[String]) -> Result<Vec<Vec<f64>>> {
+    let places = places(&folder.join("names.tsv.gz"), meta, names)?;
+    let input = Opened::open(&folder.join("bootstraps.gz"))?;
+    let (path, mut reader) = (input.name, input.reader);
     let damaged = |cause: String| Err(Error::damaged(&path, "bootstraps", cause));
     let width = names.len();
     let mut bytes = Vec::with_capacity(8 * width);
     let mut draws = Vec::new();
-    for draw in 1..=told.draws {
+    for draw in 1..=meta.draws {
         bytes.clear();
-        let wanted = 8 * width as u64;
-        let read = reader.by_ref().take(wanted).read_to_end(&mut bytes);
+        let length = 8 * width;
+        let read = reader.by_ref().take(length as u64).read_to_end(&mut bytes);
         read.map_err(|error| text_error(&path, &error))?;
-        if bytes.len() as u64 != wanted {
-            let complete = count(draw - 1, "draw");
-            return damaged(format!(
-                "it ends after {complete} of {} of {} of 8 bytes each",
-                told.draws,
-                count(width, "transcript")
-            ));
+        if bytes.len() != length {
+            let (complete, all) = (count(draw - 1, "draw"), meta.draws);
+            let each = format!("{} of 8 bytes each", count(width, "transcript"));
+            return damaged(format!("it ends after {complete} of {all} of {each}"));
         }
         let mut values = vec![0.0; width];
         let (words, _) = bytes.as_chunks::<8>();
         for (&place, &word) in places.iter().zip(words) {
             let value = f64::from_le_bytes(word);
             if !value.is_finite() || value < 0.0 {
-                return damaged(format!(
-                    "draw {draw} of {:?} is {value}, expected a finite number from 0",
-                    names[place]
-                ));
+                let found = format!("draw {draw} of {:?} is {value}", names[place]);
+                return damaged(format!("{found}, expected a finite number from 0"));
             }
             values[place] = value;
         }
@@ -182,25 +175,23 @@ fn read_draws(folder: &Path, told: &Meta, names: &[String]) -> Result<Vec<Vec<f6
     }
     let rest = reader.by_ref().take(1).read_to_end(&mut bytes);
     if rest.map_err(|error| text_error(&path, &error))? > 0 {
-        let (draws, meta) = (count(told.draws, "draw"), told.path.display());
-        return damaged(format!(
-            "it goes on after {draws}, as {meta} says there are"
-        ));
+        let (draws, meta) = (count(meta.draws, "draw"), meta.path.display());
+        let cause = format!("it goes on after {draws}, as {meta} says there are");
+        return damaged(cause);
     }
     Ok(draws)
 }
 
 /// For each transcript of the draws its place among `names`.
-fn places(path: &Path, told: &Meta, names: &[String]) -> Result<Vec<usize>> {
+fn places(path: &Path, meta: &Meta, names: &[String]) -> Result<Vec<usize>> {
     let mut input = Lines::open(path, "names between tabs")?;
     input.next_filled()?;
     let line = input.text()?.trim_end_matches('\t');
     let own: Vec<&str> = line.split('\t').collect();
-    if let Some(targets) = told.targets
+    if let Some(targets) = meta.targets
         && own.len() as u64 != targets
     {
-        let meta = told.path.display();
-        let expected = format!("{targets} as {meta} says");
+        let expected = format!("{targets} as {} says", meta.path.display());
         return Err(input.refuse(count(own.len(), "name"), expected));
     }
     if own.len() != names.len() {
@@ -209,12 +200,11 @@ fn places(path: &Path, told: &Meta, names: &[String]) -> Result<Vec<usize>> {
     }
     let pairs = names.iter().enumerate();
     let mut known: HashMap<&str, usize> = pairs.map(|(i, name)| (name.as_str(), i)).collect();
+    // Taken out, so that none comes twice.
     let places = own.iter().map(|name| {
-        // Taken out, so that none comes twice.
-        known.remove(name).ok_or_else(|| {
-            let found = format!("name {name:?}");
-            input.refuse(found, "each transcript of quant.sf once")
-        })
+        let expected = "each transcript of quant.sf once";
+        let place = known.remove(name);
+        place.ok_or_else(|| input.refuse(format!("name {name:?}"), expected))
     });
     places.collect()
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, quoted};
 
 use super::annotation::{Feature, columns, feature};
-use super::lines::Lines;
+use crate::lines::{Lines, unquoted};
 
 const EXPECTED: &str = "a table of transcripts and genes, GTF or GFF3";
 
@@ -26,11 +26,6 @@ impl GeneMap {
     pub fn gene(&self, transcript: &str) -> Option<&str> {
         let place = *self.places.get(transcript)? as usize;
         Some(&self.genes[self.transcripts[place].1 as usize])
-    }
-
-    /// The genes in the order of the file.
-    pub fn genes(&self) -> &[String] {
-        &self.genes
     }
 
     /// Transcripts and their genes in the order of the file.
@@ -95,10 +90,7 @@ impl Builder {
     ) -> Result<()> {
         let map = &mut self.map;
         let with_version = version.map(|version| format!("{transcript}.{version}"));
-        for name in [Some(transcript), with_version.as_deref()]
-            .into_iter()
-            .flatten()
-        {
+        for name in std::iter::once(transcript).chain(with_version.as_deref()) {
             if let Some(&place) = map.places.get(name) {
                 let (_, before, first) = &map.transcripts[place as usize];
                 let before = &map.genes[*before as usize];
@@ -110,14 +102,10 @@ impl Builder {
             }
         }
         if !map.places.contains_key(transcript) {
-            let gene = if let Some(&gene) = self.ids.get(gene) {
-                gene
-            } else {
-                let id = map.genes.len() as u32;
+            let gene = *self.ids.entry(gene.to_owned()).or_insert_with(|| {
                 map.genes.push(gene.to_owned());
-                self.ids.insert(gene.to_owned(), id);
-                id
-            };
+                map.genes.len() as u32 - 1
+            });
             let place = map.transcripts.len() as u32;
             map.transcripts.push((transcript.to_owned(), gene, line));
             map.places.insert(transcript.to_owned(), place);
@@ -151,8 +139,7 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
         }
         if !text.starts_with('#') {
             let Some((kind, attributes)) = columns(text) else {
-                let found = format!("{:?}", shortened(text, 40));
-                return Err(input.refuse(found, "nine columns between tabs"));
+                return Err(input.refuse(quoted(text), "nine columns between tabs"));
             };
             match feature(kind, attributes) {
                 Feature::Pair {
@@ -191,34 +178,11 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
 }
 
 /// What headers call the columns, without what is not a letter, the best first.
-const TRANSCRIPTS: [&str; 14] = [
-    "transcriptid",
-    "transcript",
-    "txid",
-    "tx",
-    "txname",
-    "transcriptstableidversion",
-    "transcriptstableid",
-    "ensembltranscriptidversion",
-    "ensembltranscriptid",
-    "transcriptname",
-    "targetid",
-    "isoformid",
-    "isoform",
-    "name",
-];
-const GENES: [&str; 10] = [
-    "geneid",
-    "gene",
-    "genestableidversion",
-    "genestableid",
-    "ensemblgeneidversion",
-    "ensemblgeneid",
-    "genename",
-    "genesymbol",
-    "symbol",
-    "locus",
-];
+const TRANSCRIPTS: &str = "transcriptid transcript txid tx txname transcriptstableidversion \
+    transcriptstableid ensembltranscriptidversion ensembltranscriptid transcriptname targetid \
+    isoformid isoform name";
+const GENES: &str = "geneid gene genestableidversion genestableid ensemblgeneidversion \
+    ensemblgeneid genename genesymbol symbol locus";
 
 /// Reads a table from the present line to the end.
 fn table(input: &mut Lines, builder: &mut Builder) -> Result<()> {
@@ -227,14 +191,14 @@ fn table(input: &mut Lines, builder: &mut Builder) -> Result<()> {
         .into_iter()
         .find(|&byte| first.as_bytes().contains(&byte));
     let names: Vec<String> = cells(first, separator).map(simplified).collect();
-    let named = |known: &[&str]| {
-        let mut places = known.iter();
-        places.find_map(|known| names.iter().position(|name| name == known))
+    let named = |known: &str| {
+        let mut known = known.split(' ');
+        known.find_map(|known| names.iter().position(|name| name == known))
     };
     let (mut transcript_column, mut gene_column, mut width) = (0, 1, None);
-    if let Some(column) = named(&TRANSCRIPTS) {
+    if let Some(column) = named(TRANSCRIPTS) {
         transcript_column = column;
-        gene_column = named(&GENES).unwrap_or(usize::from(column == 0));
+        gene_column = named(GENES).unwrap_or(usize::from(column == 0));
         width = Some(names.len());
         if !input.next_filled()? {
             return Ok(());
@@ -250,10 +214,8 @@ fn table(input: &mut Lines, builder: &mut Builder) -> Result<()> {
         }
         let cell = |column: usize| {
             let cell = cells(text, separator).nth(column);
-            cell.filter(|cell| !cell.is_empty()).ok_or_else(|| {
-                let found = format!("{:?}", shortened(text, 40));
-                input.refuse(found, "a transcript and its gene")
-            })
+            cell.filter(|cell| !cell.is_empty())
+                .ok_or_else(|| input.refuse(quoted(text), "a transcript and its gene"))
         };
         let (transcript, gene) = (cell(transcript_column)?, cell(gene_column)?);
         builder.add((input.path(), input.line()), transcript, None, gene)?;
@@ -275,13 +237,7 @@ fn cells(line: &str, separator: Option<u8>) -> impl Iterator<Item = &str> {
         None => c.is_ascii_whitespace(),
     };
     line.split(is_end)
-        .map(|cell| {
-            let cell = cell.trim();
-            let inner = cell
-                .strip_prefix('"')
-                .and_then(|rest| rest.strip_suffix('"'));
-            inner.unwrap_or(cell)
-        })
+        .map(|cell| unquoted(cell.trim()))
         // Runs of white space are one separator.
         .filter(move |cell| separator.is_some() || !cell.is_empty())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result, count};
 
 use super::float::float;
-use super::lines::{Lines, fields, shown, unique, whole};
+use crate::lines::{Lines, fields, first, shown, unique, whole};
 
 const EXPECTED: &str = "a .tr file as BitSeq's parseAlignment writes it";
 
@@ -64,9 +64,7 @@ pub fn read_lengths(path: &Path) -> Result<Vec<TranscriptLength>> {
 }
 
 fn row(input: &Lines) -> Result<TranscriptLength> {
-    let mut parts = fields(input.bytes());
-    let parts = [(); 5].map(|()| parts.next());
-    let [Some(gene), Some(name), Some(length), effective, None] = parts else {
+    let [Some(gene), Some(name), Some(length), effective, None] = first(input.bytes()) else {
         let expected = "a gene, a transcript, its length and perhaps its effective length";
         return Err(input.refuse(shown(input.bytes()), expected));
     };

@@ -2,7 +2,6 @@
 //!
 //! | File | Decides |
 //! |---|---|
-//! | `lines` | how a path opens, how lines are cut and what a refusal names |
 //! | `float` | how text becomes the nearest number, fast |
 //! | `prob` | BitSeq's probabilities of reads, streamed |
 //! | `detect` | what a file of reads is, by its content |
@@ -26,7 +25,6 @@ mod float;
 mod folder;
 mod genes;
 mod lengths;
-mod lines;
 mod names;
 mod prob;
 

@@ -10,7 +10,7 @@ use collapsar::Hint;
 
 use crate::error::{Error, Result, count};
 
-use super::lines::{Lines, fields, shown, whole};
+use crate::lines::{Lines, fields, shown, whole};
 
 use line::{Cursor, Fault, Scale};
 
@@ -111,12 +111,8 @@ impl ProbReader {
 
     /// The last read's name.
     pub fn name(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(
-            self.lines
-                .bytes()
-                .get(self.name.clone())
-                .unwrap_or_default(),
-        )
+        let name = self.lines.bytes().get(self.name.clone());
+        String::from_utf8_lossy(name.unwrap_or_default())
     }
 
     /// The last read's line, from 1.
@@ -170,47 +166,42 @@ impl ProbReader {
     #[cold]
     fn refuse(&self, fault: &Fault) -> Error {
         let field = |range: &Range<usize>| shown(&self.lines.bytes()[range.clone()]);
-        let (found, expected) = match fault {
+        let (found, expected): (String, String) = match fault {
             Fault::Number(range) if range.is_empty() => (
-                "nothing after its name".to_owned(),
-                "its number of alignments".to_owned(),
+                "nothing after its name".into(),
+                "its number of alignments".into(),
             ),
-            Fault::Number(range) => (
-                format!("{} alignments", field(range)),
-                "a whole number from 1".to_owned(),
-            ),
-            Fault::Transcript(range) => (
-                format!("transcript {}", field(range)),
-                format!(
-                    "a whole number from 0 to {} as # M at the beginning says",
-                    self.header.transcripts
-                ),
-            ),
-            Fault::Probability(range) if range.is_empty() => (
-                "a transcript without a probability".to_owned(),
-                "pairs of a transcript and a probability".to_owned(),
-            ),
-            Fault::Probability(range) => (
-                format!("probability {}", field(range)),
-                match self.scale {
+            Fault::Number(range) => {
+                let found = format!("{} alignments", field(range));
+                (found, "a whole number from 1".into())
+            }
+            Fault::Transcript(range) => {
+                let last = self.header.transcripts;
+                let expected =
+                    format!("a whole number from 0 to {last} as # M at the beginning says");
+                (format!("transcript {}", field(range)), expected)
+            }
+            Fault::Probability(range) if range.is_empty() => {
+                let expected = "pairs of a transcript and a probability";
+                ("a transcript without a probability".into(), expected.into())
+            }
+            Fault::Probability(range) => {
+                let expected = match self.scale {
                     Scale::Log => "a finite logarithm or -inf",
                     Scale::Linear => "a finite number from 0",
-                }
-                .to_owned(),
-            ),
-            Fault::Pairs(pairs, claimed) => (
-                count(*pairs, "alignment"),
-                format!("{claimed} as its second field says"),
-            ),
-            Fault::Impossible => (
-                "no alignment of a probability above 0".to_owned(),
-                "at least one".to_owned(),
-            ),
+                };
+                (format!("probability {}", field(range)), expected.into())
+            }
+            Fault::Pairs(pairs, claimed) => {
+                let expected = format!("{claimed} as its second field says");
+                (count(*pairs, "alignment"), expected)
+            }
+            Fault::Impossible => {
+                let found = "no alignment of a probability above 0";
+                (found.into(), "at least one".into())
+            }
         };
-        let found = format!(
-            "read {} has {found}",
-            shown(&self.lines.bytes()[self.name.clone()])
-        );
+        let found = format!("read {} has {found}", field(&self.name));
         self.lines.refuse(found, expected)
     }
 }

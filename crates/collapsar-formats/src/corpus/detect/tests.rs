@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use super::*;
+use crate::open::Opened;
 
 fn told(name: &str, head: &str) -> &'static str {
-    let source = Source::text(name, Some(Path::new(name)), head.as_bytes()).unwrap();
+    let (path, head) = (Path::new(name), std::io::Cursor::new(head.to_owned()));
+    let input = Opened::new(path, None, head).unwrap();
+    let source = CorpusSource::text(Some(path), input).unwrap();
     format(&source).name()
 }
 
