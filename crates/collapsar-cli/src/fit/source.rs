@@ -18,20 +18,12 @@ pub(crate) struct SourceArgs {
     #[arg(long, short, value_name = "FILE", num_args = 1..)]
     pub(crate) data: Vec<PathBuf>,
     /// Collapse these arrays, integrating them out
-    #[arg(
-        long,
-        value_name = "A,B",
-        value_delimiter = ',',
-        help_heading = "Model"
-    )]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(help_heading = "Model")]
     pub(crate) collapse: Vec<String>,
     /// Do not collapse these arrays
-    #[arg(
-        long,
-        value_name = "A,B",
-        value_delimiter = ',',
-        help_heading = "Model"
-    )]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(help_heading = "Model")]
     pub(crate) explicit: Vec<String>,
 }
 

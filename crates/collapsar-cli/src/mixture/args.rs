@@ -36,21 +36,12 @@ pub(crate) struct FitArgs {
     ///
     /// Components that the data do not need stay empty, so a number that is too large does little harm.
     /// Of several numbers each is fitted, the bounds are compared and the best fit is kept.
-    #[arg(
-        long,
-        short = 'k',
-        value_name = "K",
-        default_value = "10",
-        help_heading = "Model"
-    )]
+    #[arg(long, short = 'k', value_name = "K", default_value = "10")]
+    #[arg(help_heading = "Model")]
     pub(crate) components: Numbers,
     /// Shape of the components' covariances; tied: one full matrix for all
-    #[arg(
-        long,
-        default_value = "full",
-        hide_possible_values = false,
-        help_heading = "Model"
-    )]
+    #[arg(long, default_value = "full", hide_possible_values = false)]
+    #[arg(help_heading = "Model")]
     #[arg(value_parser = named(Covariance::ALL.map(|c| (c.name(), c))))]
     pub(crate) covariance: Covariance,
     /// Prior over the weights: a symmetric Dirichlet, or a Dirichlet process cut off after K sticks
@@ -69,40 +60,24 @@ pub(crate) struct FitArgs {
     #[arg(value_parser = named([("sklearn", Defaults::Sklearn), ("paper", Defaults::Paper)]))]
     pub(crate) prior: Defaults,
     /// Of the weights' prior: each component's, or the Dirichlet process's
-    #[arg(
-        long,
-        value_name = "A",
-        help_heading = "Prior",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "A", help_heading = "Prior")]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) concentration: Option<f64>,
     /// Prior mean of the components' means: a number for all columns, or one for each
     #[arg(long, value_name = "M0", value_delimiter = ',', help_heading = "Prior")]
     #[arg(allow_hyphen_values = true)]
     pub(crate) location: Option<Vec<f64>>,
     /// How many rows the prior mean is worth
-    #[arg(
-        long,
-        value_name = "KAPPA0",
-        help_heading = "Prior",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "KAPPA0", help_heading = "Prior")]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) mean_precision: Option<f64>,
     /// How many rows the prior scale is worth (for each column where spherical)
-    #[arg(
-        long,
-        value_name = "NU0",
-        help_heading = "Prior",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "NU0", help_heading = "Prior")]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) degrees_of_freedom: Option<f64>,
     /// Prior scale matrix: a number times the identity, or a table file with a row for each column
-    #[arg(
-        long,
-        value_name = "S0",
-        help_heading = "Prior",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "S0", help_heading = "Prior")]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) scale: Option<String>,
 
     /// Try splits and merges of components when the climb slows down; auto: on with --method auto
@@ -110,12 +85,8 @@ pub(crate) struct FitArgs {
     #[arg(value_parser = named([("auto", None), ("on", Some(true)), ("off", Some(false))]))]
     pub(crate) jumps: Jumps,
     /// First responsibilities: random, kmeans, or a FILE with a label from 0 for each row
-    #[arg(
-        long,
-        value_name = "START",
-        default_value = "kmeans",
-        help_heading = "Fit"
-    )]
+    #[arg(long, value_name = "START", default_value = "kmeans")]
+    #[arg(help_heading = "Fit")]
     pub(crate) start: StartOption,
     /// Converged when a step raises the bound by less than T nats
     #[arg(long, value_name = "T", default_value = TOLERANCE, value_parser = not_negative, help_heading = "Fit")]

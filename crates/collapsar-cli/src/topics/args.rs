@@ -62,13 +62,8 @@ pub(crate) struct FitArgs {
     ///
     /// Of several numbers each is fitted; the best by held-out perplexity, where there is one, else by
     /// bound, is kept.
-    #[arg(
-        long,
-        short = 'k',
-        value_name = "K",
-        default_value = "20",
-        help_heading = "Model"
-    )]
+    #[arg(long, short = 'k', value_name = "K", default_value = "20")]
+    #[arg(help_heading = "Model")]
     pub(crate) topics: Numbers,
     /// Prior of the documents' proportions: auto learns it, A is the same for every topic, A1,A2,… one
     /// for each
@@ -92,12 +87,8 @@ pub(crate) struct FitArgs {
     ///
     /// With --average, after each restart instead: that of the mean so far. Restarts then follow one
     /// another.
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "resume",
-        help_heading = "Evaluation"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    #[arg(help_heading = "Evaluation")]
     pub(crate) curve: Option<PathBuf>,
 
     /// First topics
@@ -139,12 +130,8 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "NAME", help_heading = "Corpus")]
     pub(crate) id_column: Option<String>,
     /// What to do about bytes that are not UTF-8
-    #[arg(
-        long,
-        value_name = "HOW",
-        default_value = "refuse",
-        help_heading = "Corpus"
-    )]
+    #[arg(long, value_name = "HOW", default_value = "refuse")]
+    #[arg(help_heading = "Corpus")]
     #[arg(value_parser = named([("refuse", InvalidUtf8::Refuse), ("replace", InvalidUtf8::Replace)]))]
     pub(crate) invalid_utf8: InvalidUtf8,
 }
