@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use collapsar::topics;
 use collapsar_formats::{
-    Corpus, CorpusOptions, CorpusReport, InvalidUtf8, Outside, StopWords, TokenOptions,
+    Corpus, CorpusOptions, CorpusReport, InvalidUtf8, OutOfVocabulary, StopWords, TokenOptions,
     read_corpus, read_corpus_with, read_stop_words,
 };
 use serde_json::{Value, json};
@@ -172,7 +172,7 @@ pub(crate) fn read_like(
     vocabulary: &[String],
     options: &CorpusOptions,
     ids_are_positions: bool,
-) -> anyhow::Result<(Corpus, Outside)> {
+) -> anyhow::Result<(Corpus, OutOfVocabulary)> {
     let (corpus, outside) = read_corpus_with(file, vocabulary, options)?;
     if outside.report.words_are_ids && !ids_are_positions {
         bail!(
@@ -264,7 +264,7 @@ pub(crate) fn tell(report: &CorpusReport, documents: &[String], common: &Common)
 }
 
 /// Tells of words outside a fit's vocabulary.
-pub(crate) fn tell_outside(name: &str, outside: &Outside, common: &Common) {
+pub(crate) fn tell_outside(name: &str, outside: &OutOfVocabulary, common: &Common) {
     if outside.words > 0 {
         common.say(&format!(
             "{name}: left out {} ({}) outside the vocabulary: {}",
@@ -293,7 +293,7 @@ pub(crate) fn record(data: &Data) -> Value {
     let filtered: Vec<Value> = report
         .filtered
         .iter()
-        .map(|f| json!({"filter": f.filter.to_string(), "words": f.words, "tokens": f.tokens}))
+        .map(|f| json!({"filter": f.filter, "words": f.words, "tokens": f.tokens}))
         .collect();
     json!({
         "format": report.format.name(),
