@@ -2,7 +2,7 @@
 //!
 //! | File | Decides |
 //! |---|---|
-//! | `options` | what can be asked for, and the defaults |
+//! | `options` | what may be chosen, and the defaults |
 //! | `source` | how a path opens as a corpus and what happens to bytes that are not UTF-8 |
 //! | `detect` | which format a file is in |
 //! | `numbers` | which ids and counts are accepted |
@@ -20,8 +20,8 @@
 //! | `sheet` | documents in CSV and TSV |
 //! | `strings` | documents in Parquet |
 //! | `stop` | the English stop words |
-//! | `filter` | which words are dropped and what is said of it |
-//! | `outside` | what becomes of words that a fit has not seen |
+//! | `filter` | which words are dropped and how that is reported |
+//! | `out_of_vocabulary` | what becomes of words outside the vocabulary of a fit |
 
 mod columns;
 mod coordinates;
@@ -34,7 +34,7 @@ mod json;
 mod market;
 mod numbers;
 mod options;
-mod outside;
+mod out_of_vocabulary;
 mod pairs;
 mod plain;
 mod sheet;
@@ -57,7 +57,7 @@ pub use filter::{Filtered, WordFilter};
 pub use options::{
     CorpusFormat, CorpusOptions, InvalidUtf8, StopWords, TokenOptions, read_stop_words,
 };
-pub use outside::Outside;
+pub use out_of_vocabulary::OutOfVocabulary;
 pub(crate) use plain::{files, relative};
 
 /// Unique words with counts for each document.
@@ -160,7 +160,7 @@ fn read_source(source: CorpusSource, options: &CorpusOptions) -> Result<(Corpus,
 /// Reads new documents with the vocabulary of a fit: words outside it are counted and not kept.
 ///
 /// Nothing in the vocabulary is filtered. Words outside that are too short, without a letter or stop
-/// words by these options are told apart in the report, so that [`Outside`] holds only those that a
+/// words by these options are told apart in the report, so that [`OutOfVocabulary`] holds only those that a
 /// reader would miss. Ids of numeric formats are looked up in the file that names them, given or found;
 /// where there is none they are positions in `vocabulary`.
 ///
@@ -171,7 +171,7 @@ pub fn read_corpus_with(
     path: &Path,
     vocabulary: &[String],
     options: &CorpusOptions,
-) -> Result<(Corpus, Outside)> {
+) -> Result<(Corpus, OutOfVocabulary)> {
     let (corpus, report) = load(CorpusSource::open(path)?, options, Some(vocabulary.len()))?;
     if report.words_are_ids {
         // The ids were checked against the size of the vocabulary while reading.
@@ -179,9 +179,9 @@ pub fn read_corpus_with(
             vocabulary: vocabulary.to_vec(),
             ..corpus
         };
-        return Ok(outside::nothing(corpus, report));
+        return Ok(out_of_vocabulary::nothing(corpus, report));
     }
-    Ok(outside::map(corpus, vocabulary, report, options))
+    Ok(out_of_vocabulary::map(corpus, vocabulary, report, options))
 }
 
 /// Reads without filtering; `fit` is the size of the vocabulary that ids without names refer to.

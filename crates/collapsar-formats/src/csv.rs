@@ -1,9 +1,9 @@
-//! Reads numbers from delimited text: finds the header, takes the columns wanted, refuses the rest by line.
+//! Reads numbers from delimited text: finds the header, reads the selected columns, refuses what is no number by its line.
 
 use crate::error::{Error, FilePlace, NotNumbers, Problem, Result, shortened};
-use crate::open::{Content, Opened};
+use crate::open::{ContentReader, Opened};
 use crate::records::{Delimiter, Record, Records};
-use crate::table::{Table, choose};
+use crate::table::{Selection, Table, select};
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ pub(crate) fn field(text: &str) -> Field {
 
 /// Text with its header recognised.
 pub(crate) struct Sheet {
-    records: Records<Content>,
+    records: Records<ContentReader>,
     /// Rows read while looking for the header.
     ahead: std::vec::IntoIter<Record>,
     /// The columns' names; `1`, `2`, … where there are none.
@@ -53,7 +53,7 @@ impl Sheet {
     }
 
     /// Records as a table; `None` where there are none.
-    pub(crate) fn of(mut records: Records<Content>) -> Result<Option<Self>> {
+    pub(crate) fn of(mut records: Records<ContentReader>) -> Result<Option<Self>> {
         let (mut first, mut second) = (Record::default(), Record::default());
         if !records.next(&mut first)? {
             return Ok(None);
@@ -129,15 +129,15 @@ fn is_header(first: &Record, second: Option<&Record>) -> bool {
 pub(crate) fn read(input: Opened, columns: Option<&[String]>) -> Result<Table> {
     let path = input.name.clone();
     let mut sheet = Sheet::open(input)?;
-    let chosen = choose(&path, &sheet.names, sheet.row_names, columns)?;
+    let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
     let mut values = Vec::new();
-    let mut text = vec![None; chosen.indices.len()];
+    let mut text = vec![None; selected.indices.len()];
     let mut missing = text.clone();
     let mut rows = 0;
     let mut row = Record::default();
     while sheet.next(&mut row)? {
         rows += 1;
-        for (column, &index) in chosen.indices.iter().enumerate() {
+        for (column, &index) in selected.indices.iter().enumerate() {
             match field(row.get(index)) {
                 Field::Number(number) => values.push(number),
                 Field::Missing => note(&mut missing[column], &row, index),
@@ -148,13 +148,8 @@ pub(crate) fn read(input: Opened, columns: Option<&[String]>) -> Result<Table> {
     if rows == 0 {
         return Err(Error::empty(&path, "a header and no rows"));
     }
-    refuse(&path, &chosen.names, &text, missing)?;
-    Ok(Table {
-        columns: chosen.names,
-        rows,
-        values,
-        skipped: chosen.skipped,
-    })
+    refuse(&path, &selected, &text, missing)?;
+    Ok(selected.table(rows, values))
 }
 
 /// The first field of a column that is not a number: its line and text.
@@ -168,24 +163,13 @@ fn note(first: &mut First, row: &Record, index: usize) {
 
 /// Refuses a table for its text or else for a number that is missing. At the end of the file: only then
 /// are all text columns known, and the advice about which to select must be right the first time.
-fn refuse(path: &str, columns: &[String], text: &[First], missing: Vec<First>) -> Result<()> {
+fn refuse(path: &str, selected: &Selection, text: &[First], missing: Vec<First>) -> Result<()> {
     if let Some((line, example)) = text.iter().flatten().next() {
-        let names = |has_text: bool| {
-            let pairs = columns.iter().zip(text);
-            let pairs = pairs.filter(|(_, text)| text.is_some() == has_text);
-            pairs.map(|(name, _)| name.clone()).collect()
-        };
-        let text = Problem::Text {
-            columns: names(true),
-            found: NotNumbers::Text {
-                example: example.clone(),
-                line: *line,
-            },
-            numeric: names(false),
-        };
-        return Err(Error::of(path, text));
+        let (line, example) = (*line, example.clone());
+        let found = NotNumbers::Text { example, line };
+        return Err(selected.not_numbers(path, found, |column| text[column].is_none()));
     }
-    let first = columns.iter().zip(missing);
+    let first = selected.names.iter().zip(missing);
     let first = first.filter_map(|(column, found)| Some((column, found?)));
     let Some((column, (line, mut found))) = first.min_by_key(|(_, (line, _))| *line) else {
         return Ok(());
@@ -193,9 +177,7 @@ fn refuse(path: &str, columns: &[String], text: &[First], missing: Vec<First>) -
     if found.is_empty() {
         found.push_str("empty");
     }
-    let column = column.clone();
-    let missing = Problem::Missing { column, found };
-    Err(Error::at(path, FilePlace::Line(line), missing))
+    Err(Error::missing(path, FilePlace::Line(line), column, found))
 }
 
 #[cfg(test)]

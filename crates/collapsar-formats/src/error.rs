@@ -99,6 +99,12 @@ impl Error {
         error.with_hint(Hint::plain(problem::ICONV))
     }
 
+    /// A number that is absent or not finite.
+    pub(crate) fn missing(path: &str, place: FilePlace, column: &str, found: String) -> Self {
+        let column = column.to_owned();
+        Self::at(path, place, Problem::Missing { column, found })
+    }
+
     /// A table without numbers.
     pub(crate) fn empty(path: &str, found: &str) -> Self {
         Self::content(path, found, "at least one row of numbers")

@@ -8,7 +8,7 @@ use crate::csv::Sheet;
 use crate::error::{Error, Result, quoted};
 use crate::open::Opened;
 use crate::records::Record;
-use crate::table::choose;
+use crate::table::select;
 
 /// Reads labels, whole numbers from 0, from CSV: the column named `label` or `component`, or else the
 /// only column (row names apart), with or without a header.
@@ -26,8 +26,8 @@ pub fn read_labels(path: &Path) -> Result<Vec<usize>> {
     let named = sheet.names.iter().find(is_label);
     let named = named.filter(|_| sheet.has_header);
     let column = named.map(std::slice::from_ref);
-    let chosen = choose(&name, &sheet.names, sheet.row_names, column)?;
-    let &[index] = chosen.indices.as_slice() else {
+    let selected = select(&name, &sheet.names, sheet.row_names, column)?;
+    let &[index] = selected.indices.as_slice() else {
         let number = sheet.names.len();
         let found = format!("{number} columns, none named \"label\" or \"component\"");
         let hint = Hint::plain("naming the column of labels \"label\" in the header");

@@ -1,28 +1,18 @@
 //! Decides how text is cut into lines and lines into fields, and what a refusal names.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io::BufRead;
 use std::path::Path;
 
 use crate::error::{Error, FilePlace, Problem, Result, quoted};
-use crate::open::{Content, Opened, text_error};
+use crate::open::{ContentReader, Opened, text_error};
 
 /// Reads lines one after the other into the same buffer.
 pub(crate) struct Lines {
     path: String,
-    reader: Content,
+    reader: ContentReader,
     line: u64,
     bytes: Vec<u8>,
-}
-
-impl fmt::Debug for Lines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines")
-            .field("path", &self.path)
-            .field("line", &self.line)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Lines {

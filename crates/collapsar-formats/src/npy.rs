@@ -6,10 +6,10 @@ use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar};
 
 use collapsar::Hint;
 
-use crate::error::{Error, FilePlace, Problem, Result, shortened};
+use crate::error::{Error, FilePlace, Result, shortened};
 use crate::guard::guarded;
-use crate::open::{Content, NPY, Opened};
-use crate::table::{Table, choose};
+use crate::open::{ContentReader, NPY, Opened};
+use crate::table::{Table, select};
 
 /// Far beyond any header of a plain array; NumPy itself stops at 10,000.
 const LONGEST_HEADER: usize = 1 << 16;
@@ -30,23 +30,19 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Tabl
     let path = input.name.clone();
     let stored = header.values(input)?;
     let names: Vec<String> = (1..=width).map(|i| i.to_string()).collect();
-    let chosen = choose(&path, &names, None, columns)?;
-    let mut values = Vec::with_capacity(rows * chosen.indices.len());
+    let selected = select(&path, &names, None, columns)?;
+    let mut values = Vec::with_capacity(rows * selected.indices.len());
     for (number, row) in (1..).zip(stored.chunks_exact(width)) {
-        for &column in &chosen.indices {
+        for &column in &selected.indices {
             let value = row[column];
             if !value.is_finite() {
-                return Err(missing(&path, number, &names[column], value));
+                let (place, found) = (FilePlace::Row(number), value.to_string());
+                return Err(Error::missing(&path, place, &names[column], found));
             }
             values.push(value);
         }
     }
-    Ok(Table {
-        columns: chosen.names,
-        rows,
-        values,
-        skipped: chosen.skipped,
-    })
+    Ok(selected.table(rows, values))
 }
 
 /// Reads an array of any number of axes: lengths, and numbers with the last index running fastest. NaN
@@ -58,20 +54,13 @@ pub(crate) fn read_array(mut input: Opened) -> Result<(Vec<usize>, Vec<f64>)> {
     let mut dims: Vec<usize> = shape.map(|&length| length as usize).collect();
     let values = header.values(input)?;
     if let Some(place) = values.iter().position(|value| value.is_infinite()) {
-        return Err(missing(&path, place as u64 + 1, "1", values[place]));
+        let (place, found) = (FilePlace::Row(place as u64 + 1), values[place].to_string());
+        return Err(Error::missing(&path, place, "1", found));
     }
     if dims.is_empty() {
         dims.push(1);
     }
     Ok((dims, values))
-}
-
-fn missing(path: &str, row: u64, column: &str, value: f64) -> Error {
-    let missing = Problem::Missing {
-        column: column.to_owned(),
-        found: value.to_string(),
-    };
-    Error::at(path, FilePlace::Row(row), missing)
 }
 
 /// Numbers whose first index runs fastest, with the last running fastest.
@@ -128,7 +117,7 @@ impl Header {
         let size = item_size(&path, &self.npy.dtype())?;
         let claimed = (shape.iter()).try_fold(size, |bytes, length| bytes.checked_mul(*length));
         let claimed = claimed.ok_or_else(|| too_large(&path))?;
-        let (present, reader): (u64, Content) = match input.length {
+        let (present, reader): (u64, ContentReader) = match input.length {
             Some(length) => (length.saturating_sub(self.length), input.reader),
             // Zipped data do not tell how many they are.
             None => {
@@ -162,7 +151,7 @@ fn too_large(path: &str) -> Error {
 
 /// Everything before the data, checked before the parser sees it: its length is a claim of the file, and
 /// nesting is refused because the parser recurses, and no guard catches a stack that overflows.
-fn header_bytes(path: &str, reader: &mut Content) -> Result<Vec<u8>> {
+fn header_bytes(path: &str, reader: &mut ContentReader) -> Result<Vec<u8>> {
     let damaged = |cause: &str| Error::damaged(path, "NPY", cause);
     let mut take = |bytes: &mut Vec<u8>, n: usize| {
         let read = reader
@@ -219,7 +208,7 @@ fn item_size(path: &str, dtype: &DType) -> Result<u64> {
 }
 
 /// Every value in the order stored.
-fn stored_values(path: &str, file: NpyFile<Content>) -> Result<Vec<f64>> {
+fn stored_values(path: &str, file: NpyFile<ContentReader>) -> Result<Vec<f64>> {
     let DType::Plain(plain) = file.header().dtype() else {
         return Err(Error::damaged(path, "NPY", "the type is not plain"));
     };

@@ -15,8 +15,8 @@ const HEAD: u64 = 1 << 16;
 pub(crate) const NPY: &[u8] = b"\x93NUMPY";
 const PARQUET: &[u8] = b"PAR1";
 
-/// Content, unzipped; it may go to another thread.
-pub(crate) type Content = BufReader<Box<dyn Read + Send>>;
+/// What reads content, unzipped; it may go to another thread.
+pub(crate) type ContentReader = BufReader<Box<dyn Read + Send>>;
 
 /// An opened file.
 pub(crate) struct Opened {
@@ -29,7 +29,7 @@ pub(crate) struct Opened {
     /// The beginning, unzipped.
     pub(crate) head: Vec<u8>,
     /// The whole, unzipped.
-    pub(crate) reader: Content,
+    pub(crate) reader: ContentReader,
 }
 
 impl Opened {

@@ -11,9 +11,9 @@ use parquet::schema::types::ColumnDescriptor;
 
 use collapsar::Hint;
 
-use crate::error::{Error, FilePlace, NotNumbers, Problem, Result};
+use crate::error::{Error, FilePlace, NotNumbers, Result};
 use crate::guard::guarded;
-use crate::table::{Chosen, Table, choose};
+use crate::table::{Selection, Table, select};
 
 /// Rows asked for at a time, so that memory follows what the file holds, not what it claims.
 const BATCH: usize = 1 << 16;
@@ -30,15 +30,15 @@ fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Tab
     let row_names = names
         .iter()
         .position(|name| name.starts_with("__index_level_") || name == "rownames");
-    let chosen = choose(path, &names, row_names, columns)?;
+    let selected = select(path, &names, row_names, columns)?;
     let schema = reader.metadata().file_metadata().schema_descr();
-    let numbers = numbers(path, schema.columns(), &chosen)?;
-    let width = chosen.indices.len();
+    let numbers = numbers(path, schema.columns(), &selected)?;
+    let width = selected.indices.len();
     let mut values = Vec::new();
     let mut rows = 0;
     for group in 0..reader.num_row_groups() {
         let group = Group::open(path, &reader, group)?;
-        for (position, &index) in chosen.indices.iter().enumerate() {
+        for (position, &index) in selected.indices.iter().enumerate() {
             let (column, highest) = group.column(index)?;
             let column = floats(column, highest, numbers[position]);
             let column = column.map_err(|error| refusal(path, error))?;
@@ -51,12 +51,9 @@ fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Tab
                     values[row * width + position] = value;
                     continue;
                 }
-                let found = value.map(|value| value.to_string());
-                let missing = Problem::Missing {
-                    column: chosen.names[position].clone(),
-                    found: found.unwrap_or_else(|| "null".to_owned()),
-                };
-                return Err(Error::at(path, FilePlace::Row(row as u64 + 1), missing));
+                let (place, column) = (FilePlace::Row(row as u64 + 1), &selected.names[position]);
+                let found = value.map_or_else(|| "null".to_owned(), |value| value.to_string());
+                return Err(Error::missing(path, place, column, found));
             }
         }
         rows += group.rows;
@@ -64,12 +61,7 @@ fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Tab
     if rows == 0 || width == 0 {
         return Err(Error::empty(path, "a table without rows"));
     }
-    Ok(Table {
-        columns: chosen.names,
-        rows,
-        values,
-        skipped: chosen.skipped,
-    })
+    Ok(selected.table(rows, values))
 }
 
 /// A reader of row groups, and the columns' names.
@@ -154,40 +146,24 @@ enum Number {
     Decimal(i32),
 }
 
-/// What each chosen column's numbers stand for, or an error that names those that have none.
+/// What each selected column's numbers stand for, or an error that names those that have none.
 fn numbers(
     path: &str,
     columns: &[std::sync::Arc<ColumnDescriptor>],
-    chosen: &Chosen,
+    selected: &Selection,
 ) -> Result<Vec<Number>> {
-    let numbers: Vec<Option<Number>> = chosen
-        .indices
-        .iter()
-        .map(|&index| number(&columns[index]))
-        .collect();
-    if numbers.iter().all(Option::is_some) {
+    let indices = selected.indices.iter();
+    let numbers: Vec<Option<Number>> = indices.map(|&index| number(&columns[index])).collect();
+    let pairs = selected.indices.iter().zip(&numbers);
+    let others = pairs.filter(|(_, number)| number.is_none());
+    let mut types: Vec<String> = others.map(|(&index, _)| kind(&columns[index])).collect();
+    if types.is_empty() {
         return Ok(numbers.into_iter().flatten().collect());
     }
-    let names = |numeric: bool| {
-        let pairs = chosen.names.iter().zip(&numbers);
-        pairs
-            .filter(|(_, number)| number.is_some() == numeric)
-            .map(|(name, _)| name.clone())
-            .collect()
-    };
-    let pairs = chosen.indices.iter().zip(&numbers);
-    let mut kinds: Vec<String> = pairs
-        .filter(|(_, number)| number.is_none())
-        .map(|(&index, _)| kind(&columns[index]))
-        .collect();
-    kinds.sort();
-    kinds.dedup();
-    let text = Problem::Text {
-        columns: names(false),
-        found: NotNumbers::Types(kinds),
-        numeric: names(true),
-    };
-    Err(Error::of(path, text))
+    types.sort();
+    types.dedup();
+    let is_numeric = |position: usize| numbers[position].is_some();
+    Err(selected.not_numbers(path, NotNumbers::Types(types), is_numeric))
 }
 
 fn kind(column: &ColumnDescriptor) -> String {

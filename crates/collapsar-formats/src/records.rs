@@ -19,13 +19,6 @@ pub(crate) enum Delimiter {
 }
 
 impl Delimiter {
-    fn byte(self) -> u8 {
-        match self {
-            Delimiter::Byte(byte) => byte,
-            Delimiter::Spaces => b' ',
-        }
-    }
-
     /// Guesses from the extension, then from the first lines: the delimiter the extension names, if the
     /// first line has it, else the next likely one it has.
     pub(crate) fn guess(extension: &str, head: &[u8]) -> Self {
@@ -128,7 +121,10 @@ pub(crate) struct Records<R> {
 
 impl<R: BufRead> Records<R> {
     pub(crate) fn new(path: &str, reader: R, delimiter: Delimiter) -> Self {
-        let byte = delimiter.byte();
+        let byte = match delimiter {
+            Delimiter::Byte(byte) => byte,
+            Delimiter::Spaces => b' ',
+        };
         Records {
             path: path.to_owned(),
             reader,
@@ -208,55 +204,53 @@ impl<R: BufRead> Records<R> {
     }
 
     fn copy(&mut self, record: &mut Record) -> Result<()> {
-        self.mend(record);
+        self.mend(record, 0);
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|_| Error::encoding(&self.path, record.line))?;
         record.text.push_str(text.trim_end_matches(['\n', '\r']));
         Ok(())
     }
 
-    /// Makes the bytes of a record UTF-8 where that was asked for.
-    fn mend(&mut self, record: &mut Record) {
-        if !self.replace {
-            return;
-        }
-        if let Err(error) = std::str::from_utf8(&self.bytes) {
-            let (lines, byte) = position(&self.bytes, error.valid_up_to());
-            record.replaced = Some((record.line + lines, byte));
-            self.bytes = String::from_utf8_lossy(&self.bytes)
-                .into_owned()
-                .into_bytes();
+    /// Makes the bytes of a record from `start` on UTF-8, if what is not is replaced.
+    fn mend(&mut self, record: &mut Record, start: usize) {
+        if self.replace
+            && let Err(error) = std::str::from_utf8(&self.bytes[start..])
+        {
+            let (lines, byte) = position(&self.bytes, start + error.valid_up_to());
+            record.replaced = record.replaced.or(Some((record.line + lines, byte)));
+            let text = String::from_utf8_lossy(&self.bytes[start..]).into_owned();
+            self.bytes.truncate(start);
+            self.bytes.extend_from_slice(text.as_bytes());
         }
     }
 
-    fn unclosed(&self, record: &Record) -> Error {
-        let found = "a quote opens and never closes";
-        Error::line(&self.path, record.line, found, "a closing \"")
-    }
-
-    /// A record with quotes, which may go on over several lines.
+    /// A record with quotes, which may go on over several lines. Only a quote that opens a field counts:
+    /// one inside, as in `12" screen`, is a character like any other.
     fn unquote(&mut self, record: &mut Record) -> Result<()> {
-        let delimiter = self.delimiter.byte();
-        let mut quotes = Quotes::Start;
-        quotes.follow(&self.bytes, delimiter);
-        while quotes == Quotes::Open {
-            let before = self.bytes.len();
-            if !self.append()? {
-                return Err(self.unclosed(record));
-            }
-            quotes.follow(&self.bytes[before..], delimiter);
-        }
-        self.mend(record);
-        self.bytes.push(b'\n');
-        // A record never grows when its quotes go, so these sizes make one call enough.
-        self.output.resize(self.bytes.len(), 0);
-        self.ends.resize(self.bytes.len() + 1, 0);
+        use csv_core::ReadRecordResult::Record as Whole;
         self.core.reset();
-        let (result, _, written, fields) =
-            self.core
-                .read_record(&self.bytes, &mut self.output, &mut self.ends);
-        if result != csv_core::ReadRecordResult::Record {
-            return Err(self.unclosed(record));
+        let (mut read, mut written, mut fields) = (0, 0, 0);
+        loop {
+            self.mend(record, read);
+            // A record never grows when its quotes go.
+            self.output.resize(self.bytes.len(), 0);
+            self.ends.resize(self.bytes.len() + 1, 0);
+            let (result, taken, wrote, ended) = self.core.read_record(
+                &self.bytes[read..],
+                &mut self.output[written..],
+                &mut self.ends[fields..],
+            );
+            (read, written, fields) = (read + taken, written + wrote, fields + ended);
+            if result == Whole {
+                break;
+            } else if !self.bytes.ends_with(b"\n") {
+                // The last line of a file need not end.
+                self.bytes.push(b'\n');
+            } else if !self.append()? {
+                let found = "a quote opens and never closes";
+                let expected = "a closing \"";
+                return Err(Error::line(&self.path, record.line, found, expected));
+            }
         }
         let text = std::str::from_utf8(&self.output[..written])
             .map_err(|_| Error::encoding(&self.path, record.line))?;
@@ -267,30 +261,6 @@ impl<R: BufRead> Records<R> {
             start = end;
         }
         Ok(())
-    }
-}
-
-/// Where in a record its quotes stand. Only a quote that opens a field counts: one inside, as in
-/// `12" screen`, is a character like any other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quotes {
-    Start,
-    Bare,
-    Open,
-    /// After a quote in a quoted field, which closes it unless another follows.
-    Closing,
-}
-
-impl Quotes {
-    fn follow(&mut self, bytes: &[u8], delimiter: u8) {
-        for &byte in bytes {
-            *self = match (*self, byte) {
-                (Quotes::Open, b'"') => Quotes::Closing,
-                (Quotes::Open, _) | (Quotes::Start | Quotes::Closing, b'"') => Quotes::Open,
-                (_, byte) if byte == delimiter => Quotes::Start,
-                _ => Quotes::Bare,
-            };
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, NotNumbers, Problem, Result};
 use crate::open::Opened;
 use crate::{csv, npy, parquet};
 
@@ -44,7 +44,7 @@ pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<Table> {
 
 /// The columns to take from a file, and those left out without being asked.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct Selection {
     /// Zero-based, in the order asked for.
     pub(crate) indices: Vec<usize>,
     /// Their names.
@@ -52,13 +52,49 @@ pub(crate) struct Chosen {
     pub(crate) skipped: Vec<String>,
 }
 
+impl Selection {
+    /// The table of these columns.
+    pub(crate) fn table(self, rows: usize, values: Vec<f64>) -> Table {
+        Table {
+            columns: self.names,
+            rows,
+            values,
+            skipped: self.skipped,
+        }
+    }
+
+    /// Refuses a file for columns that are not numbers.
+    pub(crate) fn not_numbers(
+        &self,
+        path: &str,
+        found: NotNumbers,
+        is_numeric: impl Fn(usize) -> bool,
+    ) -> Error {
+        let (mut columns, mut numeric) = (Vec::new(), Vec::new());
+        for (position, name) in self.names.iter().enumerate() {
+            let names = if is_numeric(position) {
+                &mut numeric
+            } else {
+                &mut columns
+            };
+            names.push(name.clone());
+        }
+        let text = Problem::Text {
+            columns,
+            found,
+            numeric,
+        };
+        Error::of(path, text)
+    }
+}
+
 /// Chooses among the columns `names`; `row_names` is the one that is not data.
-pub(crate) fn choose(
+pub(crate) fn select(
     path: &str,
     names: &[String],
     row_names: Option<usize>,
     columns: Option<&[String]>,
-) -> Result<Chosen> {
+) -> Result<Selection> {
     let mut indices = Vec::new();
     // A table of row names only is taken for data.
     let skipped = row_names.filter(|_| columns.is_none() && names.len() > 1);
@@ -75,7 +111,7 @@ pub(crate) fn choose(
         indices.extend((0..names.len()).filter(|&index| Some(index) != skipped));
     }
     let name = |index: usize| names[index].clone();
-    Ok(Chosen {
+    Ok(Selection {
         names: indices.iter().copied().map(name).collect(),
         indices,
         skipped: skipped.into_iter().map(name).collect(),

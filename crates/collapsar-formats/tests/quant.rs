@@ -55,7 +55,7 @@ fn transcripts_lengths_and_genes() {
     let genes = read_genes(&path.with_file_name("chr19_tx2gene.tsv.gz")).unwrap();
     assert_eq!((transcripts.len(), lengths.len()), (11_372, 11_372));
     let known: HashSet<&str> = genes.pairs().map(|(_, gene)| gene).collect();
-    assert_eq!((genes.len(), known.len()), (11_372, 1943));
+    assert_eq!((genes.pairs().count(), known.len()), (11_372, 1943));
     for (index, row) in lengths.iter().enumerate() {
         assert_eq!(transcripts.names()[index], row.name);
         assert_eq!(transcripts.length(index) as f64, row.length);

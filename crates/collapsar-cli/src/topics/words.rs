@@ -1,6 +1,6 @@
 //! What is said of reading a corpus, and of topics that look wrong.
 
-use collapsar_formats::{CorpusReport, Outside};
+use collapsar_formats::{CorpusReport, OutOfVocabulary};
 use collapsar_run::topics::{Doubt, Halves};
 
 use crate::common::Common;
@@ -48,7 +48,7 @@ pub(crate) fn tell_outside(halves: Option<&Halves>, common: &Common) {
 }
 
 /// Tells of words of a file that are outside a fit's vocabulary.
-pub(crate) fn tell_outside_of(name: &str, outside: &Outside, common: &Common) {
+pub(crate) fn tell_outside_of(name: &str, outside: &OutOfVocabulary, common: &Common) {
     if outside.words > 0 {
         common.say(&format!(
             "{name}: left out {} ({}) outside the vocabulary: {}",

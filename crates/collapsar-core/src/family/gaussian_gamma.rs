@@ -80,7 +80,7 @@ impl GaussianGamma {
     /// and the squared scale $\Lambda^{-1}_{ii}$ times the rate over the shape.
     ///
     /// # Errors
-    /// Outside the domain.
+    /// OutOfVocabulary the domain.
     pub fn marginals(&self, natural: &[f64]) -> Result<GaussianGammaMarginals> {
         let GaussianGammaOrdinary { shape, rate, .. } = self.ordinary(natural)?;
         let (means, variances) = self.field.marginals(&natural[2..])?;

@@ -111,7 +111,7 @@ impl NormalWishart {
     /// The density of the next datum of the component `mean_index`.
     ///
     /// # Errors
-    /// Outside the domain, or where there is no such mean.
+    /// OutOfVocabulary the domain, or where there is no such mean.
     pub fn predictive(&self, natural: &[f64], mean_index: usize) -> Result<StudentT> {
         let mut ordinary = self.ordinary(natural)?;
         if mean_index >= self.means {

@@ -232,8 +232,8 @@ impl Scorer {
                         Evidence::Number(count) => {
                             let costs =
                                 (at..at + length).map(|i| self.mismatch[letters.quality(i)]);
-                            let share = f64::from(*count) / f64::from(shape.columns);
-                            sum += share * costs.sum::<f64>();
+                            let fraction = f64::from(*count) / f64::from(shape.columns);
+                            sum += fraction * costs.sum::<f64>();
                         }
                     }
                     at += length;

@@ -7,7 +7,7 @@ use crate::csv::{Field, Sheet, field};
 use crate::error::{Error, Result, quoted};
 use crate::open::Opened;
 use crate::records::Record;
-use crate::table::choose;
+use crate::table::select;
 
 pub(super) fn read(input: Opened) -> Result<Items> {
     let path = &input.name.clone();
@@ -16,11 +16,15 @@ pub(super) fn read(input: Opened) -> Result<Items> {
         let expected = "a first line with the names of the columns";
         return Err(Error::content(path, "no header", expected));
     }
-    let chosen = choose(path, &sheet.names, sheet.row_names, None)?;
-    let mut columns = vec![Vec::new(); chosen.indices.len()];
+    let selected = select(path, &sheet.names, sheet.row_names, None)?;
+    let mut columns = vec![Vec::new(); selected.indices.len()];
     let mut row = Record::default();
     while sheet.next(&mut row)? {
-        for ((column, &index), name) in columns.iter_mut().zip(&chosen.indices).zip(&chosen.names) {
+        for ((column, &index), name) in columns
+            .iter_mut()
+            .zip(&selected.indices)
+            .zip(&selected.names)
+        {
             let text = row.get(index);
             column.push(number(text).ok_or_else(|| {
                 let found = format!("{} in column {name:?}", quoted(text));
@@ -29,7 +33,7 @@ pub(super) fn read(input: Opened) -> Result<Items> {
         }
     }
     let mut items = Items::new();
-    for (name, values) in chosen.names.into_iter().zip(columns) {
+    for (name, values) in selected.names.into_iter().zip(columns) {
         let item = Item::Array(Array::vector(values));
         push(&mut items, path, 1, name, item)?;
     }

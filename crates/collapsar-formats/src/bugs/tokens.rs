@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use crate::error::{Error, Result, quoted};
-use crate::open::{Content, Opened, text_error};
+use crate::open::{ContentReader, Opened, text_error};
 
 /// No name or number is longer; quoted text that is could only be a quote that never closes.
 const LONGEST: usize = 1 << 16;
@@ -39,7 +39,7 @@ impl Token {
 /// Cuts tokens one after the other, without holding the text.
 pub(super) struct Tokens {
     pub(super) path: String,
-    reader: Content,
+    reader: ContentReader,
     /// The line of the next byte, from 1.
     line: u64,
     buffer: Vec<u8>,

@@ -6,7 +6,7 @@ use crate::table::find_column;
 use super::options::CorpusOptions;
 
 /// The columns of the text and, where they were asked for, of the documents' names.
-pub(super) fn choose(
+pub(super) fn select(
     path: &str,
     names: &[String],
     options: &CorpusOptions,

@@ -1,8 +1,9 @@
-//! Decides which words are dropped, in which order, and what is said of it.
+//! Decides which words are dropped, in which order, and how that is reported.
 
 use std::fmt;
 
 use collapsar::Hint;
+use serde::{Serialize, Serializer};
 
 use crate::error::{Error, Problem, Result};
 
@@ -76,6 +77,13 @@ impl fmt::Display for WordFilter {
             Self::StopWords(list) => write!(f, "{} ({list})", self.kind()),
             other => write!(f, "{}", other.kind()),
         }
+    }
+}
+
+/// As its text.
+impl Serialize for WordFilter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

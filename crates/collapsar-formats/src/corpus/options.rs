@@ -1,4 +1,4 @@
-//! What can be asked of a corpus, and the defaults.
+//! The options of reading a corpus, and their defaults.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -27,7 +27,7 @@ pub struct CorpusOptions {
     /// Words in fewer documents are dropped. At 1, words of a vocabulary file that never occur stay, so
     /// that ids keep their meaning.
     pub min_docs: u32,
-    /// Words in more than this share of the documents are dropped.
+    /// Words in more than this fraction of the documents are dropped.
     pub max_docs_share: f64,
     /// Only so many words are kept: the most frequent, and of equals the first in the alphabet.
     pub max_vocabulary: Option<usize>,

@@ -36,7 +36,7 @@ pub(super) fn read(
         let has_text = |row: &Record| field(row.get(index)) == Field::Text;
         Some(index) != sheet.row_names && (names.len() == 1 || ahead.iter().any(has_text))
     };
-    let (text, id) = columns::choose(path, names, options, is_text)?;
+    let (text, id) = columns::select(path, names, options, is_text)?;
     let mut take = |row: &Record| {
         if let Some((line, byte)) = row.replaced {
             if gatherer.invalid == InvalidUtf8::Refuse {

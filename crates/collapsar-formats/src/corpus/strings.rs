@@ -39,7 +39,7 @@ fn read_groups(
     let (reader, names) = open(path, file)?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let is_text = |index: usize| is_string(&schema.column(index));
-    let (text, id) = columns::choose(path, &names, options, is_text)?;
+    let (text, id) = columns::select(path, &names, options, is_text)?;
     let refuse = |index: usize, expected: &str| {
         let found = format!("column {:?} of another type", names[index]);
         Err(Error::content(path, found, expected))

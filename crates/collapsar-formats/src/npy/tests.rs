@@ -78,9 +78,9 @@ fn orders_and_axes() {
     let one = of(&file("'<f8'", false, "(6,)", &data)).unwrap();
     assert_eq!((one.rows, one.columns.len()), (6, 1));
     let bytes = file("'<f8'", true, "(2, 3)", &data);
-    let chosen = read(input(&bytes), Some(&["3".into(), "1".into()])).unwrap();
+    let selected = read(input(&bytes), Some(&["3".into(), "1".into()])).unwrap();
     assert_eq!(
-        (chosen.columns, chosen.values),
+        (selected.columns, selected.values),
         (vec!["3".into(), "1".into()], vec![5., 1., 6., 2.])
     );
 }

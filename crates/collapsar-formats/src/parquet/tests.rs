@@ -112,6 +112,27 @@ fn codecs_and_row_groups() {
     );
 }
 
+/// A codec that this build lacks is no damage.
+#[test]
+fn other_codecs() {
+    let one = vec![Values::Double(vec![1.])];
+    let mut bytes = file(
+        "required double a;",
+        Compression::UNCOMPRESSED,
+        &[one],
+        None,
+    );
+    // The codec follows the column's path in the footer; 14 is LZ4_RAW.
+    let codec = b"\x18\x01a\x15\x00";
+    let at = bytes.windows(codec.len()).rposition(|part| part == codec);
+    bytes[at.unwrap() + codec.len() - 1] = 14;
+    assert_eq!(
+        read(&bytes, None).unwrap_err(),
+        "t.parquet: a compression or encoding that is not supported, expected Parquet with snappy, \
+         zstd, gzip or no compression; try df.to_parquet(path, compression=\"zstd\")"
+    );
+}
+
 #[test]
 fn types() {
     let schema = "required boolean a; required int64 b; required float c; required int32 d (UINT_32); \

@@ -34,16 +34,6 @@ impl GeneMap {
         let pairs = self.transcripts.iter();
         pairs.map(move |(transcript, place, _)| (transcript.as_str(), gene(place)))
     }
-
-    /// How many transcripts there are.
-    pub fn len(&self) -> usize {
-        self.transcripts.len()
-    }
-
-    /// Whether there are none, which no file gives.
-    pub fn is_empty(&self) -> bool {
-        self.transcripts.is_empty()
-    }
 }
 
 /// Reads a map from transcripts to genes; `-` is standard input. Two or more columns between tabs, commas
@@ -67,7 +57,7 @@ pub fn read_genes(path: &Path) -> Result<GeneMap> {
         }
     }
     let map = builder.map;
-    if map.is_empty() {
+    if map.transcripts.is_empty() {
         let found = "no transcript with a gene";
         return Err(Error::content(input.path(), found, EXPECTED));
     }

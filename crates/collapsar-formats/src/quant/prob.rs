@@ -28,7 +28,6 @@ pub struct ProbHeader {
 }
 
 /// Streams a `.prob` file.
-#[derive(Debug)]
 pub struct ProbReader {
     lines: Lines,
     header: ProbHeader,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use collapsar::{Hint, topics};
 use collapsar_formats::{
-    Corpus, CorpusOptions, CorpusReport, Outside, StopWords, read_corpus, read_corpus_with,
+    Corpus, CorpusOptions, CorpusReport, OutOfVocabulary, StopWords, read_corpus, read_corpus_with,
     read_stop_words,
 };
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ pub struct Halves {
     /// The two together.
     pub(super) whole: Arc<topics::Corpus>,
     /// Words of their files that are outside the vocabulary.
-    pub outside: Vec<(String, Outside)>,
+    pub outside: Vec<(String, OutOfVocabulary)>,
 }
 
 impl Halves {
@@ -162,7 +162,7 @@ pub(super) fn read_like(
     vocabulary: &[String],
     options: &CorpusOptions,
     ids_are_positions: bool,
-) -> Result<(Corpus, Outside)> {
+) -> Result<(Corpus, OutOfVocabulary)> {
     let (corpus, outside) = read_corpus_with(file, vocabulary, options)?;
     if outside.report.words_are_ids && !ids_are_positions {
         let found = "words are numbers without names";

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use collapsar::topics::{self, TopicsFit};
-use collapsar_formats::{Corpus, CorpusOptions, Outside, TokenOptions, write_atomically};
+use collapsar_formats::{Corpus, CorpusOptions, OutOfVocabulary, TokenOptions, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use super::corpus::{CorpusData, Halves, library, read_like};
@@ -45,7 +45,7 @@ pub struct Inferred {
     /// The documents, with the words that the fit knows.
     pub corpus: Corpus,
     /// What was found while reading them, with the words that it does not know.
-    pub outside: Outside,
+    pub outside: OutOfVocabulary,
     /// Their proportions, row by row.
     pub proportions: Vec<f64>,
 }

@@ -5,7 +5,6 @@ use super::*;
 
 fn pairs(content: impl AsRef<[u8]>) -> Vec<(String, String)> {
     let map = one(content, read_genes).unwrap();
-    assert_eq!(map.len(), map.pairs().count());
     for (transcript, gene) in map.pairs() {
         assert_eq!(map.gene(transcript), Some(gene));
         assert!(map.genes.iter().any(|known| known == gene));
@@ -37,7 +36,6 @@ fn tables() {
     let map = one("t2\tg\nt1\tg\nt3\th\n", read_genes).unwrap();
     assert_eq!(map.genes, ["g", "h"]);
     assert_eq!(map.gene("t4"), None);
-    assert!(!map.is_empty());
 }
 
 const GTF: &str = "#!genome-build GRCh38

@@ -1,4 +1,4 @@
-//! Decides what becomes of words that a fit has not seen: they are counted and left out.
+//! Decides what becomes of words outside the vocabulary of a fit: they are counted and left out.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use super::filter::{Filter, frequencies, moved, sort_by_frequency, unseen};
 use super::options::CorpusOptions;
 use super::{Corpus, CorpusReport};
 
-/// What new documents have that a fit's vocabulary has not.
+/// The words of new documents that the vocabulary of a fit does not have.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outside {
+pub struct OutOfVocabulary {
     /// How many different words.
     pub words: usize,
     /// How often they occur in all.
@@ -21,7 +21,7 @@ pub struct Outside {
 }
 
 /// A corpus over exactly the vocabulary.
-pub(super) fn nothing(corpus: Corpus, report: CorpusReport) -> (Corpus, Outside) {
+pub(super) fn nothing(corpus: Corpus, report: CorpusReport) -> (Corpus, OutOfVocabulary) {
     finish(corpus, report, Vec::new(), 0.0)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn map(
     vocabulary: &[String],
     mut report: CorpusReport,
     options: &CorpusOptions,
-) -> (Corpus, Outside) {
+) -> (Corpus, OutOfVocabulary) {
     let mut ids: HashMap<&str, u32> = HashMap::with_capacity(vocabulary.len());
     for (id, word) in vocabulary.iter().enumerate() {
         ids.entry(word).or_insert(id as u32);
@@ -60,12 +60,12 @@ fn finish(
     mut report: CorpusReport,
     mut missed: Vec<String>,
     tokens: f64,
-) -> (Corpus, Outside) {
+) -> (Corpus, OutOfVocabulary) {
     report.empty = corpus.empty();
     report.unseen = unseen(&corpus);
     let words = missed.len();
     missed.truncate(10);
-    let outside = Outside {
+    let outside = OutOfVocabulary {
         words,
         tokens,
         examples: missed,
