@@ -54,7 +54,7 @@ impl Link for IndexMap {
 #[derive(Debug, Default)]
 pub struct Blocks {
     statistics: usize,
-    blocks: Vec<Block>,
+    joined: Vec<Block>,
     /// The log-partition functions of all priors.
     prior_value: f64,
 }
@@ -96,7 +96,7 @@ impl Blocks {
         let value = block.family.value_and_gradient(&block.prior, &mut mean);
         self.prior_value +=
             value.map_err(|error| named(format!("prior of {}", block.name), error))?;
-        self.blocks.push(block);
+        self.joined.push(block);
         Ok(self)
     }
 
@@ -104,24 +104,24 @@ impl Blocks {
     /// the same for every q(Z).
     #[must_use]
     pub fn with_constant(mut self, constant: &[f64]) -> Self {
-        let last = self.blocks.last_mut().expect("a block was joined");
+        let last = self.joined.last_mut().expect("a block was joined");
         crate::vector::add(&mut last.prior, 1.0, constant);
         self
     }
 
     /// How many blocks there are.
     pub fn len(&self) -> usize {
-        self.blocks.len()
+        self.joined.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.joined.is_empty()
     }
 
     /// Prior plus statistics of a block, in natural parameters.
     pub fn natural(&self, block: usize, statistics: &[f64]) -> Vec<f64> {
-        let Block { prior, link, .. } = &self.blocks[block];
+        let Block { prior, link, .. } = &self.joined[block];
         let mut natural = prior.clone();
         link.add(statistics, &mut natural);
         natural
@@ -134,7 +134,7 @@ impl Blocks {
     pub fn value(&self, block: usize, statistics: &[f64]) -> Result<f64> {
         let natural = self.natural(block, statistics);
         let mut mean = vec![0.0; natural.len()];
-        self.blocks[block].value(&natural, &mut mean)
+        self.joined[block].value(&natural, &mut mean)
     }
 }
 
@@ -177,7 +177,7 @@ impl Potential for Blocks {
         gradient.fill(0.0);
         let mut mean = vec![];
         let mut value = -self.prior_value;
-        for (index, block) in self.blocks.iter().enumerate() {
+        for (index, block) in self.joined.iter().enumerate() {
             let natural = self.natural(index, at);
             mean.resize(natural.len(), 0.0);
             value += block.value(&natural, &mut mean)?;
@@ -189,7 +189,7 @@ impl Potential for Blocks {
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         out.fill(0.0);
         let (mut change, mut image) = (vec![], vec![]);
-        for (index, block) in self.blocks.iter().enumerate() {
+        for (index, block) in self.joined.iter().enumerate() {
             let natural = self.natural(index, at);
             change.clear();
             change.resize(natural.len(), 0.0);

@@ -184,6 +184,7 @@ impl Error {
     }
 
     /// An option that cannot be used.
+    #[expect(clippy::needless_pass_by_value, reason = "texts and numbers alike")]
     pub fn setting(name: &'static str, found: impl ToString, expected: impl Into<String>) -> Self {
         Self::Setting {
             name,

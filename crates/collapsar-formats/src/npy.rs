@@ -117,14 +117,13 @@ impl Header {
         let size = item_size(&path, &self.npy.dtype())?;
         let claimed = (shape.iter()).try_fold(size, |bytes, length| bytes.checked_mul(*length));
         let claimed = claimed.ok_or_else(|| too_large(&path))?;
-        let (present, reader): (u64, ContentReader) = match input.length {
-            Some(length) => (length.saturating_sub(self.length), input.reader),
+        let (present, reader): (u64, ContentReader) = if let Some(length) = input.length {
+            (length.saturating_sub(self.length), input.reader)
+        } else {
             // Zipped data do not tell how many they are.
-            None => {
-                let bytes = input.bytes()?;
-                let length = bytes.len() as u64;
-                (length, BufReader::new(Box::new(Cursor::new(bytes))))
-            }
+            let bytes = input.bytes()?;
+            let length = bytes.len() as u64;
+            (length, BufReader::new(Box::new(Cursor::new(bytes))))
         };
         if claimed > present {
             let shape: Vec<String> = shape.iter().map(u64::to_string).collect();

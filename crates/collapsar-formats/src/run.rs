@@ -1,5 +1,6 @@
 //! What `run.json` says of every run: what was asked, what was read, how it ended.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -83,12 +84,14 @@ impl Input {
         } else {
             bytes = hash(path, &mut hasher)?;
         }
-        let hash = hasher.finalize();
-        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut digest = "sha256:".to_owned();
+        for byte in hasher.finalize() {
+            write!(digest, "{byte:02x}").expect("strings take all text");
+        }
         Ok(Input {
             name: path.display().to_string(),
             bytes,
-            digest: format!("sha256:{hex}"),
+            digest,
         })
     }
 }

@@ -44,6 +44,7 @@ impl Hint {
     }
 
     /// Give the option this value.
+    #[expect(clippy::needless_pass_by_value, reason = "texts and numbers alike")]
     pub fn set(option: &'static str, value: impl ToString) -> Self {
         Self::Option(option, Change::To(value.to_string()))
     }

@@ -16,7 +16,7 @@ pub const BLOCK: usize = 128;
 /// Rows stored in blocks, each block column by column, so that kernels run along the rows.
 #[derive(Debug, Clone)]
 pub struct Rows {
-    pub(super) rows: usize,
+    len: usize,
     pub(super) columns: usize,
     values: Vec<f64>,
 }
@@ -38,7 +38,7 @@ impl Rows {
             }
         }
         Self {
-            rows,
+            len: rows,
             columns,
             values: stored,
         }
@@ -46,12 +46,12 @@ impl Rows {
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.rows
+        self.len
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.rows == 0
+        self.len == 0
     }
 
     /// How many numbers a row has.
@@ -77,7 +77,7 @@ impl Rows {
     /// Copies row `row` into `out`.
     pub fn row(&self, row: usize, out: &mut [f64]) {
         let first = row - row % BLOCK;
-        let width = BLOCK.min(self.rows - first);
+        let width = BLOCK.min(self.len - first);
         for (c, x) in out.iter_mut().enumerate() {
             *x = self.values[first * self.columns + c * width + row % BLOCK];
         }

@@ -51,7 +51,7 @@ impl SoftmaxSum {
     }
 
     fn chunks(&self) -> Chunks {
-        Chunks::new(self.rows.rows, BLOCK)
+        Chunks::new(self.rows.len(), BLOCK)
     }
 
     fn with_scratch<T>(&self, work: impl FnOnce(Scratch<'_>) -> T) -> T {
@@ -126,7 +126,7 @@ impl SoftmaxSum {
         messages: &[f64],
         mut visitor: impl FnMut(usize, usize, &[f64]),
     ) -> Result<()> {
-        self.visit(messages, 0..self.rows.rows, |first, width, _, r| {
+        self.visit(messages, 0..self.rows.len(), |first, width, _, r| {
             visitor(first, width, r);
         })?;
         Ok(())

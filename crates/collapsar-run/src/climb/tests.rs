@@ -48,6 +48,7 @@ fn model() -> Mixture {
     Mixture::new(&rows, 1, &Settings::new(6)).expect("a model")
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "as tests write them")]
 fn climbed(options: ClimbOptions, watch: &dyn Watch, numbers: &[usize]) -> Result<Climbed> {
     let model = model();
     let start = |_, seed| model.start(&MixtureStart::Random, seed);

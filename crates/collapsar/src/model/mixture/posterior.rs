@@ -63,10 +63,8 @@ impl Parameters {
         link: impl Link + 'static,
     ) -> Result<Blocks> {
         match self {
-            Self::Full(family) | Self::Tied(family) => {
-                blocks.join(name, family.clone(), prior, link)
-            }
-            Self::Grouped(family) => blocks.join(name, family.clone(), prior, link),
+            Self::Full(family) | Self::Tied(family) => blocks.join(name, *family, prior, link),
+            Self::Grouped(family) => blocks.join(name, *family, prior, link),
         }
     }
 }
