@@ -79,8 +79,7 @@ fn draws_have_the_moments_of_beliefs() {
             let rare = matches!(belief, PosteriorMarginal::States(_)) && sd < 0.1;
             assert!(
                 rare || (found - sd).abs() <= 0.5 * sd + 1e-9,
-                "{name}: {} has deviation {sd}, draws {found} ({belief:?})",
-                quantity
+                "{name}: {quantity} has deviation {sd}, draws {found} ({belief:?})"
             );
         }
     }

@@ -241,7 +241,7 @@ fn checkpoints_of_other_runs_are_refused() {
     let whole = fs::read_to_string(folder.join("run.ckpt")).expect("a checkpoint");
     fs::write(
         folder.join("future.ckpt"),
-        whole.replacen("\"format\":1", "\"format\":9", 1),
+        whole.replacen("\"format\":2", "\"format\":9", 1),
     )
     .expect("space");
     fs::write(folder.join("cut.ckpt"), &whole[..whole.len() / 2]).expect("space");
@@ -287,7 +287,7 @@ fn checkpoints_of_other_runs_are_refused() {
     );
     assert_eq!(
         resume(&["data.csv", "--resume", "future.ckpt"]),
-        "collapsar: error: checkpoint: format 9 of version 0.1.0, expected format 1; start the fit anew\n"
+        "collapsar: error: checkpoint: format 9 of version 0.1.0, expected format 2; start the fit anew\n"
     );
     let cut = resume(&["data.csv", "--resume", "cut.ckpt"]);
     assert!(

@@ -6,9 +6,8 @@
 //! product anew, takes 1.65 times as long (bench/runs/2026-11-16), and faer's `gemm` took about 1.2
 //! times, for half a minute more of building.
 //!
-//! Sums have one order whatever the width of vectors, and products are fused with them where the
-//! processor can: all that can (x86-64 since 2013, 64-bit ARM) give the same bits, others differ from
-//! them in the last digits.
+//! Products are fused with sums where the processor can: last digits differ between processors that can
+//! and those that cannot.
 
 #![allow(clippy::inline_always)] // the wide vectors exist only where everything is inlined into the dispatch
 
