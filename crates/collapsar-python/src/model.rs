@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use collapsar::Point;
 use collapsar::graph::{Answer, Compiled, Demands, Role};
 use collapsar_bugs::{
-    Array, Data, Diagnostic, Drawing, Model, Outline, Posterior, Prepared, Quantity, Refusal,
-    Sparse,
+    Array, Data, Diagnostic, Drawing, Model, Outline, Posterior, PosteriorError, Prepared,
+    Quantity, Sparse,
 };
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -164,10 +164,10 @@ impl BugsFit {
     }
 
     /// Why the fit does not answer.
-    fn no_answer(&self, refusal: Refusal) -> Failure {
+    fn no_answer(&self, refusal: PosteriorError) -> Failure {
         match refusal {
-            Refusal::Model(diagnostic) => Failure::Model(diagnostic, self.source.clone()),
-            Refusal::Fit(error) => error.into(),
+            PosteriorError::Model(diagnostic) => Failure::Model(diagnostic, self.source.clone()),
+            PosteriorError::Fit(error) => error.into(),
         }
     }
 
@@ -227,7 +227,8 @@ impl BugsFit {
                 answer: &self.answer(),
                 seed: self.seed,
             };
-            let (rows, _) = (posterior.rows(&quantities)).map_err(|why| self.no_answer(why))?;
+            let (rows, _) =
+                (posterior.summaries(&quantities)).map_err(|why| self.no_answer(why))?;
             Ok((named(quantities), rows))
         })?;
         let rows: Vec<Vec<f64>> = (rows.iter())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use collapsar_bugs::{Prepared, Quantity, Selection, Unknowns};
+use collapsar_bugs::{Prepared, Quantity, Selection, UnknownArray};
 
 use super::source::Source;
 use crate::text::count;
@@ -61,10 +61,10 @@ impl Chosen {
     }
 
     fn by_rule(
-        arrays: &[Unknowns],
+        arrays: &[UnknownArray],
         take: impl Fn(&dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Quantity>>,
     ) -> anyhow::Result<Self> {
-        let many = |array: &Unknowns| array.elements > MANY;
+        let many = |array: &UnknownArray| array.elements > MANY;
         let left_out = arrays.iter().filter(|array| array.labels || many(array));
         let find = |name: &str| arrays.iter().find(|array| array.name == name);
         let quantities = take(&|name| {

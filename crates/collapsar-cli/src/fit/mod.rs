@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use collapsar::graph::{Answer, Compiled, Kind};
 use collapsar::{Collapsed, Potential};
-use collapsar_bugs::{Posterior, Prepared, Row};
+use collapsar_bugs::{Posterior, Prepared, Summary};
 use collapsar_formats::{prepare_folder, read_data};
 
 use crate::climb::{Ascent, Ended, Plan, each};
@@ -38,7 +38,7 @@ struct Fitted<'a> {
     observed: Vec<(String, usize)>,
     chosen: Chosen,
     /// What is said of each number that was chosen.
-    rows: Vec<Row>,
+    rows: Vec<Summary>,
     /// Draws that it took.
     draws: usize,
 }
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         rows: vec![],
         draws: 0,
     };
-    let told = fitted.posterior().rows(&fitted.chosen.quantities);
+    let told = fitted.posterior().summaries(&fitted.chosen.quantities);
     (fitted.rows, fitted.draws) = told.map_err(|refusal| source.no_answer(refusal))?;
     if let Some(folder) = &args.out {
         results::write(folder, &fitted)?;

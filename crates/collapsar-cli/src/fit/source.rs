@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use collapsar::graph::{Class, Compiled, Demands, Role};
 use collapsar::{Error, Terms};
-use collapsar_bugs::{Data, Diagnostic, Model, Prepared, Refusal, Span};
+use collapsar_bugs::{Data, Diagnostic, Model, PosteriorError, Prepared, Span};
 
 use crate::common::{Common, Usage};
 use crate::files::name_of;
@@ -131,7 +131,7 @@ impl Source {
                 one_line(&factor.name),
                 self.place(prepared.factor(&factor))
             ),
-            error => match prepared.complaint(&error) {
+            error => match prepared.diagnostic(&error) {
                 Some(diagnostic) => self.refusal(&diagnostic),
                 None => error.into(),
             },
@@ -139,10 +139,10 @@ impl Source {
     }
 
     /// Why a fit does not answer, as an error to print.
-    pub(crate) fn no_answer(&self, refusal: Refusal) -> anyhow::Error {
+    pub(crate) fn no_answer(&self, refusal: PosteriorError) -> anyhow::Error {
         match refusal {
-            Refusal::Model(diagnostic) => self.refusal(&diagnostic),
-            Refusal::Fit(error) => error.into(),
+            PosteriorError::Model(diagnostic) => self.refusal(&diagnostic),
+            PosteriorError::Fit(error) => error.into(),
         }
     }
 
