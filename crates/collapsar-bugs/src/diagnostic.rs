@@ -93,6 +93,11 @@ impl fmt::Display for Position {
 }
 
 impl Span {
+    /// The text of the span in its source.
+    pub(crate) fn of(self, source: &str) -> &str {
+        &source[inside(self, source)]
+    }
+
     /// Where the span begins in its source.
     pub fn position(self, source: &str) -> Position {
         let before = &source[..inside(self, source).start];

@@ -10,13 +10,13 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Scope, Stop};
-use crate::lower::{Form, Lowered, Variables, cannot_draw};
-use crate::model::number;
-use crate::predict::Drawer;
-use crate::quantity::{Element, Quantity};
+use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Resolved, Scope};
+use crate::lower::Lowered;
+use crate::posterior::PosteriorError;
+use crate::predict::Fixed;
+use crate::quantity::{Element, Origin, Quantity};
 use crate::syntax::ast::{Expr, Span};
-use crate::value::{Item, Value};
+use crate::value::{Scalar, Value};
 
 /// Draws that one stream of random numbers serves. Each block has streams of its own, so that draws
 /// are the same whatever else is asked for.
@@ -27,39 +27,39 @@ const PREDICTED: u64 = 1 << 63;
 
 /// What quantities depend on.
 #[derive(Debug, Default)]
-pub(crate) struct Needs {
+pub(crate) struct Dependencies {
     /// Variables with their numbers, sorted.
     numbers: Vec<(u32, u32)>,
     /// What is predicted, parents first: lines and repetitions.
-    leaves: Vec<(usize, usize)>,
+    predicted: Vec<(usize, usize)>,
 }
 
-impl Needs {
+impl Dependencies {
     pub(crate) fn of(lowered: &Lowered, quantities: &[Quantity]) -> Self {
-        let reads = Reads::new(&lowered.model);
         let mut search = Search {
             lowered,
-            reads,
+            reads: Reads::new(&lowered.model),
             seen: HashSet::new(),
             any: vec![false; lowered.model.arrays.len()],
-            needs: Self::default(),
+            found: Self::default(),
         };
         let mut first = vec![];
         for quantity in quantities {
             let (array, element) = quantity.place;
-            let mut push = |read| first.push(read);
-            search.reads.element(array, element, &mut push);
+            search
+                .reads
+                .element(array, element, &mut |read| first.push(read));
         }
         search.follow(first);
-        let mut needs = search.needs;
-        needs.numbers.sort_unstable();
-        needs.numbers.dedup();
-        needs
+        let mut found = search.found;
+        found.numbers.sort_unstable();
+        found.numbers.dedup();
+        found
     }
 
     /// How many numbers one draw is.
     pub(crate) fn count(&self) -> usize {
-        self.numbers.len() + self.leaves.len()
+        self.numbers.len() + self.predicted.len()
     }
 }
 
@@ -72,7 +72,7 @@ struct Search<'a> {
     seen: HashSet<(u32, u32)>,
     /// Arrays all of which are needed.
     any: Vec<bool>,
-    needs: Needs,
+    found: Dependencies,
 }
 
 impl Search<'_> {
@@ -81,18 +81,15 @@ impl Search<'_> {
         let mut stack = vec![(None, first)];
         while let Some((node, mut reads)) = stack.pop() {
             let Some(read) = reads.pop() else {
-                if let Some((line, instance)) = node
-                    && self.lowered.variables.leaves.contains(line, instance)
-                {
-                    self.needs.leaves.push((line, instance));
-                }
+                let barren = &self.lowered.variables.barren;
+                let predicted = node.filter(|&(line, instance)| barren.contains(line, instance));
+                self.found.predicted.extend(predicted);
                 continue;
             };
             match read {
                 Read::Any(array) => {
                     if !std::mem::replace(&mut self.any[array], true) {
-                        let length = self.lowered.model.arrays[array].dims.iter().product();
-                        for element in 0..length {
+                        for element in 0..self.lowered.model.arrays[array].len() {
                             let mut push = |read| reads.push(read);
                             self.reads.element(array, element, &mut push);
                         }
@@ -101,8 +98,7 @@ impl Search<'_> {
                 }
                 Read::One(definer) => {
                     stack.push((node, reads));
-                    let below = self.visit(definer);
-                    stack.extend(below);
+                    stack.extend(self.visit(definer));
                 }
             }
         }
@@ -111,21 +107,17 @@ impl Search<'_> {
     /// Notes a number of q, or gives what a computed or predicted line reads.
     fn visit(&mut self, definer: Definer) -> Option<Visited> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
-        let variables = &self.lowered.variables;
-        if self.lowered.model.lines[line].stochastic() {
-            match variables.form(definer) {
-                Form::Unknown(variable, element) => {
-                    let number = number(variables.kind(variable), element);
-                    self.needs.numbers.push((variable, number));
-                    return None;
-                }
-                Form::Label(variable, _) => {
-                    self.needs.numbers.push((variable, 0));
-                    return None;
-                }
-                Form::Zero => return None,
-                Form::Predicted => {}
+        match self.lowered.origin(definer) {
+            Origin::Variable(variable, number) => {
+                self.found.numbers.push((variable, number));
+                return None;
             }
+            Origin::Label(variable, _) => {
+                self.found.numbers.push((variable, 0));
+                return None;
+            }
+            Origin::Zero => return None,
+            Origin::Predicted | Origin::Computed => {}
         }
         if !self.seen.insert((definer.line, definer.instance)) {
             return None;
@@ -140,20 +132,20 @@ impl Search<'_> {
 pub(crate) struct Sampler<'a> {
     lowered: &'a Lowered,
     answer: &'a VariationalPosterior<'a>,
-    needs: &'a Needs,
+    needed: &'a Dependencies,
     seed: ChaCha8Rng,
-    blocks: Vec<Source>,
-    /// Random numbers of what is predicted, in the order of `needs`.
-    leaves: Vec<Option<ChaCha8Rng>>,
+    blocks: Vec<Block>,
+    /// Random numbers of what is predicted, in the order of `needed`.
+    predicted: Vec<Option<ChaCha8Rng>>,
     /// One draw of all numbers.
     buffer: Vec<f64>,
 }
 
-/// A block, or all labels that are kept as rows.
-struct Source {
-    block: Option<usize>,
+/// A block of the graph, or all labels that are kept as rows.
+struct Block {
+    number: Option<usize>,
     /// Columns with places among all numbers.
-    wanted: Vec<(usize, usize)>,
+    columns: Vec<(usize, usize)>,
     rng: Option<ChaCha8Rng>,
 }
 
@@ -161,115 +153,92 @@ impl<'a> Sampler<'a> {
     pub(crate) fn new(
         lowered: &'a Lowered,
         answer: &'a VariationalPosterior<'a>,
-        needs: &'a Needs,
+        needed: &'a Dependencies,
         seed: u64,
     ) -> Self {
-        let mut left = vec![true; needs.numbers.len()];
+        let numbers = &needed.numbers;
+        let mut left = vec![true; numbers.len()];
         let mut blocks = vec![];
-        let wanted = |variable: u32, left: &mut [bool]| -> Vec<(usize, usize)> {
-            let first = needs.numbers.partition_point(|number| number.0 < variable);
-            let of = needs.numbers[first..].iter();
-            let of = of.take_while(|number| number.0 == variable).enumerate();
-            of.map(|(place, number)| {
-                left[first + place] = false;
-                (first + place, answer.place(variable) + number.1 as usize)
-            })
-            .collect()
-        };
         for block in 0..answer.blocks() {
-            let variables = answer.block_variables(block).iter();
-            let wanted: Vec<(usize, usize)> = variables
-                .flat_map(|&variable| wanted(variable, &mut left))
-                .collect();
-            if !wanted.is_empty() {
-                blocks.push(Source {
-                    block: Some(block),
-                    wanted,
-                    rng: None,
-                });
+            let mut columns = vec![];
+            for &variable in answer.block_variables(block) {
+                let first = numbers.partition_point(|number| number.0 < variable);
+                let of = numbers[first..].iter().zip(first..);
+                for (number, column) in of.take_while(|(number, _)| number.0 == variable) {
+                    left[column] = false;
+                    columns.push((column, answer.place(variable) + number.1 as usize));
+                }
             }
+            blocks.push((Some(block), columns));
         }
         let rows = (0..left.len()).filter(|&column| left[column]);
-        let rows: Vec<(usize, usize)> = rows
-            .map(|column| (column, answer.place(needs.numbers[column].0)))
-            .collect();
-        if !rows.is_empty() {
-            blocks.push(Source {
-                block: None,
-                wanted: rows,
-                rng: None,
-            });
-        }
+        let rows = rows.map(|column| (column, answer.place(numbers[column].0)));
+        blocks.push((None, rows.collect()));
+        blocks.retain(|(_, columns)| !columns.is_empty());
+        let block = |(number, columns)| Block {
+            number,
+            columns,
+            rng: None,
+        };
         Self {
             lowered,
             answer,
-            needs,
+            needed,
             seed: ChaCha8Rng::seed_from_u64(seed),
-            blocks,
-            leaves: vec![None; needs.leaves.len()],
+            blocks: blocks.into_iter().map(block).collect(),
+            predicted: vec![None; needed.predicted.len()],
             buffer: vec![0.0; answer.len()],
         }
     }
 
     /// The draws of a range, which begins where the last ended or where a stream does.
-    pub(crate) fn draws(&mut self, which: Range<usize>) -> Result<Drawn<'a>, Failure> {
+    pub(crate) fn draws(&mut self, which: Range<usize>) -> Result<Drawn<'a>, PosteriorError> {
         let empty = Vec::with_capacity(which.len());
-        let mut columns = vec![empty; self.needs.numbers.len()];
-        for source in &mut self.blocks {
+        let mut columns = vec![empty; self.needed.numbers.len()];
+        for block in &mut self.blocks {
+            let stream = block.number.map_or(ROWS, |number| number as u64 + 1) << 20;
             for draw in which.clone() {
-                if draw % OF_STREAM == 0 {
-                    source.rng = None;
-                }
-                let stream = source.block.map_or(ROWS, |block| block as u64 + 1) << 20;
-                let rng = &mut source.rng;
-                let rng = rng.get_or_insert_with(|| stream_of(&self.seed, stream, draw));
-                match source.block {
-                    Some(block) => self.answer.draw_block(block, rng, &mut self.buffer)?,
+                let rng = stream_at(&mut block.rng, &self.seed, stream, draw);
+                match block.number {
+                    Some(number) => self.answer.draw_block(number, rng, &mut self.buffer)?,
                     None => self.answer.draw_labels(rng, &mut self.buffer)?,
                 }
-                for &(column, place) in &source.wanted {
+                for &(column, place) in &block.columns {
                     columns[column].push(self.buffer[place]);
                 }
             }
         }
-        let numbers = self.needs.numbers.iter().copied();
+        let numbers = self.needed.numbers.iter().copied();
         let mut drawn = Drawn {
             lowered: self.lowered,
             columns: numbers.zip(columns.into_iter().map(Rc::new)).collect(),
-            leaves: HashMap::new(),
+            predicted: HashMap::new(),
             draws: which.len(),
         };
-        for (&(line, instance), rng) in self.needs.leaves.iter().zip(&mut self.leaves) {
+        for (&(line, instance), rng) in self.needed.predicted.iter().zip(&mut self.predicted) {
             let values = drawn.predict(line, instance, &self.seed, rng, which.clone())?;
-            drawn.leaves.insert((line as u32, instance as u32), values);
+            let place = (line as u32, instance as u32);
+            drawn.predicted.insert(place, values);
         }
         Ok(drawn)
     }
 }
 
-/// Random numbers of a source from a draw on that begins a stream.
-fn stream_of(seed: &ChaCha8Rng, source: u64, draw: usize) -> ChaCha8Rng {
-    let mut rng = seed.clone();
-    rng.set_stream(source + (draw / OF_STREAM) as u64);
-    rng
-}
-
-/// Why there are no draws.
-pub(crate) enum Failure {
-    Model(Box<Diagnostic>),
-    Fit(collapsar::Error),
-}
-
-impl From<collapsar::Error> for Failure {
-    fn from(error: collapsar::Error) -> Self {
-        Self::Fit(error)
+/// Random numbers of a source at a draw, which may begin a stream.
+fn stream_at<'a>(
+    rng: &'a mut Option<ChaCha8Rng>,
+    seed: &ChaCha8Rng,
+    source: u64,
+    draw: usize,
+) -> &'a mut ChaCha8Rng {
+    if draw % OF_STREAM == 0 {
+        *rng = None;
     }
-}
-
-impl From<Diagnostic> for Failure {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self::Model(Box::new(diagnostic))
-    }
+    rng.get_or_insert_with(|| {
+        let mut rng = seed.clone();
+        rng.set_stream(source + (draw / OF_STREAM) as u64);
+        rng
+    })
 }
 
 /// A column of numbers, one for each draw.
@@ -280,7 +249,7 @@ pub(crate) struct Drawn<'a> {
     lowered: &'a Lowered,
     columns: HashMap<(u32, u32), Column>,
     /// By line and repetition, a column for each element.
-    leaves: HashMap<(u32, u32), Vec<Column>>,
+    predicted: HashMap<(u32, u32), Vec<Column>>,
     draws: usize,
 }
 
@@ -289,21 +258,21 @@ impl Drawn<'_> {
     pub(crate) fn values(&self, quantities: &[Quantity]) -> Result<Vec<Vec<f64>>, Diagnostic> {
         // One for all, since a line of several elements is evaluated once.
         let all = Scope::new(&self.lowered.model, Mode::Latent(self));
-        let one = OneDraw::of(self);
+        let one = OneDraw::new(self);
         let single = Scope::new(&self.lowered.model, Mode::Latent(&one));
         let of = |quantity: &Quantity| {
             let (array, element) = quantity.place;
             match all.element(array, element, Span::default()) {
-                Ok(Item::Drawn(values)) => Ok(Rc::unwrap_or_clone(values)),
-                Ok(Item::Known(value)) => Ok(vec![value; self.draws]),
+                Ok(Scalar::Draws(values)) => Ok(Rc::unwrap_or_clone(values)),
+                Ok(Scalar::Known(value)) => Ok(vec![value; self.draws]),
                 // Some functions need one draw at a time.
                 _ => (0..self.draws)
                     .map(|draw| {
                         one.draw.set(draw);
                         single.renew();
-                        let item = single.element(array, element, Span::default());
-                        let item = item.map_err(Stop::diagnostic)?;
-                        Ok(item.known().unwrap_or(f64::NAN))
+                        let value = single.element(array, element, Span::default());
+                        let value = value?;
+                        Ok(value.known().unwrap_or(f64::NAN))
                     })
                     .collect(),
             }
@@ -311,21 +280,16 @@ impl Drawn<'_> {
         quantities.iter().map(of).collect()
     }
 
-    fn column(&self, definer: Definer) -> Option<(Column, u32)> {
-        let variables: &Variables = &self.lowered.variables;
-        match variables.form(definer) {
-            Form::Unknown(variable, element) => {
-                let number = number(variables.kind(variable), element);
-                Some((self.columns.get(&(variable, number))?.clone(), 0))
+    /// Draws of an element, and what is to be added to them.
+    fn column(&self, definer: Definer) -> Option<(&Column, u32)> {
+        match self.lowered.origin(definer) {
+            Origin::Variable(variable, number) => Some((self.columns.get(&(variable, number))?, 0)),
+            Origin::Label(variable, lowest) => Some((self.columns.get(&(variable, 0))?, lowest)),
+            Origin::Predicted => {
+                let found = self.predicted.get(&(definer.line, definer.instance))?;
+                Some((found.get(definer.offset as usize)?, 0))
             }
-            Form::Label(variable, lowest) => {
-                Some((self.columns.get(&(variable, 0))?.clone(), lowest))
-            }
-            Form::Predicted => {
-                let leaf = self.leaves.get(&(definer.line, definer.instance))?;
-                Some((leaf.get(definer.offset as usize)?.clone(), 0))
-            }
-            Form::Zero => None,
+            Origin::Zero | Origin::Computed => None,
         }
     }
 
@@ -337,41 +301,36 @@ impl Drawn<'_> {
         seed: &ChaCha8Rng,
         rng: &mut Option<ChaCha8Rng>,
         which: Range<usize>,
-    ) -> Result<Vec<Column>, Failure> {
-        let (model, size) = (&self.lowered.model, self.lowered.model.lines[line].size);
-        let Some(of) = model.lines[line].sampling() else {
+    ) -> Result<Vec<Column>, PosteriorError> {
+        let (model, own) = (&self.lowered.model, &self.lowered.model.lines[line]);
+        let Some(of) = own.sampling() else {
             return Ok(vec![]);
         };
         let source = PREDICTED + (((line as u64) << 32 | instance as u64) << 12);
         let all = Scope::within(model, Mode::Latent(self), line, instance);
         let values = all.evaluate_all(of.arguments).ok();
-        let mut out = vec![Vec::with_capacity(which.len()); size];
-        let mut x = vec![0.0; size];
-        let mut drawer: Option<(Vec<Vec<f64>>, Drawer)> = None;
+        let numbers = |values: &[Value], place: usize| -> Option<Vec<Vec<f64>>> {
+            let values = values.iter();
+            values.map(|value| value.of_draw(place).numbers()).collect()
+        };
+        let mut out = vec![Vec::with_capacity(which.len()); own.size];
+        let mut x = vec![0.0; own.size];
+        let mut fixed: Option<(Vec<Vec<f64>>, Fixed)> = None;
         for (place, draw) in which.enumerate() {
-            let now = match &values {
-                Some(values) => (values.iter())
-                    .map(|value| value.of_draw(place).numbers())
-                    .collect::<Option<Vec<_>>>(),
-                None => None,
-            };
+            let now = values.as_deref().and_then(|values| numbers(values, place));
             let now = match now {
                 Some(now) => now,
                 None => self.arguments(line, instance, of.arguments, place)?,
             };
-            if drawer.as_ref().is_none_or(|(last, _)| *last != now) {
-                let made = Drawer::new(of.distribution, &now, size).map_err(|wrong| {
-                    let array = &model.arrays[model.lines[line].array];
-                    cannot_draw(of, &wrong, &Element::scalar(&array.name))
-                })?;
-                drawer = made.map(|made| (now, made));
+            if fixed.as_ref().is_none_or(|(last, _)| *last != now) {
+                let made = Fixed::new(of.distribution, &now, own.size);
+                let array = Element::scalar(&model.arrays[own.array].name);
+                let made = made.map_err(|bad| bad.diagnostic(of, &array))?;
+                fixed = made.map(|made| (now, made));
             }
-            if draw % OF_STREAM == 0 {
-                *rng = None;
-            }
-            let own = rng.get_or_insert_with(|| stream_of(seed, source, draw));
-            match &drawer {
-                Some((_, drawer)) => drawer.draw(own, &mut x),
+            let rng = stream_at(rng, seed, source, draw);
+            match &fixed {
+                Some((_, fixed)) => fixed.draw(rng, &mut x),
                 None => x.fill(f64::NAN),
             }
             out.iter_mut().zip(&x).for_each(|(out, x)| out.push(*x));
@@ -387,25 +346,25 @@ impl Drawn<'_> {
         arguments: &[Expr],
         draw: usize,
     ) -> Result<Vec<Vec<f64>>, Diagnostic> {
-        let one = OneDraw::of(self);
+        let one = OneDraw::new(self);
         one.draw.set(draw);
         let scope = Scope::within(&self.lowered.model, Mode::Latent(&one), line, instance);
-        let values = scope.evaluate_all(arguments).map_err(Stop::diagnostic)?;
-        let number = |item: &Item| item.known().unwrap_or(f64::NAN);
-        let numbers = |value: &Value| value.items.iter().map(number).collect();
+        let values = scope.evaluate_all(arguments)?;
+        let number = |element: &Scalar| element.known().unwrap_or(f64::NAN);
+        let numbers = |value: &Value| value.elements.iter().map(number).collect();
         Ok(values.iter().map(numbers).collect())
     }
 }
 
 impl Latent for Drawn<'_> {
-    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
+    fn latent(&self, definer: Definer) -> Resolved<Scalar> {
         Ok(match self.column(definer) {
-            Some((column, 0)) => Item::Drawn(column),
+            Some((column, 0)) => Scalar::Draws(column.clone()),
             Some((column, lowest)) => {
                 let values = column.iter().map(|value| value + f64::from(lowest));
-                Item::Drawn(Rc::new(values.collect()))
+                Scalar::Draws(Rc::new(values.collect()))
             }
-            None => Item::Known(0.0),
+            None => Scalar::Known(0.0),
         })
     }
 
@@ -421,17 +380,15 @@ struct OneDraw<'a> {
 }
 
 impl<'a> OneDraw<'a> {
-    fn of(of: &'a Drawn<'a>) -> Self {
+    fn new(of: &'a Drawn<'a>) -> Self {
         let draw = Cell::new(0);
         Self { of, draw }
     }
 }
 
 impl Latent for OneDraw<'_> {
-    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
-        let found = self.of.column(definer);
-        Ok(Item::Known(found.map_or(0.0, |(column, lowest)| {
-            column[self.draw.get()] + f64::from(lowest)
-        })))
+    fn latent(&self, definer: Definer) -> Resolved<Scalar> {
+        let value = |(column, lowest): (&Column, u32)| column[self.draw.get()] + f64::from(lowest);
+        Ok(Scalar::Known(self.of.column(definer).map_or(0.0, value)))
     }
 }

@@ -1,18 +1,19 @@
 //! A model in the BUGS language: text, then data, then a graph.
 
 use collapsar::Factor;
-use collapsar::graph::{Compiled, Demands, Graph, Kind, PosteriorMarginal, PosteriorMarginals};
+use collapsar::family::Marginal;
+use collapsar::graph::{Compiled, Demands, Graph, PosteriorMarginal, PosteriorMarginals};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Elaborated, Line, Mode, Scope, Stop, on_wide_stack};
-use crate::lower::{Form, Lowered};
+use crate::elaborate::{Definer, Elaborated, Mode, Scope, Unresolved, on_wide_stack};
+use crate::lower::{LineVariables, Lowered};
 use crate::outline::Outline;
 use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::{Program, Span};
 use crate::syntax::parse;
 use crate::unused;
-use crate::value::Item;
+use crate::value::Scalar;
 
 /// The text of a model that was read.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ pub struct Prepared {
 
 /// An array that is not data, or not all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknowns {
+pub struct UnknownArray {
     /// Its name.
     pub name: String,
     /// How many of its elements are not data.
@@ -67,6 +68,17 @@ impl Model {
             Ok(Prepared { lowered })
         })
     }
+
+    /// Names in the data that the text never mentions, each with one of the text that is like it
+    /// and that the data lack.
+    pub fn unused(&self, data: &Data) -> Vec<(String, Option<String>)> {
+        unused::names(&self.program, data)
+    }
+
+    /// The model as a picture would show it; the data say which arrays are observed.
+    pub fn outline(&self, data: &Data) -> Outline {
+        Outline::new(&self.program, &self.source, data)
+    }
 }
 
 impl Prepared {
@@ -88,8 +100,8 @@ impl Prepared {
         self.lowered.factors[factor.number as usize]
     }
 
-    /// A complaint of the graph with the line that it is about, where there is one.
-    pub fn complaint(&self, error: &collapsar::Error) -> Option<Diagnostic> {
+    /// An error of the graph with the line that it is about, where there is one.
+    pub fn diagnostic(&self, error: &collapsar::Error) -> Option<Diagnostic> {
         let collapsar::Error::Graph {
             factor,
             found,
@@ -99,42 +111,38 @@ impl Prepared {
             return None;
         };
         let message = format!("{found}, expected {expected}");
-        Some(Diagnostic::new(
-            self.factor(factor),
-            message,
-            "in this line",
-        ))
+        let span = self.factor(factor);
+        Some(Diagnostic::new(span, message, "in this line"))
     }
 
     /// The arrays that are not data, in the order of the model's lines.
-    pub fn unknowns(&self) -> Vec<Unknowns> {
-        let model = &self.lowered.model;
-        let lowest = |line: &Line| line.sampling()?.distribution.lowest_state();
-        let counted = |line: &Line| lowest(line).is_some();
-        let mut out: Vec<Unknowns> = vec![];
+    pub fn unknowns(&self) -> Vec<UnknownArray> {
+        let Lowered {
+            model, variables, ..
+        } = &self.lowered;
+        let mut out: Vec<UnknownArray> = vec![];
         for (index, line) in model.lines.iter().enumerate() {
-            let of = self.lowered.variables.lines[index].as_ref();
-            let leaves = self.lowered.variables.leaves.count(index);
-            if line.stochastic() && of.is_none() && leaves == 0 {
+            let own = variables.lines[index].as_ref();
+            let predicted = variables.barren.count(index) * line.size;
+            let of = line.sampling();
+            let elements = match (own, of) {
+                (None, Some(_)) if predicted == 0 => continue,
+                (None, Some(_)) => predicted,
+                (None, None) => line.instances * line.size,
+                (Some(own), _) => own.elements(line.instances) + predicted,
+            };
+            let name = &model.arrays[line.array].name;
+            if let Some(known) = out.iter_mut().find(|known| known.name == *name) {
+                known.elements += elements;
                 continue;
             }
-            let name = &model.arrays[line.array].name;
-            let fitted = match of {
-                Some(of) => of.elements(line.instances),
-                None if line.stochastic() => 0,
-                None => line.instances * line.size,
-            };
-            let elements = fitted + leaves * line.size;
-            match out.iter_mut().find(|unknowns| unknowns.name == *name) {
-                Some(unknowns) => unknowns.elements += elements,
-                None => out.push(Unknowns {
-                    name: name.clone(),
-                    elements,
-                    labels: of.is_some_and(|of| matches!(of.kind, Kind::Label(_)))
-                        || (leaves > 0 && counted(line)),
-                    computed: !line.stochastic(),
-                }),
-            }
+            let counted = of.is_some_and(|of| of.distribution.lowest_state().is_some());
+            out.push(UnknownArray {
+                name: name.clone(),
+                elements,
+                labels: own.is_some_and(LineVariables::are_labels) || (predicted > 0 && counted),
+                computed: of.is_none(),
+            });
         }
         out
     }
@@ -159,45 +167,30 @@ impl Prepared {
         let mut seen = vec![false; model.arrays.len()];
         let mut out = vec![];
         let scope = Scope::new(model, Mode::Shape);
-        for line in &model.lines {
-            if std::mem::replace(&mut seen[line.array], true) {
+        for index in model.lines.iter().map(|line| line.array) {
+            let array = &model.arrays[index];
+            if std::mem::replace(&mut seen[index], true) || !chosen(&array.name) {
                 continue;
             }
-            let array = &model.arrays[line.array];
-            if !chosen(&array.name) {
-                continue;
-            }
-            for element in 0..array.dims.iter().product() {
+            for element in (0..array.len()).filter(|&element| array.value(element).is_none()) {
                 let Some(definer) = array.definer(element) else {
                     continue;
                 };
-                if array.value(element).is_some() {
-                    continue;
-                }
-                let origin = if model.lines[definer.line as usize].stochastic() {
-                    match self.lowered.variables.form(definer) {
-                        Form::Unknown(variable, element) => {
-                            let kind = self.lowered.variables.kind(variable);
-                            Origin::Variable(variable, number(kind, element))
-                        }
-                        Form::Label(variable, lowest) => Origin::Label(variable, lowest),
-                        Form::Zero => Origin::Zero,
-                        Form::Predicted => Origin::Predicted,
-                    }
-                } else {
+                let origin = self.lowered.origin(definer);
+                if origin == Origin::Computed {
                     let span = model.lines[definer.line as usize].relation.span;
                     let looked = scope.looked();
-                    match scope.element(line.array, element, span) {
+                    match scope.element(index, element, span) {
                         // A constant is no quantity, unless a label picks it.
-                        Ok(Item::Known(_)) if looked == scope.looked() => continue,
-                        Err(Stop::Complaint(diagnostic)) => return Err(*diagnostic),
-                        _ => Origin::Computed,
+                        Ok(Scalar::Known(_)) if looked == scope.looked() => continue,
+                        Err(Unresolved::Invalid(diagnostic)) => return Err(*diagnostic),
+                        _ => {}
                     }
-                };
+                }
                 out.push(Quantity {
                     element: array.element(element),
                     origin,
-                    place: (line.array, element),
+                    place: (index, element),
                 });
             }
         }
@@ -212,52 +205,19 @@ impl Prepared {
         beliefs: &PosteriorMarginals,
     ) -> Option<PosteriorMarginal> {
         match quantity.origin {
-            Origin::Variable(variable, element) => beliefs.of(variable, element as usize).cloned(),
+            Origin::Variable(variable, number) => beliefs.of(variable, number as usize).cloned(),
             Origin::Label(variable, _) => beliefs.of(variable, 0).cloned(),
-            Origin::Zero => Some(PosteriorMarginal::Closed(
-                collapsar::family::Marginal::Point(0.0),
-            )),
+            Origin::Zero => Some(PosteriorMarginal::Closed(Marginal::Point(0.0))),
             Origin::Computed | Origin::Predicted => None,
         }
     }
-}
 
-/// The number of a variable that an unknown is: matrices are whole among numbers and triangles
-/// among unknowns.
-pub(crate) fn number(kind: Kind, element: u32) -> u32 {
-    let (dim, before) = match kind {
-        Kind::Wishart(dim) => (dim as u32, 0),
-        Kind::NormalWishart(dim) if element >= dim as u32 => (dim as u32, dim as u32),
-        _ => return element,
-    };
-    let (mut place, mut row) = (element - before, 0);
-    while place >= dim - row {
-        place -= dim - row;
-        row += 1;
-    }
-    before + row * dim + row + place
-}
-
-impl Model {
-    /// Names in the data that the text never mentions, each with one of the text that is like it
-    /// and that the data lack.
-    pub fn unused(&self, data: &Data) -> Vec<(String, Option<String>)> {
-        unused::names(&self.program, data)
-    }
-
-    /// The model as a picture would show it; the data say which arrays are observed.
-    pub fn outline(&self, data: &Data) -> Outline {
-        Outline::new(&self.program, &self.source, data)
-    }
-}
-
-impl Prepared {
     /// Arrays with elements that are left out of the fit and predicted, and how many those are.
     pub fn predicted(&self) -> Vec<(String, usize)> {
         let model = &self.lowered.model;
         let mut found: Vec<(String, usize)> = vec![];
         for (index, line) in model.lines.iter().enumerate() {
-            let elements = self.lowered.variables.leaves.count(index) * line.size;
+            let elements = self.lowered.variables.barren.count(index) * line.size;
             let name = &model.arrays[line.array].name;
             match found.iter_mut().find(|(known, _)| known == name) {
                 Some((_, count)) => *count += elements,
@@ -271,24 +231,19 @@ impl Prepared {
     /// Arrays of stochastic lines that have observed elements, and how many elements those are.
     pub fn observed(&self) -> Vec<(String, usize)> {
         let model = &self.lowered.model;
-        let mut counts = vec![0; model.arrays.len()];
-        let mut order = vec![];
-        for line in &model.lines {
-            if line.stochastic() && !order.contains(&line.array) {
-                order.push(line.array);
-                let array = &model.arrays[line.array];
-                let elements = 0..array.dims.iter().product();
-                let observed = elements.filter(|&element| {
-                    array.value(element).is_some()
-                        && (array.definer(element))
-                            .is_some_and(|by| model.lines[by.line as usize].stochastic())
-                });
-                counts[line.array] = observed.count();
+        let stochastic = |definer: Definer| model.lines[definer.line as usize].stochastic();
+        let mut seen = vec![false; model.arrays.len()];
+        let mut found = vec![];
+        for line in model.lines.iter().filter(|line| line.stochastic()) {
+            let array = &model.arrays[line.array];
+            let observed = (0..array.len()).filter(|&element| {
+                array.value(element).is_some() && array.definer(element).is_some_and(stochastic)
+            });
+            if !std::mem::replace(&mut seen[line.array], true) {
+                found.push((array.name.clone(), observed.count()));
             }
         }
-        let observed = order.into_iter().filter(|&array| counts[array] > 0);
-        observed
-            .map(|array| (model.arrays[array].name.clone(), counts[array]))
-            .collect()
+        found.retain(|(_, count)| *count > 0);
+        found
     }
 }

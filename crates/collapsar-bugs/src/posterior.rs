@@ -1,11 +1,13 @@
-//! Decides what is said of each number: in closed form where there is one, else from draws of q.
+//! Decides what is known of each number: in closed form where there is one, else from draws of q.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
+use collapsar::family::Marginal;
 use collapsar::graph::{PosteriorMarginal, VariationalPosterior};
 
 use crate::diagnostic::Diagnostic;
-use crate::draws::{Failure, Needs, OF_STREAM, Sampler};
+use crate::draws::{Dependencies, OF_STREAM, Sampler};
 use crate::exact::Exact;
 use crate::model::Prepared;
 use crate::quantity::{Origin, Quantity};
@@ -22,9 +24,9 @@ const KEPT: usize = 40_000_000;
 /// Numbers that are drawn before lines are computed from them.
 const AT_ONCE: usize = 1_000_000;
 
-/// What is said of one number.
+/// The posterior of one number in short.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
+pub struct Summary {
     /// Mean.
     pub mean: f64,
     /// Standard deviation.
@@ -33,37 +35,28 @@ pub struct Row {
     pub quantiles: [f64; 3],
 }
 
-/// Why a fit does not answer.
+/// Why there is no posterior.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum PosteriorError {
     /// A line cannot be computed.
     Model(Box<Diagnostic>),
     /// The fit ended outside the domain.
     Fit(collapsar::Error),
 }
 
-impl From<Diagnostic> for Refusal {
+impl From<Diagnostic> for PosteriorError {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::Model(Box::new(diagnostic))
     }
 }
 
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Model(diagnostic) => Self::Model(diagnostic),
-            Failure::Fit(error) => Self::Fit(error),
-        }
-    }
-}
-
-impl From<collapsar::Error> for Refusal {
+impl From<collapsar::Error> for PosteriorError {
     fn from(error: collapsar::Error) -> Self {
         Self::Fit(error)
     }
 }
 
-const SHARES: [f64; 3] = [0.025, 0.5, 0.975];
+const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 
 /// A fit that can be asked.
 #[derive(Debug)]
@@ -77,88 +70,92 @@ pub struct Posterior<'a> {
 }
 
 impl Posterior<'_> {
-    /// What is said of these, and how many draws it took.
+    /// Summaries of these, and how many draws they took.
     ///
     /// # Errors
     /// Where the fit ended outside the domain or a line cannot be computed.
-    pub fn rows(&self, quantities: &[Quantity]) -> Result<(Vec<Row>, usize), Refusal> {
-        let closed = |quantity: &Quantity| !drawn(quantity);
-        let beliefs = if quantities.iter().any(closed) {
-            Some(self.answer.marginals()?)
-        } else {
+    pub fn summaries(
+        &self,
+        quantities: &[Quantity],
+    ) -> Result<(Vec<Summary>, usize), PosteriorError> {
+        let (mut summaries, wanting) = self.closed(quantities)?;
+        if wanting.is_empty() {
+            return Ok((summaries, 0));
+        }
+        let of = |places: &[usize]| -> Vec<Quantity> {
+            places
+                .iter()
+                .map(|&place| quantities[place].clone())
+                .collect()
+        };
+        let needed = Dependencies::of(&self.prepared.lowered, &of(&wanting));
+        let count = (NUMBERS / needed.count().max(1)).clamp(FEWEST, DRAWS);
+        for places in wanting.chunks((KEPT / count).max(1)) {
+            let mut draws = self.draws(&of(places), 0..count)?;
+            for (&place, values) in places.iter().zip(&mut draws) {
+                let found = Summary::of_draws(values);
+                if is_drawn(&quantities[place]) {
+                    summaries[place] = found;
+                } else {
+                    summaries[place].quantiles = found.quantiles;
+                }
+            }
+        }
+        Ok((summaries, count))
+    }
+
+    /// What is known in closed form, and the places of quantities that need draws.
+    fn closed(
+        &self,
+        quantities: &[Quantity],
+    ) -> Result<(Vec<Summary>, Vec<usize>), PosteriorError> {
+        let all_drawn = quantities.iter().all(is_drawn);
+        let beliefs = if all_drawn {
             None
+        } else {
+            Some(self.answer.marginals()?)
         };
         let mut labels = self.labels(quantities)?;
         let exact = Exact::new(&self.prepared.lowered, self.answer);
-        let mut wanting = vec![];
-        let mut rows: Vec<Row> = Vec::with_capacity(quantities.len());
+        let (mut summaries, mut wanting) = (Vec::with_capacity(quantities.len()), vec![]);
         for (place, quantity) in quantities.iter().enumerate() {
             let belief = beliefs
                 .as_ref()
                 .and_then(|beliefs| self.prepared.belief(quantity, beliefs))
                 .or_else(|| labels.remove(&place))
                 .or_else(|| exact.belief(quantity, beliefs.as_ref()));
-            rows.push(match belief {
-                Some(PosteriorMarginal::Closed(marginal)) => Row {
-                    mean: marginal.mean(),
-                    sd: marginal.sd(),
-                    quantiles: SHARES.map(|share| marginal.quantile(share)),
-                },
+            let (mean, sd) = match belief {
+                Some(PosteriorMarginal::Closed(marginal)) => {
+                    summaries.push(Summary::of_marginal(&marginal));
+                    continue;
+                }
                 Some(PosteriorMarginal::States(states)) => {
                     let lowest = match quantity.origin {
                         Origin::Label(_, lowest) => f64::from(lowest),
                         _ => exact.lowest(quantity),
                     };
-                    of_states(&states, lowest)
+                    summaries.push(Summary::of_states(&states, lowest));
+                    continue;
                 }
-                Some(PosteriorMarginal::Moments { mean, sd }) => {
-                    wanting.push(place);
-                    let quantiles = [f64::NAN; 3];
-                    Row {
-                        mean,
-                        sd,
-                        quantiles,
-                    }
-                }
-                None => {
-                    wanting.push(place);
-                    of_draws(&mut [])
-                }
-            });
+                Some(PosteriorMarginal::Moments { mean, sd }) => (mean, sd),
+                None => (f64::NAN, f64::NAN),
+            };
+            wanting.push(place);
+            summaries.push(Summary::without_quantiles(mean, sd));
         }
-        drop((beliefs, labels));
-        if wanting.is_empty() {
-            return Ok((rows, 0));
-        }
-        let some: Vec<Quantity> = wanting.iter().map(|&p| quantities[p].clone()).collect();
-        let needs = Needs::of(&self.prepared.lowered, &some);
-        let count = (NUMBERS / needs.count().max(1)).clamp(FEWEST, DRAWS);
-        for places in wanting.chunks((KEPT / count).max(1)) {
-            let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
-            let mut draws = self.draws(&some, 0..count)?;
-            for (&place, values) in places.iter().zip(&mut draws) {
-                let found = of_draws(values);
-                if drawn(&quantities[place]) {
-                    rows[place] = found;
-                } else {
-                    rows[place].quantiles = found.quantiles;
-                }
-            }
-        }
-        Ok((rows, count))
+        Ok((summaries, wanting))
     }
 
     /// The states of labels that are kept as rows, by place.
     fn labels(
         &self,
         quantities: &[Quantity],
-    ) -> Result<HashMap<usize, PosteriorMarginal>, Refusal> {
-        let mut wanted = HashMap::new();
-        for (place, quantity) in quantities.iter().enumerate() {
-            if let Origin::Label(variable, _) = quantity.origin {
-                wanted.insert(variable, place);
-            }
-        }
+    ) -> Result<HashMap<usize, PosteriorMarginal>, PosteriorError> {
+        let label = |(place, quantity): (usize, &Quantity)| match quantity.origin {
+            Origin::Label(variable, _) => Some((variable, place)),
+            _ => None,
+        };
+        let wanted: HashMap<u32, usize> = quantities.iter().enumerate().filter_map(label).collect();
         let mut found = HashMap::new();
         if !wanted.is_empty() {
             self.answer.each_label(|variable, states| {
@@ -173,15 +170,16 @@ impl Posterior<'_> {
     /// Draws of each of these: the same, whichever are asked for.
     ///
     /// # Errors
-    /// As [`Posterior::rows`].
+    /// As [`Posterior::summaries`].
     pub fn draws(
         &self,
         quantities: &[Quantity],
-        which: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, Refusal> {
-        let needs = Needs::of(&self.prepared.lowered, quantities);
-        let mut sampler = Sampler::new(&self.prepared.lowered, self.answer, &needs, self.seed);
-        let at_once = (AT_ONCE / needs.count().max(1)).max(1);
+        which: Range<usize>,
+    ) -> Result<Vec<Vec<f64>>, PosteriorError> {
+        let lowered = &self.prepared.lowered;
+        let needed = Dependencies::of(lowered, quantities);
+        let mut sampler = Sampler::new(lowered, self.answer, &needed, self.seed);
+        let at_once = (AT_ONCE / needed.count().max(1)).max(1);
         // Streams of random numbers cannot be entered in between.
         let begin = which.start - which.start % OF_STREAM;
         let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
@@ -198,64 +196,70 @@ impl Posterior<'_> {
 }
 
 /// Whether only draws tell of a quantity, but for what [`Exact`] finds.
-fn drawn(quantity: &Quantity) -> bool {
+fn is_drawn(quantity: &Quantity) -> bool {
     matches!(quantity.origin, Origin::Computed | Origin::Predicted)
 }
 
-/// What the probabilities of a label's states say of its value.
-fn of_states(states: &[f64], lowest: f64) -> Row {
-    let values = || {
-        states
-            .iter()
-            .enumerate()
-            .map(|(k, p)| (lowest + k as f64, p))
-    };
-    let mean: f64 = values().map(|(value, p)| value * p).sum();
-    let variance: f64 = values().map(|(value, p)| (value - mean).powi(2) * p).sum();
-    let quantile = |share: f64| {
-        let mut below = 0.0;
-        let found = values().find(|(_, p)| {
-            below += *p;
-            below >= share
-        });
-        found.map_or(
-            lowest + states.len().saturating_sub(1) as f64,
-            |(value, _)| value,
-        )
-    };
-    Row {
-        mean,
-        sd: variance.sqrt(),
-        quantiles: SHARES.map(quantile),
-    }
-}
-
-/// What draws say; quantiles lie between neighbours, as R's do unless told otherwise.
-fn of_draws(values: &mut [f64]) -> Row {
-    let count = values.len() as f64;
-    if values.is_empty() {
+impl Summary {
+    fn without_quantiles(mean: f64, sd: f64) -> Self {
         let quantiles = [f64::NAN; 3];
-        let (mean, sd) = (f64::NAN, f64::NAN);
-        return Row {
+        Self {
             mean,
             sd,
             quantiles,
-        };
+        }
     }
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let quantile = |share: f64| {
-        let place = share * (count - 1.0);
-        // Only the two that are asked for are put where sorting would put them.
-        let (_, low, above) = values.select_nth_unstable_by(place as usize, f64::total_cmp);
-        let (low, next) = (*low, above.iter().copied().min_by(f64::total_cmp));
-        let high = next.filter(|_| place.fract() > 0.0).unwrap_or(low);
-        low + (high - low) * place.fract()
-    };
-    Row {
-        mean,
-        sd: (squares / (count - 1.0)).sqrt(),
-        quantiles: SHARES.map(quantile),
+
+    fn of_marginal(marginal: &Marginal) -> Self {
+        Self {
+            mean: marginal.mean(),
+            sd: marginal.sd(),
+            quantiles: PROBABILITIES.map(|probability| marginal.quantile(probability)),
+        }
+    }
+
+    /// A label's value, by the probabilities of its states.
+    fn of_states(states: &[f64], lowest: f64) -> Self {
+        let values = || (0..).map(|k: u32| lowest + f64::from(k)).zip(states);
+        let mean: f64 = values().map(|(value, p)| value * p).sum();
+        let variance: f64 = values().map(|(value, p)| (value - mean).powi(2) * p).sum();
+        let highest = lowest + states.len().saturating_sub(1) as f64;
+        let quantile = |probability: f64| {
+            let mut below = 0.0;
+            let found = values().find(|(_, p)| {
+                below += *p;
+                below >= probability
+            });
+            found.map_or(highest, |(value, _)| value)
+        };
+        Self {
+            mean,
+            sd: variance.sqrt(),
+            quantiles: PROBABILITIES.map(quantile),
+        }
+    }
+
+    /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.
+    fn of_draws(values: &mut [f64]) -> Self {
+        let count = values.len() as f64;
+        if values.is_empty() {
+            return Self::without_quantiles(f64::NAN, f64::NAN);
+        }
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let quantile = |probability: f64| {
+            let place = probability * (count - 1.0);
+            // Only the two that are asked for are put where sorting would put them.
+            let (_, low, above) = values.select_nth_unstable_by(place as usize, f64::total_cmp);
+            let (low, next) = (*low, above.iter().copied().min_by(f64::total_cmp));
+            let high = next.filter(|_| place.fract() > 0.0).unwrap_or(low);
+            low + (high - low) * place.fract()
+        };
+        Self {
+            mean,
+            sd: (squares / (count - 1.0)).sqrt(),
+            quantiles: PROBABILITIES.map(quantile),
+        }
     }
 }
 
@@ -265,19 +269,19 @@ mod tests {
 
     #[test]
     fn states() {
-        let row = of_states(&[0.02, 0.48, 0.5], 1.0);
-        assert!((row.mean - 2.48).abs() < 1e-12);
+        let summary = Summary::of_states(&[0.02, 0.48, 0.5], 1.0);
+        assert!((summary.mean - 2.48).abs() < 1e-12);
         // E x² − (E x)² = 0.02 + 1.92 + 4.5 − 2.48².
-        assert!((row.sd.powi(2) - (6.44 - 6.1504)).abs() < 1e-12);
-        assert_eq!(row.quantiles, [2.0, 2.0, 3.0]);
+        assert!((summary.sd.powi(2) - (6.44 - 6.1504)).abs() < 1e-12);
+        assert_eq!(summary.quantiles, [2.0, 2.0, 3.0]);
     }
 
     #[test]
     fn draws() {
         // quantile(0:40, c(.025, .5, .975)) and sd(0:40) of R.
         let mut values: Vec<f64> = (0..=40).rev().map(f64::from).collect();
-        let row = of_draws(&mut values);
-        assert_eq!((row.mean, row.quantiles), (20.0, [1.0, 20.0, 39.0]));
-        assert!((row.sd - 11.979_148_550_710_939).abs() < 1e-12);
+        let summary = Summary::of_draws(&mut values);
+        assert_eq!((summary.mean, summary.quantiles), (20.0, [1.0, 20.0, 39.0]));
+        assert!((summary.sd - 11.979_148_550_710_939).abs() < 1e-12);
     }
 }

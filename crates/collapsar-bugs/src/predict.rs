@@ -7,20 +7,29 @@ use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 use rand_distr::{Beta, Binomial, Distribution as _, Exp1, Gamma, Poisson, StandardNormal};
 
+use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
+use crate::elaborate::Sampling;
+use crate::quantity::Element;
 
 /// A parameter that a distribution cannot have.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wrong {
+pub(crate) struct BadParameter {
     /// Which, counted from 0.
-    pub(crate) argument: usize,
-    /// What it is.
-    pub(crate) found: String,
-    pub(crate) expected: &'static str,
+    argument: usize,
+    found: String,
+    expected: &'static str,
 }
 
-fn wrong(argument: usize, found: &impl ToString, expected: &'static str) -> Wrong {
-    Wrong {
+impl BadParameter {
+    /// A complaint about the parameter of a line, for an element.
+    pub(crate) fn diagnostic(&self, of: Sampling, element: &Element) -> Diagnostic {
+        of.parameter(self.argument, &self.found, self.expected, element)
+    }
+}
+
+fn bad(argument: usize, found: &impl ToString, expected: &'static str) -> BadParameter {
+    BadParameter {
         argument,
         found: found.to_string(),
         expected,
@@ -29,272 +38,186 @@ fn wrong(argument: usize, found: &impl ToString, expected: &'static str) -> Wron
 
 /// A distribution with numbers for parameters, ready to be drawn from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Drawer {
-    Normal {
-        mean: f64,
-        sd: f64,
-    },
+pub(crate) enum Fixed {
+    /// Mean and standard deviation.
+    Normal(f64, f64),
     /// The mean, and a matrix that makes independent numbers have the covariance.
-    Normals {
-        mean: DVector<f64>,
-        root: DMatrix<f64>,
-    },
-    Gamma {
-        shape: f64,
-        rate: f64,
-    },
-    Wishart {
-        freedom: f64,
-        scale: Vec<f64>,
-    },
-    Beta {
-        a: f64,
-        b: f64,
-    },
-    Uniform {
-        low: f64,
-        high: f64,
-    },
-    /// Zeros stay zero.
+    Normals(DVector<f64>, DMatrix<f64>),
+    /// Shape and rate.
+    Gamma(f64, f64),
+    Wishart(WishartOrdinary),
+    /// Both shapes.
+    Beta(f64, f64),
+    /// Lower and upper end.
+    Uniform(f64, f64),
+    /// Concentrations; zeros stay zero.
     Dirichlet(Vec<f64>),
-    /// Probabilities of values that count from the lowest.
-    States {
-        lowest: f64,
-        probabilities: Vec<f64>,
-    },
-    Binomial {
-        trials: u64,
-        probability: f64,
-    },
-    Multinomial {
-        trials: u64,
-        probabilities: Vec<f64>,
-    },
-    Poisson {
-        rate: f64,
-    },
-    NegativeBinomial {
-        probability: f64,
-        size: f64,
-    },
-    Weibull {
-        shape: f64,
-        rate: f64,
-    },
+    /// The lowest value, and the probabilities of values from there on.
+    States(f64, Vec<f64>),
+    /// Probability and trials.
+    Binomial(f64, u64),
+    /// Probabilities and trials.
+    Multinomial(Vec<f64>, u64),
+    /// Rate.
+    Poisson(f64),
+    /// Probability and size.
+    NegativeBinomial(f64, f64),
+    /// Shape and rate.
+    Weibull(f64, f64),
 }
 
-fn positive(argument: usize, value: f64) -> Result<f64, Wrong> {
-    if value > 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(wrong(argument, &value, "a positive number"))
-    }
-}
-
-fn share(argument: usize, value: f64) -> Result<f64, Wrong> {
-    if (0.0..=1.0 + 1e-9).contains(&value) {
-        Ok(value.min(1.0))
-    } else {
-        Err(wrong(argument, &value, "a probability from 0 to 1"))
-    }
-}
-
-/// A probability that is not zero.
-fn at_least_some(value: f64) -> Result<f64, Wrong> {
-    positive(0, value)
-}
-
-fn whole(argument: usize, value: f64) -> Result<u64, Wrong> {
-    if value >= 0.0 && value.fract() == 0.0 && value < 1e15 {
-        Ok(value as u64)
-    } else {
-        Err(wrong(argument, &value, "a whole number of 0 or more"))
-    }
+fn positive(argument: usize, value: f64) -> Result<f64, BadParameter> {
+    let found = Some(value).filter(|value| *value > 0.0 && value.is_finite());
+    found.ok_or_else(|| bad(argument, &value, "a positive number"))
 }
 
 /// Weights that make probabilities when they are divided by their sum.
-fn shares(argument: usize, weights: &[f64]) -> Result<Vec<f64>, Wrong> {
-    if let Some(bad) = weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
-        return Err(wrong(argument, bad, "probabilities of 0 or more"));
+fn normalised(argument: usize, weights: &[f64]) -> Result<Vec<f64>, BadParameter> {
+    if let Some(found) = weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
+        return Err(bad(argument, found, "probabilities of 0 or more"));
     }
     let total: f64 = weights.iter().sum();
     if total <= 0.0 {
-        return Err(wrong(argument, &total, "a positive probability at least"));
+        return Err(bad(argument, &total, "a positive probability at least"));
     }
     Ok(weights.iter().map(|weight| weight / total).collect())
 }
 
 /// As many numbers as a target has elements.
-fn as_long(argument: usize, values: &[f64], length: usize) -> Result<&[f64], Wrong> {
+fn as_long(argument: usize, values: &[f64], length: usize) -> Result<&[f64], BadParameter> {
     if values.len() == length {
-        Ok(values)
-    } else {
-        let found = format!("{} numbers", values.len());
-        Err(wrong(argument, &found, "as many as the target has"))
+        return Ok(values);
     }
+    let found = format!("{} numbers", values.len());
+    Err(bad(argument, &found, "as many as the target has"))
 }
 
-impl Drawer {
+impl Fixed {
     /// A distribution of `size` numbers; `None` where it is never predicted.
     pub(crate) fn new(
         distribution: Distribution,
         p: &[Vec<f64>],
         size: usize,
-    ) -> Result<Option<Self>, Wrong> {
+    ) -> Result<Option<Self>, BadParameter> {
         let single = |argument: usize| match p[argument].as_slice() {
             [one] => Ok(*one),
             many => {
                 let found = format!("{} numbers", many.len());
-                Err(wrong(argument, &found, "a single number"))
+                Err(bad(argument, &found, "a single number"))
             }
         };
         let positive = |argument: usize| positive(argument, single(argument)?);
+        let probability = |argument: usize| match single(argument)? {
+            p if (0.0..=1.0 + 1e-9).contains(&p) => Ok(p.min(1.0)),
+            p => Err(bad(argument, &p, "a probability from 0 to 1")),
+        };
+        let trials = || match single(1)? {
+            n if n >= 0.0 && n.fract() == 0.0 && n < 1e15 => Ok(n as u64),
+            n => Err(bad(1, &n, "a whole number of 0 or more")),
+        };
         Ok(Some(match distribution {
-            Distribution::Normal => Self::Normal {
-                mean: single(0)?,
-                sd: positive(1)?.sqrt().recip(),
-            },
+            Distribution::Normal => Self::Normal(single(0)?, positive(1)?.sqrt().recip()),
             Distribution::MultivariateNormal => {
                 let mean = DVector::from_column_slice(as_long(0, &p[0], size)?);
                 let precision = as_long(1, &p[1], size * size)?;
                 let factor = DMatrix::from_row_slice(size, size, precision).cholesky();
-                let not = || wrong(1, &"indefinite", "a positive definite matrix");
                 // Λ = LL': L'⁻¹z has covariance Λ⁻¹.
-                let root = factor.ok_or_else(not)?.l().transpose();
-                let root = root.try_inverse().ok_or_else(not)?;
-                Self::Normals { mean, root }
+                let root = factor.and_then(|factor| factor.l().transpose().try_inverse());
+                let root = root.ok_or_else(|| bad(1, &"indefinite", "a positive definite matrix"));
+                Self::Normals(mean, root?)
             }
-            Distribution::Gamma => Self::Gamma {
-                shape: positive(0)?,
-                rate: positive(1)?,
-            },
-            Distribution::Exponential => Self::Gamma {
-                shape: 1.0,
-                rate: positive(0)?,
-            },
-            Distribution::ChiSquared => Self::Gamma {
-                shape: 0.5 * positive(0)?,
-                rate: 0.5,
-            },
+            Distribution::Gamma => Self::Gamma(positive(0)?, positive(1)?),
+            Distribution::Exponential => Self::Gamma(1.0, positive(0)?),
+            Distribution::ChiSquared => Self::Gamma(0.5 * positive(0)?, 0.5),
             Distribution::Wishart => {
-                let dim = size.isqrt();
                 let freedom = single(1)?;
-                if freedom.is_nan() || freedom <= dim as f64 - 1.0 {
-                    return Err(wrong(1, &freedom, "more than the rows less 1"));
+                if freedom.is_nan() || freedom <= size.isqrt() as f64 - 1.0 {
+                    return Err(bad(1, &freedom, "more than the rows less 1"));
                 }
-                Self::Wishart {
-                    freedom,
+                Self::Wishart(WishartOrdinary {
+                    degrees_of_freedom: freedom,
                     scale: as_long(0, &p[0], size)?.to_vec(),
-                }
+                })
             }
-            Distribution::Beta => Self::Beta {
-                a: positive(0)?,
-                b: positive(1)?,
+            Distribution::Beta => Self::Beta(positive(0)?, positive(1)?),
+            Distribution::Uniform => match (single(0)?, single(1)?) {
+                (low, high) if low >= high || !(high - low).is_finite() => {
+                    return Err(bad(1, &high, "an upper end above the lower"));
+                }
+                (low, high) => Self::Uniform(low, high),
             },
-            Distribution::Uniform => {
-                let (low, high) = (single(0)?, single(1)?);
-                if low >= high || !(high - low).is_finite() {
-                    return Err(wrong(1, &high, "an upper end above the lower"));
-                }
-                Self::Uniform { low, high }
-            }
             Distribution::Dirichlet => {
-                shares(0, as_long(0, &p[0], size)?)?;
+                normalised(0, as_long(0, &p[0], size)?)?;
                 Self::Dirichlet(p[0].clone())
             }
-            Distribution::Categorical => Self::States {
-                lowest: 1.0,
-                probabilities: shares(0, &p[0])?,
-            },
+            Distribution::Categorical => Self::States(1.0, normalised(0, &p[0])?),
             Distribution::Bernoulli => {
-                let p = share(0, single(0)?)?;
-                Self::States {
-                    lowest: 0.0,
-                    probabilities: vec![1.0 - p, p],
-                }
+                let p = probability(0)?;
+                Self::States(0.0, vec![1.0 - p, p])
             }
-            Distribution::Binomial => Self::Binomial {
-                probability: share(0, single(0)?)?,
-                trials: whole(1, single(1)?)?,
-            },
-            Distribution::Multinomial => Self::Multinomial {
-                probabilities: shares(0, as_long(0, &p[0], size)?)?,
-                trials: whole(1, single(1)?)?,
-            },
-            Distribution::Poisson => match single(0)? {
-                0.0 => Self::Poisson { rate: 0.0 },
-                _ => Self::Poisson { rate: positive(0)? },
-            },
-            Distribution::NegativeBinomial => Self::NegativeBinomial {
-                probability: at_least_some(share(0, single(0)?)?)?,
-                size: positive(1)?,
-            },
-            Distribution::Weibull => Self::Weibull {
-                shape: positive(0)?,
-                rate: positive(1)?,
-            },
+            Distribution::Binomial => Self::Binomial(probability(0)?, trials()?),
+            Distribution::Multinomial => {
+                Self::Multinomial(normalised(0, as_long(0, &p[0], size)?)?, trials()?)
+            }
+            Distribution::Poisson if single(0)? == 0.0 => Self::Poisson(0.0),
+            Distribution::Poisson => Self::Poisson(positive(0)?),
+            Distribution::NegativeBinomial => {
+                let p = self::positive(0, probability(0)?)?;
+                Self::NegativeBinomial(p, positive(1)?)
+            }
+            Distribution::Weibull => Self::Weibull(positive(0)?, positive(1)?),
             Distribution::NormalMixture | Distribution::Interval => return Ok(None),
         }))
     }
 
     /// Draws all elements.
     pub(crate) fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) {
-        match self {
-            Self::Normal { mean, sd } => {
+        out[0] = match self {
+            Self::Normal(mean, sd) => {
                 let z: f64 = StandardNormal.sample(rng);
-                out[0] = mean + sd * z;
+                mean + sd * z
             }
-            Self::Normals { mean, root } => {
-                let z: DVector<f64> =
-                    DVector::from_fn(mean.len(), |_, _| StandardNormal.sample(rng));
-                let x = mean + root * z;
-                out.copy_from_slice(x.as_slice());
-            }
-            Self::Gamma { shape, rate } => out[0] = gamma(*shape, rng) / rate,
-            Self::Wishart { freedom, scale } => {
-                let family = Wishart::new(out.len().isqrt());
-                let ordinary = WishartOrdinary {
-                    degrees_of_freedom: *freedom,
-                    scale: scale.clone(),
-                };
-                let drawn = (family.natural(&ordinary)).and_then(|n| family.sample(&n, rng));
-                match drawn {
-                    Ok(drawn) => out.copy_from_slice(&drawn.precision),
-                    Err(_) => out.fill(f64::NAN),
-                }
-            }
-            Self::Beta { a, b } => {
-                out[0] = Beta::new(*a, *b).map_or(f64::NAN, |beta| beta.sample(rng));
-            }
-            Self::Uniform { low, high } => out[0] = low + (high - low) * rng.random::<f64>(),
-            Self::Dirichlet(concentrations) => {
-                for (out, &a) in out.iter_mut().zip(concentrations) {
-                    *out = if a > 0.0 { gamma(a, rng) } else { 0.0 };
-                }
-                let total: f64 = out.iter().sum();
-                for out in out.iter_mut() {
-                    *out /= total;
-                }
-            }
-            Self::States {
-                lowest,
-                probabilities,
-            } => {
+            Self::Gamma(shape, rate) => gamma(*shape, rng) / rate,
+            Self::Beta(a, b) => Beta::new(*a, *b).map_or(f64::NAN, |beta| beta.sample(rng)),
+            Self::Uniform(low, high) => low + (high - low) * rng.random::<f64>(),
+            Self::States(lowest, probabilities) => {
                 let mut left: f64 = rng.random();
                 let state = probabilities.iter().position(|p| {
                     left -= p;
                     left < 0.0
                 });
-                out[0] = lowest + state.unwrap_or(probabilities.len() - 1) as f64;
+                lowest + state.unwrap_or(probabilities.len() - 1) as f64
             }
-            Self::Binomial {
-                trials,
-                probability,
-            } => out[0] = binomial(*trials, *probability, rng) as f64,
-            Self::Multinomial {
-                trials,
-                probabilities,
-            } => {
+            Self::Binomial(probability, trials) => binomial(*trials, *probability, rng) as f64,
+            Self::Poisson(rate) => poisson(*rate, rng),
+            Self::NegativeBinomial(probability, size) => {
+                let rate = gamma(*size, rng) * (1.0 - probability) / probability;
+                poisson(rate, rng)
+            }
+            Self::Weibull(shape, rate) => {
+                let e: f64 = Exp1.sample(rng);
+                (e / rate).powf(shape.recip())
+            }
+            Self::Normals(mean, root) => {
+                let z = DVector::from_fn(mean.len(), |_, _| StandardNormal.sample(rng));
+                return out.copy_from_slice((mean + root * z).as_slice());
+            }
+            Self::Wishart(ordinary) => {
+                let family = Wishart::new(out.len().isqrt());
+                let drawn = (family.natural(ordinary)).and_then(|n| family.sample(&n, rng));
+                return match drawn {
+                    Ok(drawn) => out.copy_from_slice(&drawn.precision),
+                    Err(_) => out.fill(f64::NAN),
+                };
+            }
+            Self::Dirichlet(concentrations) => {
+                for (out, &a) in out.iter_mut().zip(concentrations) {
+                    *out = if a > 0.0 { gamma(a, rng) } else { 0.0 };
+                }
+                let total: f64 = out.iter().sum();
+                return out.iter_mut().for_each(|out| *out /= total);
+            }
+            Self::Multinomial(probabilities, trials) => {
                 let (mut left, mut rest) = (*trials, 1.0);
                 for (out, &p) in out.iter_mut().zip(probabilities) {
                     let count = binomial(left, (p / rest).clamp(0.0, 1.0), rng);
@@ -302,29 +225,21 @@ impl Drawer {
                     left -= count;
                     rest -= p;
                 }
+                return;
             }
-            Self::Poisson { rate } => out[0] = poisson(*rate, rng),
-            Self::NegativeBinomial { probability, size } => {
-                let rate = gamma(*size, rng) * (1.0 - probability) / probability;
-                out[0] = poisson(rate, rng);
-            }
-            Self::Weibull { shape, rate } => {
-                let e: f64 = Exp1.sample(rng);
-                out[0] = (e / rate).powf(shape.recip());
-            }
-        }
+        };
     }
 
     /// What is known of an element in closed form.
     pub(crate) fn belief(&self, element: usize) -> Option<PosteriorMarginal> {
         Some(PosteriorMarginal::Closed(match self {
-            &Self::Normal { mean, sd } => Marginal::Normal { mean, sd },
-            Self::Normals { mean, root } => Marginal::Normal {
+            &Self::Normal(mean, sd) => Marginal::Normal { mean, sd },
+            Self::Normals(mean, root) => Marginal::Normal {
                 mean: mean[element],
                 sd: root.row(element).norm(),
             },
-            &Self::Gamma { shape, rate } => Marginal::Gamma { shape, rate },
-            &Self::Beta { a, b } => Marginal::Beta { a, b },
+            &Self::Gamma(shape, rate) => Marginal::Gamma { shape, rate },
+            &Self::Beta(a, b) => Marginal::Beta { a, b },
             Self::Dirichlet(all) => {
                 let (a, total) = (all[element], all.iter().sum::<f64>());
                 match a {
@@ -333,10 +248,16 @@ impl Drawer {
                     a => Marginal::Beta { a, b: total - a },
                 }
             }
-            Self::States { probabilities, .. } => {
+            Self::States(_, probabilities) => {
                 return Some(PosteriorMarginal::States(probabilities.clone()));
             }
-            _ => return None,
+            Self::Wishart(_)
+            | Self::Uniform(..)
+            | Self::Binomial(..)
+            | Self::Multinomial(..)
+            | Self::Poisson(_)
+            | Self::NegativeBinomial(..)
+            | Self::Weibull(..) => return None,
         }))
     }
 }
@@ -411,12 +332,12 @@ mod tests {
             (Distribution::Wishart, vec![vec![2.0], vec![3.0]], 1.5, 1.5),
         ];
         for (of, parameters, mean, variance) in cases {
-            let drawer = Drawer::new(of, &parameters, 1).unwrap().unwrap();
+            let fixed = Fixed::new(of, &parameters, 1).unwrap().unwrap();
             let mut rng = ChaCha8Rng::seed_from_u64(3);
             let mut sums = [0.0; 2];
             for _ in 0..DRAWS {
                 let mut x = [0.0];
-                drawer.draw(&mut rng, &mut x);
+                fixed.draw(&mut rng, &mut x);
                 sums[0] += x[0];
                 sums[1] += (x[0] - mean).powi(2);
             }
@@ -454,12 +375,12 @@ mod tests {
             ),
         ];
         for (of, parameters, means, covariance) in cases {
-            let drawer = Drawer::new(of, &parameters, 2).unwrap().unwrap();
+            let fixed = Fixed::new(of, &parameters, 2).unwrap().unwrap();
             let mut rng = ChaCha8Rng::seed_from_u64(4);
             let mut sums = [0.0; 3];
             for _ in 0..DRAWS {
                 let mut x = [0.0; 2];
-                drawer.draw(&mut rng, &mut x);
+                fixed.draw(&mut rng, &mut x);
                 sums[0] += x[0];
                 sums[1] += x[1];
                 sums[2] += (x[0] - means[0]) * (x[1] - means[1]);
@@ -474,7 +395,7 @@ mod tests {
 
     #[test]
     fn wrong_parameters_are_named() {
-        let refused = |of: Distribution, p: &[Vec<f64>]| Drawer::new(of, p, 1).unwrap_err();
+        let refused = |of: Distribution, p: &[Vec<f64>]| Fixed::new(of, p, 1).unwrap_err();
         let found = refused(Distribution::Normal, &[vec![0.0], vec![-1.0]]);
         assert_eq!((found.argument, found.expected), (1, "a positive number"));
         assert_eq!(refused(Distribution::Bernoulli, &[vec![1.5]]).argument, 0);

@@ -11,26 +11,26 @@ pub(crate) struct Unknown {
 
 /// A product of unknowns with a coefficient; the unknowns are sorted.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Product {
+pub(crate) struct Monomial {
     pub(crate) coefficient: f64,
     pub(crate) unknowns: Vec<Unknown>,
 }
 
 /// One number of an expression.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum Scalar {
     Known(f64),
-    /// A sum of products, like ones together, none of them constant but the first perhaps.
-    Sum(Rc<Vec<Product>>),
+    /// A sum of monomials, like ones together, none of them constant but the first perhaps.
+    Polynomial(Rc<Vec<Monomial>>),
     /// Known numbers, one for each of many draws at once.
-    Drawn(Rc<Vec<f64>>),
+    Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
     Opaque,
 }
 
-impl Item {
+impl Scalar {
     pub(crate) fn unknown(variable: u32, element: u32) -> Self {
-        Self::Sum(Rc::new(vec![Product {
+        Self::Polynomial(Rc::new(vec![Monomial {
             coefficient: 1.0,
             unknowns: vec![Unknown { variable, element }],
         }]))
@@ -39,48 +39,51 @@ impl Item {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            _ => None,
+            Self::Polynomial(_) | Self::Draws(_) | Self::Opaque => None,
         }
     }
 
-    /// Its products; a number is a product of nothing.
-    pub(crate) fn products(&self) -> Option<Vec<Product>> {
+    /// Its monomials; a number is a product of nothing.
+    pub(crate) fn monomials(&self) -> Option<Vec<Monomial>> {
         match self {
-            Self::Known(value) => Some(vec![Product {
+            Self::Known(value) => Some(vec![Monomial {
                 coefficient: *value,
                 unknowns: vec![],
             }]),
-            Self::Sum(products) => Some(products.as_ref().clone()),
-            Self::Drawn(_) | Self::Opaque => None,
+            Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
+            Self::Draws(_) | Self::Opaque => None,
         }
     }
 
-    fn of(mut products: Vec<Product>) -> Self {
-        products.sort_by(|a, b| a.unknowns.cmp(&b.unknowns));
-        products.dedup_by(|next, kept| {
+    /// The only monomial, where there is one.
+    pub(crate) fn monomial(&self) -> Option<Monomial> {
+        let mut monomials = self.monomials()?;
+        monomials.pop().filter(|_| monomials.is_empty())
+    }
+
+    fn of(mut monomials: Vec<Monomial>) -> Self {
+        monomials.sort_by(|a, b| a.unknowns.cmp(&b.unknowns));
+        monomials.dedup_by(|next, kept| {
             let same = next.unknowns == kept.unknowns;
             if same {
                 kept.coefficient += next.coefficient;
             }
             same
         });
-        products.retain(|product| product.coefficient != 0.0);
-        match products.as_slice() {
+        monomials.retain(|monomial| monomial.coefficient != 0.0);
+        match monomials.as_slice() {
             [] => Self::Known(0.0),
             [one] if one.unknowns.is_empty() => Self::Known(one.coefficient),
-            _ => Self::Sum(Rc::new(products)),
+            _ => Self::Polynomial(Rc::new(monomials)),
         }
     }
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::Known(a), Self::Known(b)) => Self::Known(a + b),
-            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(other, |a, b| a + b),
-            _ => self.combine(other, |mut a, mut b| {
-                a.append(&mut b);
-                a
-            }),
-        }
+        let join = |mut a: Vec<Monomial>, mut b: Vec<Monomial>| {
+            a.append(&mut b);
+            a
+        };
+        self.combine(other, |a, b| a + b, join)
     }
 
     pub(crate) fn minus(&self, other: &Self) -> Self {
@@ -88,32 +91,34 @@ impl Item {
     }
 
     pub(crate) fn times(&self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::Known(a), Self::Known(b)) => Self::Known(a * b),
-            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(other, |a, b| a * b),
-            _ => self.combine(other, |a, b| {
-                let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
-                pairs
-                    .map(|(a, b)| {
-                        let mut unknowns = a.unknowns.clone();
-                        unknowns.extend_from_slice(&b.unknowns);
-                        unknowns.sort_unstable();
-                        Product {
-                            coefficient: a.coefficient * b.coefficient,
-                            unknowns,
-                        }
-                    })
-                    .collect()
-            }),
-        }
+        let times = |a: &Monomial, b: &Monomial| {
+            let mut unknowns = [a.unknowns.as_slice(), &b.unknowns].concat();
+            unknowns.sort_unstable();
+            let coefficient = a.coefficient * b.coefficient;
+            Monomial {
+                coefficient,
+                unknowns,
+            }
+        };
+        let join = |a: Vec<Monomial>, b: Vec<Monomial>| {
+            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| times(a, b)));
+            pairs.collect()
+        };
+        self.combine(other, |a, b| a * b, join)
     }
 
     pub(crate) fn over(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Known(a), Self::Known(b)) => Self::Known(a / b),
-            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(other, |a, b| a / b),
-            (_, Self::Known(b)) => self.times(&Self::Known(1.0 / b)),
-            _ => Self::Opaque,
+            (Self::Polynomial(_), Self::Known(b)) => self.times(&Self::Known(1.0 / b)),
+            _ => self.map_with(other, |a, b| a / b),
+        }
+    }
+
+    pub(crate) fn power(&self, exponent: &Self) -> Self {
+        match (self, exponent) {
+            (Self::Polynomial(_), Self::Known(1.0)) => self.clone(),
+            (Self::Polynomial(_) | Self::Draws(_), Self::Known(2.0)) => self.times(self),
+            _ => self.map_with(exponent, f64::powf),
         }
     }
 
@@ -121,84 +126,74 @@ impl Item {
     pub(crate) fn map(&self, function: impl Fn(f64) -> f64) -> Self {
         match self {
             Self::Known(value) => Self::Known(function(*value)),
-            Self::Drawn(values) => Self::Drawn(Rc::new(
-                values.iter().map(|&value| function(value)).collect(),
-            )),
-            _ => Self::Opaque,
+            Self::Draws(values) => {
+                let values = values.iter().map(|&value| function(value));
+                Self::Draws(Rc::new(values.collect()))
+            }
+            Self::Polynomial(_) | Self::Opaque => Self::Opaque,
         }
     }
 
     /// A function that only two numbers can be given to.
     pub(crate) fn map_with(&self, other: &Self, function: impl Fn(f64, f64) -> f64) -> Self {
         match (self, other) {
-            (Self::Known(a), Self::Known(b)) => Self::Known(function(*a, *b)),
-            (Self::Drawn(a), Self::Known(b)) => {
-                Self::Drawn(Rc::new(a.iter().map(|&a| function(a, *b)).collect()))
-            }
-            (Self::Known(a), Self::Drawn(b)) => {
-                Self::Drawn(Rc::new(b.iter().map(|&b| function(*a, b)).collect()))
-            }
-            (Self::Drawn(a), Self::Drawn(b)) => {
+            (_, Self::Known(b)) => self.map(|a| function(a, *b)),
+            (Self::Known(a), _) => other.map(|b| function(*a, b)),
+            (Self::Draws(a), Self::Draws(b)) => {
                 let both = a.iter().zip(b.iter());
-                Self::Drawn(Rc::new(both.map(|(&a, &b)| function(a, b)).collect()))
+                Self::Draws(Rc::new(both.map(|(&a, &b)| function(a, b)).collect()))
             }
             _ => Self::Opaque,
         }
     }
 
-    pub(crate) fn power(&self, exponent: &Self) -> Self {
-        match (self, exponent) {
-            (Self::Known(a), Self::Known(b)) => Self::Known(a.powf(*b)),
-            (Self::Drawn(_), Self::Known(2.0)) => self.map(|a| a * a),
-            (Self::Drawn(_), _) | (_, Self::Drawn(_)) => self.map_with(exponent, f64::powf),
-            (_, Self::Known(1.0)) => self.clone(),
-            (_, Self::Known(2.0)) => self.times(self),
-            _ => Self::Opaque,
-        }
-    }
-
+    /// A function of two numbers that polynomials can be given to as well.
     fn combine(
         &self,
         other: &Self,
-        join: impl FnOnce(Vec<Product>, Vec<Product>) -> Vec<Product>,
+        numbers: fn(f64, f64) -> f64,
+        polynomials: impl FnOnce(Vec<Monomial>, Vec<Monomial>) -> Vec<Monomial>,
     ) -> Self {
-        match (self.products(), other.products()) {
-            (Some(a), Some(b)) => Self::of(join(a, b)),
-            _ => Self::Opaque,
+        match self.map_with(other, numbers) {
+            Self::Opaque => match (self.monomials(), other.monomials()) {
+                (Some(a), Some(b)) => Self::of(polynomials(a, b)),
+                _ => Self::Opaque,
+            },
+            found => found,
         }
     }
 }
 
-/// Items in an array, the last index running fastest.
+/// Numbers in an array, the last index running fastest.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Value {
-    /// Empty for a single item.
+    /// Empty for a single number.
     pub(crate) dims: Vec<usize>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) elements: Vec<Scalar>,
 }
 
 impl Value {
-    pub(crate) fn one(item: Item) -> Self {
+    pub(crate) fn one(element: Scalar) -> Self {
         Self {
             dims: vec![],
-            items: vec![item],
+            elements: vec![element],
         }
     }
 
     pub(crate) fn number(value: f64) -> Self {
-        Self::one(Item::Known(value))
+        Self::one(Scalar::Known(value))
     }
 
-    pub(crate) fn vector(items: Vec<Item>) -> Self {
+    pub(crate) fn vector(elements: Vec<Scalar>) -> Self {
         Self {
-            dims: vec![items.len()],
-            items,
+            dims: vec![elements.len()],
+            elements,
         }
     }
 
-    /// The only item, where there is one.
-    pub(crate) fn single(&self) -> Option<&Item> {
-        match self.items.as_slice() {
+    /// The only number, where there is one.
+    pub(crate) fn single(&self) -> Option<&Scalar> {
+        match self.elements.as_slice() {
             [one] => Some(one),
             _ => None,
         }
@@ -206,23 +201,23 @@ impl Value {
 
     /// How many draws there are at once, if any.
     pub(crate) fn draws(&self) -> Option<usize> {
-        self.items.iter().find_map(|item| match item {
-            Item::Drawn(values) => Some(values.len()),
+        self.elements.iter().find_map(|element| match element {
+            Scalar::Draws(values) => Some(values.len()),
             _ => None,
         })
     }
 
     /// One draw of many.
     pub(crate) fn of_draw(&self, draw: usize) -> Self {
-        self.map(|item| match item {
-            Item::Drawn(values) => Item::Known(values[draw]),
-            item => item.clone(),
+        self.map(|element| match element {
+            Scalar::Draws(values) => Scalar::Known(values[draw]),
+            element => element.clone(),
         })
     }
 
-    /// All items as numbers.
+    /// All elements as numbers.
     pub(crate) fn numbers(&self) -> Option<Vec<f64>> {
-        self.items.iter().map(Item::known).collect()
+        self.elements.iter().map(Scalar::known).collect()
     }
 
     /// Rows and columns; a vector is a column.
@@ -235,50 +230,32 @@ impl Value {
         }
     }
 
-    /// Item by item, single items with all of the other; `None` where shapes differ.
+    /// Element by element, a single one with all of the other; `None` where shapes differ.
     pub(crate) fn zip(
         &self,
         other: &Self,
-        function: impl Fn(&Item, &Item) -> Item,
+        function: impl Fn(&Scalar, &Scalar) -> Scalar,
     ) -> Option<Self> {
-        let (a, b) = (self.items.len(), other.items.len());
-        if a == b {
-            let dims = if self.dims.len() >= other.dims.len() {
-                &self.dims
-            } else {
-                &other.dims
-            };
-            let items = self
-                .items
-                .iter()
-                .zip(&other.items)
-                .map(|(a, b)| function(a, b));
-            return Some(Self {
-                dims: dims.clone(),
-                items: items.collect(),
-            });
-        }
-        if b == 1 {
-            let items = self.items.iter().map(|a| function(a, &other.items[0]));
-            return Some(Self {
-                dims: self.dims.clone(),
-                items: items.collect(),
-            });
-        }
-        if a == 1 {
-            let items = other.items.iter().map(|b| function(&self.items[0], b));
-            return Some(Self {
-                dims: other.dims.clone(),
-                items: items.collect(),
-            });
-        }
-        None
+        let (a, b) = (&self.elements, &other.elements);
+        let shape = match (a.len(), b.len()) {
+            (a, b) if a == b && self.dims.len() < other.dims.len() => other,
+            (a, b) if a == b || b == 1 => self,
+            (1, _) => other,
+            _ => return None,
+        };
+        let at = |all: &'_ [Scalar], place: usize| if all.len() == 1 { 0 } else { place };
+        let places = 0..shape.elements.len();
+        let elements = places.map(|place| function(&a[at(a, place)], &b[at(b, place)]));
+        Some(Self {
+            dims: shape.dims.clone(),
+            elements: elements.collect(),
+        })
     }
 
-    pub(crate) fn map(&self, function: impl Fn(&Item) -> Item) -> Self {
+    pub(crate) fn map(&self, function: impl Fn(&Scalar) -> Scalar) -> Self {
         Self {
             dims: self.dims.clone(),
-            items: self.items.iter().map(function).collect(),
+            elements: self.elements.iter().map(function).collect(),
         }
     }
 }

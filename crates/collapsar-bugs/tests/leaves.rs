@@ -3,11 +3,11 @@
 mod common;
 
 use collapsar::graph::Demands;
-use collapsar_bugs::{Posterior, Row};
+use collapsar_bugs::{Posterior, Summary};
 use common::{best_bound, climb, compiled, data, prepared};
 
 /// Rows by name and the bound.
-fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Row>, f64, usize) {
+fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Summary>, f64, usize) {
     let prepared = prepared(text, data(numbers));
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let fit = climb(&model, 1, 1e-13);
@@ -23,7 +23,7 @@ fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Row>, f64, usize) {
         found.unwrap_or_else(|| panic!("no {name}")).clone()
     };
     let asked: Vec<_> = names.iter().map(of).collect();
-    let (rows, draws) = posterior.rows(&asked).expect("rows");
+    let (rows, draws) = posterior.summaries(&asked).expect("rows");
     (rows, fit.point.bound, draws)
 }
 

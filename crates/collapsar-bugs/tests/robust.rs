@@ -558,7 +558,7 @@ fn complaints_say_where_and_what() {
                 return Ok("accepted".to_owned());
             };
             prepared
-                .complaint(&error)
+                .diagnostic(&error)
                 .map_or_else(|| Ok(error.to_string()), Err)
         });
         let complaint = complaint.unwrap_or_else(|diagnostic| diagnostic.render("m.bug", text));

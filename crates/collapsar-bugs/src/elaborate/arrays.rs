@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::Elaborated;
-use super::evaluate::{Mode, Scope, Stop};
+use super::evaluate::{Mode, Scope};
 use crate::data::{Data, Sparse};
 use crate::diagnostic::Diagnostic;
 use crate::quantity::Element;
@@ -75,6 +75,16 @@ impl Array {
             fixed: false,
             complete: false,
         }
+    }
+
+    /// How many elements it has.
+    pub(crate) fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// The datum of an element, NaN where there is none.
+    pub(crate) fn number(&self, element: usize) -> f64 {
+        self.value(element).unwrap_or(f64::NAN)
     }
 
     /// The datum of an element.
@@ -227,7 +237,7 @@ impl Elaborated {
             let mut dims = vec![];
             for length in &variable.dims {
                 let scope = Scope::new(self, Mode::Shape);
-                let value = scope.index(length).map_err(Stop::diagnostic)?;
+                let value = scope.index(length)?;
                 dims.push(value.max(0) as usize);
             }
             if dims.is_empty() {
@@ -305,7 +315,8 @@ impl Elaborated {
                         target.name.text, target.name.text
                     )));
                 };
-                for value in scope.fixed(index).map_err(Stop::diagnostic)? {
+                let values = scope.fixed(|scope| scope.counters(index));
+                for value in values? {
                     if value < 1 {
                         return Err(Diagnostic::new(
                             index.span,

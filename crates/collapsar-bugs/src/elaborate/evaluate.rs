@@ -3,16 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use super::functions::{self, Function};
+use super::functions::{Function, inverse_link};
+use super::operators::{binary, truth};
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Expr, Kind, Node, Operator, Reference, Span};
-use crate::value::{Item, Value};
+use crate::value::{Scalar, Value};
 
 /// What stochastic elements that are not data are worth.
 pub(crate) trait Latent {
     /// The item of the element that this repetition of a line defines.
-    fn latent(&self, definer: Definer) -> Result<Item, Stop>;
+    fn latent(&self, definer: Definer) -> Resolved<Scalar>;
 
     /// How many draws all items are of, if they are.
     fn draws(&self) -> Option<usize> {
@@ -29,20 +30,22 @@ pub(crate) enum Mode<'a> {
     Latent(&'a dyn Latent),
 }
 
-/// Why there is no value.
+/// Why there is no value, or why there are no terms.
 #[derive(Debug)]
-pub(crate) enum Stop {
-    /// It depends on the state of this label.
-    Need(u32),
-    /// It cannot have one.
-    Complaint(Box<Diagnostic>),
+pub(crate) enum Unresolved {
+    /// The state of this label is needed.
+    State(u32),
+    /// The mean of this line, taken to be joint with its precision matrix, is used in another way.
+    Joint(u32),
+    /// There cannot be any.
+    Invalid(Box<Diagnostic>),
 }
 
-impl Stop {
-    pub(crate) fn diagnostic(self) -> Diagnostic {
-        match self {
-            Self::Complaint(diagnostic) => *diagnostic,
-            Self::Need(_) => Diagnostic {
+impl From<Unresolved> for Diagnostic {
+    fn from(unresolved: Unresolved) -> Self {
+        match unresolved {
+            Unresolved::Invalid(diagnostic) => *diagnostic,
+            Unresolved::State(_) | Unresolved::Joint(_) => Self {
                 message: "a state that is not known is needed where only data may stand".into(),
                 labels: vec![],
                 help: None,
@@ -51,9 +54,9 @@ impl Stop {
     }
 }
 
-impl From<Diagnostic> for Stop {
+impl From<Diagnostic> for Unresolved {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self::Complaint(Box::new(diagnostic))
+        Self::Invalid(Box::new(diagnostic))
     }
 }
 
@@ -77,7 +80,7 @@ pub(crate) struct Scope<'a> {
     looked: Cell<u64>,
     depth: Cell<u32>,
     /// The last line of several elements that was evaluated.
-    last: RefCell<Option<(Definer, u64, Value, bool)>>,
+    last: RefCell<Option<((usize, usize), u64, Value, bool)>>,
     /// Changes when labels do.
     round: Cell<u64>,
     /// Whether numbers that are not known must not stand for 1.
@@ -118,7 +121,8 @@ pub(crate) fn on_wide_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-pub(super) type Evaluated<T> = Result<T, Stop>;
+/// What is found, if it can be.
+pub(crate) type Resolved<T = ()> = Result<T, Unresolved>;
 
 impl<'a> Scope<'a> {
     pub(crate) fn new(model: &'a Elaborated, mode: Mode<'a>) -> Self {
@@ -188,12 +192,12 @@ impl<'a> Scope<'a> {
     }
 
     /// A datum as the watch wants it.
-    pub(crate) fn leaf(&self, value: f64) -> Item {
+    pub(crate) fn leaf(&self, value: f64) -> Scalar {
         let mut leaves = self.leaves.borrow_mut();
         leaves.push(value);
         match self.watch.get() {
-            Watch::Symbols(first) => Item::unknown(first + leaves.len() as u32 - 1, 0),
-            _ => Item::Known(value),
+            Watch::Symbols(first) => Scalar::unknown(first + leaves.len() as u32 - 1, 0),
+            Watch::Nothing | Watch::Reads => Scalar::Known(value),
         }
     }
 
@@ -212,15 +216,15 @@ impl<'a> Scope<'a> {
     }
 
     /// The value of an expression.
-    pub(crate) fn evaluate(&self, expr: &Expr) -> Evaluated<Value> {
+    pub(crate) fn evaluate(&self, expr: &Expr) -> Resolved<Value> {
         if self.watch.get() != Watch::Nothing
             && !matches!(expr.node, Node::Number(_))
             && self.is_data(expr)
         {
             let value = self.unwatched(|| self.evaluate(expr))?;
-            return Ok(value.map(|item| match item {
-                Item::Known(value) => self.leaf(*value),
-                item => item.clone(),
+            return Ok(value.map(|element| match element {
+                Scalar::Known(value) => self.leaf(*value),
+                element => element.clone(),
             }));
         }
         match &expr.node {
@@ -236,29 +240,25 @@ impl<'a> Scope<'a> {
                     && let Node::Reference(reference) = &argument.node
                     && self.counter(&reference.name.text).is_none()
                 {
-                    return Ok(lengths.of(&self.places(reference)?.0));
+                    return Ok(lengths(&self.places(reference)?.0));
                 }
-                let values = self.evaluate_all(arguments)?;
-                Ok(functions::call(called, &values, expr.span)?)
+                Ok(called.call(&self.evaluate_all(arguments)?, expr.span)?)
             }
             Node::Negative(operand) => {
-                let value = self.evaluate(operand)?;
-                Ok(value.map(|item| item.times(&Item::Known(-1.0))))
+                let negative = |element: &Scalar| element.times(&Scalar::Known(-1.0));
+                Ok(self.evaluate(operand)?.map(negative))
             }
             Node::Not(operand) => {
-                let value = self.evaluate(operand)?;
-                Ok(value.map(|item| item.map(|value| f64::from(u8::from(value == 0.0)))))
+                let not = |element: &Scalar| element.map(|value| truth(value == 0.0));
+                Ok(self.evaluate(operand)?.map(not))
             }
             Node::Binary {
                 operator: Operator::Range,
                 ..
             } => {
                 let counters = self.counters(expr)?.into_iter();
-                Ok(Value::vector(
-                    counters
-                        .map(|value| Item::Known(f64::from(value)))
-                        .collect(),
-                ))
+                let counters = counters.map(|value| Scalar::Known(f64::from(value)));
+                Ok(Value::vector(counters.collect()))
             }
             Node::Binary {
                 operator,
@@ -266,17 +266,17 @@ impl<'a> Scope<'a> {
                 right,
             } => {
                 let (a, b) = (self.evaluate(left)?, self.evaluate(right)?);
-                Ok(functions::binary(*operator, &a, &b, expr.span)?)
+                Ok(binary(*operator, &a, &b, expr.span)?)
             }
         }
     }
 
     /// The values of several expressions.
-    pub(crate) fn evaluate_all(&self, exprs: &[Expr]) -> Evaluated<Vec<Value>> {
+    pub(crate) fn evaluate_all(&self, exprs: &[Expr]) -> Resolved<Vec<Value>> {
         exprs.iter().map(|expr| self.evaluate(expr)).collect()
     }
 
-    fn reference(&self, reference: &Reference) -> Evaluated<Value> {
+    fn reference(&self, reference: &Reference) -> Resolved<Value> {
         if reference.indices.is_none()
             && let Some(value) = self.counter(&reference.name.text)
         {
@@ -284,102 +284,87 @@ impl<'a> Scope<'a> {
         }
         if let Mode::Latent(latent) = self.mode
             && let Some(draws) = latent.draws()
-            && let Some(item) = self.gathered(reference, draws)?
+            && let Some(element) = self.gathered(reference, draws)?
         {
-            return Ok(Value::one(item));
+            return Ok(Value::one(element));
         }
         let (dims, elements) = self.places(reference)?;
         let array = self.model.find(&reference.name.text).unwrap_or_default();
-        let items = elements
-            .into_iter()
-            .map(|element| self.element(array, element, reference.span));
-        Ok(Value {
-            dims,
-            items: items.collect::<Evaluated<_>>()?,
-        })
+        let elements = elements.into_iter();
+        let elements = elements.map(|element| self.element(array, element, reference.span));
+        let elements = elements.collect::<Resolved<_>>()?;
+        Ok(Value { dims, elements })
     }
 
     /// One element of an array.
-    pub(crate) fn element(&self, array: usize, element: usize, span: Span) -> Evaluated<Item> {
+    pub(crate) fn element(&self, array: usize, element: usize, span: Span) -> Resolved<Scalar> {
         let found = &self.model.arrays[array];
         if let Some(value) = found.value(element) {
-            return Ok(Item::Known(value));
+            return Ok(Scalar::Known(value));
         }
         let Some(definer) = found.definer(element) else {
-            if matches!(self.mode, Mode::Shape) && !self.model.arrays[array].defined() {
+            if matches!(self.mode, Mode::Shape) && !found.defined() {
                 // Lines are not placed yet.
-                return Ok(Item::Opaque);
+                return Ok(Scalar::Opaque);
             }
             let name = found.element(element);
-            return Err(Diagnostic::new(
-                span,
-                format!("{name} is neither data nor defined by the model"),
-                "needed here",
-            )
-            .help("give it in the data, or define it")
-            .into());
+            let message = format!("{name} is neither data nor defined by the model");
+            let complaint = Diagnostic::new(span, message, "needed here");
+            return Err(complaint.help("give it in the data, or define it").into());
         };
-        if let Some(&value) = found.computed.borrow().get(element)
-            && !value.is_nan()
-        {
+        let computed = found.computed.borrow().get(element).copied();
+        if let Some(value) = computed.filter(|value| !value.is_nan()) {
             return Ok(match self.watch.get() {
-                Watch::Nothing => Item::Known(value),
-                _ => self.leaf(value),
+                Watch::Nothing => Scalar::Known(value),
+                Watch::Symbols(_) | Watch::Reads => self.leaf(value),
             });
         }
         let line = &self.model.lines[definer.line as usize];
         if line.stochastic() {
-            self.looked.set(self.looked.get() + 1);
-            if self.watch.get() != Watch::Nothing {
-                self.seen.borrow_mut().push(definer);
-            }
-            if self.watch.get() == Watch::Reads {
-                return Ok(Item::Known(1.0));
-            }
-            return match self.mode {
-                Mode::Shape => Ok(Item::Opaque),
-                Mode::Latent(latent) => latent.latent(definer),
-            };
+            return self.stochastic(definer);
         }
         let looked = self.looked.get();
         let value = self.computed(definer)?;
-        let item = value.items.get(definer.offset as usize).cloned();
-        let Some(item) = item.filter(|_| value.items.len() == line.size) else {
-            return Err(Diagnostic::new(
-                line.relation.span,
-                format!(
-                    "{} elements are defined by a value of {}",
-                    line.size,
-                    value.items.len()
-                ),
-                "dimension mismatch",
-            )
-            .into());
-        };
+        let count = value.elements.len();
+        if count != line.size {
+            let message = format!("{} elements are defined by a value of {count}", line.size);
+            return Err(Diagnostic::new(line.relation.span, message, "dimension mismatch").into());
+        }
+        let value = value.elements[definer.offset as usize].clone();
         if looked == self.looked.get()
-            && let Item::Known(value) = item
+            && let Scalar::Known(value) = value
         {
             let mut computed = found.computed.borrow_mut();
             if computed.is_empty() {
-                computed.resize(found.dims.iter().product(), f64::NAN);
+                computed.resize(found.len(), f64::NAN);
             }
             computed[element] = value;
         }
-        Ok(item)
+        Ok(value)
+    }
+
+    /// What a stochastic line defines.
+    fn stochastic(&self, definer: Definer) -> Resolved<Scalar> {
+        self.looked.set(self.looked.get() + 1);
+        if self.watch.get() != Watch::Nothing {
+            self.seen.borrow_mut().push(definer);
+        }
+        match self.mode {
+            _ if self.watch.get() == Watch::Reads => Ok(Scalar::Known(1.0)),
+            Mode::Shape => Ok(Scalar::Opaque),
+            Mode::Latent(latent) => latent.latent(definer),
+        }
     }
 
     /// The value of a deterministic line in one of its repetitions.
-    fn computed(&self, definer: Definer) -> Evaluated<Value> {
+    fn computed(&self, definer: Definer) -> Resolved<Value> {
         let line = &self.model.lines[definer.line as usize];
         let Kind::Deterministic { link, value } = &line.relation.kind else {
-            return Ok(Value::one(Item::Opaque));
+            return Ok(Value::one(Scalar::Opaque));
         };
-        let same = Definer {
-            offset: 0,
-            ..definer
-        };
+        let place = (definer.line as usize, definer.instance as usize);
         if let Some((last, round, value, unknown)) = &*self.last.borrow()
-            && (*last, *round) == (same, self.round.get())
+            && (*last, *round) == (place, self.round.get())
             && self.watch.get() == Watch::Nothing
         {
             self.looked.set(self.looked.get() + u64::from(*unknown));
@@ -387,28 +372,23 @@ impl<'a> Scope<'a> {
         }
         let deepest = if WIDE.get() { DEEPEST * WIDER } else { DEEPEST };
         if self.depth.get() > deepest {
-            return Err(Diagnostic::new(
-                line.relation.span,
-                format!("more than {deepest} computed lines depend on one another in a row"),
-                "the last of them",
-            )
-            .into());
+            let message =
+                format!("more than {deepest} computed lines depend on one another in a row");
+            return Err(Diagnostic::new(line.relation.span, message, "the last of them").into());
         }
         let looked = self.looked.get();
-        let before = self.place.get();
-        self.place
-            .set(Some((definer.line as usize, definer.instance as usize)));
+        let before = self.place.replace(Some(place));
         self.depth.set(self.depth.get() + 1);
         let result = self.evaluate(value);
         self.depth.set(self.depth.get() - 1);
         self.place.set(before);
         let result = match link {
             None => result?,
-            Some(link) => result?.map(|item| item.map(functions::inverse_link(*link))),
+            Some(link) => result?.map(|element| element.map(inverse_link(*link))),
         };
         if line.size > 1 {
             let unknown = looked != self.looked.get();
-            let last = (same, self.round.get(), result.clone(), unknown);
+            let last = (place, self.round.get(), result.clone(), unknown);
             *self.last.borrow_mut() = Some(last);
         }
         Ok(result)

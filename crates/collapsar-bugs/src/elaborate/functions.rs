@@ -5,98 +5,110 @@ use std::rc::Rc;
 use collapsar::special::ln_gamma;
 use nalgebra::DMatrix;
 
+use super::operators::{binary, sum, truth};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Link, Name, Operator, Span};
-use crate::value::{Item, Value};
+use crate::value::{Scalar, Value};
 
 type Called = Result<Value, Diagnostic>;
 
-/// What a function does.
+/// What a function is computed from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Function {
-    /// The same to each number.
+    /// Each number by itself.
     Elementwise(fn(f64) -> f64),
-    /// What is known of an array without its elements.
-    Lengths(Lengths),
-    /// What an operator does.
-    Operator(Operator),
-    /// The largest or the smallest of all, and that of none.
-    Extreme(fn(f64, f64) -> f64, f64),
-    /// Something of the order of numbers.
-    Ordered(Ordered),
-    Sum,
-    Mean,
-    Product,
-    Deviation,
-    Variance,
-    Concatenation,
-    Repetition,
-    InnerProduct,
-    Choice,
-    Transpose,
-    Inverse,
-    LogDeterminant,
+    /// The lengths of an array, without its elements.
+    Lengths(fn(&[usize]) -> Value),
+    /// As many values as it takes, known or not.
+    Values(fn(&[Value], Span) -> Called),
+    /// The same, of one draw at a time where there are many.
+    OneDraw(fn(&[Value], Span) -> Called),
 }
 
-/// Lengths of an array.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Lengths {
-    Total,
-    Each,
-    Rows,
-    Columns,
-}
+use Function::{Elementwise, Lengths, OneDraw, Values};
 
-/// What is told of the order of numbers.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Ordered {
-    Ranks,
-    Values,
-    Places,
-}
-
-/// Names, numbers of arguments, where that is fixed, and what is done.
+/// Names, and how many arguments there are where that is fixed.
 const FUNCTIONS: [(&str, Option<usize>, Function); 40] = [
-    ("sqrt", Some(1), Function::Elementwise(f64::sqrt)),
-    ("log", Some(1), Function::Elementwise(f64::ln)),
-    ("exp", Some(1), Function::Elementwise(f64::exp)),
-    ("abs", Some(1), Function::Elementwise(f64::abs)),
-    ("round", Some(1), Function::Elementwise(f64::round)),
-    ("trunc", Some(1), Function::Elementwise(f64::trunc)),
-    ("step", Some(1), Function::Elementwise(|x| truth(x >= 0.0))),
-    ("logit", Some(1), Function::Elementwise(logit)),
-    ("ilogit", Some(1), Function::Elementwise(inverse_logit)),
-    ("cloglog", Some(1), Function::Elementwise(cloglog)),
-    ("icloglog", Some(1), Function::Elementwise(inverse_cloglog)),
-    ("phi", Some(1), Function::Elementwise(normal_cdf)),
-    ("loggam", Some(1), Function::Elementwise(ln_gamma)),
-    ("logfact", Some(1), Function::Elementwise(ln_factorial)),
-    ("sin", Some(1), Function::Elementwise(f64::sin)),
-    ("cos", Some(1), Function::Elementwise(f64::cos)),
-    ("tan", Some(1), Function::Elementwise(f64::tan)),
-    ("length", Some(1), Function::Lengths(Lengths::Total)),
-    ("dim", Some(1), Function::Lengths(Lengths::Each)),
-    ("nrow", Some(1), Function::Lengths(Lengths::Rows)),
-    ("ncol", Some(1), Function::Lengths(Lengths::Columns)),
-    ("pow", Some(2), Function::Operator(Operator::Power)),
-    ("equals", Some(2), Function::Operator(Operator::Equal)),
-    ("max", None, Function::Extreme(f64::max, f64::NEG_INFINITY)),
-    ("min", None, Function::Extreme(f64::min, f64::INFINITY)),
-    ("rank", Some(1), Function::Ordered(Ordered::Ranks)),
-    ("sort", Some(1), Function::Ordered(Ordered::Values)),
-    ("order", Some(1), Function::Ordered(Ordered::Places)),
-    ("sum", None, Function::Sum),
-    ("mean", None, Function::Mean),
-    ("prod", None, Function::Product),
-    ("sd", None, Function::Deviation),
-    ("var", None, Function::Variance),
-    ("c", None, Function::Concatenation),
-    ("rep", Some(2), Function::Repetition),
-    ("inprod", Some(2), Function::InnerProduct),
-    ("ifelse", Some(3), Function::Choice),
-    ("t", Some(1), Function::Transpose),
-    ("inverse", Some(1), Function::Inverse),
-    ("logdet", Some(1), Function::LogDeterminant),
+    ("sqrt", Some(1), Elementwise(f64::sqrt)),
+    ("log", Some(1), Elementwise(f64::ln)),
+    ("exp", Some(1), Elementwise(f64::exp)),
+    ("abs", Some(1), Elementwise(f64::abs)),
+    ("round", Some(1), Elementwise(f64::round)),
+    ("trunc", Some(1), Elementwise(f64::trunc)),
+    ("step", Some(1), Elementwise(|x| truth(x >= 0.0))),
+    ("logit", Some(1), Elementwise(|p| (p / (1.0 - p)).ln())),
+    ("ilogit", Some(1), Elementwise(inverse_logit)),
+    ("cloglog", Some(1), Elementwise(|p| (-(-p).ln_1p()).ln())),
+    ("icloglog", Some(1), Elementwise(inverse_cloglog)),
+    ("phi", Some(1), Elementwise(normal_cdf)),
+    ("loggam", Some(1), Elementwise(ln_gamma)),
+    ("logfact", Some(1), Elementwise(|x| ln_gamma(x + 1.0))),
+    ("sin", Some(1), Elementwise(f64::sin)),
+    ("cos", Some(1), Elementwise(f64::cos)),
+    ("tan", Some(1), Elementwise(f64::tan)),
+    (
+        "length",
+        Some(1),
+        Lengths(|dims| count(dims.iter().product())),
+    ),
+    ("dim", Some(1), Lengths(dimensions)),
+    ("nrow", Some(1), Lengths(|dims| length(dims, 0))),
+    ("ncol", Some(1), Lengths(|dims| length(dims, 1))),
+    (
+        "pow",
+        Some(2),
+        Values(|v, span| binary(Operator::Power, &v[0], &v[1], span)),
+    ),
+    (
+        "equals",
+        Some(2),
+        Values(|v, span| binary(Operator::Equal, &v[0], &v[1], span)),
+    ),
+    (
+        "max",
+        None,
+        Values(|v, _| fold(v, f64::NEG_INFINITY, |a, b| a.map_with(b, f64::max))),
+    ),
+    (
+        "min",
+        None,
+        Values(|v, _| fold(v, f64::INFINITY, |a, b| a.map_with(b, f64::min))),
+    ),
+    ("prod", None, Values(|v, _| fold(v, 1.0, Scalar::times))),
+    ("sum", None, Values(|v, _| Ok(Value::one(sum(all(v)))))),
+    ("mean", None, Values(mean)),
+    ("inprod", Some(2), Values(inner_product)),
+    (
+        "c",
+        None,
+        Values(|v, _| Ok(Value::vector(all(v).collect()))),
+    ),
+    ("rep", Some(2), Values(repetition)),
+    ("t", Some(1), Values(transpose)),
+    (
+        "sd",
+        None,
+        OneDraw(|v, _| of_numbers(v, |numbers| variance(numbers).sqrt())),
+    ),
+    ("var", None, OneDraw(|v, _| of_numbers(v, variance))),
+    (
+        "rank",
+        Some(1),
+        OneDraw(|v, _| ordered(&v[0], |_, place, rank| (place, rank as f64 + 1.0))),
+    ),
+    (
+        "sort",
+        Some(1),
+        OneDraw(|v, _| ordered(&v[0], |number, _, rank| (rank, number))),
+    ),
+    (
+        "order",
+        Some(1),
+        OneDraw(|v, _| ordered(&v[0], |_, place, rank| (rank, place as f64 + 1.0))),
+    ),
+    ("ifelse", Some(3), OneDraw(choice)),
+    ("inverse", Some(1), OneDraw(inverse)),
+    ("logdet", Some(1), OneDraw(ln_determinant)),
 ];
 
 impl Function {
@@ -127,60 +139,46 @@ impl Function {
         }
     }
 
-    /// Whether it must see the numbers of one draw together.
-    fn is_by_draw(self) -> bool {
+    /// The function of as many arguments as it takes.
+    pub(super) fn call(self, arguments: &[Value], span: Span) -> Called {
         match self {
-            Self::Ordered(_)
-            | Self::Deviation
-            | Self::Variance
-            | Self::Choice
-            | Self::Inverse
-            | Self::LogDeterminant => true,
-            Self::Elementwise(_)
-            | Self::Lengths(_)
-            | Self::Operator(_)
-            | Self::Extreme(..)
-            | Self::Sum
-            | Self::Mean
-            | Self::Product
-            | Self::Concatenation
-            | Self::Repetition
-            | Self::InnerProduct
-            | Self::Transpose => false,
+            Elementwise(function) => Ok(arguments[0].map(|element| element.map(function))),
+            Lengths(function) => Ok(function(&arguments[0].dims)),
+            Values(function) => function(arguments, span),
+            OneDraw(function) => match arguments.iter().find_map(Value::draws) {
+                Some(draws) => by_draw(function, arguments, draws, span),
+                None => function(arguments, span),
+            },
         }
     }
 }
 
-impl Lengths {
-    /// Lengths of an array of these dimensions.
-    pub(super) fn of(self, dims: &[usize]) -> Value {
-        let length = |place: usize| dims.get(place).copied().unwrap_or(1);
-        match self {
-            Self::Total => Value::number(dims.iter().product::<usize>() as f64),
-            Self::Each => {
-                let lengths = dims.iter().map(|&length| Item::Known(length as f64));
-                Value::vector(lengths.collect())
-            }
-            Self::Rows => Value::number(length(0) as f64),
-            Self::Columns => Value::number(length(1) as f64),
+/// A function that must see the numbers of one draw together.
+fn by_draw(
+    function: fn(&[Value], Span) -> Called,
+    arguments: &[Value],
+    draws: usize,
+    span: Span,
+) -> Called {
+    let mut dims = vec![];
+    let mut columns: Vec<Vec<f64>> = vec![];
+    for draw in 0..draws {
+        let of_draw = arguments.iter().map(|value| value.of_draw(draw));
+        let value = function(&of_draw.collect::<Vec<Value>>(), span)?;
+        columns.resize_with(value.elements.len(), || Vec::with_capacity(draws));
+        for (column, element) in columns.iter_mut().zip(&value.elements) {
+            column.push(element.known().unwrap_or(f64::NAN));
         }
+        dims = value.dims;
     }
-}
-
-fn truth(holds: bool) -> f64 {
-    f64::from(u8::from(holds))
-}
-
-fn logit(p: f64) -> f64 {
-    (p / (1.0 - p)).ln()
+    let columns = columns.into_iter();
+    let elements = columns.map(|column| Scalar::Draws(Rc::new(column)));
+    let elements = elements.collect();
+    Ok(Value { dims, elements })
 }
 
 fn inverse_logit(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
-}
-
-fn cloglog(p: f64) -> f64 {
-    (-(-p).ln_1p()).ln()
 }
 
 fn inverse_cloglog(x: f64) -> f64 {
@@ -189,10 +187,6 @@ fn inverse_cloglog(x: f64) -> f64 {
 
 fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
-}
-
-fn ln_factorial(x: f64) -> f64 {
-    ln_gamma(x + 1.0)
 }
 
 /// What undoes the function around a target.
@@ -205,248 +199,126 @@ pub(super) fn inverse_link(link: Link) -> fn(f64) -> f64 {
     }
 }
 
-/// A function of as many arguments as it takes.
-pub(super) fn call(function: Function, arguments: &[Value], span: Span) -> Called {
-    if function.is_by_draw()
-        && let Some(draws) = arguments.iter().find_map(Value::draws)
-    {
-        return by_draw(function, arguments, draws, span);
-    }
-    let all = || {
-        arguments
-            .iter()
-            .flat_map(|value| value.items.iter().cloned())
-    };
-    let of_numbers = |of: fn(&[f64]) -> f64| {
-        let numbers = all().map(|item| item.known()).collect::<Option<Vec<f64>>>();
-        Value::one(numbers.map_or(Item::Opaque, |numbers| Item::Known(of(&numbers))))
-    };
-    Ok(match function {
-        Function::Elementwise(function) => arguments[0].map(|item| item.map(function)),
-        Function::Lengths(lengths) => lengths.of(&arguments[0].dims),
-        Function::Operator(operator) => binary(operator, &arguments[0], &arguments[1], span)?,
-        Function::Extreme(more, none) => {
-            Value::one(all().fold(Item::Known(none), |most, item| most.map_with(&item, more)))
-        }
-        Function::Ordered(ordered) => order(ordered, &arguments[0]),
-        Function::Sum => Value::one(sum(all())),
-        Function::Mean => Value::one(sum(all()).over(&Item::Known(all().count() as f64))),
-        Function::Product => {
-            Value::one(all().fold(Item::Known(1.0), |product, item| product.times(&item)))
-        }
-        Function::Deviation => of_numbers(|numbers| variance(numbers).sqrt()),
-        Function::Variance => of_numbers(variance),
-        Function::Concatenation => Value::vector(all().collect()),
-        Function::Repetition => {
-            let times = arguments[1].single().and_then(Item::known).unwrap_or(0.0);
-            let items = arguments[0].items.iter().cloned();
-            let count = arguments[0].items.len() * times.max(0.0) as usize;
-            Value::vector(items.cycle().take(count).collect())
-        }
-        Function::InnerProduct => {
-            let (a, b) = (&arguments[0], &arguments[1]);
-            let products = a.zip(b, Item::times).ok_or_else(|| {
-                let message = format!("inprod of {} and {} elements", a.items.len(), b.items.len());
-                Diagnostic::new(span, message, "dimension mismatch")
-            })?;
-            Value::one(sum(products.items.into_iter()))
-        }
-        Function::Choice => match arguments[0].single().and_then(Item::known) {
-            Some(0.0) => arguments[2].clone(),
-            Some(_) => arguments[1].clone(),
-            None => Value::one(Item::Opaque),
-        },
-        Function::Transpose => transpose(&arguments[0], span)?,
-        Function::Inverse => inverse(&arguments[0], span)?,
-        Function::LogDeterminant => {
-            let matrix = square(&arguments[0], "logdet", span)?;
-            Value::one(matrix.map_or(Item::Opaque, |matrix| {
-                Item::Known(matrix.determinant().ln())
-            }))
-        }
-    })
+fn count(length: usize) -> Value {
+    Value::number(length as f64)
 }
 
-/// A function that must see all of its numbers, draw by draw.
-fn by_draw(function: Function, arguments: &[Value], draws: usize, span: Span) -> Called {
-    let mut dims = vec![];
-    let mut columns: Vec<Vec<f64>> = vec![];
-    for draw in 0..draws {
-        let of_draw = arguments.iter().map(|value| value.of_draw(draw));
-        let value = call(function, &of_draw.collect::<Vec<_>>(), span)?;
-        columns.resize_with(value.items.len(), || Vec::with_capacity(draws));
-        for (column, item) in columns.iter_mut().zip(&value.items) {
-            column.push(item.known().unwrap_or(f64::NAN));
-        }
-        dims = value.dims;
-    }
-    Ok(Value {
-        dims,
-        items: columns
-            .into_iter()
-            .map(|column| Item::Drawn(Rc::new(column)))
-            .collect(),
-    })
+fn length(dims: &[usize], place: usize) -> Value {
+    count(dims.get(place).copied().unwrap_or(1))
+}
+
+fn dimensions(dims: &[usize]) -> Value {
+    let lengths = dims.iter().map(|&length| Scalar::Known(length as f64));
+    Value::vector(lengths.collect())
+}
+
+/// The elements of all values.
+fn all(values: &[Value]) -> impl Iterator<Item = Scalar> {
+    values
+        .iter()
+        .flat_map(|value| value.elements.iter().cloned())
+}
+
+fn fold(values: &[Value], first: f64, function: fn(&Scalar, &Scalar) -> Scalar) -> Called {
+    let first = Scalar::Known(first);
+    Ok(Value::one(all(values).fold(first, |a, b| function(&a, &b))))
+}
+
+fn mean(values: &[Value], _: Span) -> Called {
+    let count = Scalar::Known(all(values).count() as f64);
+    Ok(Value::one(sum(all(values)).over(&count)))
+}
+
+fn of_numbers(values: &[Value], function: fn(&[f64]) -> f64) -> Called {
+    let numbers: Option<Vec<f64>> = all(values).map(|element| element.known()).collect();
+    let found = numbers.map(|numbers| Scalar::Known(function(&numbers)));
+    Ok(Value::one(found.unwrap_or(Scalar::Opaque)))
 }
 
 fn variance(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
-    values
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / (count - 1.0)
+    let squares = values.iter().map(|value| (value - mean).powi(2));
+    squares.sum::<f64>() / (count - 1.0)
 }
 
-fn order(ordered: Ordered, value: &Value) -> Value {
-    let Some(numbers) = value.numbers() else {
-        return value.map(|_| Item::Opaque);
-    };
-    let mut places: Vec<usize> = (0..numbers.len()).collect();
-    places.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
-    let mut out = vec![0.0; numbers.len()];
-    for (rank, &place) in places.iter().enumerate() {
-        match ordered {
-            Ordered::Ranks => out[place] = rank as f64 + 1.0,
-            Ordered::Values => out[rank] = numbers[place],
-            Ordered::Places => out[rank] = place as f64 + 1.0,
-        }
-    }
-    Value::vector(out.into_iter().map(Item::Known).collect())
-}
-
-fn transpose(value: &Value, span: Span) -> Called {
-    let (rows, columns) = value.matrix().ok_or_else(|| {
-        Diagnostic::new(
-            span,
-            format!("t of an array of lengths {:?}", value.dims),
-            "expected a matrix",
-        )
+fn inner_product(values: &[Value], span: Span) -> Called {
+    let products = values[0].zip(&values[1], Scalar::times).ok_or_else(|| {
+        let [a, b] = [0, 1].map(|place: usize| values[place].elements.len());
+        let message = format!("inprod of {a} and {b} elements");
+        Diagnostic::new(span, message, "dimension mismatch")
     })?;
-    let items = (0..columns)
-        .flat_map(|column| (0..rows).map(move |row| value.items[row * columns + column].clone()));
-    Ok(Value {
-        dims: vec![columns, rows],
-        items: items.collect(),
+    Ok(Value::one(sum(products.elements.into_iter())))
+}
+
+fn repetition(values: &[Value], _: Span) -> Called {
+    let times = values[1].single().and_then(Scalar::known).unwrap_or(0.0);
+    let elements = values[0].elements.iter().cloned();
+    let count = values[0].elements.len() * times.max(0.0) as usize;
+    Ok(Value::vector(elements.cycle().take(count).collect()))
+}
+
+fn choice(values: &[Value], _: Span) -> Called {
+    Ok(match values[0].single().and_then(Scalar::known) {
+        Some(0.0) => values[2].clone(),
+        Some(_) => values[1].clone(),
+        None => Value::one(Scalar::Opaque),
     })
+}
+
+/// Puts what is told of each number, its place and its rank where it belongs.
+fn ordered(value: &Value, tell: fn(f64, usize, usize) -> (usize, f64)) -> Called {
+    let Some(numbers) = value.numbers() else {
+        return Ok(value.map(|_| Scalar::Opaque));
+    };
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
+    let mut out = vec![Scalar::Opaque; numbers.len()];
+    for (rank, &place) in order.iter().enumerate() {
+        let (at, told) = tell(numbers[place], place, rank);
+        out[at] = Scalar::Known(told);
+    }
+    Ok(Value::vector(out))
+}
+
+fn transpose(values: &[Value], span: Span) -> Called {
+    let value = &values[0];
+    let (rows, columns) = value.matrix().ok_or_else(|| {
+        let message = format!("t of an array of lengths {:?}", value.dims);
+        Diagnostic::new(span, message, "expected a matrix")
+    })?;
+    let places = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
+    let elements = places.map(|place| value.elements[place].clone()).collect();
+    let dims = vec![columns, rows];
+    Ok(Value { dims, elements })
 }
 
 /// A square matrix of numbers; `None` where some are not known.
 fn square(value: &Value, name: &str, span: Span) -> Result<Option<DMatrix<f64>>, Diagnostic> {
-    match value.matrix() {
-        Some((rows, columns)) if rows == columns => Ok(value
-            .numbers()
-            .map(|numbers| DMatrix::from_row_slice(rows, rows, &numbers))),
-        _ => Err(Diagnostic::new(
-            span,
-            format!("{name} of an array of lengths {:?}", value.dims),
-            "expected a square matrix",
-        )),
-    }
+    let Some((rows, columns)) = value.matrix().filter(|(rows, columns)| rows == columns) else {
+        let message = format!("{name} of an array of lengths {:?}", value.dims);
+        return Err(Diagnostic::new(span, message, "expected a square matrix"));
+    };
+    let matrix = |numbers: Vec<f64>| DMatrix::from_row_slice(rows, columns, &numbers);
+    Ok(value.numbers().map(matrix))
 }
 
-fn inverse(value: &Value, span: Span) -> Called {
+fn ln_determinant(values: &[Value], span: Span) -> Called {
+    let matrix = square(&values[0], "logdet", span)?;
+    let found = matrix.map(|matrix| Scalar::Known(matrix.determinant().ln()));
+    Ok(Value::one(found.unwrap_or(Scalar::Opaque)))
+}
+
+fn inverse(values: &[Value], span: Span) -> Called {
+    let value = &values[0];
     let Some(matrix) = square(value, "inverse", span)? else {
-        return Ok(value.map(|_| Item::Opaque));
+        return Ok(value.map(|_| Scalar::Opaque));
     };
     let inverse = matrix
         .try_inverse()
         .ok_or_else(|| Diagnostic::new(span, "inverse of a singular matrix", "has no inverse"))?;
-    let items = inverse
-        .transpose()
-        .iter()
-        .map(|&value| Item::Known(value))
-        .collect();
-    Ok(Value {
-        dims: value.dims.clone(),
-        items,
-    })
-}
-
-/// `left operator right`.
-pub(super) fn binary(operator: Operator, left: &Value, right: &Value, span: Span) -> Called {
-    let tested = |test: fn(f64, f64) -> bool| {
-        move |a: &Item, b: &Item| a.map_with(b, |a, b| truth(test(a, b)))
-    };
-    let zipped = match operator {
-        Operator::Plus => left.zip(right, Item::plus),
-        Operator::Minus => left.zip(right, Item::minus),
-        Operator::Times => left.zip(right, Item::times),
-        Operator::Over => left.zip(right, Item::over),
-        Operator::Power => left.zip(right, Item::power),
-        Operator::Equal => left.zip(right, tested(|a, b| a == b)),
-        Operator::Unequal => left.zip(right, tested(|a, b| a != b)),
-        Operator::Less => left.zip(right, tested(|a, b| a < b)),
-        Operator::AtMost => left.zip(right, tested(|a, b| a <= b)),
-        Operator::Greater => left.zip(right, tested(|a, b| a > b)),
-        Operator::AtLeast => left.zip(right, tested(|a, b| a >= b)),
-        Operator::And => left.zip(right, tested(|a, b| a != 0.0 && b != 0.0)),
-        Operator::Or => left.zip(right, tested(|a, b| a != 0.0 || b != 0.0)),
-        Operator::Product => return product(left, right, span),
-        Operator::Range => None,
-    };
-    zipped.ok_or_else(|| {
-        Diagnostic::new(
-            span,
-            format!(
-                "operands of {} and {} elements",
-                left.items.len(),
-                right.items.len()
-            ),
-            "dimension mismatch",
-        )
-        .help("both sides need the same lengths, or one of them a single number")
-    })
-}
-
-/// The matrix product; a vector on the left of a matrix is a row.
-fn product(left: &Value, right: &Value, span: Span) -> Called {
-    let mismatch = || {
-        Diagnostic::new(
-            span,
-            format!("a product of lengths {:?} and {:?}", left.dims, right.dims),
-            "dimension mismatch",
-        )
-    };
-    let (mut rows, mut inner) = left.matrix().ok_or_else(mismatch)?;
-    let (height, columns) = right.matrix().ok_or_else(mismatch)?;
-    if left.dims.len() == 1 && inner != height {
-        (rows, inner) = (inner, rows);
-    }
-    if inner != height {
-        return Err(mismatch());
-    }
-    let mut items = Vec::with_capacity(rows * columns);
-    for row in 0..rows {
-        for column in 0..columns {
-            let terms = (0..inner).map(|place| {
-                left.items[row * inner + place].times(&right.items[place * columns + column])
-            });
-            items.push(sum(terms));
-        }
-    }
-    let dims = match (rows, columns) {
-        (1, 1) => vec![],
-        (length, 1) | (1, length) => vec![length],
-        _ => vec![rows, columns],
-    };
-    Ok(Value { dims, items })
-}
-
-/// The sum of items; numbers are added as numbers.
-pub(crate) fn sum(items: impl Iterator<Item = Item>) -> Item {
-    let mut known = 0.0;
-    let mut rest: Option<Item> = None;
-    for item in items {
-        match item {
-            Item::Known(value) => known += value,
-            item => rest = Some(rest.map_or_else(|| item.clone(), |sum: Item| sum.plus(&item))),
-        }
-    }
-    match rest {
-        None => Item::Known(known),
-        Some(rest) if known == 0.0 => rest,
-        Some(rest) => rest.plus(&Item::Known(known)),
-    }
+    let entries = inverse.transpose();
+    let elements = entries.iter().map(|&entry| Scalar::Known(entry)).collect();
+    let dims = value.dims.clone();
+    Ok(Value { dims, elements })
 }

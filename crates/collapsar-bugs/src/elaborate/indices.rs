@@ -5,134 +5,103 @@ use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 use super::arrays::many;
-use super::evaluate::{Evaluated, Mode, Scope};
+use super::evaluate::{Mode, Resolved, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Index, Reference, Span};
-use crate::value::Item;
+use crate::syntax::ast::{Expr, Index, Name, Reference, Span};
+use crate::value::Scalar;
 
 impl Scope<'_> {
     /// Whole numbers: what a counter runs over, or an index.
-    pub(crate) fn counters(&self, expr: &Expr) -> Evaluated<Vec<i32>> {
+    pub(crate) fn counters(&self, expr: &Expr) -> Resolved<Vec<i32>> {
         if let Some((left, right)) = expr.range() {
             let (first, last) = (self.index(left)?, self.index(right)?);
             // An empty range is no loop.
             return Ok((first..=last).collect());
         }
         let value = self.evaluate(expr)?;
-        value
-            .items
-            .iter()
-            .map(|item| self.whole(item, expr.span))
+        let elements = value.elements.iter();
+        elements
+            .map(|element| self.whole(element, expr.span))
             .collect()
     }
 
-    /// The same of what must be data: ranges of loops and indices of what is defined.
-    pub(crate) fn fixed(&self, expr: &Expr) -> Evaluated<Vec<i32>> {
+    /// What must be data: ranges of loops and indices of what is defined.
+    pub(crate) fn fixed<T>(&self, work: impl FnOnce(&Self) -> T) -> T {
         self.strict.set(true);
-        let result = self.counters(expr);
-        self.strict.set(false);
-        result
-    }
-
-    /// One end of a range that must be data.
-    pub(crate) fn end(&self, expr: &Expr) -> Evaluated<i32> {
-        self.strict.set(true);
-        let result = self.index(expr);
+        let result = work(self);
         self.strict.set(false);
         result
     }
 
     /// One whole number.
-    pub(crate) fn index(&self, expr: &Expr) -> Evaluated<i32> {
+    pub(crate) fn index(&self, expr: &Expr) -> Resolved<i32> {
         let value = self.evaluate(expr)?;
-        match value.single() {
-            Some(item) => self.whole(item, expr.span),
-            None => Err(Diagnostic::new(
-                expr.span,
-                format!("{} numbers where one is expected", value.items.len()),
-                "not a single number",
-            )
-            .into()),
-        }
+        let Some(element) = value.single() else {
+            let message = format!("{} numbers where one is expected", value.elements.len());
+            return Err(Diagnostic::new(expr.span, message, "not a single number").into());
+        };
+        self.whole(element, expr.span)
     }
 
-    fn whole(&self, item: &Item, span: Span) -> Evaluated<i32> {
-        match item {
-            Item::Known(value) if value.fract() == 0.0 && value.abs() < f64::from(i32::MAX) => {
-                Ok(*value as i32)
+    fn whole(&self, number: &Scalar, span: Span) -> Resolved<i32> {
+        Err(match number {
+            Scalar::Known(value) if value.fract() == 0.0 && value.abs() < f64::from(i32::MAX) => {
+                return Ok(*value as i32);
             }
-            Item::Known(value) => Err(Diagnostic::new(
-                span,
-                format!("{value} where a whole number is expected"),
-                "an index or the end of a range",
-            )
-            .into()),
-            _ if self.strict.get() => Err(Diagnostic::new(
-                span,
-                "a range or an index of a target that is not data",
-                "not known before the fit",
-            )
-            .help("compute it in a data block, or give it as data")
-            .into()),
-            _ if matches!(self.mode, Mode::Shape) => Ok(1),
-            _ => Err(Diagnostic::new(
-                span,
-                "an index that is neither data nor a discrete variable",
-                "not a whole number",
-            )
-            .into()),
+            Scalar::Known(value) => {
+                let message = format!("{value} where a whole number is expected");
+                Diagnostic::new(span, message, "an index or the end of a range")
+            }
+            _ if self.strict.get() => {
+                let message = "a range or an index of a target that is not data";
+                Diagnostic::new(span, message, "not known before the fit")
+                    .help("compute it in a data block, or give it as data")
+            }
+            _ if matches!(self.mode, Mode::Shape) => return Ok(1),
+            _ => {
+                let message = "an index that is neither data nor a discrete variable";
+                Diagnostic::new(span, message, "not a whole number")
+            }
         }
+        .into())
     }
 
-    /// The elements that a reference means, and their lengths: single indices have none.
-    pub(crate) fn places(&self, reference: &Reference) -> Evaluated<(Vec<usize>, Vec<usize>)> {
-        let name = &reference.name;
+    /// The lengths of an array, which must be known.
+    fn lengths(&self, name: &Name) -> Resolved<&[usize]> {
         let Some(array) = self.model.find(&name.text) else {
-            return Err(Diagnostic::new(
-                name.span,
-                format!("{} is neither data nor defined by the model", name.text),
-                "not known",
-            )
-            .help("define it in the model, or give it as data")
-            .into());
+            let message = format!("{} is neither data nor defined by the model", name.text);
+            return Err(Diagnostic::new(name.span, message, "not known")
+                .help("define it in the model, or give it as data")
+                .into());
         };
         let lengths = &self.model.arrays[array].dims;
         if lengths.is_empty() {
-            return Err(Diagnostic::new(
-                name.span,
-                format!("the lengths of {} are not known yet", name.text),
-                "used here",
-            )
-            .help("only data and what is computed from data may stand in ranges and lengths")
-            .into());
+            let message = format!("the lengths of {} are not known yet", name.text);
+            return Err(Diagnostic::new(name.span, message, "used here")
+                .help("only data and what is computed from data may stand in ranges and lengths")
+                .into());
         }
-        let Some(indices) = &reference.indices else {
-            let count = lengths.iter().product();
-            let dims = if count == 1 && lengths.len() == 1 {
-                vec![]
-            } else {
-                lengths.clone()
-            };
-            return Ok((dims, (0..count).collect()));
-        };
-        if indices.len() == 1 && indices[0] == Index::All && lengths.len() > 1 {
-            return Ok((lengths.clone(), (0..lengths.iter().product()).collect()));
+        Ok(lengths)
+    }
+
+    /// The elements that a reference means, and their lengths: single indices have none.
+    pub(crate) fn places(&self, reference: &Reference) -> Resolved<(Vec<usize>, Vec<usize>)> {
+        let name = &reference.name;
+        let lengths = self.lengths(name)?;
+        let indices = reference.indices.as_deref().unwrap_or_default();
+        if matches!(indices, [] | [Index::All]) && (indices.is_empty() || lengths.len() > 1) {
+            let scalar = indices.is_empty() && *lengths == [1];
+            let dims = if scalar { vec![] } else { lengths.to_vec() };
+            return Ok((dims, (0..lengths.iter().product()).collect()));
         }
         if indices.len() != lengths.len() {
-            return Err(Diagnostic::new(
-                reference.span,
-                format!(
-                    "{} has {}, and {} given",
-                    name.text,
-                    many(lengths.len(), "dimension"),
-                    match indices.len() {
-                        1 => "1 is".to_owned(),
-                        count => format!("{count} are"),
-                    }
-                ),
-                "dimension mismatch",
-            )
-            .into());
+            let given = match indices.len() {
+                1 => "1 is".to_owned(),
+                count => format!("{count} are"),
+            };
+            let dimensions = many(lengths.len(), "dimension");
+            let message = format!("{} has {dimensions}, and {given} given", name.text);
+            return Err(Diagnostic::new(reference.span, message, "dimension mismatch").into());
         }
         let mut dims = vec![];
         let mut elements = vec![0];
@@ -147,18 +116,14 @@ impl Scope<'_> {
                     if expr.range().is_some() || values.len() != 1 {
                         dims.push(values.len());
                     }
-                    for &value in &values {
-                        if value < 1 || value as usize > length {
-                            return Err(Diagnostic::new(
-                                expr.span,
-                                format!(
-                                    "index {value} of {} is out of range, expected 1 to {length}",
-                                    name.text
-                                ),
-                                format!("is {value} here"),
-                            )
-                            .into());
-                        }
+                    let outside = |value: &&i32| **value < 1 || **value as usize > length;
+                    if let Some(value) = values.iter().find(outside) {
+                        let name = &name.text;
+                        let message = format!(
+                            "index {value} of {name} is out of range, expected 1 to {length}"
+                        );
+                        let label = format!("is {value} here");
+                        return Err(Diagnostic::new(expr.span, message, label).into());
                     }
                     values.into_iter().map(|value| value as usize - 1).collect()
                 }
@@ -170,9 +135,16 @@ impl Scope<'_> {
         Ok((dims, elements))
     }
 
+    /// The elements that a repetition of a line defines; goes there.
+    pub(crate) fn targets(&self, line: usize, instance: usize) -> Resolved<Vec<usize>> {
+        self.enter(line, instance);
+        let (_, elements) = self.places(&self.model.lines[line].relation.target)?;
+        Ok(elements)
+    }
+
     /// One element of a vector that a reference means, without looking at the others: the item
     /// at `place`, counted from 1, if one index alone is open.
-    pub(crate) fn pick(&self, reference: &Reference, place: usize) -> Evaluated<Option<Item>> {
+    pub(crate) fn pick(&self, reference: &Reference, place: usize) -> Resolved<Option<Scalar>> {
         let Some(array) = self.model.find(&reference.name.text) else {
             return Ok(None);
         };
@@ -201,7 +173,7 @@ impl Scope<'_> {
     }
 
     /// One element in each draw, where drawn states are among the indices and all are single.
-    pub(super) fn gathered(&self, reference: &Reference, draws: usize) -> Evaluated<Option<Item>> {
+    pub(super) fn gathered(&self, reference: &Reference, draws: usize) -> Resolved<Option<Scalar>> {
         let Some(array) = self.model.find(&reference.name.text) else {
             return Ok(None);
         };
@@ -220,14 +192,14 @@ impl Scope<'_> {
                 return Ok(None);
             };
             let value = self.evaluate(expr)?;
-            let Some(item) = value.single() else {
+            let Some(number) = value.single() else {
                 return Ok(None);
             };
             for (draw, element) in elements.iter_mut().enumerate() {
-                let place = match item {
-                    Item::Known(place) => *place,
-                    Item::Drawn(places) => places[draw],
-                    _ => return Ok(None),
+                let place = match number {
+                    Scalar::Known(place) => *place,
+                    Scalar::Draws(places) => places[draw],
+                    Scalar::Polynomial(_) | Scalar::Opaque => return Ok(None),
                 };
                 if place.fract() != 0.0 || place < 1.0 || place > length as f64 {
                     // Told of where one draw is looked at.
@@ -236,21 +208,21 @@ impl Scope<'_> {
                 *element = *element * length + place as usize - 1;
             }
         }
-        let mut items: BTreeMap<usize, Item> = BTreeMap::new();
+        let mut found: BTreeMap<usize, Scalar> = BTreeMap::new();
         let mut values = Vec::with_capacity(draws);
         for (draw, &element) in elements.iter().enumerate() {
-            let item = match items.entry(element) {
+            let number = match found.entry(element) {
                 Entry::Occupied(found) => found.into_mut(),
                 Entry::Vacant(place) => {
                     place.insert(self.element(array, element, reference.span)?)
                 }
             };
-            values.push(match item {
-                Item::Known(value) => *value,
-                Item::Drawn(all) => all[draw],
-                _ => return Ok(None),
+            values.push(match number {
+                Scalar::Known(value) => *value,
+                Scalar::Draws(all) => all[draw],
+                Scalar::Polynomial(_) | Scalar::Opaque => return Ok(None),
             });
         }
-        Ok(Some(Item::Drawn(Rc::new(values))))
+        Ok(Some(Scalar::Draws(Rc::new(values))))
     }
 }

@@ -1,12 +1,14 @@
 //! Decides how often each line is repeated, and with which counters.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
-use super::evaluate::{Mode, Scope, Stop};
+use super::evaluate::{Mode, Scope};
 use super::functions::Function;
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
+use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Kind, Name, Node, Relation, Statement, Truncation};
 
 /// A relation with its repetitions.
@@ -37,6 +39,22 @@ pub(crate) struct Sampling<'a> {
     /// As many as the distribution has parameters.
     pub(crate) arguments: &'a [Expr],
     pub(crate) truncation: Option<&'a Truncation>,
+}
+
+impl Sampling<'_> {
+    /// A complaint about the value of a parameter, for an element.
+    pub(crate) fn parameter(
+        &self,
+        argument: usize,
+        found: &impl fmt::Display,
+        expected: &str,
+        element: &Element,
+    ) -> Diagnostic {
+        let (ordinal, name) = (["first", "second", "third"][argument], &self.name.text);
+        let message = format!("the {ordinal} parameter of {name} is {found}, expected {expected}");
+        let span = self.arguments[argument].span;
+        Diagnostic::new(span, message, format!("for {element}"))
+    }
 }
 
 /// Values of counters in each repetition.
@@ -104,12 +122,11 @@ fn distribution_of(relation: &Relation) -> Result<Option<Distribution>, Diagnost
     };
     let distribution = Distribution::named(name, arguments.len())?;
     match truncation {
-        Some(truncation) if distribution != Distribution::Normal => Err(Diagnostic::new(
-            truncation.span,
-            format!("bounds of {} are not supported", name.text),
-            "a truncation",
-        )
-        .help("dnorm may have constant bounds")),
+        Some(truncation) if distribution != Distribution::Normal => {
+            let message = format!("bounds of {} are not supported", name.text);
+            Err(Diagnostic::new(truncation.span, message, "a truncation")
+                .help("dnorm may have constant bounds"))
+        }
         _ => Ok(Some(distribution)),
     }
 }
@@ -154,14 +171,11 @@ const MOST: usize = 1 << 31;
 const MOST_KEPT: usize = 1 << 25;
 
 fn check_count(count: usize, most: usize, range: &Expr) -> Result<(), Diagnostic> {
-    if count > most {
-        return Err(Diagnostic::new(
-            range.span,
-            format!("a line is repeated more than {most} times"),
-            "this loop",
-        ));
+    if count <= most {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("a line is repeated more than {most} times");
+    Err(Diagnostic::new(range.span, message, "this loop"))
 }
 
 impl Elaborated {
@@ -208,16 +222,7 @@ impl Elaborated {
             match statement {
                 Statement::For { index, range, body } => {
                     self.check_counter(index, nest)?;
-                    if let Some(name) = mentions(range, &nest.unknown) {
-                        return Err(Diagnostic::new(
-                            range.span,
-                            format!("a loop over {}, whose range depends on {name}, which is unknown", index.text),
-                            "must be data",
-                        )
-                        .help(format!(
-                            "give {name} as data, or loop over the most there may be and let labels choose"
-                        )));
-                    }
+                    Self::check_range(index, range, nest)?;
                     nest.counters.push(index.text.clone());
                     nest.ranges.push(range);
                     self.unroll_within(body, nest)?;
@@ -237,8 +242,7 @@ impl Elaborated {
                         size: 1,
                         dims: vec![],
                     });
-                    let line = self.lines.len() - 1;
-                    self.repeat(line, &nest.ranges)?;
+                    self.repeat(self.lines.len() - 1, &nest.ranges)?;
                 }
             }
         }
@@ -246,26 +250,31 @@ impl Elaborated {
     }
 
     fn check_counter(&self, index: &Name, nest: &Nest) -> Result<(), Diagnostic> {
-        if nest.counters.contains(&index.text) {
-            return Err(Diagnostic::new(
-                index.span,
-                format!(
-                    "the counter {} is that of an outer loop as well",
-                    index.text
-                ),
-                "used twice",
-            )
-            .help("give the inner loop another counter"));
+        let Name { text, span } = index;
+        if nest.counters.contains(text) {
+            let message = format!("the counter {text} is that of an outer loop as well");
+            return Err(Diagnostic::new(*span, message, "used twice")
+                .help("give the inner loop another counter"));
         }
-        if self.find(&index.text).is_some() {
-            return Err(Diagnostic::new(
-                index.span,
-                format!("{} is both data and a counter", index.text),
-                "a counter here",
-            )
-            .help("give the loop another counter"));
+        if self.find(text).is_some() {
+            let message = format!("{text} is both data and a counter");
+            return Err(Diagnostic::new(*span, message, "a counter here")
+                .help("give the loop another counter"));
         }
         Ok(())
+    }
+
+    fn check_range(index: &Name, range: &Expr, nest: &Nest) -> Result<(), Diagnostic> {
+        let Some(name) = mentions(range, &nest.unknown) else {
+            return Ok(());
+        };
+        let counter = &index.text;
+        let message =
+            format!("a loop over {counter}, whose range depends on {name}, which is unknown");
+        let help = format!(
+            "give {name} as data, or loop over the most there may be and let labels choose"
+        );
+        Err(Diagnostic::new(range.span, message, "must be data").help(help))
     }
 
     /// Finds the counters' values of all repetitions, the innermost running fastest.
@@ -285,12 +294,10 @@ impl Elaborated {
             self.lines[line].counters = counters[..depth].to_vec();
             for instance in 0..instances {
                 let before = values[instance * depth..(instance + 1) * depth].to_vec();
-                self.lines[line].values = Counters::List {
-                    depth,
-                    values: before.clone(),
-                };
+                let values = before.clone();
+                self.lines[line].values = Counters::List { depth, values };
                 let scope = Scope::within(self, Mode::Shape, line, 0);
-                for value in scope.fixed(range).map_err(Stop::diagnostic)? {
+                for value in scope.fixed(|scope| scope.counters(range))? {
                     next.extend_from_slice(&before);
                     next.push(value);
                     count += 1;
@@ -300,11 +307,9 @@ impl Elaborated {
             values = next;
             instances = count;
         }
+        let depth = counters.len();
         let line = &mut self.lines[line];
-        line.values = Counters::List {
-            depth: counters.len(),
-            values,
-        };
+        line.values = Counters::List { depth, values };
         line.counters = counters;
         line.instances = instances;
         Ok(())
@@ -314,8 +319,8 @@ impl Elaborated {
     fn grid(&self, line: usize, ranges: &[&Expr]) -> Result<Option<Vec<(i32, usize)>>, Diagnostic> {
         let mut grid = vec![];
         let mut count = 1;
+        let counters = &self.lines[line].counters;
         for range in ranges {
-            let counters = &self.lines[line].counters;
             let names = range.references();
             let mut names = names.iter().map(|reference| &reference.name.text);
             let Some((left, right)) = range.range() else {
@@ -325,11 +330,8 @@ impl Elaborated {
                 return Ok(None);
             }
             let scope = Scope::new(self, Mode::Shape);
-            let (first, last) = (scope.end(left), scope.end(right));
-            let (first, last) = (
-                first.map_err(Stop::diagnostic)?,
-                last.map_err(Stop::diagnostic)?,
-            );
+            let end = |expr: &Expr| scope.fixed(|scope| scope.index(expr));
+            let (first, last) = (end(left)?, end(right)?);
             let length = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
             count = usize::saturating_mul(count, length);
             check_count(count, MOST, range)?;
@@ -340,80 +342,63 @@ impl Elaborated {
 
     /// Finds which elements each line defines.
     pub(super) fn define(&mut self) -> Result<(), Diagnostic> {
-        for line in 0..self.lines.len() {
-            self.stretch(line)?;
-        }
-        for line in 0..self.lines.len() {
-            self.define_line(line)?;
-        }
-        Ok(())
-    }
-
-    fn define_line(&mut self, index: usize) -> Result<(), Diagnostic> {
-        let instances = self.lines[index].instances;
-        for instance in 0..instances {
-            let scope = Scope::within(self, Mode::Shape, index, instance);
-            let target = &self.lines[index].relation.target;
-            let (dims, elements) = scope.places(target).map_err(Stop::diagnostic)?;
-            if elements.is_empty() {
-                return Err(Diagnostic::new(
-                    target.span,
-                    "a line that defines nothing",
-                    "an empty range",
-                ));
-            }
-            if instance == 0 {
-                self.lines[index].size = elements.len();
-                self.lines[index].dims = dims;
-            } else if self.lines[index].size != elements.len() {
-                return Err(Diagnostic::new(
-                    target.span,
-                    format!(
-                        "the line defines {} elements at once, and {} at another time",
-                        self.lines[index].size,
-                        elements.len()
-                    ),
-                    "of varying length",
-                ));
-            }
-            let array = self.lines[index].array;
-            for (offset, &element) in elements.iter().enumerate() {
-                let definer = Definer {
-                    line: index as u32,
-                    instance: instance as u32,
-                    offset: offset as u32,
-                };
-                if let Some(before) = self.arrays[array].definer(element) {
-                    let name = self.arrays[array].element(element);
-                    return Err(Diagnostic::new(
-                        self.lines[index].relation.span,
-                        format!("{name} is defined twice"),
-                        "defined here again",
-                    )
-                    .and(
-                        self.lines[before.line as usize].relation.span,
-                        "defined here",
-                    ));
-                }
-                self.check_data(index, array, element)?;
-                let size = self.lines[index].size;
-                self.arrays[array].set_definer(element, definer, size);
+        let lines = 0..self.lines.len();
+        lines.clone().try_for_each(|line| self.stretch(line))?;
+        for line in lines {
+            for instance in 0..self.lines[line].instances {
+                self.define_instance(line, instance)?;
             }
         }
         Ok(())
     }
 
-    /// Refuses data for what a line computes.
-    fn check_data(&self, line: usize, array: usize, element: usize) -> Result<(), Diagnostic> {
-        if self.lines[line].stochastic() || self.arrays[array].value(element).is_none() {
+    fn define_instance(&mut self, index: usize, instance: usize) -> Result<(), Diagnostic> {
+        let scope = Scope::within(self, Mode::Shape, index, instance);
+        let line = &self.lines[index];
+        let target = &line.relation.target;
+        let (dims, elements) = scope.places(target)?;
+        let (size, count, array) = (line.size, elements.len(), line.array);
+        if elements.is_empty() {
+            let message = "a line that defines nothing";
+            return Err(Diagnostic::new(target.span, message, "an empty range"));
+        }
+        if instance > 0 && size != count {
+            let message =
+                format!("the line defines {size} elements at once, and {count} at another time");
+            return Err(Diagnostic::new(target.span, message, "of varying length"));
+        }
+        if instance == 0 {
+            self.lines[index].size = count;
+            self.lines[index].dims = dims;
+        }
+        for (offset, element) in elements.into_iter().enumerate() {
+            let definer = Definer {
+                line: index as u32,
+                instance: instance as u32,
+                offset: offset as u32,
+            };
+            self.check_element(index, array, element)?;
+            self.arrays[array].set_definer(element, definer, count);
+        }
+        Ok(())
+    }
+
+    /// Refuses a second definition, and data for what a line computes.
+    fn check_element(&self, line: usize, array: usize, element: usize) -> Result<(), Diagnostic> {
+        let (line, array) = (&self.lines[line], &self.arrays[array]);
+        let (span, name) = (line.relation.span, array.element(element));
+        if let Some(before) = array.definer(element) {
+            let before = self.lines[before.line as usize].relation.span;
+            let message = format!("{name} is defined twice");
+            return Err(
+                Diagnostic::new(span, message, "defined here again").and(before, "defined here")
+            );
+        }
+        if line.stochastic() || array.value(element).is_none() {
             return Ok(());
         }
-        let name = self.arrays[array].element(element);
-        Err(Diagnostic::new(
-            self.lines[line].relation.span,
-            format!("there are data for {name}, which is computed"),
-            "computed here",
-        )
-        .help("leave it out of the data, or make it stochastic"))
+        let message = format!("there are data for {name}, which is computed");
+        Err(Diagnostic::new(span, message, "computed here")
+            .help("leave it out of the data, or make it stochastic"))
     }
 }

@@ -4,7 +4,7 @@
 //! - `arrays`: how long arrays are, what of them is data and what defines the rest
 //! - `evaluate`: what an expression is worth in one repetition of a line
 //! - `indices`: which elements a reference means
-//! - `functions`: the functions of the language
+//! - `operators`, `functions`: what those of the language do
 //! - `order`: that nothing depends on itself
 //! - `reads`: what a repetition of a line reads
 
@@ -13,6 +13,7 @@ mod evaluate;
 mod functions;
 mod indices;
 mod lines;
+mod operators;
 mod order;
 mod reads;
 
@@ -24,7 +25,7 @@ use crate::quantity::Element;
 use crate::syntax::ast::{Program, Statement};
 
 pub(crate) use arrays::{Definer, Known};
-pub(crate) use evaluate::{Latent, Mode, Scope, Stop, Watch, on_wide_stack};
+pub(crate) use evaluate::{Latent, Mode, Resolved, Scope, Unresolved, Watch, on_wide_stack};
 pub(crate) use lines::{Line, Sampling};
 pub(crate) use reads::{Read, Reads};
 
@@ -79,41 +80,28 @@ impl Elaborated {
     }
 
     /// All elements of an array of which only data are known to be needed.
-    fn compute(&self, array: usize) -> Result<Vec<f64>, Diagnostic> {
-        let dims = &self.arrays[array].dims;
-        let count = dims.iter().product();
-        (0..count)
-            .map(|element| {
-                let definer = self.arrays[array].definer(element);
-                if let Some(value) = self.arrays[array].value(element) {
-                    return Ok(value);
-                }
-                let Some(definer) = definer else {
-                    return Ok(f64::NAN);
-                };
-                let line = &self.lines[definer.line as usize];
-                let scope = Scope::new(self, Mode::Shape);
-                match scope.element(array, element, line.relation.span) {
-                    Ok(item) => item.known().ok_or_else(|| {
-                        let name = &self.arrays[array].name;
-                        Diagnostic::new(
-                            line.relation.span,
-                            format!("{name} is computed from something that is not data"),
-                            "in a data block",
-                        )
-                    }),
-                    Err(stop) => Err(stop.diagnostic()),
-                }
+    fn compute(&self, index: usize) -> Result<Vec<f64>, Diagnostic> {
+        let array = &self.arrays[index];
+        let scope = Scope::new(self, Mode::Shape);
+        let value = |element: usize| {
+            let Some(definer) = array.definer(element) else {
+                return Ok(array.number(element));
+            };
+            let span = self.lines[definer.line as usize].relation.span;
+            scope.element(index, element, span)?.known().ok_or_else(|| {
+                let name = &array.name;
+                let message = format!("{name} is computed from something that is not data");
+                Diagnostic::new(span, message, "in a data block")
             })
-            .collect()
+        };
+        (0..array.len()).map(value).collect()
     }
 
     /// The first element that a repetition of a line defines.
     pub(crate) fn first_element(&self, line: usize, instance: usize) -> Element {
-        let (array, target) = (self.lines[line].array, &self.lines[line].relation.target);
-        let array = &self.arrays[array];
-        match Scope::within(self, Mode::Shape, line, instance).places(target) {
-            Ok((_, elements)) => array.element(elements[0]),
+        let array = &self.arrays[self.lines[line].array];
+        match Scope::new(self, Mode::Shape).targets(line, instance) {
+            Ok(elements) => array.element(elements[0]),
             Err(_) => Element::scalar(&array.name),
         }
     }

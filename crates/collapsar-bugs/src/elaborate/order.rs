@@ -1,5 +1,6 @@
 //! Decides that nothing depends on itself.
 
+use super::arrays::Array;
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Expr, Relation};
@@ -10,66 +11,41 @@ impl Elaborated {
     /// Lines whose names do not depend on themselves need no further look; in others, such as
     /// chains, repetitions are followed one by one.
     pub(super) fn order(&self) -> Result<(), Diagnostic> {
-        let parents: Vec<Vec<usize>> = self
-            .lines
-            .iter()
-            .map(|line| self.parents(&line.relation))
-            .collect();
-        let defining: Vec<Vec<usize>> = (0..self.arrays.len())
-            .map(|array| {
-                (0..self.lines.len())
-                    .filter(|&line| self.lines[line].array == array)
-                    .collect()
-            })
-            .collect();
-        let suspects: Vec<usize> = (0..self.lines.len())
-            .filter(|&line| {
-                let array = self.lines[line].array;
-                let mut seen = vec![false; self.arrays.len()];
-                let mut stack = parents[line].clone();
-                while let Some(next) = stack.pop() {
-                    if next == array {
-                        return true;
-                    }
-                    if !seen[next] {
-                        seen[next] = true;
-                        for &other in &defining[next] {
-                            stack.extend(&parents[other]);
-                        }
-                    }
+        let lines = self.lines.iter();
+        let parents: Vec<Vec<usize>> = lines.map(|line| self.parents(&line.relation)).collect();
+        let mut above = vec![vec![]; self.arrays.len()];
+        for (line, parents) in self.lines.iter().zip(&parents) {
+            above[line.array].extend(parents);
+        }
+        let depends_on_itself = |line: &usize| {
+            let mut seen = vec![false; self.arrays.len()];
+            let mut stack = parents[*line].clone();
+            while let Some(next) = stack.pop() {
+                if !std::mem::replace(&mut seen[next], true) {
+                    stack.extend(&above[next]);
                 }
-                false
-            })
-            .collect();
-        self.follow(&suspects)
+            }
+            seen[self.lines[*line].array]
+        };
+        let suspects = (0..self.lines.len()).filter(depends_on_itself);
+        self.follow(&suspects.collect::<Vec<usize>>())
     }
 
     /// Which arrays are data or computed from data alone.
     pub(super) fn find_data(&self) -> Vec<bool> {
-        let mut data: Vec<bool> = self
-            .arrays
-            .iter()
-            .map(super::arrays::Array::is_data)
-            .collect();
-        loop {
-            let computed = |array: usize, data: &[bool]| {
-                let mut lines = self
-                    .lines
-                    .iter()
-                    .filter(|line| line.array == array)
-                    .peekable();
-                lines.peek().is_some()
-                    && lines.all(|line| {
-                        let parents = self.parents(&line.relation);
-                        !line.stochastic() && parents.iter().all(|&parent| data[parent])
-                    })
-            };
-            let more = (0..data.len()).find(|&array| !data[array] && computed(array, &data));
-            match more {
-                Some(array) => data[array] = true,
-                None => return data,
-            }
+        let mut data: Vec<bool> = self.arrays.iter().map(Array::is_data).collect();
+        let computed = |array: usize, data: &[bool]| {
+            let mut lines = self.lines.iter().filter(|line| line.array == array);
+            self.arrays[array].defined()
+                && lines.all(|line| {
+                    let mut parents = self.parents(&line.relation).into_iter();
+                    !line.stochastic() && parents.all(|parent| data[parent])
+                })
+        };
+        while let Some(array) = (0..data.len()).find(|&at| !data[at] && computed(at, &data)) {
+            data[array] = true;
         }
+        data
     }
 
     fn parents(&self, relation: &Relation) -> Vec<usize> {
@@ -87,52 +63,42 @@ impl Elaborated {
             Open,
             Done,
         }
-        let mut marks: Vec<Vec<Mark>> = (self.lines.iter().enumerate())
-            .map(|(index, line)| {
-                let count = if suspects.contains(&index) {
-                    line.instances
-                } else {
-                    0
-                };
-                vec![Mark::New; count]
-            })
-            .collect();
+        let mut marks: Vec<Vec<Mark>> = vec![vec![]; self.lines.len()];
         for &line in suspects {
-            for instance in 0..self.lines[line].instances {
-                if marks[line][instance] != Mark::New {
+            marks[line] = vec![Mark::New; self.lines[line].instances];
+        }
+        let repetitions = |&line: &usize| (0..self.lines[line].instances).map(move |i| (line, i));
+        for (line, instance) in suspects.iter().flat_map(repetitions) {
+            if marks[line][instance] != Mark::New {
+                continue;
+            }
+            let mut stack = vec![(line, instance, None::<Vec<Definer>>)];
+            while let Some((line, instance, next)) = stack.pop() {
+                let mut next = next.unwrap_or_else(|| {
+                    marks[line][instance] = Mark::Open;
+                    self.needs(line, instance)
+                });
+                let Some(parent) = next.pop() else {
+                    marks[line][instance] = Mark::Done;
                     continue;
-                }
-                let mut stack = vec![(line, instance, None::<Vec<Definer>>)];
-                while let Some((line, instance, next)) = stack.pop() {
-                    let mut next = if let Some(next) = next {
-                        next
-                    } else {
-                        marks[line][instance] = Mark::Open;
-                        self.needs(line, instance)
-                    };
-                    let Some(parent) = next.pop() else {
-                        marks[line][instance] = Mark::Done;
-                        continue;
-                    };
-                    stack.push((line, instance, Some(next)));
-                    let (above, other) = (parent.line as usize, parent.instance as usize);
-                    match marks[above].get(other) {
-                        Some(Mark::New) => stack.push((above, other, None)),
-                        Some(Mark::Open) => {
-                            let name = &self.arrays[self.lines[above].array].name;
-                            return Err(Diagnostic::new(
-                                self.lines[above].relation.span,
-                                format!("{name} depends on itself"),
-                                "a cycle begins here",
-                            )
-                            .and(self.lines[line].relation.span, "and comes back from here"));
-                        }
-                        _ => {}
-                    }
+                };
+                stack.push((line, instance, Some(next)));
+                let (above, other) = (parent.line as usize, parent.instance as usize);
+                match marks[above].get(other) {
+                    Some(Mark::New) => stack.push((above, other, None)),
+                    Some(Mark::Open) => return Err(self.cycle(above, line)),
+                    Some(Mark::Done) | None => {}
                 }
             }
         }
         Ok(())
+    }
+
+    fn cycle(&self, first: usize, last: usize) -> Diagnostic {
+        let (first, last) = (&self.lines[first], &self.lines[last]);
+        let message = format!("{} depends on itself", self.arrays[first.array].name);
+        Diagnostic::new(first.relation.span, message, "a cycle begins here")
+            .and(last.relation.span, "and comes back from here")
     }
 
     /// What defines the elements that a repetition refers to; indices that are not known are
@@ -142,17 +108,15 @@ impl Elaborated {
         let scope = super::Scope::within(self, super::Mode::Shape, line, instance);
         let mut needs = vec![];
         for reference in arguments.iter().flat_map(Expr::references) {
-            let Some(array) = self.find(&reference.name.text) else {
+            let array = self.find(&reference.name.text);
+            let Some(array) = array.map(|array| &self.arrays[array]) else {
                 continue;
             };
-            if !self.arrays[array].defined() {
-                continue;
-            }
-            if let Ok((_, elements)) = scope.places(reference) {
+            if let (true, Ok((_, elements))) = (array.defined(), scope.places(reference)) {
                 needs.extend(
                     elements
                         .iter()
-                        .filter_map(|&e| self.arrays[array].definer(e)),
+                        .filter_map(|&element| array.definer(element)),
                 );
             }
         }

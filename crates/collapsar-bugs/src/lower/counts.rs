@@ -2,45 +2,58 @@
 
 use collapsar::special::ln_gamma;
 
-use super::Halt;
-use super::distributions::one;
 use super::emit::Emit;
-use crate::diagnostic::Diagnostic;
-use crate::value::{Item, Value};
+use crate::elaborate::Resolved;
+use crate::value::{Scalar, Value};
 
 impl Emit<'_> {
-    pub(super) fn categorical(&mut self, x: &Item, probabilities: &Value) -> Result<(), Halt> {
-        let state = match x {
-            Item::Known(state) => *state,
-            _ => return Err(self.outside().into()),
-        };
-        let count = probabilities.items.len();
-        if state.fract() != 0.0 || state < 1.0 || state as usize > count {
-            return self.impossible();
-        }
-        self.whole_shares(0, &probabilities.items)?;
-        let item = &probabilities.items[state as usize - 1];
-        match (item, probabilities.numbers()) {
-            // Constants need not add up to one.
-            (Item::Known(p), Some(all)) => {
-                if let Some(bad) = all.iter().find(|p| p.is_nan() || **p < 0.0) {
-                    return Err(self.parameter(0, *bad, "probabilities of 0 or more").into());
-                }
-                self.add((p / all.iter().sum::<f64>()).ln(), &[])
-            }
-            _ => self.add_ln_share(1.0, 0, item),
+    /// An observed count.
+    pub(super) fn count(&self, value: &Scalar) -> Resolved<f64> {
+        match value {
+            Scalar::Known(count) if *count >= 0.0 && count.fract() == 0.0 => Ok(*count),
+            Scalar::Known(_) => Err(self.outside().into()),
+            _ => Err(self.not_observed().into()),
         }
     }
 
-    pub(super) fn bernoulli(&mut self, x: &Item, p: &Item) -> Result<(), Halt> {
+    pub(super) fn categorical(&mut self, x: &Scalar, probabilities: &Value) -> Resolved {
+        let Scalar::Known(state) = *x else {
+            return Err(self.outside().into());
+        };
+        let probabilities = &probabilities.elements;
+        if state.fract() != 0.0 || state < 1.0 || state as usize > probabilities.len() {
+            return self.impossible();
+        }
+        self.check_simplex(0, probabilities)?;
+        let p = &probabilities[state as usize - 1];
+        let all: Option<Vec<f64>> = probabilities.iter().map(Scalar::known).collect();
+        match (p, all) {
+            // Constants need not add up to one.
+            (Scalar::Known(p), Some(all)) => {
+                if let Some(bad) = all.iter().find(|p| p.is_nan() || **p < 0.0) {
+                    let expected = "probabilities of 0 or more";
+                    return Err(self.parameter(0, *bad, expected).into());
+                }
+                self.add((p / all.iter().sum::<f64>()).ln(), &[])
+            }
+            _ => self.add_ln_probability(1.0, 0, p),
+        }
+    }
+
+    pub(super) fn bernoulli(&mut self, x: &Scalar, p: &Scalar) -> Resolved {
         match x {
-            Item::Known(1.0) => self.add_ln_share(1.0, 0, p),
-            Item::Known(0.0) => self.add_ln_share(1.0, 0, &Item::Known(1.0).minus(p)),
+            Scalar::Known(1.0) => self.add_ln_probability(1.0, 0, p),
+            Scalar::Known(0.0) => self.add_ln_complement(1.0, p),
             _ => Err(self.outside().into()),
         }
     }
 
-    pub(super) fn binomial(&mut self, x: &Item, p: &Item, trials: &Item) -> Result<(), Halt> {
+    /// Adds `times` the logarithm of 1 - p, where p is the first parameter.
+    fn add_ln_complement(&mut self, times: f64, p: &Scalar) -> Resolved {
+        self.add_ln_probability(times, 0, &Scalar::Known(1.0).minus(p))
+    }
+
+    pub(super) fn binomial(&mut self, x: &Scalar, p: &Scalar, trials: &Scalar) -> Resolved {
         let x = self.count(x)?;
         let n = self.constant(1, trials)?;
         if n.is_nan() || n < 0.0 || n.fract() != 0.0 {
@@ -51,81 +64,65 @@ impl Emit<'_> {
         }
         let ways = ln_gamma(n + 1.0) - ln_gamma(x + 1.0) - ln_gamma(n - x + 1.0);
         self.add(ways, &[])?;
-        self.add_ln_share(x, 0, p)?;
-        self.add_ln_share(n - x, 0, &Item::Known(1.0).minus(p))
+        self.add_ln_probability(x, 0, p)?;
+        self.add_ln_complement(n - x, p)
     }
 
-    pub(super) fn multinomial(&mut self, x: &[Item], p: &Value, trials: &Item) -> Result<(), Halt> {
-        if p.items.len() != x.len() {
-            return Err(self.mismatch(x.len(), p.items.len()));
+    pub(super) fn multinomial(&mut self, x: &[Scalar], p: &Value, trials: &Scalar) -> Resolved {
+        if p.elements.len() != x.len() {
+            return Err(self.mismatch(x.len(), p.elements.len()));
         }
         let counts = x
             .iter()
             .map(|x| self.count(x))
-            .collect::<Result<Vec<f64>, Halt>>()?;
+            .collect::<Resolved<Vec<f64>>>()?;
         let n = self.constant(1, trials)?;
         if counts.iter().sum::<f64>() != n {
             return Err(self.outside().into());
         }
         self.add(ln_gamma(n + 1.0), &[])?;
-        self.whole_shares(0, &p.items)?;
+        self.check_simplex(0, &p.elements)?;
         let total: Option<f64> = p.numbers().map(|p| p.iter().sum());
-        for (count, p) in counts.iter().zip(&p.items) {
+        for (count, p) in counts.iter().zip(&p.elements) {
             self.add(-ln_gamma(count + 1.0), &[])?;
             let p = match (p, total) {
-                (Item::Known(p), Some(total)) => Item::Known(p / total),
+                (Scalar::Known(p), Some(total)) => Scalar::Known(p / total),
                 _ => p.clone(),
             };
-            self.add_ln_share(*count, 0, &p)?;
+            self.add_ln_probability(*count, 0, &p)?;
         }
         Ok(())
     }
 
-    pub(super) fn poisson(&mut self, x: &Item, rate: &Item) -> Result<(), Halt> {
+    pub(super) fn poisson(&mut self, x: &Scalar, rate: &Scalar) -> Resolved {
         let x = self.count(x)?;
-        if *rate == Item::Known(0.0) {
-            return match x {
-                0.0 => Ok(()),
-                _ if self.states.is_empty() => Err(self.outside().into()),
-                _ => self.add(f64::NEG_INFINITY, &[]),
-            };
+        if *rate == Scalar::Known(0.0) {
+            return if x == 0.0 { Ok(()) } else { self.impossible() };
         }
         let rate = self.rate(0, rate)?;
         self.add(-ln_gamma(x + 1.0), &[])?;
         self.add_ln(x, &rate)?;
-        self.add_times(-1.0, &rate, &[one()])
+        self.add_rate(-1.0, &rate, &Scalar::Known(1.0))
     }
 
-    pub(super) fn negative_binomial(
-        &mut self,
-        x: &Item,
-        p: &Item,
-        size: &Item,
-    ) -> Result<(), Halt> {
+    pub(super) fn negative_binomial(&mut self, x: &Scalar, p: &Scalar, size: &Scalar) -> Resolved {
         let x = self.count(x)?;
         let size = self.positive(1, size)?;
         self.add(ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0), &[])?;
-        self.add_ln_share(size, 0, p)?;
-        self.add_ln_share(x, 0, &Item::Known(1.0).minus(p))
+        self.add_ln_probability(size, 0, p)?;
+        self.add_ln_complement(x, p)
     }
 
-    pub(super) fn weibull(&mut self, x: &Item, shape: &Item, rate: &Item) -> Result<(), Halt> {
+    pub(super) fn weibull(&mut self, x: &Scalar, shape: &Scalar, rate: &Scalar) -> Resolved {
         let shape = self.positive(0, shape)?;
         let rate = self.rate(1, rate)?;
         let x = match x {
-            Item::Known(x) if *x > 0.0 => *x,
-            Item::Known(_) => return Err(self.outside().into()),
-            _ => {
-                return Err(Diagnostic::new(
-                    self.target,
-                    "dweib that is not observed has no conjugate family",
-                    "not data",
-                )
-                .into());
-            }
+            Scalar::Known(x) if *x > 0.0 => *x,
+            Scalar::Known(_) => return Err(self.outside().into()),
+            _ => return Err(self.not_observed().into()),
         };
         self.add(shape.ln() + (shape - 1.0) * x.ln(), &[])?;
         self.add_ln(1.0, &rate)?;
-        self.add_times(-x.powf(shape), &rate, &[one()])
+        self.add_rate(-x.powf(shape), &rate, &Scalar::Known(1.0))
     }
 }

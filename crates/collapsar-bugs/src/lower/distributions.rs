@@ -5,33 +5,26 @@ use collapsar::family::TruncatedNormal;
 use collapsar::graph::{Atom, Kind};
 use collapsar::special::{ln_beta, ln_gamma};
 
-use super::Halt;
 use super::emit::{Emit, Rate};
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
-use crate::elaborate::Sampling;
-use crate::value::{Item, Product, Unknown, Value};
+use crate::elaborate::{Resolved, Unresolved};
+use crate::value::{Scalar, Unknown, Value};
 
 pub(super) const LN_2PI: f64 = 1.837_877_066_409_345_6;
 
 impl Emit<'_> {
     /// Adds all terms of the line's distribution.
-    pub(super) fn distribution(&mut self, x: &[Item], arguments: &[Value]) -> Result<(), Halt> {
-        let Sampling {
-            distribution, name, ..
-        } = self.of;
+    pub(super) fn distribution(&mut self, x: &[Scalar], arguments: &[Value]) -> Resolved {
+        let distribution = self.of.distribution;
         if x.len() > 1 && !distribution.is_multivariate() {
-            let (count, name) = (x.len(), &name.text);
-            return Err(Diagnostic::new(
-                self.target,
-                format!("{count} elements for {name}, which gives a single number"),
-                "dimension mismatch",
-            )
-            .into());
+            let (count, name) = (x.len(), &self.of.name.text);
+            let message = format!("{count} elements for {name}, which gives a single number");
+            return Err(Diagnostic::new(self.target, message, "dimension mismatch").into());
         }
         let value = &x[0];
         let single = |place: usize| arguments.get(place).and_then(Value::single);
-        let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Item::Opaque));
+        let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Scalar::Opaque));
         match distribution {
             Distribution::Normal => self.normal(value, first, second),
             Distribution::MultivariateNormal => {
@@ -69,37 +62,11 @@ impl Emit<'_> {
         }
     }
 
-    pub(super) fn positive(&self, argument: usize, item: &Item) -> Result<f64, Halt> {
-        let value = self.constant(argument, item)?;
-        if value > 0.0 && value.is_finite() {
-            Ok(value)
-        } else {
-            Err(self.parameter(argument, value, "a positive number").into())
-        }
-    }
-
-    /// An observed count.
-    pub(super) fn count(&self, value: &Item) -> Result<f64, Halt> {
-        match value {
-            Item::Known(count) if *count >= 0.0 && count.fract() == 0.0 => Ok(*count),
-            Item::Known(_) => Err(self.outside().into()),
-            _ => Err(Diagnostic::new(
-                self.target,
-                format!(
-                    "{} that is not observed has no conjugate family",
-                    self.of.name.text
-                ),
-                "not data",
-            )
-            .into()),
-        }
-    }
-
-    fn normal(&mut self, x: &Item, mean: &Item, precision: &Item) -> Result<(), Halt> {
+    fn normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
         let rate = self.rate(1, precision)?;
-        self.gaussian_sum(0, mean)?;
-        if let Some((lower, upper, within)) = self.bounds {
-            self.truncate(x, mean, &rate, (lower, upper), within)?;
+        self.check_mean(mean)?;
+        if let Some((lower, upper, normalised)) = self.bounds {
+            self.truncate(x, mean, &rate, (lower, upper), normalised)?;
         }
         let residual = x.minus(mean);
         self.add(-0.5 * LN_2PI, &[])?;
@@ -110,159 +77,156 @@ impl Emit<'_> {
     /// Bounds a normal variable, or checks that an observed one is within bounds.
     fn truncate(
         &mut self,
-        x: &Item,
-        mean: &Item,
+        x: &Scalar,
+        mean: &Scalar,
         rate: &Rate,
         (lower, upper): (f64, f64),
-        within: bool,
-    ) -> Result<(), Halt> {
+        normalised: bool,
+    ) -> Resolved {
         match x {
-            Item::Known(x) if (lower..=upper).contains(x) => {}
-            Item::Known(_) => return Err(self.outside().into()),
-            item => {
-                let variable = self.own(item, "a number")?.variable;
+            Scalar::Known(x) if (lower..=upper).contains(x) => {}
+            Scalar::Known(_) => return Err(self.outside().into()),
+            x => {
+                let variable = self.own(x, "a number")?.variable;
                 self.sink.bounds.push((variable, lower, upper));
             }
         }
-        if within {
-            let (Some(mean), true) = (mean.known(), rate.gammas.is_empty()) else {
-                let argument = usize::from(mean.known().is_some());
-                let reason = "a truncated normal's mean and precision must be constant";
-                return Err(self.edge(argument, reason).into());
-            };
-            let natural = [rate.coefficient * mean, rate.coefficient];
-            let log_partition = TruncatedNormal::new(lower, upper)
-                .and_then(|family| family.value_and_gradient(&natural, &mut [0.0; 2]))
-                .map_err(|error| Diagnostic::new(self.target, error.to_string(), "truncated"))?;
-            // Against that of the whole line.
-            let whole = 0.5 * (LN_2PI - rate.coefficient.ln() + rate.coefficient * mean * mean);
-            self.add(whole - log_partition, &[])?;
+        if !normalised {
+            return Ok(());
         }
-        Ok(())
+        let (Some(mean), true) = (mean.known(), rate.gammas.is_empty()) else {
+            let argument = usize::from(mean.known().is_some());
+            let reason = "a truncated normal's mean and precision must be constant";
+            return Err(self.edge(argument, reason).into());
+        };
+        let natural = [rate.coefficient * mean, rate.coefficient];
+        let log_partition = TruncatedNormal::new(lower, upper)
+            .and_then(|family| family.value_and_gradient(&natural, &mut [0.0; 2]))
+            .map_err(|error| Diagnostic::new(self.target, error.to_string(), "truncated"))?;
+        // Against that of the whole line.
+        let whole = 0.5 * (LN_2PI - rate.coefficient.ln() + rate.coefficient * mean * mean);
+        self.add(whole - log_partition, &[])
     }
 
     /// A mixture of normal distributions with a hidden label.
-    fn normal_mixture(&mut self, x: &Item, arguments: &[Value]) -> Result<(), Halt> {
-        let states = arguments[0].items.len();
-        let (Some(variable), Item::Known(_)) = (self.variables.hidden(self.line, self.instance), x)
-        else {
-            return Err(Diagnostic::new(
-                self.target,
-                "dnormmix that is not observed is not supported",
-                "not data",
-            )
-            .help("write the label out: z[i] ~ dcat(pi[]) and x[i] ~ dnorm(mu[z[i]], tau[z[i]])")
-            .into());
+    fn normal_mixture(&mut self, x: &Scalar, arguments: &[Value]) -> Resolved {
+        let label = self.variables.hidden(self.line, self.instance);
+        let (Some(variable), Scalar::Known(_)) = (label, x) else {
+            let message = "dnormmix that is not observed is not supported";
+            let help =
+                "write the label out: z[i] ~ dcat(pi[]) and x[i] ~ dnorm(mu[z[i]], tau[z[i]])";
+            return Err(Diagnostic::new(self.target, message, "not data")
+                .help(help)
+                .into());
         };
-        if arguments[1].items.len() != states || arguments[2].items.len() != states {
-            return Err(self.mismatch(states, arguments[2].items.len()));
+        let [means, precisions, weights] = [0, 1, 2].map(|place: usize| &arguments[place].elements);
+        if precisions.len() != means.len() || weights.len() != means.len() {
+            return Err(self.mismatch(means.len(), weights.len()));
         }
-        for state in 0..states {
-            self.states.push(Atom {
-                variable,
-                part: state as u32,
-            });
-            self.add_ln_share(1.0, 2, &arguments[2].items[state])?;
-            self.normal(x, &arguments[0].items[state], &arguments[1].items[state])?;
+        for (state, mean) in means.iter().enumerate() {
+            let part = state as u32;
+            self.states.push(Atom { variable, part });
+            self.add_ln_probability(1.0, 2, &weights[state])?;
+            self.normal(x, mean, &precisions[state])?;
             self.states.pop();
         }
         Ok(())
     }
 
     /// An interval that a number is in: its lower end is open, its upper closed.
-    fn interval(&mut self, place: &Item, x: &Item, cuts: &Value) -> Result<(), Halt> {
+    fn interval(&mut self, place: &Scalar, x: &Scalar, cuts: &Value) -> Resolved {
         let place = self.count(place)? as usize;
         let cuts = self.constants(1, cuts)?;
         if place > cuts.len() {
             return Err(self.outside().into());
         }
-        let lower = if place == 0 {
-            f64::NEG_INFINITY
-        } else {
-            cuts[place - 1]
-        };
+        let below = place.checked_sub(1);
+        let lower = below.map_or(f64::NEG_INFINITY, |below| cuts[below]);
         let upper = cuts.get(place).copied().unwrap_or(f64::INFINITY);
         match x {
-            Item::Known(x) if *x > lower && *x <= upper => Ok(()),
-            Item::Known(_) => Err(self.outside().into()),
-            item => {
-                let reason = "dinterval must see a normal variable that is not observed";
-                let unknown = self.own(item, "a number");
-                let unknown = unknown.map_err(|_| Halt::from(self.edge(0, reason)))?;
-                if self.variables.kind(unknown.variable) != Kind::Bounded {
+            Scalar::Known(x) if *x > lower && *x <= upper => Ok(()),
+            Scalar::Known(_) => Err(self.outside().into()),
+            x => {
+                let own = self.own(x, "a number").ok();
+                let bounded = |x: &Unknown| self.variables.kind(x.variable) == Kind::Bounded;
+                let Some(x) = own.filter(bounded) else {
+                    let reason = "dinterval must see a normal variable that is not observed";
                     return Err(self.edge(0, reason).into());
-                }
-                self.sink.bounds.push((unknown.variable, lower, upper));
+                };
+                self.sink.bounds.push((x.variable, lower, upper));
                 Ok(())
             }
         }
     }
 
-    fn gamma(&mut self, x: &Item, shape: f64, rate: &Rate) -> Result<(), Halt> {
+    fn gamma(&mut self, x: &Scalar, shape: f64, rate: &Rate) -> Resolved {
         self.add(-ln_gamma(shape), &[])?;
         self.add_ln(shape, rate)?;
         match x {
-            Item::Known(x) if *x > 0.0 => {
+            Scalar::Known(x) if *x > 0.0 => {
                 self.add((shape - 1.0) * x.ln(), &[])?;
-                self.add_times(-x, rate, &[one()])
+                self.add_rate(-x, rate, &Scalar::Known(1.0))
             }
-            Item::Known(_) => Err(self.outside().into()),
-            item => {
-                let variable = self.own(item, "positive")?.variable;
+            Scalar::Known(_) => Err(self.outside().into()),
+            x => {
+                let variable = self.own(x, "positive")?.variable;
                 self.add(shape - 1.0, &[Atom { variable, part: 0 }])?;
-                self.add_times(-1.0, rate, &item.products().unwrap_or_default())
+                self.add_rate(-1.0, rate, x)
             }
         }
     }
 
     /// The unknown that the target is.
-    fn own(&self, item: &Item, what: &str) -> Result<Unknown, Halt> {
-        let products = item.products().unwrap_or_default();
-        match products.as_slice() {
-            [product] if product.unknowns.len() == 1 => Ok(product.unknowns[0]),
-            _ => Err(
-                Diagnostic::new(self.target, format!("a target that is not {what}"), "here").into(),
-            ),
+    fn own(&self, target: &Scalar, what: &str) -> Resolved<Unknown> {
+        match target
+            .monomial()
+            .as_ref()
+            .map(|own| own.unknowns.as_slice())
+        {
+            Some([unknown]) => Ok(*unknown),
+            _ => {
+                let message = format!("a target that is not {what}");
+                Err(Diagnostic::new(self.target, message, "here").into())
+            }
         }
     }
 
-    fn uniform(&mut self, x: &Item, low: &Item, high: &Item) -> Result<(), Halt> {
+    fn uniform(&mut self, x: &Scalar, low: &Scalar, high: &Scalar) -> Resolved {
         let (low, high) = (self.constant(0, low)?, self.constant(1, high)?);
         match x {
-            Item::Known(x) if (low..=high).contains(x) => self.add(-(high - low).ln(), &[]),
-            Item::Known(_) => self.add(f64::NEG_INFINITY, &[]),
-            item if (low, high) == (0.0, 1.0) => self.beta(item, 1.0, 1.0),
-            _ => Err(Diagnostic::new(
-                self.of.name.span,
-                format!("a prior dunif({low}, {high}) has no conjugate family"),
-                "not conjugate",
-            )
-            .help("dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta")
-            .into()),
+            Scalar::Known(x) if (low..=high).contains(x) => self.add(-(high - low).ln(), &[]),
+            Scalar::Known(_) => self.impossible(),
+            x if (low, high) == (0.0, 1.0) => self.beta(x, 1.0, 1.0),
+            _ => {
+                let message = format!("a prior dunif({low}, {high}) has no conjugate family");
+                let help = "dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta";
+                let found = Diagnostic::new(self.of.name.span, message, "not conjugate");
+                Err(found.help(help).into())
+            }
         }
     }
 
-    fn beta(&mut self, x: &Item, a: f64, b: f64) -> Result<(), Halt> {
+    fn beta(&mut self, x: &Scalar, a: f64, b: f64) -> Resolved {
         self.add(-ln_beta(a, b), &[])?;
         match x {
-            Item::Known(x) if *x > 0.0 && *x < 1.0 => {
+            Scalar::Known(x) if *x > 0.0 && *x < 1.0 => {
                 self.add((a - 1.0) * x.ln() + (b - 1.0) * (-x).ln_1p(), &[])
             }
-            Item::Known(_) => Err(self.outside().into()),
-            item => {
-                let variable = self.own(item, "a share")?.variable;
+            Scalar::Known(_) => Err(self.outside().into()),
+            x => {
+                let variable = self.own(x, "a probability")?.variable;
                 self.add(a - 1.0, &[Atom { variable, part: 0 }])?;
                 self.add(b - 1.0, &[Atom { variable, part: 1 }])
             }
         }
     }
 
-    fn dirichlet(&mut self, x: &[Item], prior: &Value) -> Result<(), Halt> {
-        if prior.items.len() != x.len() {
-            return Err(self.mismatch(x.len(), prior.items.len()));
+    fn dirichlet(&mut self, x: &[Scalar], prior: &Value) -> Resolved {
+        if prior.elements.len() != x.len() {
+            return Err(self.mismatch(x.len(), prior.elements.len()));
         }
         let mut total = 0.0;
-        for (x, prior) in x.iter().zip(&prior.items) {
+        for (x, prior) in x.iter().zip(&prior.elements) {
             let prior = self.constant(0, prior)?;
             if prior == 0.0 {
                 continue;
@@ -273,43 +237,25 @@ impl Emit<'_> {
             total += prior;
             self.add(-ln_gamma(prior), &[])?;
             match x {
-                Item::Known(x) if *x > 0.0 => self.add((prior - 1.0) * x.ln(), &[])?,
-                Item::Known(_) => return Err(self.outside().into()),
-                item => {
-                    let unknown = self.own(item, "a share")?;
-                    let atom = Atom {
-                        variable: unknown.variable,
-                        part: unknown.element,
-                    };
-                    self.add(prior - 1.0, &[atom])?;
+                Scalar::Known(x) if *x > 0.0 => self.add((prior - 1.0) * x.ln(), &[])?,
+                Scalar::Known(_) => return Err(self.outside().into()),
+                x => {
+                    let own = self.own(x, "a probability")?;
+                    let (variable, part) = (own.variable, own.element);
+                    self.add(prior - 1.0, &[Atom { variable, part }])?;
                 }
             }
         }
         if total == 0.0 {
-            return Err(self
-                .parameter(0, 0.0, "one positive concentration at least")
-                .into());
+            let expected = "one positive concentration at least";
+            return Err(self.parameter(0, 0.0, expected).into());
         }
         self.add(ln_gamma(total), &[])
     }
 
-    pub(super) fn mismatch(&self, elements: usize, parameters: usize) -> Halt {
-        Diagnostic::new(
-            self.target,
-            format!(
-                "{elements} elements with {parameters} parameters of {}",
-                self.of.name.text
-            ),
-            "dimension mismatch",
-        )
-        .into()
-    }
-}
-
-/// The empty product.
-pub(super) fn one() -> Product {
-    Product {
-        coefficient: 1.0,
-        unknowns: vec![],
+    pub(super) fn mismatch(&self, elements: usize, parameters: usize) -> Unresolved {
+        let name = &self.of.name.text;
+        let message = format!("{elements} elements with {parameters} parameters of {name}");
+        Diagnostic::new(self.target, message, "dimension mismatch").into()
     }
 }

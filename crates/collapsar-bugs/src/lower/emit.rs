@@ -1,13 +1,16 @@
 //! Decides how products of unknowns become terms.
 
+use std::ops::Range;
+
 use collapsar::graph::{Atom, Kind};
 
-use super::{Halt, Variables};
+use super::Variables;
+use super::variables::{Joint, LineVariables};
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Elaborated, Sampling};
+use crate::elaborate::{Elaborated, Resolved, Sampling, Unresolved};
 use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Node, Span};
-use crate::value::{Item, Product, Unknown, Value};
+use crate::value::{Monomial, Scalar, Unknown, Value};
 
 /// Adds the terms of one repetition of a stochastic line, given the states of labels.
 pub(super) struct Emit<'a> {
@@ -28,40 +31,31 @@ pub(super) struct Emit<'a> {
 /// Terms on the way to a graph.
 #[derive(Debug, Default)]
 pub(super) struct Sink {
-    starts: Vec<u32>,
+    /// Coefficients, and where atoms are.
+    terms: Vec<(f64, Range<usize>)>,
     atoms: Vec<Atom>,
-    coefficients: Vec<f64>,
     /// Variables with lower and upper bounds.
     pub(super) bounds: Vec<(u32, f64, f64)>,
 }
 
 impl Sink {
     pub(super) fn clear(&mut self) {
-        self.starts.clear();
+        self.terms.clear();
         self.atoms.clear();
-        self.coefficients.clear();
         self.bounds.clear();
     }
 
     fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
-        self.starts.push(self.atoms.len() as u32);
+        let start = self.atoms.len();
         self.atoms.extend_from_slice(states);
         self.atoms.extend_from_slice(atoms);
-        self.coefficients.push(coefficient);
+        self.terms.push((coefficient, start..self.atoms.len()));
     }
 
     /// Coefficients and atoms.
     pub(super) fn terms(&self) -> impl Iterator<Item = (f64, &[Atom])> {
-        self.coefficients
-            .iter()
-            .enumerate()
-            .map(|(term, &coefficient)| {
-                let end = self
-                    .starts
-                    .get(term + 1)
-                    .map_or(self.atoms.len(), |&end| end as usize);
-                (coefficient, &self.atoms[self.starts[term] as usize..end])
-            })
+        let terms = self.terms.iter();
+        terms.map(|(coefficient, atoms)| (*coefficient, &self.atoms[atoms.clone()]))
     }
 }
 
@@ -79,34 +73,32 @@ impl Rate {
             gammas,
         }
     }
+
+    /// The gamma variables as factors of a term.
+    pub(super) fn atoms(&self) -> Vec<Atom> {
+        let gammas = self.gammas.iter();
+        gammas.map(|&variable| Atom { variable, part: 1 }).collect()
+    }
 }
 
-/// A symmetric matrix that is known, or a known multiple of one that is not.
-pub(super) enum Precision {
-    Known(Vec<f64>),
-    Multiple(f64, u32),
+/// The place of an entry in a packed upper triangle.
+pub(super) fn packed(dim: usize, row: usize, column: usize) -> u32 {
+    (row * dim - row * (row + 1) / 2 + column) as u32
 }
 
 impl Emit<'_> {
     /// Adds a term.
-    pub(super) fn add(&mut self, coefficient: f64, atoms: &[Atom]) -> Result<(), Halt> {
+    pub(super) fn add(&mut self, coefficient: f64, atoms: &[Atom]) -> Resolved {
         if coefficient.is_nan() || coefficient == f64::INFINITY {
-            return Err(Diagnostic::new(
-                self.target,
-                format!("the log density is {coefficient}"),
-                self.element().to_string(),
-            )
-            .into());
+            let message = format!("the log density is {coefficient}");
+            return Err(Diagnostic::new(self.target, message, self.element().to_string()).into());
         }
-        if coefficient == f64::NEG_INFINITY && self.states.is_empty() {
+        let impossible = coefficient == f64::NEG_INFINITY;
+        if impossible && self.states.is_empty() {
             return Err(self.outside().into());
         }
-        let atoms = if coefficient == f64::NEG_INFINITY {
-            &[]
-        } else {
-            atoms
-        };
         if coefficient != 0.0 {
+            let atoms = if impossible { &[] } else { atoms };
             self.sink.add(coefficient, &self.states, atoms);
         }
         Ok(())
@@ -114,52 +106,215 @@ impl Emit<'_> {
 
     /// Refuses a value that the distribution cannot give; a state of a label that it cannot have
     /// is only impossible.
-    pub(super) fn impossible(&mut self) -> Result<(), Halt> {
-        if !self.states.is_empty() {
-            return self.add(f64::NEG_INFINITY, &[]);
-        }
-        Err(self.outside().into())
+    pub(super) fn impossible(&mut self) -> Resolved {
+        self.add(f64::NEG_INFINITY, &[])
     }
 
-    /// Refuses probabilities that are only a part of a variable's shares: they do not add up to one.
-    pub(super) fn whole_shares(&self, argument: usize, items: &[Item]) -> Result<(), Halt> {
-        let mut shares = vec![];
-        let mut known = 0.0;
-        for item in items {
-            match item {
-                Item::Known(value) => known += value,
-                Item::Sum(products) => shares.extend(self.share(products)),
-                Item::Drawn(_) | Item::Opaque => {}
+    /// Adds products of unknowns, each times `factor` and the atoms.
+    pub(super) fn add_products<U: IntoIterator<Item = Unknown>>(
+        &mut self,
+        factor: f64,
+        mut atoms: Vec<Atom>,
+        products: impl IntoIterator<Item = (f64, U)>,
+    ) -> Resolved {
+        let given = atoms.len();
+        for (coefficient, unknowns) in products {
+            atoms.truncate(given);
+            for unknown in unknowns {
+                atoms.push(self.factor_atom(unknown)?);
+            }
+            self.add(factor * coefficient, &atoms)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a polynomial times `factor` and the atoms.
+    pub(super) fn add_times(&mut self, factor: f64, atoms: Vec<Atom>, times: &Scalar) -> Resolved {
+        let monomials = times.monomials().unwrap_or_default().into_iter();
+        let products = monomials.map(|monomial| (monomial.coefficient, monomial.unknowns));
+        self.add_products(factor, atoms, products)
+    }
+
+    /// Adds a polynomial times `factor` and a rate.
+    pub(super) fn add_rate(&mut self, factor: f64, rate: &Rate, times: &Scalar) -> Resolved {
+        self.add_times(factor * rate.coefficient, rate.atoms(), times)
+    }
+
+    /// Adds `power` times the logarithm of a rate.
+    pub(super) fn add_ln(&mut self, power: f64, rate: &Rate) -> Resolved {
+        self.add(power * rate.coefficient.ln(), &[])?;
+        let mut gammas = rate.gammas.iter();
+        gammas.try_for_each(|&variable| self.add(power, &[Atom { variable, part: 0 }]))
+    }
+
+    /// Adds `times` the logarithm of a probability: a number, or a component of a Dirichlet variable.
+    pub(super) fn add_ln_probability(
+        &mut self,
+        times: f64,
+        argument: usize,
+        p: &Scalar,
+    ) -> Resolved {
+        if times == 0.0 {
+            return Ok(());
+        }
+        let component = match p {
+            Scalar::Known(p) if (0.0..=1.0 + 1e-9).contains(p) => {
+                return self.add(times * p.min(1.0).ln(), &[]);
+            }
+            Scalar::Known(p) => {
+                let expected = "probabilities from 0 to 1";
+                return Err(self.parameter(argument, *p, expected).into());
+            }
+            Scalar::Polynomial(monomials) => self.component(monomials),
+            Scalar::Draws(_) | Scalar::Opaque => None,
+        };
+        match component {
+            Some(atom) => self.add(times, &[atom]),
+            None => {
+                let name = &self.of.name.text;
+                let what = "probabilities must be constant or come from ddirch or dbeta";
+                Err(self.edge(argument, &format!("{name}'s {what}")).into())
             }
         }
-        let Some(first) = shares.first().copied() else {
+    }
+
+    /// The atom of `p`, or of `1 - p` where p is a beta variable.
+    fn component(&self, monomials: &[Monomial]) -> Option<Atom> {
+        let (monomial, complement) = match monomials {
+            [one] => (one, false),
+            [one, less] if one.unknowns.is_empty() && one.coefficient == 1.0 => (less, true),
+            _ => return None,
+        };
+        let [Unknown { variable, element }] = *monomial.unknowns.as_slice() else {
+            return None;
+        };
+        let part = match (self.variables.kind(variable), complement) {
+            (Kind::Dirichlet(_), false) if monomial.coefficient == 1.0 => element,
+            (Kind::Dirichlet(2), true) if monomial.coefficient == -1.0 => 1 - element,
+            _ => return None,
+        };
+        Some(Atom { variable, part })
+    }
+
+    /// Refuses probabilities that are only some components of a variable: they do not add up to one.
+    pub(super) fn check_simplex(&self, argument: usize, probabilities: &[Scalar]) -> Resolved {
+        let mut components = vec![];
+        let mut known = 0.0;
+        for p in probabilities {
+            match p {
+                Scalar::Known(value) => known += value,
+                Scalar::Polynomial(monomials) => components.extend(self.component(monomials)),
+                Scalar::Draws(_) | Scalar::Opaque => {}
+            }
+        }
+        let Some(first) = components.first().copied() else {
             return Ok(());
         };
         let parts = self.variables.kind(first.variable).atoms();
-        shares.sort_unstable();
-        shares.dedup();
-        let whole = shares.len() == parts && shares.iter().all(|s| s.variable == first.variable);
-        if whole && known == 0.0 && items.len() >= parts {
+        components.sort_unstable();
+        components.dedup();
+        let whole = components.len() == parts
+            && components
+                .iter()
+                .all(|atom| atom.variable == first.variable);
+        if whole && known == 0.0 && probabilities.len() >= parts {
             return Ok(());
         }
-        let reason = format!(
-            "{}'s probabilities must be all shares of one ddirch or dbeta variable",
-            self.of.name.text
-        );
-        Err(self.edge(argument, &reason).into())
+        let name = &self.of.name.text;
+        let what = "probabilities must be all components of one ddirch or dbeta variable";
+        Err(self.edge(argument, &format!("{name}'s {what}")).into())
     }
 
-    /// A complaint about data that the distribution cannot give.
-    pub(super) fn outside(&self) -> Diagnostic {
-        Diagnostic::new(
-            self.target,
-            format!(
-                "the data of {} are outside the support of {}",
-                self.element(),
-                self.of.name.text
-            ),
-            "impossible under this line",
-        )
+    /// A rate or precision: a number, or a product of gamma variables.
+    pub(super) fn rate(&self, argument: usize, rate: &Scalar) -> Resolved<Rate> {
+        let refuse = || self.must_be(argument, "a constant or a product of gamma variables");
+        let product = rate.monomial().ok_or_else(refuse)?;
+        let coefficient = product.coefficient;
+        if coefficient.is_nan() || coefficient <= 0.0 {
+            let expected = "a positive number";
+            return Err(self.parameter(argument, coefficient, expected).into());
+        }
+        let mut gammas: Vec<u32> = vec![];
+        for &Unknown { variable, .. } in &product.unknowns {
+            if self.variables.kind(variable) != Kind::Gamma || gammas.contains(&variable) {
+                return Err(refuse().into());
+            }
+            gammas.push(variable);
+        }
+        Ok(Rate {
+            coefficient,
+            gammas,
+        })
+    }
+
+    /// A parameter that must be a number.
+    pub(super) fn constant(&self, argument: usize, parameter: &Scalar) -> Resolved<f64> {
+        let found = parameter.known();
+        found.ok_or_else(|| self.must_be(argument, "constant").into())
+    }
+
+    /// A parameter that must be numbers.
+    pub(super) fn constants(&self, argument: usize, parameter: &Value) -> Resolved<Vec<f64>> {
+        let found = parameter.numbers();
+        found.ok_or_else(|| self.must_be(argument, "constant").into())
+    }
+
+    /// A parameter that must be a positive number.
+    pub(super) fn positive(&self, argument: usize, parameter: &Scalar) -> Resolved<f64> {
+        let value = self.constant(argument, parameter)?;
+        if value > 0.0 && value.is_finite() {
+            return Ok(value);
+        }
+        Err(self.parameter(argument, value, "a positive number").into())
+    }
+
+    /// The atom of an unknown that stands as a factor of a polynomial.
+    pub(super) fn factor_atom(&self, unknown: Unknown) -> Resolved<Atom> {
+        let Unknown { variable, element } = unknown;
+        let entry = |dim: usize, place: usize| packed(dim, place / dim, place % dim);
+        let place = element as usize;
+        let part = match self.variables.kind(variable) {
+            Kind::Gaussian | Kind::Bounded => 0,
+            Kind::Gamma => 1,
+            Kind::Wishart(dim) => 1 + entry(dim, place),
+            Kind::NormalWishart(dim) if place >= dim => 2 + dim as u32 + entry(dim, place - dim),
+            Kind::NormalWishart(_) => return Err(self.apart(variable)),
+            Kind::Dirichlet(_) | Kind::Label(_) => return Err(self.not_linear()),
+        };
+        Ok(Atom { variable, part })
+    }
+
+    /// Refuses a mean of a normal distribution that is not a polynomial in Gaussians.
+    pub(super) fn check_mean(&self, mean: &Scalar) -> Resolved {
+        let monomials = match mean {
+            Scalar::Known(_) => return Ok(()),
+            Scalar::Polynomial(monomials) => monomials,
+            Scalar::Draws(_) | Scalar::Opaque => return Err(self.not_linear()),
+        };
+        let mut unknowns = monomials.iter().flat_map(|monomial| &monomial.unknowns);
+        let gaussian = |unknown: &Unknown| match self.variables.kind(unknown.variable) {
+            Kind::Gaussian | Kind::Bounded | Kind::NormalWishart(_) => true,
+            Kind::Gamma | Kind::Wishart(_) | Kind::Dirichlet(_) | Kind::Label(_) => false,
+        };
+        if unknowns.all(gaussian) {
+            return Ok(());
+        }
+        Err(self.not_linear())
+    }
+
+    fn not_linear(&self) -> Unresolved {
+        let reason = "the mean must be linear in Gaussian variables";
+        self.edge(0, reason).into()
+    }
+
+    /// Gives up the joint variable of a mean and its precision matrix.
+    pub(super) fn apart(&self, variable: u32) -> Unresolved {
+        let matrix = self.variables.line(variable);
+        let lines = &self.variables.lines;
+        let first = lines[matrix].as_ref().map(|of| of.first);
+        let is_mean = |of: &LineVariables| Some(of.first) == first && of.joint == Some(Joint::Mean);
+        let mean = lines.iter().position(|of| of.as_ref().is_some_and(is_mean));
+        Unresolved::Joint(mean.unwrap_or(matrix) as u32)
     }
 
     /// The first element of this repetition.
@@ -167,257 +322,50 @@ impl Emit<'_> {
         self.model.first_element(self.line, self.instance)
     }
 
-    /// A part of the model's text.
-    fn text(&self, span: Span) -> &str {
-        &self.source[span.start as usize..span.end as usize]
+    /// A complaint about data that the distribution cannot give.
+    pub(super) fn outside(&self) -> Diagnostic {
+        let (data, name) = (self.element(), &self.of.name.text);
+        let message = format!("the data of {data} are outside the support of {name}");
+        Diagnostic::new(self.target, message, "impossible under this line")
+    }
+
+    /// A complaint about a target that must be observed.
+    pub(super) fn not_observed(&self) -> Diagnostic {
+        let name = &self.of.name.text;
+        let message = format!("{name} that is not observed has no conjugate family");
+        Diagnostic::new(self.target, message, "not data")
+    }
+
+    /// A complaint about a parameter's value.
+    pub(super) fn parameter(&self, argument: usize, found: f64, expected: &str) -> Diagnostic {
+        self.of
+            .parameter(argument, &found, expected, &self.element())
+    }
+
+    /// A complaint about a parameter that is not as it must be.
+    pub(super) fn must_be(&self, argument: usize, what: &str) -> Diagnostic {
+        let name = &self.of.name.text;
+        let parameter = self.of.distribution.parameter(argument);
+        self.edge(argument, &format!("{name}'s {parameter} must be {what}"))
     }
 
     /// A complaint about an edge that is not conjugate.
     pub(super) fn edge(&self, argument: usize, reason: &str) -> Diagnostic {
-        let span = self.of.arguments[argument].span;
-        let child = self.text(self.target);
-        let parent = self.parent(&self.of.arguments[argument]);
-        let parent = parent.unwrap_or_else(|| "its parent".into());
-        Diagnostic::new(
-            span,
-            format!("edge {parent} -> {child} is not conjugate-exponential: {reason}"),
-            "this parent",
-        )
+        let argument = &self.of.arguments[argument];
+        let parent = self.parent(argument).map(|parent| parent.of(self.source));
+        let parent = parent.unwrap_or("its parent");
+        let child = self.target.of(self.source);
+        let message = format!("edge {parent} -> {child} is not conjugate-exponential: {reason}");
+        Diagnostic::new(argument.span, message, "this parent")
     }
 
     /// The first variable in an expression that is not data.
-    fn parent(&self, expr: &Expr) -> Option<String> {
+    fn parent(&self, expr: &Expr) -> Option<Span> {
         let Node::Reference(reference) = &expr.node else {
             let mut parts = expr.parts().into_iter();
             return parts.find_map(|part| self.parent(part));
         };
         let array = self.model.find(&reference.name.text)?;
-        let unknown = self.model.arrays[array].defined();
-        unknown.then(|| self.text(reference.span).to_owned())
+        (self.model.arrays[array].defined()).then_some(reference.span)
     }
-
-    /// A complaint about a parameter's value.
-    pub(super) fn parameter(&self, argument: usize, found: f64, expected: &str) -> Diagnostic {
-        let span = self.of.arguments[argument].span;
-        Diagnostic::new(
-            span,
-            format!(
-                "{} of {} is {found}, expected {expected}",
-                ordinal(argument),
-                self.of.name.text
-            ),
-            format!("for {}", self.element()),
-        )
-    }
-
-    /// A complaint about a parameter that is not as it must be.
-    pub(super) fn must_be(&self, argument: usize, what: &str) -> Diagnostic {
-        let Sampling {
-            distribution, name, ..
-        } = self.of;
-        let parameter = distribution.parameter(argument);
-        self.edge(
-            argument,
-            &format!("{}'s {parameter} must be {what}", name.text),
-        )
-    }
-
-    /// A parameter that must be a number.
-    pub(super) fn constant(&self, argument: usize, item: &Item) -> Result<f64, Halt> {
-        let found = item.known();
-        found.ok_or_else(|| self.must_be(argument, "constant").into())
-    }
-
-    /// A parameter that must be numbers.
-    pub(super) fn constants(&self, argument: usize, value: &Value) -> Result<Vec<f64>, Halt> {
-        let found = value.numbers();
-        found.ok_or_else(|| self.must_be(argument, "constant").into())
-    }
-
-    /// A rate or precision: a number, or a product of gamma variables.
-    pub(super) fn rate(&self, argument: usize, item: &Item) -> Result<Rate, Halt> {
-        let refuse = || self.must_be(argument, "a constant or a product of gamma variables");
-        let products = item.products().ok_or_else(refuse)?;
-        let [product] = products.as_slice() else {
-            return Err(refuse().into());
-        };
-        if product.coefficient.is_nan() || product.coefficient <= 0.0 {
-            return Err(self
-                .parameter(argument, product.coefficient, "a positive number")
-                .into());
-        }
-        let mut gammas: Vec<u32> = vec![];
-        for unknown in &product.unknowns {
-            if self.variables.kind(unknown.variable) != Kind::Gamma
-                || gammas.contains(&unknown.variable)
-            {
-                return Err(refuse().into());
-            }
-            gammas.push(unknown.variable);
-        }
-        Ok(Rate {
-            coefficient: product.coefficient,
-            gammas,
-        })
-    }
-
-    /// Adds `power` times the logarithm of a rate.
-    pub(super) fn add_ln(&mut self, power: f64, rate: &Rate) -> Result<(), Halt> {
-        self.add(power * rate.coefficient.ln(), &[])?;
-        for &variable in &rate.gammas {
-            self.add(power, &[Atom { variable, part: 0 }])?;
-        }
-        Ok(())
-    }
-
-    /// Adds `factor` times a rate times a sum of products of Gaussians.
-    pub(super) fn add_times(
-        &mut self,
-        factor: f64,
-        rate: &Rate,
-        products: &[Product],
-    ) -> Result<(), Halt> {
-        let mut atoms: Vec<Atom> = (rate.gammas.iter())
-            .map(|&variable| Atom { variable, part: 1 })
-            .collect();
-        for product in products {
-            atoms.truncate(rate.gammas.len());
-            for unknown in &product.unknowns {
-                atoms.push(self.factor_atom(*unknown)?);
-            }
-            self.add(factor * rate.coefficient * product.coefficient, &atoms)?;
-        }
-        Ok(())
-    }
-
-    /// The atom of an unknown that stands as a factor of a polynomial.
-    pub(super) fn factor_atom(&self, unknown: Unknown) -> Result<Atom, Halt> {
-        let Unknown { variable, element } = unknown;
-        let part = match self.variables.kind(variable) {
-            Kind::Gaussian | Kind::Bounded => 0,
-            Kind::Gamma => 1,
-            Kind::Wishart(_) => 1 + element,
-            Kind::NormalWishart(dim) if element as usize >= dim => 2 + element,
-            Kind::NormalWishart(_) => return Err(self.apart(variable)),
-            _ => {
-                return Err(self
-                    .edge(0, "the mean must be linear in Gaussian variables")
-                    .into());
-            }
-        };
-        Ok(Atom { variable, part })
-    }
-
-    /// Gives up the joint variable of a mean and its precision matrix.
-    pub(super) fn apart(&self, variable: u32) -> Halt {
-        let matrix = self.variables.line(variable);
-        let first = self.variables.lines[matrix].as_ref().map(|of| of.first);
-        let mean = self.variables.lines.iter().position(|of| {
-            of.as_ref().is_some_and(|of| {
-                Some(of.first) == first && of.joint == Some(super::variables::Joint::Mean)
-            })
-        });
-        Halt::Apart(mean.unwrap_or(matrix) as u32)
-    }
-
-    /// Refuses a mean of a normal distribution that is not a sum of products of Gaussians.
-    pub(super) fn gaussian_sum(&self, argument: usize, item: &Item) -> Result<(), Halt> {
-        let reason = "the mean must be linear in Gaussian variables";
-        let products = match item {
-            Item::Known(_) => return Ok(()),
-            Item::Sum(products) => products,
-            Item::Drawn(_) | Item::Opaque => return Err(self.edge(argument, reason).into()),
-        };
-        for unknown in products.iter().flat_map(|product| &product.unknowns) {
-            match self.variables.kind(unknown.variable) {
-                Kind::Gaussian | Kind::Bounded | Kind::NormalWishart(_) => {}
-                _ => return Err(self.edge(argument, reason).into()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Logarithms of probabilities: numbers, or shares of one Dirichlet variable.
-    pub(super) fn ln_share(
-        &self,
-        argument: usize,
-        item: &Item,
-    ) -> Result<(f64, Option<Atom>), Halt> {
-        let reason = format!(
-            "{}'s probabilities must be constant or come from ddirch or dbeta",
-            self.of.name.text
-        );
-        match item {
-            Item::Known(value) if (0.0..=1.0 + 1e-9).contains(value) => {
-                Ok((value.min(1.0).ln(), None))
-            }
-            Item::Known(value) => Err(self
-                .parameter(argument, *value, "probabilities from 0 to 1")
-                .into()),
-            Item::Drawn(_) | Item::Opaque => Err(self.edge(argument, &reason).into()),
-            Item::Sum(products) => {
-                let atom = self
-                    .share(products)
-                    .ok_or_else(|| self.edge(argument, &reason))?;
-                Ok((0.0, Some(atom)))
-            }
-        }
-    }
-
-    /// The atom of `p`, or of `1 - p` where p is a beta variable.
-    fn share(&self, products: &[Product]) -> Option<Atom> {
-        let of = |product: &Product| {
-            let [unknown] = product.unknowns.as_slice() else {
-                return None;
-            };
-            match self.variables.kind(unknown.variable) {
-                Kind::Dirichlet(parts) => Some((*unknown, product.coefficient, parts)),
-                _ => None,
-            }
-        };
-        match products {
-            [one] => {
-                let (unknown, coefficient, _) = of(one)?;
-                (coefficient == 1.0).then_some(Atom {
-                    variable: unknown.variable,
-                    part: unknown.element,
-                })
-            }
-            [one, less] if one.unknowns.is_empty() && one.coefficient == 1.0 => {
-                let (unknown, coefficient, parts) = of(less)?;
-                (coefficient == -1.0 && parts == 2).then_some(Atom {
-                    variable: unknown.variable,
-                    part: 1 - unknown.element,
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// Adds `times` the logarithm of a probability.
-    pub(super) fn add_ln_share(
-        &mut self,
-        times: f64,
-        argument: usize,
-        item: &Item,
-    ) -> Result<(), Halt> {
-        if times == 0.0 {
-            return Ok(());
-        }
-        let (ln, atom) = self.ln_share(argument, item)?;
-        match atom {
-            None => self.add(times * ln, &[]),
-            Some(atom) => self.add(times, &[atom]),
-        }
-    }
-}
-
-pub(super) fn ordinal(argument: usize) -> &'static str {
-    [
-        "the first parameter",
-        "the second parameter",
-        "the third parameter",
-    ]
-    .get(argument)
-    .unwrap_or(&"a parameter")
 }

@@ -2,36 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::leaves::Leaves;
+use super::barren::Barren;
 use crate::distribution::Distribution;
-use crate::elaborate::{Definer, Elaborated, Latent, Mode, Scope, Stop};
+use crate::elaborate::{Definer, Elaborated, Latent, Mode, Resolved, Scope};
 use crate::syntax::ast::Expr;
-use crate::value::Item;
+use crate::value::Scalar;
 
 /// Lines of means that may be joint with their precision matrix: `dmnorm(known, c * Lambda)` with
 /// one mean for each matrix. Gives the line of the matrix and the matrix of each repetition.
 pub(super) fn joint_lines(
     model: &Elaborated,
     apart: &BTreeSet<u32>,
-    leaves: &Leaves,
+    barren: &Barren,
 ) -> BTreeMap<usize, (usize, Vec<u32>)> {
     let mut found: BTreeMap<usize, (usize, Vec<u32>)> = BTreeMap::new();
-    let definers = Definers;
-    let scope = Scope::new(model, Mode::Latent(&definers));
+    let scope = Scope::new(model, Mode::Latent(&Definers));
     for (index, line) in model.lines.iter().enumerate() {
+        let array = &model.arrays[line.array];
+        let observed = |element: usize| {
+            let definer = array.definer(element);
+            array.value(element).is_some() && definer.is_some_and(|d| d.line as usize == index)
+        };
         let Some(of) = line.sampling() else {
             continue;
         };
-        let latent = (0..model.arrays[line.array].dims.iter().product())
-            .filter(|&element| {
-                let definer = model.arrays[line.array].definer(element);
-                definer.is_some_and(|definer| definer.line == index as u32)
-            })
-            .all(|element| model.arrays[line.array].value(element).is_none());
         if of.distribution != Distribution::MultivariateNormal
             || apart.contains(&(index as u32))
-            || leaves.any(index)
-            || !latent
+            || barren.any(index)
+            || (0..array.len()).any(observed)
         {
             continue;
         }
@@ -63,32 +61,27 @@ fn pair(scope: &Scope, model: &Elaborated, mean: &Expr, precision: &Expr) -> Opt
     scope.evaluate(mean).ok()?.numbers()?;
     let value = scope.evaluate(precision).ok()?;
     let mut found = None;
-    for item in &value.items {
-        let products = item.products()?;
-        let [product] = products.as_slice() else {
+    for entry in &value.elements {
+        let monomial = entry.monomial()?;
+        let [unknown] = monomial.unknowns.as_slice() else {
             return None;
         };
-        let [unknown] = product.unknowns.as_slice() else {
-            return None;
-        };
-        // Lines stand in the place of variables here.
-        if found.is_some_and(|found| found != (unknown.variable, unknown.element)) {
+        if *found.get_or_insert(*unknown) != *unknown {
             return None;
         }
-        found = Some((unknown.variable, unknown.element));
     }
-    let (line, instance) = found?;
-    let of = &model.lines[line as usize];
-    let wishart = of.sampling()?.distribution == Distribution::Wishart;
-    let latent = model.arrays[of.array].value(0).is_none();
-    (wishart && latent).then_some((line as usize, instance))
+    // Lines and repetitions stand in the place of variables and elements here.
+    let (line, instance) = found.map(|matrix| (matrix.variable as usize, matrix.element))?;
+    let wishart = model.lines[line].sampling()?.distribution == Distribution::Wishart;
+    let latent = model.arrays[model.lines[line].array].value(0).is_none();
+    (wishart && latent).then_some((line, instance))
 }
 
 /// Unknown elements as the lines and repetitions that define them.
 struct Definers;
 
 impl Latent for Definers {
-    fn latent(&self, definer: Definer) -> Result<Item, Stop> {
-        Ok(Item::unknown(definer.line, definer.instance))
+    fn latent(&self, definer: Definer) -> Resolved<Scalar> {
+        Ok(Scalar::unknown(definer.line, definer.instance))
     }
 }

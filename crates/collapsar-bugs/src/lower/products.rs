@@ -1,10 +1,8 @@
 //! Decides how the product of two sums becomes terms: like products together, in order.
 
-use collapsar::graph::Atom;
-
-use super::Halt;
 use super::emit::{Emit, Rate};
-use crate::value::{Item, Product, Unknown};
+use crate::elaborate::Resolved;
+use crate::value::{Monomial, Scalar, Unknown};
 
 /// Most unknowns of a product that is kept without a list of its own.
 const MOST: usize = 4;
@@ -13,39 +11,32 @@ const MOST: usize = 4;
 type Key = [u64; MOST];
 
 impl Emit<'_> {
-    /// Adds `factor` times a rate times the product of two sums of products of Gaussians.
+    /// Adds `factor` times a rate times the product of two polynomials in Gaussians.
     pub(super) fn add_product(
         &mut self,
         factor: f64,
         rate: &Rate,
-        a: &Item,
-        b: &Item,
-    ) -> Result<(), Halt> {
+        a: &Scalar,
+        b: &Scalar,
+    ) -> Resolved {
         let expanded = match (a, b) {
-            (Item::Sum(a), Item::Sum(b)) => expand(a, b),
+            (Scalar::Polynomial(a), Scalar::Polynomial(b)) => expand(a, b),
             _ => None,
         };
-        let Some(expanded) = expanded else {
-            let products = a.times(b).products().unwrap_or_default();
-            return self.add_times(factor, rate, &products);
-        };
-        let mut atoms: Vec<Atom> = (rate.gammas.iter())
-            .map(|&variable| Atom { variable, part: 1 })
-            .collect();
-        for (key, coefficient) in expanded {
-            atoms.truncate(rate.gammas.len());
-            for unknown in unknowns(key) {
-                atoms.push(self.factor_atom(unknown)?);
+        match expanded {
+            Some(products) => {
+                let products = products.into_iter();
+                let products = products.map(|(key, coefficient)| (coefficient, unknowns(key)));
+                self.add_products(factor * rate.coefficient, rate.atoms(), products)
             }
-            self.add(factor * rate.coefficient * coefficient, &atoms)?;
+            None => self.add_rate(factor, rate, &a.times(b)),
         }
-        Ok(())
     }
 }
 
-/// What [`Item::times`] gives, without a list for each product; nothing where one has too many unknowns.
-fn expand(a: &[Product], b: &[Product]) -> Option<Vec<(Key, f64)>> {
-    let longest = |products: &[Product]| products.iter().map(|p| p.unknowns.len()).max();
+/// What [`Scalar::times`] gives, without a list for each product; nothing where one has too many unknowns.
+fn expand(a: &[Monomial], b: &[Monomial]) -> Option<Vec<(Key, f64)>> {
+    let longest = |products: &[Monomial]| products.iter().map(|p| p.unknowns.len()).max();
     if longest(a)? + longest(b)? > MOST {
         return None;
     }
@@ -88,8 +79,8 @@ mod tests {
 
     #[test]
     fn products_are_those_of_items() {
-        let x = |k: u32| Item::unknown(k, k % 2);
-        let of = |number: f64| Item::Known(number);
+        let x = |k: u32| Scalar::unknown(k, k % 2);
+        let of = |number: f64| Scalar::Known(number);
         let sums = [
             x(0).plus(&of(0.1)),
             x(3).minus(&x(1).times(&x(2))).plus(&of(1.7)),
@@ -99,21 +90,21 @@ mod tests {
         ];
         for a in &sums {
             for b in &sums {
-                let (Item::Sum(left), Item::Sum(right)) = (a, b) else {
+                let (Scalar::Polynomial(left), Scalar::Polynomial(right)) = (a, b) else {
                     panic!("sums");
                 };
                 let found = expand(left, right).unwrap();
-                let found: Vec<Product> = (found.into_iter())
-                    .map(|(key, coefficient)| Product {
+                let found: Vec<Monomial> = (found.into_iter())
+                    .map(|(key, coefficient)| Monomial {
                         coefficient,
                         unknowns: unknowns(key).collect(),
                     })
                     .collect();
-                assert_eq!(found, a.times(b).products().unwrap());
+                assert_eq!(found, a.times(b).monomials().unwrap());
             }
         }
         let cube = sums[4].times(&x(0)).times(&x(2));
-        let (Item::Sum(four), Item::Sum(one)) = (&cube, &sums[0]) else {
+        let (Scalar::Polynomial(four), Scalar::Polynomial(one)) = (&cube, &sums[0]) else {
             panic!("sums");
         };
         assert_eq!(expand(four, one), None);

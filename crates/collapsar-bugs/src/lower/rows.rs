@@ -9,17 +9,15 @@ use std::sync::Arc;
 
 use collapsar::graph::{Atom, Graph, Kind, RowPart, Rows, Sums};
 
+use super::Stochastic;
 use super::emit::Sink;
-use super::signature::signature;
-use super::{Halt, Stochastic};
+use super::variables::{LineVariables, PLACEHOLDER, Variables};
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
-use crate::elaborate::{Elaborated, Known};
+use crate::elaborate::{Elaborated, Known, Resolved, Unresolved};
 use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Index, Node, Reference};
-use crate::value::Item;
-
-use super::variables::{OfLine, PLACEHOLDER, Variables};
+use crate::value::Scalar;
 
 /// Labels of one line, and the lines that depend on them.
 pub(super) struct Candidate {
@@ -28,61 +26,50 @@ pub(super) struct Candidate {
     pub(super) users: Vec<usize>,
 }
 
-/// A constant, and products of atoms with coefficients.
-type StateSum = (f64, Vec<(f64, Vec<Atom>)>);
-
 /// Most repetitions of a line that depend on one label.
 const MOST_USES: usize = 64;
 
 /// Label lines that may be rows.
 pub(super) fn candidates(model: &Elaborated, variables: &Variables) -> Vec<Candidate> {
-    let is_label = |line: usize| {
-        let of = variables.lines[line].as_ref();
-        of.is_some_and(|of| matches!(of.kind, Kind::Label(_)))
-    };
-    let mut found = vec![];
-    for line in (0..model.lines.len()).filter(|&line| is_label(line)) {
+    let lines = 0..model.lines.len();
+    let candidate = |line: usize| {
         let array = model.lines[line].array;
-        let all = variables.lines[line].as_ref().is_some_and(OfLine::all);
-        let whole = all && model.arrays[array].in_order(line);
-        let lines = (0..model.lines.len()).filter(|&line| model.lines[line].array == array);
-        let alone = lines.filter(|&line| is_label(line)).count() == 1;
-        if !whole || !alone {
-            continue;
+        let are_labels = |of: &&LineVariables| of.are_labels();
+        let labels = |line: usize| variables.lines[line].as_ref().filter(are_labels);
+        let whole = labels(line)?.all() && model.arrays[array].in_order(line);
+        let of_array = (lines.clone()).filter(|&line| model.lines[line].array == array);
+        if !whole || of_array.filter(|&line| labels(line).is_some()).count() != 1 {
+            return None;
         }
-        let users = (0..model.lines.len())
-            .map(|user| {
-                let arguments = model.lines[user].relation.arguments().iter();
-                let labels: Vec<&Reference> = (arguments.flat_map(Expr::references))
-                    .filter(|name| {
-                        let array = model.find(&name.name.text);
-                        array.is_some_and(|array| variables.label_array(array))
-                    })
-                    .collect();
-                let ours = |name: &&Reference| model.find(&name.name.text) == Some(array);
-                if user == line {
-                    return labels.is_empty().then_some(true);
-                }
-                if !labels.iter().any(ours) {
-                    return Some(false);
-                }
-                let same = labels.iter().all(|label| *label == labels[0]);
-                if variables.leaves.count(user) == model.lines[user].instances {
-                    return Some(false);
-                }
-                let observed = variables.lines[user].is_none();
-                (model.lines[user].stochastic() && same && observed).then_some(true)
-            })
-            .collect::<Option<Vec<bool>>>();
-        if let Some(users) = users {
-            let others = (0..users.len()).filter(|&user| users[user] && user != line);
-            found.push(Candidate {
-                line,
-                users: [line].into_iter().chain(others).collect(),
-            });
+        let mut users = vec![line];
+        for user in lines.clone() {
+            if uses(model, variables, user, line)? && user != line {
+                users.push(user);
+            }
         }
+        Some(Candidate { line, users })
+    };
+    lines.clone().filter_map(candidate).collect()
+}
+
+/// Whether a line depends on the labels of another, or of itself; nothing where that forbids rows.
+fn uses(model: &Elaborated, variables: &Variables, user: usize, line: usize) -> Option<bool> {
+    let array = |name: &Reference| model.find(&name.name.text);
+    let arguments = model.lines[user].relation.arguments().iter();
+    let labels: Vec<&Reference> = (arguments.flat_map(Expr::references))
+        .filter(|name| array(name).is_some_and(|array| variables.label_array(array)))
+        .collect();
+    if user == line {
+        return labels.is_empty().then_some(true);
     }
-    found
+    let ours = |name: &&Reference| array(name) == Some(model.lines[line].array);
+    let predicted = variables.barren.count(user) == model.lines[user].instances;
+    if predicted || !labels.iter().any(ours) {
+        return Some(false);
+    }
+    let same = labels.iter().all(|label| *label == labels[0]);
+    let observed = variables.lines[user].is_none();
+    (model.lines[user].stochastic() && same && observed).then_some(true)
 }
 
 /// The rows of a candidate, or nothing where no kernel takes them.
@@ -92,17 +79,19 @@ pub(super) fn build(
     model: &Elaborated,
     variables: &Variables,
     graph: &mut Graph,
-) -> Result<bool, Halt> {
-    let Some(of) = &variables.lines[candidate.line] else {
-        return Ok(false);
-    };
-    let Kind::Label(states) = of.kind else {
+) -> Resolved<bool> {
+    let Some(LineVariables {
+        first,
+        kind: Kind::Label(states),
+        ..
+    }) = variables.lines[candidate.line]
+    else {
         return Ok(false);
     };
     let count = model.lines[candidate.line].instances;
     let mut builder = Builder {
-        rows: Rows::new(of.first, count, states),
-        first: of.first,
+        rows: Rows::new(first, count, states),
+        first,
         count,
         states,
         sink: Sink::default(),
@@ -115,11 +104,7 @@ pub(super) fn build(
             return Ok(false);
         }
     }
-    if !builder.rows.supported() {
-        return Ok(false);
-    }
-    let added = graph.add_rows(builder.rows);
-    Ok(added.is_ok())
+    Ok(builder.rows.supported() && graph.add_rows(builder.rows).is_ok())
 }
 
 struct Builder {
@@ -130,54 +115,69 @@ struct Builder {
     sink: Sink,
 }
 
+/// A constant, and products of atoms with coefficients.
+#[derive(Default, Clone)]
+struct StateSum {
+    constant: f64,
+    products: Vec<(f64, Vec<Atom>)>,
+}
+
+impl StateSum {
+    fn add(&mut self, coefficient: f64, atoms: Vec<Atom>) {
+        if atoms.is_empty() {
+            self.constant += coefficient;
+        } else {
+            self.products.push((coefficient, atoms));
+        }
+    }
+
+    fn put(&self, rows: &mut Rows, sums: &mut Sums, factor: u32) {
+        let products = self.products.iter();
+        let products = products.map(|(coefficient, atoms)| (*coefficient, atoms.as_slice()));
+        rows.sum(sums, self.constant, products, factor);
+    }
+}
+
 impl Builder {
     /// Adds the parts of one line; false where they have no shape that is known.
-    fn line(&mut self, line: &Stochastic, labels: usize) -> Result<bool, Halt> {
+    fn line(&mut self, line: &Stochastic, labels: usize) -> Resolved<bool> {
         let model = line.scope.model;
-        let own = line.line == labels;
         let instances = model.lines[line.line].instances;
-        let mut label_of: Vec<u32> = Vec::with_capacity(if own { 0 } else { instances });
-        let reference = label_reference(line, model.lines[labels].array);
-        if !own {
-            let Some(reference) = reference else {
+        if line.line == labels {
+            let own: Vec<usize> = (0..instances).collect();
+            return self.lookups(line, None, &own);
+        }
+        let Some(reference) = label_reference(line, model.lines[labels].array) else {
+            return Ok(false);
+        };
+        let mut label_of = Vec::with_capacity(instances);
+        for instance in 0..instances {
+            line.scope.enter(line.line, instance);
+            let (_, elements) = line.scope.places(reference)?;
+            let [element] = elements.as_slice() else {
                 return Ok(false);
             };
-            for instance in 0..instances {
-                line.scope.enter(line.line, instance);
-                let (_, elements) = line.scope.places(reference)?;
-                let [element] = elements.as_slice() else {
-                    return Ok(false);
-                };
-                label_of.push(*element as u32);
-            }
+            label_of.push(*element);
         }
-        let label = |instance: usize| label_of.get(instance).map_or(instance, |&l| l as usize);
-        if !own && self.support(line, reference, &label_of)? {
+        let in_order = label_of.iter().copied().eq(0..self.count);
+        if in_order && self.support(line, reference)? {
             return Ok(true);
         }
         let normal = line.of.distribution.is_normal();
-        let in_order = (0..instances).all(|instance| label(instance) == instance);
-        let all = !line.variables.leaves.any(line.line);
-        if normal && !own && all && in_order && instances == self.count && Self::constant(line)? {
+        let all = !line.variables.barren.any(line.line);
+        if normal && all && in_order && Self::constant(line)? {
             return self.features(line).map(|()| true);
         }
-        self.lookups(line, own, reference, label, instances)
+        self.lookups(line, Some(reference), &label_of)
     }
 
     /// Whether repetitions differ in nothing but the label and the target.
-    fn constant(line: &Stochastic) -> Result<bool, Halt> {
-        let instances = line.scope.model.lines[line.line].instances;
-        let mut first = vec![];
-        let mut here = vec![];
-        for instance in 0..instances {
-            here.clear();
-            line.scope.enter(line.line, instance);
-            for argument in line.of.arguments {
-                signature(line, argument, &mut here)?;
-            }
-            if instance == 0 {
-                first.clone_from(&here);
-            } else if here != first {
+    fn constant(line: &Stochastic) -> Resolved<bool> {
+        let (mut first, mut here) = (vec![], vec![]);
+        line.signature(0, &mut first)?;
+        for instance in 1..line.scope.model.lines[line.line].instances {
+            line.signature(instance, &mut here)?;
+            if here != first {
                 return Ok(false);
             }
         }
@@ -185,24 +185,20 @@ impl Builder {
     }
 
     /// Sums for each state of a label, by feature.
-    fn features(&mut self, line: &Stochastic) -> Result<(), Halt> {
+    fn features(&mut self, line: &Stochastic) -> Resolved {
         let columns = line.scope.model.lines[line.line].size;
         let values = self.values(line, columns)?;
         let features = 1 + columns + columns * (columns + 1) / 2;
-        let placeholders: Vec<Item> = (0..columns as u32)
-            .map(|column| Item::unknown(PLACEHOLDER + column, 0))
-            .collect();
+        let placeholders = PLACEHOLDER..PLACEHOLDER + columns as u32;
+        let placeholders: Vec<Scalar> = placeholders.map(|p| Scalar::unknown(p, 0)).collect();
         let mut sums = Sums::default();
         for state in 0..self.states {
             self.capture(line, 0, 0, state, Some(&placeholders))?;
-            let mut by_feature: Vec<StateSum> = vec![(0.0, vec![]); features];
+            let mut by_feature = vec![StateSum::default(); features];
             for (coefficient, atoms) in self.sink.terms() {
+                let others = atoms.iter().filter(|atom| atom.variable != self.first);
                 let (held, rest): (Vec<Atom>, Vec<Atom>) =
-                    atoms.iter().partition(|atom| atom.variable >= PLACEHOLDER);
-                let rest: Vec<Atom> = rest
-                    .into_iter()
-                    .filter(|atom| atom.variable != self.first)
-                    .collect();
+                    others.partition(|atom| atom.variable >= PLACEHOLDER);
                 let column = |atom: &Atom| (atom.variable - PLACEHOLDER) as usize;
                 let feature = match held.as_slice() {
                     [one] => 1 + column(one),
@@ -212,15 +208,10 @@ impl Builder {
                     }
                     _ => 0,
                 };
-                if rest.is_empty() {
-                    by_feature[feature].0 += coefficient;
-                } else {
-                    by_feature[feature].1.push((coefficient, rest));
-                }
+                by_feature[feature].add(coefficient, rest);
             }
-            for (constant, products) in by_feature {
-                let products = products.iter().map(|(c, atoms)| (*c, atoms.as_slice()));
-                self.rows.sum(&mut sums, constant, products, line.factor);
+            for sum in by_feature {
+                sum.put(&mut self.rows, &mut sums, line.factor);
             }
         }
         self.rows.part(RowPart::Features {
@@ -232,7 +223,7 @@ impl Builder {
     }
 
     /// The observed numbers, row by row: the data themselves where they are in this order.
-    fn values(&self, line: &Stochastic, columns: usize) -> Result<Arc<Vec<f64>>, Halt> {
+    fn values(&self, line: &Stochastic, columns: usize) -> Resolved<Arc<Vec<f64>>> {
         let model = line.scope.model;
         let array = &model.arrays[model.lines[line.line].array];
         if let Known::Values(values) = &array.known
@@ -243,14 +234,8 @@ impl Builder {
         }
         let mut values = Vec::with_capacity(self.count * columns);
         for instance in 0..self.count {
-            line.scope.enter(line.line, instance);
-            let relation = &model.lines[line.line].relation;
-            let (_, elements) = line.scope.places(&relation.target)?;
-            values.extend(
-                elements
-                    .iter()
-                    .map(|&element| array.value(element).unwrap_or(f64::NAN)),
-            );
+            let elements = line.scope.targets(line.line, instance)?.into_iter();
+            values.extend(elements.map(|element| array.number(element)));
         }
         Ok(Arc::new(values))
     }
@@ -262,87 +247,56 @@ impl Builder {
         instance: usize,
         label: usize,
         state: usize,
-        target: Option<&[Item]>,
-    ) -> Result<(), Halt> {
+        target: Option<&[Scalar]>,
+    ) -> Resolved {
+        let given = (self.first + label as u32, state as u32);
         line.scope.enter(line.line, instance);
         self.sink.clear();
-        line.states
-            .borrow_mut()
-            .push((self.first + label as u32, state as u32));
+        line.states.borrow_mut().push(given);
         let done = line.terms(instance, target, &mut self.sink);
         line.states.borrow_mut().pop();
         done
     }
 
-    /// A key for each use of a label, and sums for each key.
+    /// A key for each use of a label, and sums for each key. Lines that refer to labels have a
+    /// reference.
     fn lookups(
         &mut self,
         line: &Stochastic,
-        own: bool,
         reference: Option<&Reference>,
-        label: impl Fn(usize) -> usize,
-        instances: usize,
-    ) -> Result<bool, Halt> {
+        label_of: &[usize],
+    ) -> Resolved<bool> {
         let model = line.scope.model;
+        let array = &model.arrays[model.lines[line.line].array];
         let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
         let mut sums = Sums::default();
         let mut keys: Vec<Vec<u32>> = vec![];
         let mut used = vec![0_u8; self.count];
         let mut here = vec![];
-        for instance in 0..instances {
-            if line.variables.leaves.contains(line.line, instance) {
+        for (instance, &label) in label_of.iter().enumerate() {
+            if line.variables.barren.contains(line.line, instance) {
                 continue;
             }
-            here.clear();
-            line.scope.enter(line.line, instance);
-            for argument in line.of.arguments {
-                signature(line, argument, &mut here)?;
+            line.signature(instance, &mut here)?;
+            if reference.is_some() {
+                let elements = line.scope.targets(line.line, instance)?.into_iter();
+                here.extend(elements.map(|element| array.number(element).to_bits()));
             }
-            if !own {
-                let target = &model.lines[line.line].relation.target;
-                let (_, elements) = line.scope.places(target)?;
-                let array = &model.arrays[model.lines[line.line].array];
-                here.extend(
-                    elements
-                        .iter()
-                        .map(|&e| array.value(e).unwrap_or(f64::NAN).to_bits()),
-                );
-            }
-            let label = label(instance);
-            let key = if let Some(&key) = known.get(&here) {
-                key
-            } else {
-                let key = known.len() as u32;
+            let next = known.len() as u32;
+            // Most repetitions have a key that is known.
+            let key = known.get(&here).copied().unwrap_or(next);
+            if key == next {
                 known.insert(here.clone(), key);
-                let mut possible = false;
-                for state in 0..self.states {
-                    match self.capture(line, instance, label, state, None) {
-                        Err(Halt::Need(_)) => return Ok(false),
-                        done => done?,
-                    }
-                    let mut constant = 0.0;
-                    let mut products: Vec<(f64, Vec<Atom>)> = vec![];
-                    let variable = self.first + label as u32;
-                    for (coefficient, atoms) in self.sink.terms() {
-                        let rest: Vec<Atom> = (atoms.iter().copied())
-                            .filter(|atom| atom.variable != variable)
-                            .collect();
-                        if rest.is_empty() {
-                            constant += coefficient;
-                        } else {
-                            products.push((coefficient, rest));
+                match self.sums(&mut sums, line, instance, label) {
+                    Err(Unresolved::State(_)) => return Ok(false),
+                    possible => {
+                        if let (false, Some(reference)) = (possible?, reference) {
+                            let why = format!("{} has the probability 0", line.element(instance));
+                            return Err(nothing_possible(line, instance, reference, &why));
                         }
                     }
-                    let products = products.iter().map(|(c, atoms)| (*c, atoms.as_slice()));
-                    self.rows.sum(&mut sums, constant, products, line.factor);
-                    possible |= constant > f64::NEG_INFINITY;
                 }
-                if let (false, Some(reference)) = (possible, reference) {
-                    let name = format!("{} has the probability 0", line.element(instance));
-                    return Err(nothing_possible(line, instance, reference, &name));
-                }
-                key
-            };
+            }
             let use_index = used[label] as usize;
             if use_index == MOST_USES {
                 return Ok(false);
@@ -370,53 +324,63 @@ impl Builder {
         Ok(true)
     }
 
-    /// `one[n] ~ dbern(L[n, z[n]])` with data L and ones: the states that a row may have.
-    fn support(
+    /// Adds a sum for each state of a repetition's label, and says whether any state is possible.
+    fn sums(
         &mut self,
+        sums: &mut Sums,
         line: &Stochastic,
-        label: Option<&Reference>,
-        label_of: &[u32],
-    ) -> Result<bool, Halt> {
+        instance: usize,
+        label: usize,
+    ) -> Resolved<bool> {
+        let variable = self.first + label as u32;
+        let mut possible = false;
+        for state in 0..self.states {
+            self.capture(line, instance, label, state, None)?;
+            let mut sum = StateSum::default();
+            for (coefficient, atoms) in self.sink.terms() {
+                let rest = atoms.iter().filter(|atom| atom.variable != variable);
+                sum.add(coefficient, rest.copied().collect());
+            }
+            possible |= sum.constant > f64::NEG_INFINITY;
+            sum.put(&mut self.rows, sums, line.factor);
+        }
+        Ok(possible)
+    }
+
+    /// `one[n] ~ dbern(L[n, z[n]])` with data L and ones: the states that a row may have.
+    fn support(&mut self, line: &Stochastic, label: &Reference) -> Resolved<bool> {
         let model = line.scope.model;
         let (Distribution::Bernoulli, Node::Reference(table)) =
             (line.of.distribution, &line.of.arguments[0].node)
         else {
             return Ok(false);
         };
-        let (Some(array), Some(label)) = (model.find(&table.name.text), label) else {
-            return Ok(false);
-        };
         let Some([Index::At(row), Index::At(column)]) = table.indices.as_deref() else {
             return Ok(false);
         };
-        let is_label = matches!(&column.node, Node::Reference(r) if r == label);
-        let data = !model.arrays[array].defined();
-        let each_once = label_of.len() == self.count
-            && label_of
-                .iter()
-                .enumerate()
-                .all(|(place, &label)| place == label as usize);
-        if !is_label || !data || !each_once || mentions(row, label) {
+        let Some(array) = model
+            .find(&table.name.text)
+            .map(|array| &model.arrays[array])
+        else {
             return Ok(false);
-        }
-        let dims = &model.arrays[array].dims;
-        if dims.get(1) != Some(&self.states) {
+        };
+        let is_label = matches!(&column.node, Node::Reference(column) if column == label);
+        let of_label = |name: &&Reference| name.name == label.name;
+        let row_is_label = row.references().iter().any(of_label);
+        let states = array.dims.get(1) == Some(&self.states);
+        if !is_label || row_is_label || array.defined() || !states {
             return Ok(false);
         }
         let (mut starts, mut states, mut constants) = (vec![0], vec![], vec![]);
-        let own = &model.lines[line.line];
-        for instance in 0..own.instances {
-            line.scope.enter(line.line, instance);
-            let (_, elements) = line.scope.places(&own.relation.target)?;
-            if model.arrays[own.array].value(elements[0]) != Some(1.0) {
-                return Ok(false);
-            }
+        let own = &model.arrays[model.lines[line.line].array];
+        for instance in 0..self.count {
+            let elements = line.scope.targets(line.line, instance)?;
             let row = line.scope.index(row)?;
-            if row < 1 || row as usize > dims[0] {
+            if own.value(elements[0]) != Some(1.0) || row < 1 || row as usize > array.dims[0] {
                 return Ok(false);
             }
             let mut legal = true;
-            model.arrays[array].each_in_row(row as usize - 1, |column, value| {
+            array.each_in_row(row as usize - 1, |column, value| {
                 legal &= (0.0..=1.0 + 1e-9).contains(&value);
                 if value > 0.0 {
                     states.push(column as u32);
@@ -428,8 +392,8 @@ impl Builder {
                 return Ok(false);
             }
             if states.len() == starts[starts.len() - 1] {
-                let name = format!("row {row} of {} is 0", table.name.text);
-                return Err(nothing_possible(line, instance, label, &name));
+                let why = format!("row {row} of {} is 0", table.name.text);
+                return Err(nothing_possible(line, instance, label, &why));
             }
             starts.push(states.len());
         }
@@ -443,7 +407,12 @@ impl Builder {
 }
 
 /// A complaint about data that no state of a label allows.
-fn nothing_possible(line: &Stochastic, instance: usize, label: &Reference, why: &str) -> Halt {
+fn nothing_possible(
+    line: &Stochastic,
+    instance: usize,
+    label: &Reference,
+    why: &str,
+) -> Unresolved {
     line.scope.enter(line.line, instance);
     let model = line.scope.model;
     let name = match (model.find(&label.name.text), line.scope.places(label)) {
@@ -453,12 +422,9 @@ fn nothing_possible(line: &Stochastic, instance: usize, label: &Reference, why: 
         _ => Element::scalar(&label.name.text),
     };
     let span = model.lines[line.line].relation.span;
-    Diagnostic::new(
-        span,
-        format!("{why} in every state of {name}, expected one state at least that is possible"),
-        "impossible under this line",
-    )
-    .into()
+    let message =
+        format!("{why} in every state of {name}, expected one state at least that is possible");
+    Diagnostic::new(span, message, "impossible under this line").into()
 }
 
 /// The reference to labels in a line's parameters.
@@ -466,9 +432,4 @@ fn label_reference<'a>(line: &'a Stochastic, labels: usize) -> Option<&'a Refere
     let model = line.scope.model;
     let mut references = line.of.arguments.iter().flat_map(Expr::references);
     references.find(|reference| model.find(&reference.name.text) == Some(labels))
-}
-
-fn mentions(expr: &Expr, reference: &Reference) -> bool {
-    let mut names = expr.references().into_iter();
-    names.any(|name| name.name.text == reference.name.text)
 }

@@ -8,20 +8,20 @@ use std::collections::HashMap;
 
 use collapsar::graph::{Atom, Graph};
 
+use super::Stochastic;
 use super::emit::Sink;
 use super::variables::PLACEHOLDER;
-use super::{Halt, Stochastic};
-use crate::elaborate::{Definer, Stop, Watch};
-use crate::value::{Item, Value};
+use crate::elaborate::{Definer, Resolved, Watch};
+use crate::value::{Scalar, Value};
 
 /// Terms with symbols for data, and the sums of their coefficients so far.
 struct Template {
     leaves: usize,
-    terms: Vec<Polynomial>,
+    terms: Vec<Term>,
 }
 
 /// One term: a coefficient, the data it is multiplied by, its atoms, and its sum so far.
-struct Polynomial {
+struct Term {
     coefficient: f64,
     data: Vec<u32>,
     atoms: Vec<Atom>,
@@ -34,7 +34,7 @@ const TRIAL: usize = 64;
 impl Stochastic<'_> {
     /// Adds all repetitions, each by the template of the unknowns that it reads; false where the
     /// line has none.
-    pub(super) fn by_templates(&self, graph: &mut Graph) -> Result<bool, Halt> {
+    pub(super) fn by_templates(&self, graph: &mut Graph) -> Resolved<bool> {
         let line = &self.scope.model.lines[self.line];
         let observed = self.variables.lines[self.line].is_none();
         let normal = self.of.distribution.is_normal() && self.of.truncation.is_none();
@@ -48,12 +48,11 @@ impl Stochastic<'_> {
             if instance == TRIAL && 2 * templates.len() > TRIAL {
                 return Ok(false);
             }
-            if self.variables.leaves.contains(self.line, instance) {
-                self.check_leaf(instance)?;
+            if self.variables.barren.contains(self.line, instance) {
+                self.check_prediction(instance)?;
                 continue;
             }
-            self.scope.enter(self.line, instance);
-            if self.read(Watch::Reads).is_err() {
+            if self.read(instance, Watch::Reads).is_err() {
                 return Ok(false);
             }
             // Looked up by a slice: most repetitions read what others did.
@@ -92,16 +91,13 @@ impl Stochastic<'_> {
     }
 
     /// Target and parameters under a watch.
-    fn read(&self, watch: Watch) -> Result<(Vec<Item>, Vec<Value>), Stop> {
+    fn read(&self, instance: usize, watch: Watch) -> Resolved<(Vec<Scalar>, Vec<Value>)> {
         self.scope.watch(watch);
-        let line = &self.scope.model.lines[self.line];
-        let array = &self.scope.model.arrays[line.array];
-        let read = || -> Result<(Vec<Item>, Vec<Value>), Stop> {
-            let (_, elements) = self.scope.places(&line.relation.target)?;
-            let values = elements
-                .iter()
-                .map(|&element| array.value(element).unwrap_or(f64::NAN));
-            let target = values.map(|value| self.scope.leaf(value)).collect();
+        let array = &self.scope.model.arrays[self.scope.model.lines[self.line].array];
+        let read = || {
+            let elements = self.scope.targets(self.line, instance)?.into_iter();
+            let target = elements.map(|element| self.scope.leaf(array.number(element)));
+            let target = target.collect();
             Ok((target, self.scope.evaluate_all(self.of.arguments)?))
         };
         let result = read();
@@ -111,23 +107,18 @@ impl Stochastic<'_> {
 
     /// The terms of a repetition with symbols for its data.
     fn derive(&self, instance: usize, sink: &mut Sink) -> Option<Template> {
-        self.scope.enter(self.line, instance);
-        let (target, arguments) = self.read(Watch::Symbols(PLACEHOLDER)).ok()?;
+        let (target, arguments) = self.read(instance, Watch::Symbols(PLACEHOLDER)).ok()?;
         let leaves = self.scope.leaves.borrow().len();
         sink.clear();
-        self.emit(instance, sink)
-            .ok()?
-            .distribution(&target, &arguments)
-            .ok()?;
+        let mut emit = self.emit(instance, sink).ok()?;
+        emit.distribution(&target, &arguments).ok()?;
         let terms = sink.terms().map(|(coefficient, atoms)| {
             let (data, atoms): (Vec<Atom>, Vec<Atom>) =
                 atoms.iter().partition(|atom| atom.variable >= PLACEHOLDER);
-            Polynomial {
+            let data = data.iter().map(|atom| atom.variable - PLACEHOLDER);
+            Term {
                 coefficient,
-                data: data
-                    .iter()
-                    .map(|atom| atom.variable - PLACEHOLDER)
-                    .collect(),
+                data: data.collect(),
                 atoms,
                 sum: 0.0,
             }
@@ -143,10 +134,8 @@ impl Template {
     /// Adds the numbers of one repetition.
     fn add(&mut self, leaves: &[f64]) {
         for term in &mut self.terms {
-            let product = term.data.iter().fold(term.coefficient, |product, &leaf| {
-                product * leaves[leaf as usize]
-            });
-            term.sum += product;
+            let data = term.data.iter().map(|&leaf| leaves[leaf as usize]);
+            term.sum += data.fold(term.coefficient, |product, datum| product * datum);
         }
     }
 }

@@ -4,30 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collapsar::graph::{Graph, Kind};
 
+use super::barren::Barren;
 use super::joint::joint_lines;
-use super::kinds::{kind, shares, triangle};
-use super::leaves::Leaves;
+use super::kinds::{components, kind};
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
-use crate::elaborate::{Definer, Elaborated, Mode, Sampling, Scope, Stop};
+use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
+use crate::quantity::Origin;
 use crate::syntax::ast::Node;
-
-/// What an unknown element is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// An element of a variable of the graph.
-    Unknown(u32, u32),
-    /// A share that is zero by its prior.
-    Zero,
-    /// A label, and the value of its first state.
-    Label(u32, u32),
-    /// Left out of the fit, and predicted.
-    Predicted,
-}
 
 /// The variables of a line.
 #[derive(Debug, Clone)]
-pub(crate) struct OfLine {
+pub(crate) struct LineVariables {
     pub(crate) kind: Kind,
     pub(crate) first: u32,
     /// The variable of each repetition, or of each element of Gaussians, counted from `first`;
@@ -35,15 +23,19 @@ pub(crate) struct OfLine {
     ranks: Vec<u32>,
     /// The value of a label's first state.
     lowest: u32,
-    /// The share of each element of a Dirichlet variable, [`OBSERVED`] where it is zero.
-    shares: Vec<u32>,
+    /// The component of a Dirichlet variable that each element is, [`NONE`] where it is zero.
+    components: Vec<u32>,
     /// Whether it is the mean or the matrix of normal-Wishart variables.
     pub(crate) joint: Option<Joint>,
     /// Elements of one repetition.
     size: usize,
 }
 
-impl OfLine {
+impl LineVariables {
+    pub(crate) fn are_labels(&self) -> bool {
+        matches!(self.kind, Kind::Label(_))
+    }
+
     /// Whether no repetition of the line is observed.
     pub(crate) fn all(&self) -> bool {
         self.ranks.is_empty()
@@ -51,15 +43,17 @@ impl OfLine {
 
     /// How many elements of a line with so many repetitions are not observed.
     pub(crate) fn elements(&self, instances: usize) -> usize {
-        let each = match self.kind {
-            Kind::Gaussian | Kind::Bounded => 1,
-            _ => self.size,
-        };
+        let each = if scalar(self.kind) { 1 } else { self.size };
         match self.ranks.len() {
             0 => instances * self.size,
-            _ => each * self.ranks.iter().filter(|&&rank| rank != OBSERVED).count(),
+            _ => each * self.ranks.iter().filter(|&&rank| rank != NONE).count(),
         }
     }
+}
+
+/// Whether each element is a variable of its own.
+fn scalar(kind: Kind) -> bool {
+    matches!(kind, Kind::Gaussian | Kind::Bounded)
 }
 
 /// The part that a line has of a joint variable.
@@ -73,19 +67,19 @@ pub(crate) enum Joint {
 pub(super) const PLACEHOLDER: u32 = 0xf000_0000;
 
 /// Marks what has no variable.
-pub(super) const OBSERVED: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The variables of a model.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
-    pub(crate) lines: Vec<Option<OfLine>>,
+    pub(crate) lines: Vec<Option<LineVariables>>,
     /// The first variable, kind and line of each declaration.
     declared: Vec<(u32, Kind, u32)>,
     /// The first hidden label of each line that is a mixture by itself.
     hidden: Vec<Option<u32>>,
     /// Whether each array holds labels that are not observed.
     labels: Vec<bool>,
-    pub(crate) leaves: Leaves,
+    pub(crate) barren: Barren,
 }
 
 impl Variables {
@@ -96,14 +90,14 @@ impl Variables {
         apart: &BTreeSet<u32>,
     ) -> Result<Self, Diagnostic> {
         let bounded = bounded_arrays(model);
-        let leaves = Leaves::find(model, &bounded);
-        let joint = joint_lines(model, apart, &leaves);
+        let barren = Barren::find(model, &bounded);
+        let joint = joint_lines(model, apart, &barren);
         let mut variables = Self {
             lines: vec![None; model.lines.len()],
             declared: vec![],
             hidden: vec![None; model.lines.len()],
             labels: vec![false; model.arrays.len()],
-            leaves,
+            barren,
         };
         for (index, line) in model.lines.iter().enumerate() {
             if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
@@ -112,10 +106,9 @@ impl Variables {
                 variables.hidden[index] = variables.hide(model, graph, (index, of))?;
             }
         }
-        for (&mean, pairs) in &joint {
-            let (matrix, instances) = pairs;
+        for (&mean, (matrix, instances)) in &joint {
             if let Some(of) = variables.lines[*matrix].clone() {
-                variables.lines[mean] = Some(OfLine {
+                variables.lines[mean] = Some(LineVariables {
                     ranks: instances.clone(),
                     joint: Some(Joint::Mean),
                     size: model.lines[mean].size,
@@ -124,8 +117,8 @@ impl Variables {
             }
         }
         for (line, of) in model.lines.iter().zip(&variables.lines) {
-            let label = |of: &OfLine| matches!(of.kind, Kind::Label(_));
-            variables.labels[line.array] |= of.as_ref().is_some_and(label);
+            let labels = of.as_ref().is_some_and(LineVariables::are_labels);
+            variables.labels[line.array] |= labels;
         }
         Ok(variables)
     }
@@ -137,96 +130,83 @@ impl Variables {
         (index, of): (usize, Sampling),
         joint: &BTreeMap<usize, (usize, Vec<u32>)>,
         bounded: &BTreeSet<usize>,
-    ) -> Result<Option<OfLine>, Diagnostic> {
+    ) -> Result<Option<LineVariables>, Diagnostic> {
         let line = &model.lines[index];
         if model.arrays[line.array].is_data() {
             return Ok(None);
         }
-        let kind = match kind(model, index, of)? {
-            Kind::Gaussian if bounded.contains(&line.array) => Kind::Bounded,
-            kind => kind,
-        };
-        let observed = |element: usize| model.arrays[line.array].value(element).is_some();
-        let each_element = matches!(kind, Kind::Gaussian | Kind::Bounded);
-        let per = if each_element { line.size } else { 1 };
-        let mut ranks = vec![];
-        let mut count = 0;
-        let scope = Scope::new(model, Mode::Shape);
-        for instance in 0..line.instances {
-            if self.leaves.contains(index, instance) {
-                ranks.resize(ranks.len() + per, OBSERVED);
-                continue;
-            }
-            scope.enter(index, instance);
-            let (_, elements) = scope
-                .places(&line.relation.target)
-                .map_err(Stop::diagnostic)?;
-            let seen = elements
-                .iter()
-                .filter(|&&element| observed(element))
-                .count();
-            if !each_element && seen != 0 && seen != elements.len() {
-                let name = model.arrays[line.array].element(elements[0]);
-                return Err(Diagnostic::new(
-                    line.relation.span,
-                    format!("some of the elements that begin with {name} are missing"),
-                    "partly observed",
-                )
-                .help("give all of them or none"));
-            }
-            for place in 0..per {
-                if observed(elements[place]) {
-                    ranks.push(OBSERVED);
-                } else {
-                    ranks.push(count);
-                    count += 1;
-                }
-            }
-        }
+        let kind = kind(model, index, of)?;
+        let (ranks, count) = self.ranks(model, index, scalar(kind))?;
         if count == 0 {
             return Ok(None);
         }
-        if ranks
-            .iter()
-            .enumerate()
-            .all(|(place, &rank)| rank == place as u32)
-        {
-            ranks = vec![];
-        }
-        let shares = if let Kind::Dirichlet(_) = kind {
-            shares(model, index, of)?
-        } else {
-            vec![]
-        };
-        let kind = match kind {
-            Kind::Dirichlet(_) if shares.len() > 1 => {
-                Kind::Dirichlet(shares.iter().filter(|&&share| share != OBSERVED).count())
-            }
-            kind => kind,
-        };
+        let components = components(model, index, of)?;
         let partner = joint.iter().find(|(_, (matrix, _))| *matrix == index);
-        let name = &model.arrays[line.array].name;
-        let (kind, names) = match (partner, kind) {
-            (Some((&mean, _)), Kind::Wishart(dim)) => {
-                let mean = &model.arrays[model.lines[mean].array].name;
-                (Kind::NormalWishart(dim), vec![mean.clone(), name.clone()])
+        let mut names = vec![model.arrays[line.array].name.clone()];
+        let kind = match (kind, partner) {
+            (Kind::Gaussian, _) if bounded.contains(&line.array) => Kind::Bounded,
+            (Kind::Dirichlet(_), _) if components.len() > 1 => {
+                Kind::Dirichlet(components.iter().filter(|&&part| part != NONE).count())
             }
-            (_, kind) => (kind, vec![name.clone()]),
+            (Kind::Wishart(dim), Some((&mean, _))) => {
+                let mean = model.lines[mean].array;
+                names.insert(0, model.arrays[mean].name.clone());
+                Kind::NormalWishart(dim)
+            }
+            (kind, _) => kind,
         };
-        let first = graph.declare_joint(names, kind, count as usize);
-        let first = first.map_err(|error| {
-            Diagnostic::new(line.relation.span, error.to_string(), "declared here")
-        })?;
-        self.declared.push((first, kind, index as u32));
-        Ok(Some(OfLine {
+        Ok(Some(LineVariables {
             kind,
-            first,
+            first: self.add(graph, (index, line), names, kind, count as usize)?,
             ranks,
             lowest: of.distribution.lowest_state().unwrap_or(0),
-            shares,
+            components,
             joint: partner.map(|_| Joint::Matrix),
             size: line.size,
         }))
+    }
+
+    /// The variable of each repetition of a line, or of each element, counted from the first, and
+    /// how many there are; no list where each is its own number.
+    fn ranks(
+        &self,
+        model: &Elaborated,
+        index: usize,
+        scalar: bool,
+    ) -> Result<(Vec<u32>, u32), Diagnostic> {
+        let line = &model.lines[index];
+        let array = &model.arrays[line.array];
+        let per = if scalar { line.size } else { 1 };
+        let (mut ranks, mut count) = (vec![], 0);
+        let scope = Scope::new(model, Mode::Shape);
+        for instance in 0..line.instances {
+            if self.barren.contains(index, instance) {
+                ranks.resize(ranks.len() + per, NONE);
+                continue;
+            }
+            scope.enter(index, instance);
+            let places = scope.places(&line.relation.target);
+            let (_, elements) = places?;
+            let observed = |element: &usize| array.value(*element).is_some();
+            let seen = elements.iter().filter(|element| observed(element)).count();
+            if !scalar && seen != 0 && seen != elements.len() {
+                let name = array.element(elements[0]);
+                let message = format!("some of the elements that begin with {name} are missing");
+                return Err(
+                    Diagnostic::new(line.relation.span, message, "partly observed")
+                        .help("give all of them or none"),
+                );
+            }
+            for element in &elements[..per] {
+                let rank = if observed(element) { NONE } else { count };
+                ranks.push(rank);
+                count += u32::from(rank != NONE);
+            }
+        }
+        if count as usize == ranks.len() {
+            ranks.clear();
+        }
+        Ok((ranks, count))
     }
 
     /// Declares a hidden label for each repetition of a `dnormmix` line.
@@ -242,14 +222,27 @@ impl Variables {
         }
         let scope = Scope::within(model, Mode::Shape, index, 0);
         let means = scope.evaluate(&of.arguments[0]);
-        let states = means.map_err(Stop::diagnostic)?.items.len();
-        let kind = Kind::Label(states);
+        let states = means?.elements.len();
         let name = format!("the component of {}", model.arrays[line.array].name);
-        let first = graph.declare(name, kind, line.instances).map_err(|error| {
+        let (line, kind) = ((index, line), Kind::Label(states));
+        let first = self.add(graph, line, vec![name], kind, line.1.instances)?;
+        Ok(Some(first))
+    }
+
+    /// Declares variables and remembers their line.
+    fn add(
+        &mut self,
+        graph: &mut Graph,
+        (index, line): (usize, &Line),
+        names: Vec<String>,
+        kind: Kind,
+        count: usize,
+    ) -> Result<u32, Diagnostic> {
+        let first = graph.declare_joint(names, kind, count).map_err(|error| {
             Diagnostic::new(line.relation.span, error.to_string(), "declared here")
         })?;
         self.declared.push((first, kind, index as u32));
-        Ok(Some(first))
+        Ok(first)
     }
 
     /// The hidden label of a repetition of a line that is a mixture by itself.
@@ -257,34 +250,41 @@ impl Variables {
         self.hidden[line].map(|first| first + instance as u32)
     }
 
-    /// What the element that this repetition of a line defines is.
-    pub(crate) fn form(&self, definer: Definer) -> Form {
-        if (self.leaves).contains(definer.line as usize, definer.instance as usize) {
-            return Form::Predicted;
+    /// What the element that this repetition of a stochastic line defines is. Of the two entries of a
+    /// symmetric matrix that are equal, the one above the diagonal stands for both.
+    pub(crate) fn origin(&self, definer: Definer) -> Origin {
+        let (line, instance) = (definer.line as usize, definer.instance as usize);
+        if self.barren.contains(line, instance) {
+            return Origin::Predicted;
         }
-        let Some(of) = &self.lines[definer.line as usize] else {
-            return Form::Zero;
+        let Some(of) = &self.lines[line] else {
+            return Origin::Zero;
         };
         let offset = definer.offset as usize;
-        let place = match of.kind {
-            Kind::Gaussian | Kind::Bounded => definer.instance as usize * of.size + offset,
-            _ => definer.instance as usize,
+        let place = if scalar(of.kind) {
+            instance * of.size + offset
+        } else {
+            instance
         };
         let rank = of.ranks.get(place).copied().unwrap_or(place as u32);
         let variable = of.first + rank;
+        let upper = |dim: usize| {
+            let (row, column) = (offset / dim, offset % dim);
+            (row.min(column) * dim + row.max(column)) as u32
+        };
         match (of.kind, of.joint) {
-            (Kind::Label(_), _) => Form::Label(variable, of.lowest),
-            (Kind::Dirichlet(_), _) => match of.shares.get(offset) {
-                Some(&OBSERVED) => Form::Zero,
-                Some(&share) => Form::Unknown(variable, share),
-                None => Form::Unknown(variable, 0),
+            (Kind::Label(_), _) => Origin::Label(variable, of.lowest),
+            (Kind::Dirichlet(_), _) => match of.components.get(offset) {
+                Some(&NONE) => Origin::Zero,
+                Some(&component) => Origin::Variable(variable, component),
+                None => Origin::Variable(variable, 0),
             },
-            (Kind::Wishart(dim), _) => Form::Unknown(variable, triangle(offset, dim)),
+            (Kind::Wishart(dim), _) => Origin::Variable(variable, upper(dim)),
             (Kind::NormalWishart(dim), Some(Joint::Matrix)) => {
-                Form::Unknown(variable, dim as u32 + triangle(offset, dim))
+                Origin::Variable(variable, dim as u32 + upper(dim))
             }
-            (Kind::NormalWishart(_), _) => Form::Unknown(variable, definer.offset),
-            _ => Form::Unknown(variable, 0),
+            (Kind::NormalWishart(_), _) => Origin::Variable(variable, definer.offset),
+            (Kind::Gaussian | Kind::Bounded | Kind::Gamma, _) => Origin::Variable(variable, 0),
         }
     }
 

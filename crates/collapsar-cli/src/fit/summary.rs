@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collapsar_bugs::Row;
+use collapsar_bugs::Summary;
 use collapsar_run::Climbed;
 use collapsar_run::fit::{ModelRun, Monitored, class_names};
 
@@ -17,7 +17,7 @@ pub(crate) fn of(
     args: &FitArgs,
     run: &ModelRun,
     climbed: &Climbed,
-    (monitored, rows, draws): (&Monitored, &[Row], usize),
+    (monitored, rows, draws): (&Monitored, &[Summary], usize),
 ) -> String {
     let list = |names: Vec<String>| match names.as_slice() {
         [] => "nothing".to_owned(),
@@ -80,7 +80,7 @@ fn shown(monitored: &Monitored) -> Vec<usize> {
     places
 }
 
-fn table_of(monitored: &Monitored, rows: &[Row], shown: &[usize]) -> String {
+fn table_of(monitored: &Monitored, rows: &[Summary], shown: &[usize]) -> String {
     let name = |place: usize| monitored.quantities[place].to_string();
     // Filled up to the longest, so that names begin in one column.
     let width = shown.iter().map(|&place| name(place).chars().count());

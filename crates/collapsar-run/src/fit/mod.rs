@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use collapsar::graph::{Compiled, Demands, VariationalPosterior};
 use collapsar::{Collapsed, Point, Potential};
-use collapsar_bugs::{Posterior, Prepared, Quantity, Row, Selection};
+use collapsar_bugs::{Posterior, Prepared, Quantity, Selection, Summary};
 use serde::{Serialize, Serializer};
 
 use crate::climb::{Ascent, Climbed, Watch, each};
@@ -129,11 +129,11 @@ impl ModelRun {
     }
 
     /// Means, standard deviations and quantiles at a point, and how many draws they took.
-    pub fn rows(&self, point: &Point, quantities: &[Quantity]) -> Result<(Vec<Row>, usize)> {
+    pub fn rows(&self, point: &Point, quantities: &[Quantity]) -> Result<(Vec<Summary>, usize)> {
         let answer = self.compiled.variational_posterior(point);
         let rows = self
             .posterior(&answer, self.plan.options.seed)
-            .rows(quantities);
+            .summaries(quantities);
         rows.map_err(|refusal| self.source.no_answer(refusal))
     }
 

@@ -1,6 +1,6 @@
 //! Which numbers of a model are summarised, and which are only left out because they are many.
 
-use collapsar_bugs::{Prepared, Quantity, Selection, Unknowns};
+use collapsar_bugs::{Prepared, Quantity, Selection, UnknownArray};
 
 use super::ModelSource;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub struct Monitored {
     /// Whether each was asked for by name or belongs to an array that is not large.
     pub small: Vec<bool>,
     /// Arrays that nobody asked for and that are left out altogether, or large.
-    pub left_out: Vec<Unknowns>,
+    pub left_out: Vec<UnknownArray>,
 }
 
 impl Monitored {
@@ -51,10 +51,10 @@ impl Monitored {
     }
 
     fn by_rule(
-        arrays: &[Unknowns],
+        arrays: &[UnknownArray],
         of: impl Fn(&dyn Fn(&str) -> bool) -> Result<Vec<Quantity>>,
     ) -> Result<Self> {
-        let large = |array: &Unknowns| array.elements > MANY;
+        let large = |array: &UnknownArray| array.elements > MANY;
         let find = |name: &str| arrays.iter().find(|array| array.name == name);
         let quantities = of(&|name| {
             find(name).is_some_and(|array| !(array.labels || (large(array) && array.computed)))
@@ -70,7 +70,7 @@ impl Monitored {
     }
 }
 
-fn unknown(selection: &Selection, arrays: &[Unknowns]) -> Error {
+fn unknown(selection: &Selection, arrays: &[UnknownArray]) -> Error {
     let arrays: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
     Error::Value {
         option: "monitor",

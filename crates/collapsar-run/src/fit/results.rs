@@ -1,6 +1,6 @@
 //! The files of a fit of a model.
 
-use collapsar_bugs::{Quantity, Row};
+use collapsar_bugs::{Quantity, Summary};
 use collapsar_formats::write_atomically;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ impl ModelRun {
         folder: RunFolder,
         climbed: &Climbed,
         monitored: &Monitored,
-        rows: &[Row],
+        rows: &[Summary],
         command: Vec<String>,
     ) -> Result<()> {
         write_atomically(&folder.path().join("posterior.csv"), |out| {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use collapsar::graph::{Class, Compiled, Demands, Role};
-use collapsar_bugs::{Data, Diagnostic, Model, Prepared, Refusal, Span};
+use collapsar_bugs::{Data, Diagnostic, Model, PosteriorError, Prepared, Span};
 
 use crate::error::{Error, Result};
 use crate::inputs::name_of;
@@ -65,7 +65,7 @@ impl ModelSource {
                     Some((one_line(&factor.name), self.place(prepared.factor(factor))))
                 }
                 error => {
-                    let diagnostic = prepared.complaint(error);
+                    let diagnostic = prepared.diagnostic(error);
                     let refused = diagnostic.map(|diagnostic| self.refusal(diagnostic));
                     return refused.unwrap_or_else(|| error.clone().into());
                 }
@@ -78,10 +78,10 @@ impl ModelSource {
     }
 
     /// Why a fit does not answer.
-    pub(crate) fn no_answer(&self, refusal: Refusal) -> Error {
+    pub(crate) fn no_answer(&self, refusal: PosteriorError) -> Error {
         match refusal {
-            Refusal::Model(diagnostic) => self.refusal(*diagnostic),
-            Refusal::Fit(error) => error.into(),
+            PosteriorError::Model(diagnostic) => self.refusal(*diagnostic),
+            PosteriorError::Fit(error) => error.into(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Decides what is left out of a fit: unknowns that no datum depends on.
+//! Decides what is left out of a fit: barren nodes, unknowns that no datum depends on.
 //!
 //! They integrate to one, so that the bound and all else are the same without them. What is known
 //! of them is what their parents say.
@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use crate::distribution::Support;
-use crate::elaborate::{Elaborated, Mode, Read, Reads, Sampling, Scope};
+use crate::elaborate::{Elaborated, Mode, Read, Reads, Scope};
 
 /// Repetitions of lines that are left out.
 #[derive(Debug, Default)]
-pub(crate) struct Leaves {
+pub(crate) struct Barren {
     /// By line and repetition; empty where none is.
     lines: Vec<Vec<bool>>,
 }
@@ -26,19 +26,10 @@ enum Mark {
     Kept,
 }
 
-/// What has no family of its own, or has bounds, is never left out.
-fn may_be_left_out(model: &Elaborated, line: usize, bounded: &BTreeSet<usize>) -> bool {
-    let line = &model.lines[line];
-    let free = |of: Sampling| of.distribution.is_predicted() && of.truncation.is_none();
-    line.sampling().is_some_and(free) && !bounded.contains(&line.array)
-}
-
 /// Lines of which all repetitions are kept or none: labels, which are rows, and what may be joint.
 fn together(model: &Elaborated, line: usize) -> bool {
-    let Some(of) = model.lines[line].sampling() else {
-        return false;
-    };
-    match of.distribution.support() {
+    let of = model.lines[line].sampling();
+    of.is_some_and(|of| match of.distribution.support() {
         Support::States(_) | Support::Vectors | Support::PositiveDefinite => true,
         Support::Reals
         | Support::Positive
@@ -46,7 +37,7 @@ fn together(model: &Elaborated, line: usize) -> bool {
         | Support::Simplex
         | Support::Counts
         | Support::CountVectors => false,
-    }
+    })
 }
 
 struct Search<'a> {
@@ -61,7 +52,7 @@ struct Search<'a> {
     stack: Vec<(usize, usize)>,
 }
 
-impl Leaves {
+impl Barren {
     pub(super) fn find(model: &Elaborated, bounded: &BTreeSet<usize>) -> Self {
         let count = model.lines.len();
         let mut search = Search {
@@ -73,12 +64,10 @@ impl Leaves {
             unseen: 0,
             stack: vec![],
         };
-        let may: Vec<bool> = (0..count)
-            .map(|line| may_be_left_out(model, line, bounded))
-            .collect();
-        let any_data = (0..count).map(|line| search.prepare(line, may[line]));
-        // Collected, so that all lines are prepared.
-        let any_data = any_data.collect::<Vec<bool>>().contains(&true);
+        let mut any_data = false;
+        for line in 0..count {
+            any_data |= search.prepare(line, bounded);
+        }
         if !any_data {
             return Self::default();
         }
@@ -87,18 +76,15 @@ impl Leaves {
                 if search.unseen == 0 {
                     return Self::default();
                 }
-                let mark = search.marks[line].get(instance);
-                if mark.is_none_or(|mark| *mark == Mark::Kept) {
+                if search.is_kept(line, instance) {
                     search.follow(line, instance);
                 }
             }
         }
         let left_out = |marks: &Vec<Mark>| -> Vec<bool> {
-            if marks.contains(&Mark::Unseen) {
-                marks.iter().map(|mark| *mark == Mark::Unseen).collect()
-            } else {
-                vec![]
-            }
+            let any = marks.contains(&Mark::Unseen);
+            let marks = marks.iter().filter(|_| any);
+            marks.map(|mark| *mark == Mark::Unseen).collect()
         };
         Self {
             lines: search.marks.iter().map(left_out).collect(),
@@ -125,26 +111,25 @@ impl Leaves {
 
 impl Search<'_> {
     /// Marks a line's repetitions before the search, and says whether any is observed.
-    fn prepare(&mut self, index: usize, may: bool) -> bool {
+    fn prepare(&mut self, index: usize, bounded: &BTreeSet<usize>) -> bool {
         let line = &self.model.lines[index];
-        let array = &self.model.arrays[line.array];
-        if !line.stochastic() {
+        let Some(of) = line.sampling() else {
             self.marks[index] = vec![Mark::Computed; line.instances];
             return false;
-        }
-        if array.is_data() {
+        };
+        if self.model.arrays[line.array].is_data() {
             return line.instances > 0;
-        }
-        if !may {
-            // Roots of the search all the same; whether they are data does not matter.
-            return self.observed(index).contains(&true);
         }
         let observed = self.observed(index);
         let any = observed.contains(&true);
-        self.hidden[index] = !any;
-        let mark = |observed: &bool| if *observed { Mark::Kept } else { Mark::Unseen };
-        self.marks[index] = observed.iter().map(mark).collect();
-        self.unseen += observed.iter().filter(|observed| !**observed).count();
+        // Other lines are roots of the search, observed or not.
+        let free = of.truncation.is_none() && !bounded.contains(&line.array);
+        if free && of.distribution.is_predicted() {
+            self.hidden[index] = !any;
+            let mark = |observed: &bool| if *observed { Mark::Kept } else { Mark::Unseen };
+            self.marks[index] = observed.iter().map(mark).collect();
+            self.unseen += observed.iter().filter(|observed| !**observed).count();
+        }
         any
     }
 
@@ -156,15 +141,11 @@ impl Search<'_> {
             return vec![false; line.instances];
         }
         let scope = Scope::new(self.model, Mode::Shape);
-        (0..line.instances)
-            .map(|instance| {
-                scope.enter(index, instance);
-                let places = scope.places(&line.relation.target);
-                places.is_ok_and(|(_, elements)| {
-                    (elements.iter()).any(|&element| array.value(element).is_some())
-                })
-            })
-            .collect()
+        let observed = |instance: usize| {
+            let elements = scope.targets(index, instance).unwrap_or_default();
+            (elements.iter()).any(|&element| array.value(element).is_some())
+        };
+        (0..line.instances).map(observed).collect()
     }
 
     /// Keeps all that a repetition depends on.
@@ -179,14 +160,11 @@ impl Search<'_> {
                     Read::One(definer) => {
                         self.keep(definer.line as usize, definer.instance as usize);
                     }
+                    Read::Any(array) if std::mem::replace(&mut self.read[array], true) => {}
                     Read::Any(array) => {
-                        if std::mem::replace(&mut self.read[array], true) {
-                            continue;
-                        }
-                        for line in 0..self.model.lines.len() {
-                            if self.model.lines[line].array == array {
-                                self.keep_all(line);
-                            }
+                        let lines = self.model.lines.iter().enumerate();
+                        for (line, _) in lines.filter(|(_, line)| line.array == array) {
+                            self.keep_all(line);
                         }
                     }
                 }
@@ -194,22 +172,24 @@ impl Search<'_> {
         }
     }
 
-    fn keep_all(&mut self, line: usize) {
-        for instance in 0..self.marks[line].len() {
-            self.keep_one(line, instance);
-        }
+    fn is_kept(&self, line: usize, instance: usize) -> bool {
+        let mark = self.marks[line].get(instance);
+        mark.is_none_or(|mark| *mark == Mark::Kept)
     }
 
     fn keep(&mut self, line: usize, instance: usize) {
-        if self.marks[line]
-            .get(instance)
-            .is_none_or(|mark| *mark == Mark::Kept)
-        {
+        if self.is_kept(line, instance) {
             return;
         }
         if self.hidden[line] && together(self.model, line) {
             self.keep_all(line);
         } else {
+            self.keep_one(line, instance);
+        }
+    }
+
+    fn keep_all(&mut self, line: usize) {
+        for instance in 0..self.marks[line].len() {
             self.keep_one(line, instance);
         }
     }
