@@ -231,7 +231,7 @@ fn stream_at<'a>(
     source: u64,
     draw: usize,
 ) -> &'a mut ChaCha8Rng {
-    if draw % OF_STREAM == 0 {
+    if draw.is_multiple_of(OF_STREAM) {
         *rng = None;
     }
     rng.get_or_insert_with(|| {

@@ -53,7 +53,7 @@ impl<'a> Exact<'a> {
         let value = scope.element(array, element, Span::default()).ok()?;
         match self.sum(&value) {
             Some((mean, variance)) => normal(mean, variance),
-            None => self.multiple(&value, beliefs?),
+            None => Self::multiple(&value, beliefs?),
         }
     }
 
@@ -90,7 +90,7 @@ impl<'a> Exact<'a> {
     }
 
     /// What is known of a positive multiple of one number, or of one minus a probability.
-    fn multiple(&self, value: &Scalar, beliefs: &PosteriorMarginals) -> Option<PosteriorMarginal> {
+    fn multiple(value: &Scalar, beliefs: &PosteriorMarginals) -> Option<PosteriorMarginal> {
         let Scalar::Polynomial(monomials) = value else {
             return None;
         };

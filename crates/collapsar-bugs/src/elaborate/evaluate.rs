@@ -80,6 +80,7 @@ pub(crate) struct Scope<'a> {
     looked: Cell<u64>,
     depth: Cell<u32>,
     /// The last line of several elements that was evaluated.
+    #[expect(clippy::type_complexity, reason = "a memory of one")]
     last: RefCell<Option<((usize, usize), u64, Value, bool)>>,
     /// Changes when labels do.
     round: Cell<u64>,

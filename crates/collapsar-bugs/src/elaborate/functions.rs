@@ -1,5 +1,10 @@
 //! The functions of the language.
 
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "the functions of a table have one shape"
+)]
+
 use std::rc::Rc;
 
 use collapsar::special::ln_gamma;

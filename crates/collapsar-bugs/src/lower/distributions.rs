@@ -178,17 +178,12 @@ impl Emit<'_> {
 
     /// The unknown that the target is.
     fn own(&self, target: &Scalar, what: &str) -> Resolved<Unknown> {
-        match target
-            .monomial()
-            .as_ref()
-            .map(|own| own.unknowns.as_slice())
-        {
-            Some([unknown]) => Ok(*unknown),
-            _ => {
-                let message = format!("a target that is not {what}");
-                Err(Diagnostic::new(self.target, message, "here").into())
-            }
+        let own = target.monomial();
+        if let Some([unknown]) = own.as_ref().map(|own| own.unknowns.as_slice()) {
+            return Ok(*unknown);
         }
+        let message = format!("a target that is not {what}");
+        Err(Diagnostic::new(self.target, message, "here").into())
     }
 
     fn uniform(&mut self, x: &Scalar, low: &Scalar, high: &Scalar) -> Resolved {

@@ -168,14 +168,12 @@ impl Emit<'_> {
             Scalar::Polynomial(monomials) => self.component(monomials),
             Scalar::Draws(_) | Scalar::Opaque => None,
         };
-        match component {
-            Some(atom) => self.add(times, &[atom]),
-            None => {
-                let name = &self.of.name.text;
-                let what = "probabilities must be constant or come from ddirch or dbeta";
-                Err(self.edge(argument, &format!("{name}'s {what}")).into())
-            }
+        if let Some(atom) = component {
+            return self.add(times, &[atom]);
         }
+        let name = &self.of.name.text;
+        let what = "probabilities must be constant or come from ddirch or dbeta";
+        Err(self.edge(argument, &format!("{name}'s {what}")).into())
     }
 
     /// The atom of `p`, or of `1 - p` where p is a beta variable.

@@ -93,13 +93,11 @@ impl Emit<'_> {
         };
         let mut places = entries.iter().enumerate();
         let whole = places.all(|(place, entry)| multiple(place, entry).is_some());
-        match found.filter(|_| whole) {
-            Some((coefficient, variable)) => Ok(Precision::Multiple(coefficient, variable)),
-            None => {
-                let what = "constant or a multiple of a dwish variable";
-                Err(self.must_be(argument, what).into())
-            }
+        if let Some((coefficient, variable)) = found.filter(|_| whole) {
+            return Ok(Precision::Multiple(coefficient, variable));
         }
+        let what = "constant or a multiple of a dwish variable";
+        Err(self.must_be(argument, what).into())
     }
 
     fn determinant(&self, variable: u32) -> Atom {
