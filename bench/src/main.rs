@@ -16,7 +16,7 @@ mod limit;
 mod npy;
 mod scaling;
 // The library's own kernel, compiled from its source: it is no part of the library's interface.
-#[path = "../../crates/collapsar/src/product.rs"]
+#[path = "../../crates/collapsar-core/src/kernel/product.rs"]
 mod product;
 
 use std::process::ExitCode;

@@ -98,7 +98,7 @@ impl Options {
 }
 
 /// A fitted mixture, which scores rows and draws new ones.
-#[pyclass(frozen, module = "collapsar._collapsar")]
+#[pyclass(frozen, module = "pycollapsar._collapsar")]
 pub(crate) struct FittedMixture {
     fit: MixtureFit,
     density: OnceLock<PredictiveDensity>,

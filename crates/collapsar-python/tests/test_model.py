@@ -184,7 +184,7 @@ def test_graphs_show_what_is_collapsed(groups):
 
 
 def test_limits_hold_and_checkpoints_go_on(groups, tmp_path):
-    model = collapsar.Model(MIXTURE)
+    model = pycollapsar.Model(MIXTURE)
     with pytest.warns(UserWarning, match="not converged: stopped after 0.0 seconds|not converged"):
         assert model.fit(groups, max_seconds=0).iterations == 1
     with pytest.warns(UserWarning, match="stopped after 4 passes"):
@@ -198,31 +198,31 @@ def test_limits_hold_and_checkpoints_go_on(groups, tmp_path):
     # A fit that is loaded again neither resumes nor writes.
     file.unlink()
     assert pickle.loads(pickle.dumps(resumed)).bound == whole.bound and not file.exists()
-    with pytest.raises(collapsar.SettingError, match="checkpoint and resume follow one climb"):
+    with pytest.raises(pycollapsar.SettingError, match="checkpoint and resume follow one climb"):
         model.fit(groups, n_init=2, checkpoint=file)
-    with pytest.raises(collapsar.SettingError, match="no such file, expected one written by check"):
+    with pytest.raises(pycollapsar.SettingError, match="no such file, expected one written by check"):
         model.fit(groups, resume=file)
 
 
 def test_data_that_nothing_reads_are_warned_of():
     data = {"y": [1.0, 2.0], "N": 2, "tua": 3.0}
     with pytest.warns(UserWarning, match="nothing reads tua of the data"):
-        collapsar.Model(NORMAL).fit(data)
+        pycollapsar.Model(NORMAL).fit(data)
 
 
 def test_elements_and_ranges_can_be_asked_for(groups):
     pytest.importorskip("pandas")
-    fit = collapsar.Model(MIXTURE).fit(groups)
+    fit = pycollapsar.Model(MIXTURE).fit(groups)
     assert list(fit.summary("z[2:4]").index) == ["z[2]", "z[3]", "z[4]"]
     assert list(fit.summary(["mu[2]", "p"]).index) == ["p[1]", "p[2]", "mu[2]"]
     assert len(fit.summary([])) == 0
     assert fit.unknowns == ["z", "p", "mu", "tau"]
-    with pytest.raises(collapsar.SettingError, match=r"names is mu\[9\], expected one of z, p"):
+    with pytest.raises(pycollapsar.SettingError, match=r"names is mu\[9\], expected one of z, p"):
         fit.summary("mu[9]")
 
 
 def test_a_check_fits_nothing(groups):
-    model = collapsar.Model(MIXTURE)
+    model = pycollapsar.Model(MIXTURE)
     found = model.check(groups)
     fit = model.fit(groups)
     assert (found["collapsed"], found["explicit"]) == (fit.collapsed, fit.explicit)
@@ -230,7 +230,7 @@ def test_a_check_fits_nothing(groups):
     assert any({"mu", "tau"} == {first, second} for first, second, _ in found["meetings"])
     assert all(place.startswith("model:") for *_, place in found["meetings"])
     assert model.check(groups, explicit=["p"])["collapsed"] == ["mu"]
-    with pytest.raises(collapsar.SettingError, match="collapse"):
+    with pytest.raises(pycollapsar.SettingError, match="collapse"):
         model.check(groups, collapse=["mu", "tau"])
-    with pytest.raises(collapsar.ModelError, match="K is neither data"):
+    with pytest.raises(pycollapsar.ModelError, match="K is neither data"):
         model.check({"y": groups["y"], "N": 100})

@@ -182,8 +182,8 @@ class Model:
 
         Examples
         --------
-        >>> import collapsar
-        >>> model = collapsar.Model("model { y ~ dnorm(mu, tau) mu ~ dnorm(0, 1) tau ~ dgamma(1, 1) }")
+        >>> import pycollapsar
+        >>> model = pycollapsar.Model("model { y ~ dnorm(mu, tau) mu ~ dnorm(0, 1) tau ~ dgamma(1, 1) }")
         >>> check = model.check({"y": 1.5})
         >>> len(check["collapsed"]), len(check["explicit"]), check["observed"]
         (1, 1, {'y': 1})
