@@ -216,7 +216,7 @@ def test_elements_and_ranges_can_be_asked_for(groups):
     assert list(fit.summary("z[2:4]").index) == ["z[2]", "z[3]", "z[4]"]
     assert list(fit.summary(["mu[2]", "p"]).index) == ["p[1]", "p[2]", "mu[2]"]
     assert len(fit.summary([])) == 0
-    assert fit.unknowns == ["z", "p", "mu", "tau"]
+    assert fit.unknowns == ["z", "p", "a", "mu", "tau"]
     with pytest.raises(pycollapsar.SettingError, match=r"names is mu\[9\], expected one of z, p"):
         fit.summary("mu[9]")
 
