@@ -359,8 +359,8 @@ def _listed(names: str | Iterable[str] | None) -> list[str] | None:
 def _shaped(elements: list[tuple[str, str, list[int]]], values: Any) -> dict[str, Any]:
     """The last axis of `values`, which holds these elements, as arrays by name."""
     places: dict[str, list[tuple[tuple[int, ...], int]]] = {}
-    for column, (_, array, indices) in enumerate(elements):
-        place = tuple(index - 1 for index in indices)
+    for column, (_, array, numbers) in enumerate(elements):
+        place = tuple(number - 1 for number in numbers)
         places.setdefault(array, []).append((place, column))
     values, out = np.asarray(values), {}
     for array, found in places.items():
