@@ -93,6 +93,7 @@ pub mod laws;
 pub mod number;
 pub mod parallel;
 mod point;
+mod response;
 pub mod rows;
 mod smooth;
 pub mod special;
@@ -108,4 +109,5 @@ pub use driver::{
 };
 pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};
 pub use point::Point;
+pub use response::Response;
 pub use smooth::{Differentiated, Smooth};

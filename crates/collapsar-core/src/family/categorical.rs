@@ -105,25 +105,30 @@ impl Family for Categorical {
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<usize> {
         let probabilities = self.ordinary(natural)?;
-        let mut left: f64 = rng.random();
-        let mut last = 0;
-        for (component, p) in probabilities.iter().enumerate() {
-            if *p > 0.0 {
-                if left < *p {
-                    return Ok(component);
-                }
-                // Rounding may leave a crumb after the last component: it is the last one's.
-                last = component;
-            }
-            left -= p;
-        }
-        Ok(last)
+        Ok(pick(&probabilities, 1.0, rng))
     }
 
     fn statistics(&self, draw: &usize, out: &mut [f64]) {
         out.fill(0.0);
         out[*draw] = 1.0;
     }
+}
+
+/// One of several, with probabilities in proportion to these weights, which sum to `total`.
+pub fn pick<R: Rng + ?Sized>(weights: &[f64], total: f64, rng: &mut R) -> usize {
+    let mut left: f64 = rng.random::<f64>() * total;
+    let mut last = 0;
+    for (place, &weight) in weights.iter().enumerate() {
+        if weight > 0.0 {
+            if left < weight {
+                return place;
+            }
+            // Rounding may leave a crumb after the last weight: it is that one's.
+            last = place;
+            left -= weight;
+        }
+    }
+    last
 }
 
 #[cfg(test)]

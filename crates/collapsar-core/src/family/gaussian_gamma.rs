@@ -54,6 +54,11 @@ pub struct GaussianGammaDraw {
 }
 
 impl GaussianGamma {
+    /// The field of scalars given that their precision has a factor of one.
+    pub fn field(&self) -> &Gaussian {
+        &self.field
+    }
+
     /// A block of `n` scalars whose $\Lambda$ may be nonzero at these pairs, as
     /// [`Gaussian::new`].
     ///

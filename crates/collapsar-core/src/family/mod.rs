@@ -28,7 +28,7 @@ mod student_t;
 mod truncated_normal;
 mod wishart;
 
-pub use categorical::Categorical;
+pub use categorical::{Categorical, pick};
 pub use dirichlet::Dirichlet;
 pub use gamma::{Gamma, GammaDraw, GammaOrdinary};
 pub use gaussian::{Gaussian, GaussianOrdinary};

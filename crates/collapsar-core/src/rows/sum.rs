@@ -1,8 +1,11 @@
 //! A sum over rows: logits, softmax and statistics of a block of rows at a time.
 
+use rand::Rng;
+
 use super::{BLOCK, Features, Rows};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
+use crate::family::pick;
 use crate::kernel::product::{LANES, accumulate, alignment, gather, multiply};
 use crate::kernel::{softmax_columns, softmax_jacobian_columns};
 use crate::parallel::{Buffers, Chunks, sum};
@@ -130,6 +133,36 @@ impl SoftmaxSum {
             visitor(first, width, r);
         })?;
         Ok(())
+    }
+
+    /// Draws a component of each row, counted from 0; returns the statistics of these.
+    pub fn draw<R: Rng + ?Sized>(
+        &self,
+        messages: &[f64],
+        rng: &mut R,
+        labels: &mut [f64],
+    ) -> Result<Vec<f64>> {
+        let shape = (self.components, self.features());
+        let mut statistics = vec![0.0; shape.0 * shape.1];
+        let mut row = vec![0.0; shape.0];
+        self.with_lanes(&mut statistics, |lanes| {
+            self.visit(
+                messages,
+                0..self.rows.len(),
+                |first, width, features, all| {
+                    for column in 0..width {
+                        for (component, weight) in row.iter_mut().enumerate() {
+                            *weight = std::mem::take(&mut all[component * width + column]);
+                        }
+                        let chosen = pick(&row, 1.0, rng);
+                        all[chosen * width + column] = 1.0;
+                        labels[first + column] = chosen as f64;
+                    }
+                    accumulate(all, features, shape, width, lanes);
+                },
+            )
+        })?;
+        Ok(statistics)
     }
 
     /// Statistics of responsibilities that `fill` writes for each block, components by rows.

@@ -37,11 +37,13 @@ pub(super) struct Monomials {
 impl Monomials {
     /// The coefficient, the coordinates and the collapsed statistic of each.
     pub(super) fn each(&self) -> impl Iterator<Item = (f64, &[u32], u32)> {
-        let others = self.coefficients.iter().zip(&self.targets).enumerate();
-        others.map(|(monomial, (&coefficient, &target))| {
-            let factors = &self.factors[self.starts.range(monomial)];
-            (coefficient, factors, target)
-        })
+        (0..self.coefficients.len()).map(|monomial| self.get(monomial))
+    }
+
+    /// One of them.
+    pub(super) fn get(&self, monomial: usize) -> (f64, &[u32], u32) {
+        let factors = &self.factors[self.starts.range(monomial)];
+        (self.coefficients[monomial], factors, self.targets[monomial])
     }
 
     fn push(&mut self, coefficient: f64, factors: &[u32], target: u32) {

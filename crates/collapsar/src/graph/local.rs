@@ -36,8 +36,13 @@ impl Entries {
 
     /// Adds its transpose times `x` to `out`.
     pub(super) fn multiply_transposed(&self, x: &[f64], out: &mut [f64]) {
+        self.transposed_rows(0, x, out);
+    }
+
+    /// Adds the transpose of its rows from `first` on, as many as `x` has numbers, times `x`.
+    pub(super) fn transposed_rows(&self, first: usize, x: &[f64], out: &mut [f64]) {
         for (row, &x) in x.iter().enumerate() {
-            let range = self.starts.range(row);
+            let range = self.starts.range(first + row);
             for (&column, value) in self.columns[range.clone()].iter().zip(&self.values[range]) {
                 out[column as usize] += value * x;
             }
@@ -102,6 +107,21 @@ impl Local {
         &messages[..self.slots]
     }
 
+    /// The shared blocks and the own ones, each with the place of its first natural parameter.
+    pub(super) fn blocks(&self) -> (&[Placed], &[Placed]) {
+        (&self.shared, &self.own)
+    }
+
+    /// What a change of the shared blocks' statistics from `first` on does to those of slots.
+    pub(super) fn gather(&self, first: usize, changes: &[f64], out: &mut [f64]) {
+        self.sharing.transposed_rows(first, changes, out);
+    }
+
+    /// The place of the first statistic of own blocks.
+    pub(super) fn own_first(&self) -> usize {
+        self.slots
+    }
+
     /// How many labels are explicit.
     pub(super) fn labels(&self) -> usize {
         let blocks = self.shared.iter().chain(&self.own);
@@ -153,6 +173,28 @@ impl Local {
         see: impl FnOnce(&[f64]),
     ) -> Result<f64> {
         let (slots, rest) = gradient.split_at_mut(self.slots);
+        let mut value = self.shared_value_and_means(at, slots, see)?;
+        value += self.buffers.lend(self.own_base.len(), |naturals| {
+            let messages = self.own_base.iter().zip(&at[self.slots..]);
+            for (natural, (base, message)) in naturals.iter_mut().zip(messages) {
+                *natural = base + message;
+            }
+            evaluate_all(&self.own, naturals, rest)
+        })?;
+        Ok(value)
+    }
+
+    /// The sum over shared blocks and rows alone.
+    pub(super) fn shared_value(&self, at: &[f64]) -> Result<f64> {
+        self.shared_value_and_means(at, &mut vec![0.0; self.slots], |_| ())
+    }
+
+    fn shared_value_and_means(
+        &self,
+        at: &[f64],
+        slots: &mut [f64],
+        see: impl FnOnce(&[f64]),
+    ) -> Result<f64> {
         let shared = self.shared_base.len();
         let mut value = self.buffers.lend(2 * shared, |buffer| {
             let (naturals, means) = buffer.split_at_mut(shared);
@@ -167,13 +209,6 @@ impl Local {
         for rows in &self.rows {
             value += rows.value_and_gradient(&at[..self.slots], slots)?;
         }
-        value += self.buffers.lend(self.own_base.len(), |naturals| {
-            let messages = self.own_base.iter().zip(&at[self.slots..]);
-            for (natural, (base, message)) in naturals.iter_mut().zip(messages) {
-                *natural = base + message;
-            }
-            evaluate_all(&self.own, naturals, rest)
-        })?;
         Ok(value)
     }
 

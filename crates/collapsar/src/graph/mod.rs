@@ -7,30 +7,42 @@
 //! - `terms`: how a log joint is kept: as a sum of products of statistics, like terms together
 //! - `blocks`: which variables have one joint factor of q
 //! - `block`: what a block is: a family, and where products of atoms stand among its statistics
+//! - `chain`: how a Markov chain of exact draws moves
 //! - `choice`: which classes of blocks are collapsed, and why
 //! - `compiled`: a graph made ready to climb
+//! - `draw`: how a block is drawn, and what others see of a draw
+//! - `joint`: the log joint at given numbers
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
+//! - `response`: how the posterior answers to small changes of the model
+//! - `sensitivity`: how the mean of a number answers to natural parameters
 //! - `rows`: how labels that know of no other label are kept: as rows, all at once
 //! - `kernel`: the sum over rows
 //! - `start`: where a climb begins
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
+//! - `weights`: what a draw of q is worth against the posterior
 
 mod block;
 mod blocks;
+mod chain;
 mod choice;
 mod compiled;
+mod draw;
+mod joint;
 mod kernel;
 mod layout;
 mod local;
 mod posterior;
+mod response;
 mod rows;
+mod sensitivity;
 mod start;
 mod terms;
 mod turn;
 mod variational;
+mod weights;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,10 +50,12 @@ use std::ops::Range;
 use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
+pub use chain::Chain;
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use local::Local;
 pub use posterior::Posterior;
+pub use response::LinearResponse;
 pub use rows::{RowPart, Rows, Sums};
 pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
 

@@ -108,6 +108,80 @@ impl Posterior {
     }
 }
 
+impl Posterior {
+    /// How the natural parameters of the collapsed blocks change where the statistics change along `along`.
+    pub(super) fn forward(&self, statistics: &[f64], along: &[f64]) -> Vec<f64> {
+        let mut changes = vec![0.0; self.base.len()];
+        for (coefficient, factors, target) in self.monomials.each() {
+            if target != NONE {
+                let change: f64 = (factors.iter().enumerate())
+                    .map(|(place, &f)| along[f as usize] * others(factors, place, statistics))
+                    .sum();
+                changes[target as usize] += coefficient * change;
+            }
+        }
+        changes
+    }
+
+    /// The transpose of that: what `changes` of the collapsed statistics' means do to the target.
+    pub(super) fn backward_changes(&self, statistics: &[f64], changes: &[f64], out: &mut [f64]) {
+        for (coefficient, factors, target) in self.monomials.each() {
+            if target == NONE || changes[target as usize] == 0.0 {
+                continue;
+            }
+            let seed = coefficient * changes[target as usize];
+            for (place, &factor) in factors.iter().enumerate() {
+                out[factor as usize] += seed * others(factors, place, statistics);
+            }
+        }
+    }
+
+    /// The monomials that each of these blocks is in, whose statistics begin at `first`.
+    pub(super) fn terms_of(&self, first: usize, blocks: &[Placed]) -> Vec<Vec<u32>> {
+        let mut terms = vec![vec![]; blocks.len()];
+        for (monomial, (_, factors, _)) in self.monomials.each().enumerate() {
+            let own = factors.iter().filter(|&&factor| factor as usize >= first);
+            for &factor in own {
+                let place = factor as usize - first;
+                let block = blocks.partition_point(|placed| placed.1 <= place) - 1;
+                terms[block].push(monomial as u32);
+            }
+        }
+        terms
+    }
+
+    /// Adds what these monomials say of the statistics from `first` on, one factor of each of which is
+    /// among them, where all others have these values.
+    pub(super) fn add_told(
+        &self,
+        terms: &[u32],
+        first: usize,
+        statistics: &[f64],
+        collapsed: &[f64],
+        out: &mut [f64],
+    ) {
+        let own = first as u32..(first + out.len()) as u32;
+        for &term in terms {
+            let (coefficient, factors, target) = self.monomials.get(term as usize);
+            let Some(place) = factors.iter().position(|factor| own.contains(factor)) else {
+                continue;
+            };
+            let seed = coefficient * mean_of(target, collapsed, 1.0);
+            out[factors[place] as usize - first] += seed * others(factors, place, statistics);
+        }
+    }
+
+    /// How many statistics the collapsed blocks have.
+    pub(super) fn statistics(&self) -> usize {
+        self.base.len()
+    }
+
+    /// The blocks, each with the place of its first natural parameter.
+    pub(super) fn blocks(&self) -> &[Placed] {
+        &self.blocks
+    }
+}
+
 /// The mean of the collapsed statistic of a monomial, `alone` where it has none.
 fn mean_of(target: u32, means: &[f64], alone: f64) -> f64 {
     match target {
@@ -151,15 +225,7 @@ impl Potential for Posterior {
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let (naturals, _) = self.naturals(at);
         let mut means = vec![0.0; naturals.len()];
-        let mut changes = vec![0.0; naturals.len()];
-        for (coefficient, factors, target) in self.monomials.each() {
-            if target != NONE {
-                let change: f64 = (factors.iter().enumerate())
-                    .map(|(place, &factor)| along[factor as usize] * others(factors, place, at))
-                    .sum();
-                changes[target as usize] += coefficient * change;
-            }
-        }
+        let changes = self.forward(at, along);
         let mut mean_changes = vec![0.0; naturals.len()];
         evaluate_all(&self.blocks, &naturals, &mut means)?;
         hessian_products(&self.blocks, &naturals, &changes, &mut mean_changes)?;

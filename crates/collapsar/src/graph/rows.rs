@@ -174,7 +174,7 @@ impl Graph {
 
 impl Rows {
     /// Visits all terms of a row: state, coefficient, and the product if it is not constant.
-    fn each(&self, row: usize, mut visit: impl FnMut(usize, f64, Option<usize>)) {
+    pub(super) fn each(&self, row: usize, mut visit: impl FnMut(usize, f64, Option<usize>)) {
         let mut sum = |sums: &Sums, place: usize, state: usize, factor: f64| {
             if sums.constants[place] != 0.0 {
                 visit(state, factor * sums.constants[place], None);

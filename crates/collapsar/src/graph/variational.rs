@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 
 use super::block::{Block, BlockFamily};
 use super::compiled::Compiled;
 use super::kernel::RowKernel;
 use super::{Declared, Kind};
-use collapsar_core::family::{Family, GaussianSampler, Marginal};
+use collapsar_core::family::{Family, GaussianSampler, Marginal, pick};
 use collapsar_core::{Point, Result};
 
 /// The posterior of one number.
@@ -58,11 +58,58 @@ pub struct VariationalPosterior<'a> {
     blocks: Vec<(&'a Block, Vec<f64>)>,
     /// Of the Gaussian blocks, factored once for all draws.
     samplers: Vec<Option<GaussianSampler<'a>>>,
-    declared: &'a [Declared],
     rows: &'a [RowKernel],
     slots: Vec<f64>,
-    /// Where the elements of each declaration begin, and the end of the last.
+    numbers: Numbers<'a>,
+}
+
+/// The numbers of all variables in a row: where each variable's stand.
+#[derive(Debug, Clone)]
+pub(super) struct Numbers<'a> {
+    declared: &'a [Declared],
+    /// Where the numbers of each declaration begin, and the end of the last.
     starts: Vec<usize>,
+}
+
+impl<'a> Numbers<'a> {
+    pub(super) fn new(declared: &'a [Declared]) -> Self {
+        let mut starts = vec![0];
+        for declared in declared {
+            let more = declared.count as usize * declared.kind.elements();
+            starts.push(starts[starts.len() - 1] + more);
+        }
+        Self { declared, starts }
+    }
+
+    /// How many numbers all variables are together.
+    pub(super) fn len(&self) -> usize {
+        self.starts[self.declared.len()]
+    }
+
+    /// The places of a variable's numbers.
+    pub(super) fn places(&self, variable: u32) -> Range<usize> {
+        let index = (self.declared).partition_point(|other| other.variables().end <= variable);
+        let declared = &self.declared[index];
+        let elements = declared.kind.elements();
+        let first = self.starts[index] + (variable - declared.first) as usize * elements;
+        first..first + elements
+    }
+
+    /// Puts the numbers of a block's variables, one variable after another, in their places.
+    pub(super) fn put(
+        &self,
+        block: &Block,
+        numbers: impl IntoIterator<Item = f64>,
+        out: &mut [f64],
+    ) {
+        let mut numbers = numbers.into_iter();
+        for &variable in &block.variables {
+            let places = out[self.places(variable)].iter_mut();
+            places
+                .zip(&mut numbers)
+                .for_each(|(out, number)| *out = number);
+        }
+    }
 }
 
 impl Kind {
@@ -89,18 +136,12 @@ impl Compiled {
                 _ => None,
             })
             .collect();
-        let mut starts = vec![0];
-        for declared in self.declared() {
-            let more = declared.count as usize * declared.kind.elements();
-            starts.push(starts[starts.len() - 1] + more);
-        }
         VariationalPosterior {
             blocks,
             samplers,
-            declared: self.declared(),
             rows: self.local.rows(),
             slots: self.local.slots(&point.messages).to_vec(),
-            starts,
+            numbers: Numbers::new(self.declared()),
         }
     }
 }
@@ -108,7 +149,7 @@ impl Compiled {
 impl VariationalPosterior<'_> {
     /// How many numbers all variables are together.
     pub fn len(&self) -> usize {
-        self.starts[self.declared.len()]
+        self.numbers.len()
     }
 
     /// Whether there are no variables.
@@ -118,16 +159,7 @@ impl VariationalPosterior<'_> {
 
     /// The place of a variable's first number among all.
     pub fn place(&self, variable: u32) -> usize {
-        self.places(variable).start
-    }
-
-    /// The places of a variable's numbers among all.
-    fn places(&self, variable: u32) -> Range<usize> {
-        let index = (self.declared).partition_point(|other| other.variables().end <= variable);
-        let declared = &self.declared[index];
-        let elements = declared.kind.elements();
-        let first = self.starts[index] + (variable - declared.first) as usize * elements;
-        first..first + elements
+        self.numbers.places(variable).start
     }
 
     /// Visits the labels that are kept as rows, which [`VariationalPosterior::marginals`] leaves
@@ -156,8 +188,8 @@ impl VariationalPosterior<'_> {
         };
         let first = |declared: &Declared| (declared.first, declared.kind.elements());
         let mut out = PosteriorMarginals {
-            declared: self.declared.iter().map(unknown).collect(),
-            firsts: self.declared.iter().map(first).collect(),
+            declared: self.numbers.declared.iter().map(unknown).collect(),
+            firsts: self.numbers.declared.iter().map(first).collect(),
         };
         for (block, natural) in &self.blocks {
             let mut found = marginals_of(block, natural)?.into_iter();
@@ -191,12 +223,7 @@ impl VariationalPosterior<'_> {
     /// Where the fit ended outside the domain.
     pub fn draw_labels<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) -> Result<()> {
         self.each_label(|label, states| {
-            let mut left: f64 = rng.random();
-            let state = states.iter().position(|p| {
-                left -= p;
-                left < 0.0
-            });
-            out[self.place(label)] = state.unwrap_or(states.len() - 1) as f64;
+            out[self.place(label)] = pick(states, 1.0, rng) as f64;
         })
     }
 
@@ -221,55 +248,12 @@ impl VariationalPosterior<'_> {
         out: &mut [f64],
     ) -> Result<()> {
         let (block, natural) = &self.blocks[index];
-        match &block.family {
-            BlockFamily::Gaussian(family) => {
-                let draw = match &self.samplers[index] {
-                    Some(sampler) => sampler.draw(rng),
-                    None => family.sample(natural, rng)?,
-                };
-                self.put(block, draw, out);
-            }
-            BlockFamily::GaussianGamma(family) => {
-                let draw = family.sample(natural, rng)?;
-                let precision = draw.ln_precision.exp();
-                self.put(block, draw.values.into_iter().chain([precision]), out);
-            }
-            BlockFamily::Bounded(family) => self.put(block, [family.sample(natural, rng)?], out),
-            BlockFamily::Gamma(family) => {
-                self.put(block, [family.sample(natural, rng)?.value], out);
-            }
-            BlockFamily::Wishart(family) => {
-                self.put(block, family.sample(natural, rng)?.precision, out);
-            }
-            BlockFamily::NormalWishart(family) => {
-                let mut draw = family.sample(natural, rng)?;
-                let mean = draw.means.swap_remove(0);
-                self.put(block, mean.into_iter().chain(draw.precision), out);
-            }
-            BlockFamily::Dirichlet(family) => {
-                let logs = family.sample(natural, rng)?;
-                self.put(block, logs.into_iter().map(f64::exp), out);
-            }
-            BlockFamily::Label(family) => {
-                self.put(block, [family.sample(natural, rng)? as f64], out);
-            }
-            BlockFamily::Network(family, _) => {
-                let states = family.sample(natural, rng)?;
-                self.put(block, states.into_iter().map(f64::from), out);
-            }
-        }
+        let numbers = match &self.samplers[index] {
+            Some(sampler) => sampler.draw(rng),
+            None => block.draw(natural, rng, &mut vec![0.0; natural.len()])?,
+        };
+        self.numbers.put(block, numbers, out);
         Ok(())
-    }
-
-    /// Puts the numbers of a block's variables, one variable after another, in their places.
-    fn put(&self, block: &Block, numbers: impl IntoIterator<Item = f64>, out: &mut [f64]) {
-        let mut numbers = numbers.into_iter();
-        for &variable in &block.variables {
-            let places = out[self.places(variable)].iter_mut();
-            places
-                .zip(&mut numbers)
-                .for_each(|(out, number)| *out = number);
-        }
     }
 
     /// The mean and the variance of a sum of variables with coefficients, where all of them are

@@ -4,6 +4,8 @@
 
 mod product;
 
+use rand::Rng;
+
 use super::layout::Entries;
 use super::rows::{RowPart, Rows, Sums};
 use super::terms::Terms;
@@ -157,6 +159,24 @@ impl RowKernel {
                 let weight = |row: usize| if chosen[row] == NONE { faint } else { 1.0 };
                 product.statistics_of(states, weight, fill, out);
             }
+        }
+    }
+
+    /// Draws a state of each row, counted from 0, and adds the statistics.
+    pub(super) fn draw<R: Rng + ?Sized>(
+        &self,
+        messages: &[f64],
+        rng: &mut R,
+        labels: &mut [f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        match &self.shape {
+            Shape::Features { mixture, linear } => {
+                let statistics = mixture.draw(&linear.at(messages), rng, labels)?;
+                linear.entries.multiply_transposed(&statistics, out);
+                Ok(())
+            }
+            Shape::Product(product) => product.draw(messages, self.states, rng, labels, out),
         }
     }
 

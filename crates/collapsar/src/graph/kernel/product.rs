@@ -3,9 +3,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hashbrown::HashTable;
+use rand::Rng;
 
 use super::Linear;
 use crate::graph::rows::{RowPart, Rows};
+use collapsar_core::family::pick;
 use collapsar_core::kernel::gamma::exp_below;
 use collapsar_core::vector::add;
 use collapsar_core::{Error, Result};
@@ -330,6 +332,43 @@ impl Product {
             self.send(merged, states, filled, &mut sums);
         }
         self.gather(&sums, out);
+    }
+
+    /// Draws a state of each row, counted from 0, and adds the statistics.
+    pub(super) fn draw<R: Rng + ?Sized>(
+        &self,
+        messages: &[f64],
+        states: usize,
+        rng: &mut R,
+        labels: &mut [f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        let mut sums = self.zeros();
+        let mut counts = vec![0.0; states];
+        // The states of distinct rows, each as often as there are rows that are the same.
+        let mut drawn = Vec::with_capacity(labels.len());
+        let mut starts = Vec::with_capacity(self.weights.len());
+        self.visit(messages, states, |row, weights| {
+            starts.push(drawn.len());
+            let counts = &mut counts[..weights.len()];
+            counts.fill(0.0);
+            for _ in 0..self.weights[row] as usize {
+                let place = pick(weights, self.weights[row], rng);
+                counts[place] += 1.0;
+                drawn.push(match &self.support {
+                    Some(support) => support.row(row).0[place],
+                    None => place as u32,
+                });
+            }
+            self.send(row, states, counts, &mut sums);
+        })?;
+        for (label, &merged) in labels.iter_mut().zip(&self.of) {
+            let next = &mut starts[merged as usize];
+            *label = f64::from(drawn[*next]);
+            *next += 1;
+        }
+        self.gather(&sums, out);
+        Ok(())
     }
 
     /// Responsibilities of one row after another.

@@ -1,0 +1,139 @@
+//! Chains have the posterior as their stationary distribution, on every distribution and combinator: what
+//! integration by parts says of the log joint holds on their average.
+
+mod common;
+mod models;
+
+use collapsar::graph::{Compiled, Demands, Graph, Kind};
+use common::{climb, data, prepared};
+use models::MODELS;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+const SWEEPS: usize = 4_000;
+/// Batches whose means are nearly independent.
+const BATCHES: usize = 40;
+
+/// Numbers with mean zero under the posterior, by variable: slopes of the log density along a move that
+/// keeps the support, or indicators less their conditional probabilities.
+fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
+    let mut first = 0;
+    for declared in graph.declared() {
+        let elements = declared.kind.elements();
+        for _ in declared.variables() {
+            let places = first..first + elements;
+            first += elements;
+            let before = numbers[places.clone()].to_vec();
+            let mut at = |change: &dyn Fn(usize, f64) -> f64| {
+                for (place, x) in before.iter().enumerate() {
+                    numbers[places.start + place] = change(place, *x);
+                }
+                let value = graph.ln_joint(numbers);
+                numbers[places.clone()].copy_from_slice(&before);
+                value
+            };
+            let h: f64 = 1e-4;
+            match declared.kind {
+                // Multiplied: the volume grows with the power that counts the numbers.
+                Kind::Gamma | Kind::Wishart(_) => {
+                    let free = match declared.kind {
+                        Kind::Wishart(dim) => (dim * (dim + 1) / 2) as f64,
+                        _ => 1.0,
+                    };
+                    let slope = (at(&|_, x| x * h.exp()) - at(&|_, x| x * (-h).exp())) / (2.0 * h);
+                    out.push(slope + free);
+                }
+                Kind::Gaussian => {
+                    let scale = 1e-3 * (1.0 + before[0].abs());
+                    let slope = (at(&|_, x| x + scale) - at(&|_, x| x - scale)) / (2.0 * scale);
+                    out.push(slope);
+                    out.push(before[0] * slope + 1.0);
+                }
+                Kind::NormalWishart(dim) => {
+                    let scale = 1e-3 * (1.0 + before[0].abs());
+                    let moved = |by: f64| move |place, x| if place == 0 { x + by } else { x };
+                    out.push((at(&moved(scale)) - at(&moved(-scale))) / (2.0 * scale));
+                    let grown =
+                        |by: f64| move |place, x| if place < dim { x } else { x * by.exp() };
+                    let slope = (at(&grown(h)) - at(&grown(-h))) / (2.0 * h);
+                    out.push(slope + (dim * (dim + 1) / 2) as f64);
+                }
+                Kind::Dirichlet(parts) => {
+                    // The first part against the others, in the logarithm of their ratio.
+                    if parts > 1 && before[0] > 0.0 && before[0] < 1.0 {
+                        let odds = |by: f64| {
+                            let grown = before[0] * by.exp();
+                            let total = grown + 1.0 - before[0];
+                            move |place: usize, x: f64| (if place == 0 { grown } else { x }) / total
+                        };
+                        let slope = (at(&odds(h)) - at(&odds(-h))) / (2.0 * h);
+                        out.push(slope + 1.0 - parts as f64 * before[0]);
+                    } else {
+                        out.push(0.0);
+                    }
+                }
+                Kind::Label(states) => {
+                    let logs: Vec<f64> = (0..states).map(|s| at(&|_, _| s as f64)).collect();
+                    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    let total: f64 = logs.iter().map(|l| (l - most).exp()).sum();
+                    let first = (logs[0] - most).exp() / total;
+                    out.push(f64::from(u8::from(before[0] == 0.0)) - first);
+                }
+                // Bounds have densities of their own.
+                Kind::Bounded => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn chains_have_the_posterior() {
+    let mut broken = vec![];
+    let mut checked = 0;
+    for (name, text, numbers) in MODELS {
+        let prepared = prepared(text, data(numbers));
+        let graph = prepared.graph();
+        let model = Compiled::new(graph.clone(), &Demands::default()).expect("a model");
+        let fit = climb(&model, 1, 1e-6);
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut chain = match model.chain(&fit.point, &mut rng) {
+            Ok(chain) => chain,
+            Err(error) => {
+                broken.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        let mut sums: Vec<Vec<f64>> = vec![];
+        let mut state = chain.numbers().to_vec();
+        let mut found = vec![];
+        for _ in 0..500 {
+            chain.sweep(&mut rng).expect("inside the domain");
+        }
+        for _ in 0..BATCHES {
+            let mut sum: Vec<f64> = vec![];
+            for _ in 0..SWEEPS / BATCHES {
+                chain.sweep(&mut rng).expect("inside the domain");
+                state.copy_from_slice(chain.numbers());
+                found.clear();
+                identities(graph, &mut state, &mut found);
+                sum.resize(found.len(), 0.0);
+                sum.iter_mut().zip(&found).for_each(|(sum, x)| *sum += x);
+            }
+            let count = (SWEEPS / BATCHES) as f64;
+            sums.push(sum.iter().map(|x| x / count).collect());
+        }
+        for place in 0..found.len() {
+            let column: Vec<f64> = sums.iter().map(|batch| batch[place]).collect();
+            let mean = column.iter().sum::<f64>() / BATCHES as f64;
+            let spread: f64 = column.iter().map(|x| (x - mean).powi(2)).sum();
+            let error = (spread / (BATCHES * (BATCHES - 1)) as f64).sqrt();
+            checked += 1;
+            // Some three hundred means, each of forty batches: one in a thousand beyond 4.2.
+            if mean.abs() > 4.5 * error + 1e-7 {
+                broken.push(format!("{name}: identity {place} is {mean} ± {error}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(checked > 200, "{checked}");
+}

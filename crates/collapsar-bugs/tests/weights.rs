@@ -1,0 +1,84 @@
+//! Importance weights of q average to the evidence.
+
+mod common;
+mod models;
+
+use collapsar::graph::{Compiled, Demands};
+use common::{climb, data, prepared};
+use models::MODELS;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// The logarithm of the mean of weights, and its standard error.
+fn ln_mean(ln_weights: &[f64]) -> (f64, f64) {
+    let most = ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = ln_weights.iter().map(|w| (w - most).exp()).collect();
+    let n = weights.len() as f64;
+    let mean = weights.iter().sum::<f64>() / n;
+    let variance = weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (most + mean.ln(), (variance / n).sqrt() / mean)
+}
+
+/// Whatever is collapsed, and so whatever is drawn and summed out, the evidence is one number, no less than any
+/// bound.
+#[test]
+fn every_choice_gives_the_same_evidence() {
+    let mut compared = 0;
+    for (name, text, numbers) in MODELS {
+        let prepared = prepared(text, data(numbers));
+        let default =
+            Compiled::new(prepared.graph().clone(), &Demands::default()).expect("a model");
+        let mut found: Vec<(f64, f64)> = vec![];
+        let choice = default.choice();
+        let mut demands = vec![Demands::default()];
+        for alternative in &choice.alternatives {
+            let names = alternative
+                .iter()
+                .flat_map(|&class| choice.classes[class].names.clone());
+            demands.push(Demands {
+                collapse: names.collect(),
+                explicit: vec![],
+            });
+        }
+        for demands in demands {
+            let Ok(model) = Compiled::new(prepared.graph().clone(), &demands) else {
+                continue;
+            };
+            let fit = climb(&model, 1, 1e-8);
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            let weights = model
+                .ln_weights(&fit.point, 4000, &mut rng)
+                .expect("weights");
+            let (evidence, error) = ln_mean(&weights);
+            let mean = weights.iter().sum::<f64>() / weights.len() as f64;
+            println!("{name}: {evidence} ± {error}, bound {}", fit.point.bound);
+            let spread = ln_spread(&weights);
+            assert!(
+                mean > fit.point.bound - 5.0 * spread - 1e-9,
+                "{name}: {mean} {}",
+                fit.point.bound
+            );
+            // Where a few weights make up the sum, nothing is to be compared.
+            if error < 0.1 {
+                found.push((evidence, error));
+            }
+        }
+        for pair in found.windows(2) {
+            let error = (pair[0].1.powi(2) + pair[1].1.powi(2)).sqrt();
+            compared += 1;
+            assert!(
+                (pair[0].0 - pair[1].0).abs() < 5.0 * error + 1e-9,
+                "{name}: {found:?}"
+            );
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+/// The standard error of the mean of logarithms.
+fn ln_spread(ln_weights: &[f64]) -> f64 {
+    let n = ln_weights.len() as f64;
+    let mean = ln_weights.iter().sum::<f64>() / n;
+    let variance = ln_weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (variance / n).sqrt()
+}

@@ -1,0 +1,139 @@
+//! Decides how a Markov chain of exact draws moves: block after block, each given all others (maths §10.4).
+//!
+//! The log joint is a sum of coefficients times products of statistics. Put drawn statistics in the place
+//! of expected ones, and what was a message is what a block's neighbours say: the functions that a climb
+//! is made of are those of a blocked Gibbs sampler.
+
+use rand::Rng;
+
+use super::block::{Placed, range_of};
+use super::compiled::Compiled;
+use super::variational::Numbers;
+use collapsar_core::{Point, Result};
+
+/// One Markov chain.
+#[derive(Debug, Clone)]
+pub struct Chain<'a> {
+    model: &'a Compiled,
+    places: Numbers<'a>,
+    /// The terms that each own block is in.
+    own_terms: Vec<Vec<u32>>,
+    /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
+    numbers: Vec<f64>,
+    /// What explicit variables send: slots, then the statistics of own blocks.
+    statistics: Vec<f64>,
+    /// The statistics of what is collapsed in a climb.
+    collapsed: Vec<f64>,
+}
+
+impl Compiled {
+    /// A chain that begins at a draw of q.
+    ///
+    /// # Errors
+    /// Where the point is outside the domain.
+    pub fn chain<'a, R: Rng + ?Sized>(&'a self, point: &Point, rng: &mut R) -> Result<Chain<'a>> {
+        let places = Numbers::new(self.declared());
+        let own = self.local.blocks().1;
+        let mut chain = Chain {
+            model: self,
+            own_terms: self.posterior.terms_of(self.local.own_first(), own),
+            numbers: vec![0.0; places.len()],
+            places,
+            statistics: point.statistics.clone(),
+            collapsed: vec![0.0; self.posterior.statistics()],
+        };
+        let (_, naturals) = self.local.naturals(&point.messages);
+        for placed in own {
+            chain.draw_own(placed, &naturals[range_of(placed)], rng)?;
+        }
+        // Slots are still those of q, and so is what is drawn given them.
+        chain.draw_collapsed(rng)?;
+        chain.sweep(rng)?;
+        Ok(chain)
+    }
+}
+
+impl Chain<'_> {
+    /// Draws every block once, given all others.
+    ///
+    /// # Errors
+    /// Where what the others say of a block is outside its domain.
+    pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        self.draw_shared(rng)?;
+        let model = self.model;
+        let base = model.local.own_base();
+        for (block, placed) in model.local.blocks().1.iter().enumerate() {
+            let range = range_of(placed);
+            let mut natural = base[range.clone()].to_vec();
+            let first = model.local.own_first() + range.start;
+            let terms = &self.own_terms[block];
+            let (statistics, collapsed) = (&self.statistics, &self.collapsed);
+            (model.posterior).add_told(terms, first, statistics, collapsed, &mut natural);
+            self.draw_own(placed, &natural, rng)?;
+        }
+        self.draw_collapsed(rng)
+    }
+
+    /// All numbers of all variables.
+    pub fn numbers(&self) -> &[f64] {
+        &self.numbers
+    }
+
+    /// The place of a variable's first number among all.
+    pub fn place(&self, variable: u32) -> usize {
+        self.places.places(variable).start
+    }
+
+    /// Shared blocks and rows know of nothing but what is collapsed and own.
+    fn draw_shared<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        let local = &self.model.local;
+        let mut messages = vec![0.0; self.statistics.len()];
+        (self.model.posterior).backward(&self.statistics, &self.collapsed, &mut messages);
+        let slots = local.own_first();
+        let (naturals, _) = local.naturals(&messages);
+        self.statistics[..slots].fill(0.0);
+        let mut statistics = vec![];
+        for placed in local.blocks().0 {
+            let range = range_of(placed);
+            statistics.resize(range.len(), 0.0);
+            let numbers = placed.0.draw(&naturals[range], rng, &mut statistics)?;
+            self.places.put(&placed.0, numbers, &mut self.numbers);
+            local.gather(placed.1, &statistics, &mut self.statistics[..slots]);
+        }
+        for rows in local.rows() {
+            let first = self.places.places(rows.first).start;
+            let labels = &mut self.numbers[first..first + rows.count];
+            rows.draw(
+                &messages[..slots],
+                rng,
+                labels,
+                &mut self.statistics[..slots],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn draw_own<R: Rng + ?Sized>(
+        &mut self,
+        placed: &Placed,
+        natural: &[f64],
+        rng: &mut R,
+    ) -> Result<()> {
+        let first = self.model.local.own_first() + placed.1;
+        let statistics = &mut self.statistics[first..first + natural.len()];
+        let numbers = placed.0.draw(natural, rng, statistics)?;
+        self.places.put(&placed.0, numbers, &mut self.numbers);
+        Ok(())
+    }
+
+    fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        let (naturals, _) = self.model.posterior.naturals(&self.statistics);
+        for placed in self.model.posterior.blocks() {
+            let range = range_of(placed);
+            let statistics = &mut self.collapsed[range.clone()];
+            let numbers = placed.0.draw(&naturals[range], rng, statistics)?;
+            self.places.put(&placed.0, numbers, &mut self.numbers);
+        }
+        Ok(())
+    }
+}
