@@ -68,6 +68,8 @@ pub fn r_hat(chains: &[&[f64]]) -> Option<f64> {
 }
 
 /// The bulk effective sample size: that of the mean of normal scores.
+///
+/// Below 100 a chain neither it nor R-hat is reliable (Vehtari21); the same holds for [`ess_tail`].
 pub fn ess_bulk(chains: &[&[f64]]) -> Option<f64> {
     Draws::new(chains)?.scores()?.ess()
 }
