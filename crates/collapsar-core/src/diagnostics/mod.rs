@@ -31,10 +31,10 @@
 //! $|x - \mathrm{median}|$, which sees chains that differ in spread alone. The tail effective sample size is the smaller of those of
 //! the indicators $x \le q_{0.05}$ and $x \le q_{0.95}$.
 //!
-//! These are the numbers of ArviZ's `summary` and of the R package posterior, but for
+//! These are the numbers of `summary` in ArviZ 0.23, which tests compare with, but for
 //!
 //! - draws that are all equal: `None`, where ArviZ has an R-hat of NaN and as many effective draws as draws;
-//! - one chain: its halves have an R-hat, as in posterior; ArviZ wants two chains;
+//! - one chain: its halves have an R-hat, where ArviZ wants two chains;
 //! - fewer than ten draws a chain: no effective sample sizes, where ArviZ has the most that can be, $S \log_{10} S$;
 //! - labels whose 95% quantile is the largest of them: see [`ess_quantile`].
 //!
