@@ -77,11 +77,14 @@
 //!   [`Jumps`] how to leave a poor optimum, [`Advice`] what a model may tell optimisers about itself.
 //! - [`special`], [`kernel`], [`vector`], [`number`]: what sums over data are made of, vectorised with run-time
 //!   dispatch.
+//! - [`diagnostics`]: R-hat, effective sample sizes and Monte Carlo standard errors of chains; Pareto-smoothed importance
+//!   weights and their k-hat.
 //! - [`Error`] is data; a front end words it in its own [`Terms`].
 
 mod advice;
 mod blocks;
 mod collapsed;
+pub mod diagnostics;
 mod digest;
 mod direction;
 mod driver;
