@@ -37,7 +37,7 @@ pub use collapsar_core::laws;
 pub use collapsar_core::{
     Advice, Bases, Change, Checkpoint, Collapsed, Direction, Driver, Error, Factor, Fit, Hint,
     InnerProblems, Jump, Jumps, Mismatch, Observer, Outcome, Place, Plain, Point, Potential,
-    Restarts, Result, Step, Stop, Terms, Watcher, family, number, special,
+    Response, Restarts, Result, Step, Stop, Terms, Watcher, diagnostics, family, number, special,
 };
 #[cfg(feature = "mixture")]
 pub use model::mixture;

@@ -14,14 +14,14 @@ use collapsar_core::{Point, Result};
 /// One Markov chain.
 #[derive(Debug, Clone)]
 pub struct Chain<'a> {
-    model: &'a Compiled,
+    pub(super) model: &'a Compiled,
     places: Numbers<'a>,
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
     numbers: Vec<f64>,
     /// What explicit variables send: slots, then the statistics of own blocks.
-    statistics: Vec<f64>,
+    pub(super) statistics: Vec<f64>,
     /// The statistics of what is collapsed in a climb.
     collapsed: Vec<f64>,
 }
@@ -85,7 +85,7 @@ impl Chain<'_> {
     }
 
     /// Shared blocks and rows know of nothing but what is collapsed and own.
-    fn draw_shared<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+    pub(super) fn draw_shared<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         let local = &self.model.local;
         let mut messages = vec![0.0; self.statistics.len()];
         (self.model.posterior).backward(&self.statistics, &self.collapsed, &mut messages);
@@ -113,7 +113,7 @@ impl Chain<'_> {
         Ok(())
     }
 
-    fn draw_own<R: Rng + ?Sized>(
+    pub(super) fn draw_own<R: Rng + ?Sized>(
         &mut self,
         placed: &Placed,
         natural: &[f64],
@@ -126,7 +126,7 @@ impl Chain<'_> {
         Ok(())
     }
 
-    fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+    pub(super) fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         let (naturals, _) = self.model.posterior.naturals(&self.statistics);
         for placed in self.model.posterior.blocks() {
             let range = range_of(placed);

@@ -10,6 +10,7 @@
 //! - `chain`: how a Markov chain of exact draws moves
 //! - `choice`: which classes of blocks are collapsed, and why
 //! - `compiled`: a graph made ready to climb
+//! - `corrected`: draws with the covariance of linear response
 //! - `draw`: how a block is drawn, and what others see of a draw
 //! - `joint`: the log joint at given numbers
 //! - `layout`: which messages there are, and where each term of the log joint goes
@@ -29,6 +30,7 @@ mod blocks;
 mod chain;
 mod choice;
 mod compiled;
+mod corrected;
 mod draw;
 mod joint;
 mod kernel;
@@ -53,6 +55,7 @@ use terms::Terms;
 pub use chain::Chain;
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
+pub use corrected::CorrectedDraws;
 pub use local::Local;
 pub use posterior::Posterior;
 pub use response::LinearResponse;

@@ -12,9 +12,9 @@ use collapsar_core::{Point, Response, Result};
 /// The linear response of a model at the end of a fit.
 #[derive(Debug)]
 pub struct LinearResponse<'a> {
-    model: &'a Compiled,
-    point: &'a Point,
-    response: Response<'a, Compiled>,
+    pub(super) model: &'a Compiled,
+    pub(super) point: &'a Point,
+    pub(super) response: Response<'a, Compiled>,
     blocks: Vec<Answering<'a>>,
     /// The block of each variable, and the place of its first number among the block's.
     holding: HashMap<u32, (usize, usize)>,
