@@ -231,7 +231,7 @@ impl Fixed {
     }
 
     /// What is known of an element in closed form.
-    pub(crate) fn belief(&self, element: usize) -> Option<PosteriorMarginal> {
+    pub(crate) fn marginal(&self, element: usize) -> Option<PosteriorMarginal> {
         Some(PosteriorMarginal::Closed(match self {
             &Self::Normal(mean, sd) => Marginal::Normal { mean, sd },
             Self::Normals(mean, root) => Marginal::Normal {
@@ -251,13 +251,7 @@ impl Fixed {
             Self::States(_, probabilities) => {
                 return Some(PosteriorMarginal::States(probabilities.clone()));
             }
-            Self::Wishart(_)
-            | Self::Uniform(..)
-            | Self::Binomial(..)
-            | Self::Multinomial(..)
-            | Self::Poisson(_)
-            | Self::NegativeBinomial(..)
-            | Self::Weibull(..) => return None,
+            _ => return None,
         }))
     }
 }

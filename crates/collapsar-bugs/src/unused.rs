@@ -9,16 +9,23 @@ use crate::syntax::ast::{Expr, Program, Statement};
 /// that the data lack.
 pub(crate) fn names(program: &Program, data: &Data) -> Vec<(String, Option<String>)> {
     let mut mentioned = BTreeSet::new();
+    let mut expressions: Vec<&Expr> = vec![];
     for variable in &program.vars {
         mentioned.insert(variable.name.text.as_str());
-        variable
-            .dims
-            .iter()
-            .for_each(|length| expression(length, &mut mentioned));
+        expressions.extend(&variable.dims);
     }
-    for statements in [&program.data, &program.model] {
-        statements_of(statements, &mut mentioned);
+    let blocks = [&program.data, &program.model].into_iter();
+    for (_, statement) in blocks.flat_map(|block| Statement::all(block)) {
+        match statement {
+            Statement::For { range, .. } => expressions.push(range),
+            Statement::Relation(relation) => {
+                mentioned.insert(&relation.target.name.text);
+                expressions.extend(relation.target.indices().chain(relation.expressions()));
+            }
+        }
     }
+    let references = expressions.into_iter().flat_map(Expr::references);
+    mentioned.extend(references.map(|reference| reference.name.text.as_str()));
     let given = || data.arrays.keys().chain(data.sparse.keys());
     let lacking: Vec<&str> = (mentioned.iter().copied())
         .filter(|name| given().all(|given| given != name))
@@ -32,27 +39,6 @@ pub(crate) fn names(program: &Program, data: &Data) -> Vec<(String, Option<Strin
     };
     let unused = given().filter(|name| !mentioned.contains(name.as_str()));
     unused.map(|name| (name.clone(), like(name))).collect()
-}
-
-fn statements_of<'a>(statements: &'a [Statement], out: &mut BTreeSet<&'a str>) {
-    for statement in statements {
-        match statement {
-            Statement::For { range, body, .. } => {
-                expression(range, out);
-                statements_of(body, out);
-            }
-            Statement::Relation(relation) => {
-                out.insert(&relation.target.name.text);
-                let expressions = relation.target.indices().chain(relation.expressions());
-                expressions.for_each(|expr| expression(expr, out));
-            }
-        }
-    }
-}
-
-fn expression<'a>(expr: &'a Expr, out: &mut BTreeSet<&'a str>) {
-    let references = expr.references().into_iter();
-    out.extend(references.map(|reference| reference.name.text.as_str()));
 }
 
 /// Letters to change, add or leave out; capitals, dots and underscores count as no change.

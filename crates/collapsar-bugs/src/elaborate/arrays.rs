@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Elaborated;
 use super::evaluate::{Mode, Scope};
 use crate::data::{Data, Sparse};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::quantity::Element;
 use crate::syntax::ast::{Index, Name, Variable};
 
@@ -118,21 +118,12 @@ impl Array {
 
     /// Whether all of it is known from data, whoever defines it.
     pub(crate) fn is_data(&self) -> bool {
-        match &self.known {
-            Known::Nothing => false,
-            Known::Values(_) => self.complete,
-            Known::Sparse(_) => true,
-        }
-    }
-
-    /// Whether the data say nothing of it.
-    pub(crate) fn has_no_data(&self) -> bool {
-        self.known == Known::Nothing
+        self.complete
     }
 
     /// Whether a line defines all elements, one repetition after another.
     pub(crate) fn in_order(&self, line: usize) -> bool {
-        let length: usize = self.dims.iter().product();
+        let length = self.len();
         matches!(self.definers, Definers::InOrder { line: own, count, .. }
             if own as usize == line && count == length)
     }
@@ -179,19 +170,22 @@ impl Array {
             }
             Definers::Each(each) => each[element] = definer,
             _ => {
-                let length = self.dims.iter().product();
-                let mut each: Vec<Definer> = (0..length)
-                    .map(|element| self.definer(element).unwrap_or(NOBODY))
-                    .collect();
+                let before = (0..self.len()).map(|at| self.definer(at).unwrap_or(NOBODY));
+                let mut each: Vec<Definer> = before.collect();
                 each[element] = definer;
                 self.definers = Definers::Each(each);
             }
         }
     }
 
-    pub(super) fn become_data(&mut self, values: Vec<f64>) {
-        self.complete = values.iter().all(|value| !value.is_nan());
-        self.known = Known::Values(Arc::new(values));
+    /// Makes it data, which no line defines.
+    pub(super) fn become_data(&mut self, known: Known) {
+        self.complete = match &known {
+            Known::Nothing => false,
+            Known::Values(values) => values.iter().all(|value| !value.is_nan()),
+            Known::Sparse(_) => true,
+        };
+        self.known = known;
         self.definers = Definers::Nobody;
         self.fixed = true;
     }
@@ -214,31 +208,29 @@ impl Array {
 
 impl Elaborated {
     pub(super) fn take_data(&mut self, data: Data) {
-        for (name, array) in data.arrays {
-            let mut taken = Array::new(name);
-            taken.dims = array.dims;
-            taken.complete = array.values.iter().all(|value| !value.is_nan());
-            taken.known = Known::Values(Arc::new(array.values));
-            taken.fixed = true;
-            self.push_array(taken);
-        }
-        for (name, sparse) in data.sparse {
-            let mut taken = Array::new(name);
-            taken.dims = sparse.dims.to_vec();
-            taken.known = Known::Sparse(sparse);
-            taken.fixed = true;
-            self.push_array(taken);
+        let dense = data.arrays.into_iter().map(|(name, array)| {
+            let known = Known::Values(Arc::new(array.values));
+            (name, array.dims, known)
+        });
+        let sparse = data.sparse.into_iter().map(|(name, sparse)| {
+            let dims = sparse.dims.to_vec();
+            (name, dims, Known::Sparse(sparse))
+        });
+        for (name, dims, known) in dense.chain(sparse) {
+            let mut array = Array::new(name);
+            array.dims = dims;
+            array.become_data(known);
+            self.push_array(array);
         }
     }
 
     /// Takes the lengths of `var` declarations.
-    pub(super) fn declare(&mut self, vars: &[Variable]) -> Result<(), Diagnostic> {
+    pub(super) fn declare(&mut self, vars: &[Variable]) -> Checked {
         for variable in vars {
             let mut dims = vec![];
             for length in &variable.dims {
-                let scope = Scope::new(self, Mode::Shape);
-                let value = scope.index(length)?;
-                dims.push(value.max(0) as usize);
+                let length = Scope::new(self, Mode::Shape).index(length)?;
+                dims.push(length.max(0) as usize);
             }
             if dims.is_empty() {
                 dims.push(1);
@@ -246,12 +238,13 @@ impl Elaborated {
             let array = self.array_for(&variable.name);
             let array = &mut self.arrays[array];
             if array.fixed && array.dims != dims {
+                let (name, given) = (&variable.name.text, &array.dims);
+                let message = format!(
+                    "{name} is declared with lengths {dims:?} and has data of lengths {given:?}"
+                );
                 return Err(Diagnostic::new(
                     variable.name.span,
-                    format!(
-                        "{} is declared with lengths {dims:?} and has data of lengths {:?}",
-                        variable.name.text, array.dims
-                    ),
+                    message,
                     "declared here",
                 ));
             }
@@ -275,54 +268,42 @@ impl Elaborated {
     }
 
     /// Makes an array long enough for what a line defines, where data or `var` do not say.
-    pub(super) fn stretch(&mut self, line: usize) -> Result<(), Diagnostic> {
+    pub(super) fn stretch(&mut self, line: usize) -> Checked {
         let array = self.lines[line].array;
-        if self.arrays[array].fixed {
+        let Array { fixed, dims, .. } = &mut self.arrays[array];
+        if *fixed {
             return Ok(());
         }
         let target = self.lines[line].relation.target.clone();
+        let name = &target.name.text;
         let Some(indices) = &target.indices else {
-            if self.arrays[array].dims.is_empty() {
-                self.arrays[array].dims = vec![1];
+            if dims.is_empty() {
+                *dims = vec![1];
             }
             return Ok(());
         };
-        if !self.arrays[array].dims.is_empty() && self.arrays[array].dims.len() != indices.len() {
-            return Err(Diagnostic::new(
-                target.span,
-                format!(
-                    "{} has {} here and {} elsewhere",
-                    target.name.text,
-                    many(indices.len(), "index"),
-                    self.arrays[array].dims.len()
-                ),
-                "other indices",
-            ));
+        let refuse = |message: String, label: &str| Diagnostic::new(target.span, message, label);
+        if !dims.is_empty() && dims.len() != indices.len() {
+            let (here, elsewhere) = (many(indices.len(), "index"), dims.len());
+            let message = format!("{name} has {here} here and {elsewhere} elsewhere");
+            return Err(refuse(message, "other indices"));
         }
-        let mut most = self.arrays[array].dims.clone();
+        let mut most = dims.clone();
         most.resize(indices.len(), 0);
         for instance in 0..self.lines[line].instances {
             let scope = Scope::within(self, Mode::Shape, line, instance);
             for (most, index) in most.iter_mut().zip(indices) {
                 let Index::At(index) = index else {
-                    return Err(Diagnostic::new(
-                        target.span,
-                        format!("the length of {} is not known", target.name.text),
-                        "an empty index of something that is neither data nor declared",
-                    )
-                    .help(format!(
-                        "write the range, as in {}[1:K], or declare it: var {}[K]",
-                        target.name.text, target.name.text
-                    )));
+                    let label = "an empty index of something that is neither data nor declared";
+                    let help =
+                        format!("write the range, as in {name}[1:K], or declare it: var {name}[K]");
+                    let message = format!("the length of {name} is not known");
+                    return Err(refuse(message, label).help(help));
                 };
-                let values = scope.fixed(|scope| scope.counters(index));
-                for value in values? {
+                for value in scope.fixed(|scope| scope.counters(index))? {
                     if value < 1 {
-                        return Err(Diagnostic::new(
-                            index.span,
-                            format!("an index of {value}, expected 1 or more"),
-                            "this index",
-                        ));
+                        let message = format!("an index of {value}, expected 1 or more");
+                        return Err(Diagnostic::new(index.span, message, "this index"));
                     }
                     *most = (*most).max(value as usize);
                 }

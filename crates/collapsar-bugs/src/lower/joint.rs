@@ -62,11 +62,8 @@ fn pair(scope: &Scope, model: &Elaborated, mean: &Expr, precision: &Expr) -> Opt
     let value = scope.evaluate(precision).ok()?;
     let mut found = None;
     for entry in &value.elements {
-        let monomial = entry.monomial()?;
-        let [unknown] = monomial.unknowns.as_slice() else {
-            return None;
-        };
-        if *found.get_or_insert(*unknown) != *unknown {
+        let (_, unknown) = entry.multiple()?;
+        if *found.get_or_insert(unknown) != unknown {
             return None;
         }
     }

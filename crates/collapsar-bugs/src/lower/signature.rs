@@ -23,12 +23,12 @@ impl Stochastic<'_> {
                 out.extend(numbers.iter().map(|number| number.to_bits()));
                 return Ok(());
             };
-            if self.variables.label_array(array) {
+            if self.variables.labels[array] {
                 return Ok(());
             }
             let gated = reference.indices().flat_map(Expr::references).any(|name| {
                 let array = model.find(&name.name.text);
-                array.is_some_and(|array| self.variables.label_array(array))
+                array.is_some_and(|array| self.variables.labels[array])
             });
             if !gated && !model.arrays[array].defined() {
                 let (_, elements) = self.scope.places(reference)?;
