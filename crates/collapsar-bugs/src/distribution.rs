@@ -93,7 +93,6 @@ impl Distribution {
         Ok(entry.distribution)
     }
 
-    /// What a parameter is called.
     pub(crate) fn parameter(self, argument: usize) -> &'static str {
         self.entry().parameters[argument]
     }

@@ -90,14 +90,15 @@ impl Search<'_> {
                 }
                 Read::One(definer) => {
                     stack.push((node, reads));
-                    stack.extend(self.visit(definer));
+                    let place = (definer.line as usize, definer.instance as usize);
+                    stack.extend(self.visit(definer).map(|reads| (Some(place), reads)));
                 }
             }
         }
     }
 
     /// Notes a number of q, or gives what a computed or predicted line reads.
-    fn visit(&mut self, definer: Definer) -> Option<(Option<(usize, usize)>, Vec<Read>)> {
+    fn visit(&mut self, definer: Definer) -> Option<Vec<Read>> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
         match self.prepared.origin(definer) {
             Origin::Variable(variable, number) => self.found.numbers.push((variable, number)),
@@ -105,8 +106,7 @@ impl Search<'_> {
             Origin::Zero => {}
             Origin::Predicted | Origin::Computed => {
                 let new = self.seen.insert((definer.line, definer.instance));
-                let reads = || (Some((line, instance)), self.reads.of(line, instance));
-                return new.then(reads);
+                return new.then(|| self.reads.of(line, instance));
             }
         }
         None
@@ -296,14 +296,13 @@ impl Drawn<'_> {
         let mut fixed: Option<(Vec<Vec<f64>>, Fixed)> = None;
         for (place, draw) in which.enumerate() {
             let now = values.as_deref().and_then(|values| numbers(values, place));
-            let now = match now {
-                Some(now) => now,
-                None => {
-                    all.renew();
-                    let values = self.at(place, || all.evaluate_all(of.arguments));
-                    let numbers = |value: &Value| value.elements.iter().map(number).collect();
-                    values?.iter().map(numbers).collect()
-                }
+            let now = if let Some(now) = now {
+                now
+            } else {
+                all.renew();
+                let values = self.at(place, || all.evaluate_all(of.arguments))?;
+                let numbers = |value: &Value| value.elements.iter().map(number).collect();
+                values.iter().map(numbers).collect()
             };
             if fixed.as_ref().is_none_or(|(last, _)| *last != now) {
                 let made = Fixed::new(of.distribution, &now, own.size);

@@ -21,21 +21,13 @@ impl Posterior<'_> {
         marginals: Option<&PosteriorMarginals>,
     ) -> Option<PosteriorMarginal> {
         match quantity.origin {
-            Origin::Computed => self.computed(quantity, marginals),
-            Origin::Predicted => self.predicted(self.definer(quantity)?),
-            Origin::Variable(..) | Origin::Label(..) | Origin::Zero => None,
+            Origin::Computed => {}
+            Origin::Predicted => return self.predicted(self.definer(quantity)?),
+            Origin::Variable(..) | Origin::Label(..) | Origin::Zero => return None,
         }
-    }
-
-    fn computed(
-        &self,
-        quantity: &Quantity,
-        marginals: Option<&PosteriorMarginals>,
-    ) -> Option<PosteriorMarginal> {
-        let prepared = self.prepared;
         // What depends on labels or on predictions has no symbols.
-        let symbols = Symbols::new(&prepared.variables);
-        let scope = Scope::new(&prepared.model, Mode::Latent(&symbols));
+        let symbols = Symbols::new(&self.prepared.variables);
+        let scope = Scope::new(&self.prepared.model, Mode::Latent(&symbols));
         let (array, element) = quantity.place;
         let value = scope.element(array, element, Span::default()).ok()?;
         match self.sum(&value) {

@@ -12,14 +12,13 @@ use crate::outline::Outline;
 use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::{Program, Span};
 use crate::syntax::parse;
-use crate::unused;
 use crate::value::Scalar;
 
 /// The text of a model that was read.
 #[derive(Debug, Clone)]
 pub struct Model {
     source: String,
-    program: Program,
+    pub(crate) program: Program,
 }
 
 /// An array that is not data, or not all of it.
@@ -60,12 +59,6 @@ impl Model {
             let elaborated = Elaborated::new(&self.program, data)?;
             Prepared::new(elaborated, &self.source)
         })
-    }
-
-    /// Names in the data that the text never mentions, each with one of the text that is like it
-    /// and that the data lack.
-    pub fn unused(&self, data: &Data) -> Vec<(String, Option<String>)> {
-        unused::names(&self.program, data)
     }
 
     /// The model as a picture would show it; the data say which arrays are observed.

@@ -63,11 +63,8 @@ impl Scalar {
 
     /// One unknown with its coefficient, where there is nothing else.
     pub(crate) fn multiple(&self) -> Option<(f64, Unknown)> {
-        let monomial = self.monomial()?;
-        let [unknown] = monomial.unknowns.as_slice() else {
-            return None;
-        };
-        Some((monomial.coefficient, *unknown))
+        let (coefficient, unknown, complement) = self.multiple_or_complement()?;
+        (!complement).then_some((coefficient, unknown))
     }
 
     /// The same, or the same added to one, and whether it is that.

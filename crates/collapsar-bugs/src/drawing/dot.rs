@@ -4,13 +4,16 @@ use crate::outline::NodeKind;
 
 use super::Drawing;
 
-pub(super) fn graph(drawing: &Drawing) -> String {
-    let mut lines = vec!["digraph model {\n  node [fontname=\"Helvetica\"]".to_owned()];
-    let all: Vec<usize> = (0..drawing.outline.nodes.len()).collect();
-    plate(drawing, &all, 0, &mut 0, &mut lines);
-    let edges = drawing.outline.edges.iter();
-    lines.extend(edges.map(|(parent, child)| format!("  n{parent} -> n{child}")));
-    lines.join("\n") + "\n}\n"
+impl Drawing {
+    /// The drawing in the language of Graphviz, with plates as clusters.
+    pub fn dot(&self) -> String {
+        let mut lines = vec!["digraph model {\n  node [fontname=\"Helvetica\"]".to_owned()];
+        let all: Vec<usize> = (0..self.outline.nodes.len()).collect();
+        plate(self, &all, 0, &mut 0, &mut lines);
+        let edges = self.outline.edges.iter();
+        lines.extend(edges.map(|(parent, child)| format!("  n{parent} -> n{child}")));
+        lines.join("\n") + "\n}\n"
+    }
 }
 
 /// Writes what stands in a plate: its own nodes, then the plates within.

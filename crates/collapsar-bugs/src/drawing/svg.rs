@@ -22,43 +22,46 @@ pub(super) const RIM: f64 = 3.5;
 /// The legend's height.
 const LEGEND: f64 = 40.0;
 
-pub(super) fn picture(title: &str, drawing: &Drawing) -> String {
-    let nodes = &drawing.outline.nodes;
-    let all: Vec<usize> = (0..nodes.len()).collect();
-    let layout = drawing.arrange(&all, 0);
-    let legend = legend(drawing);
-    let legend_width: f64 = legend.iter().map(|(_, text)| legend_step(text)).sum();
-    let width = layout.width.max(legend_width) + 2.0 * MARGIN;
-    let height = layout.height + 2.0 * MARGIN + LEGEND;
-    let mut svg = String::new();
-    let mut put = |line: String| writeln!(svg, "{line}").expect("a string takes all");
-    put(format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" font-family="Helvetica, Arial, sans-serif" font-size="14" fill="{INK}" role="img">"#
-    ));
-    put(format!("<title>{}</title>", escaped(title)));
-    put(format!(
-        r#"<marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 1L10 5L0 9z" fill="{INK}"/></marker>"#
-    ));
-    let left = MARGIN + (width - 2.0 * MARGIN - layout.width) / 2.0;
-    put(format!(r#"<g transform="translate({left:.1} {MARGIN})">"#));
-    let (arrows, lines) = arrows(drawing, &layout);
-    put(plates(&layout, &lines));
-    put(arrows);
-    for &(place, x, y) in &layout.nodes {
-        put(shape(&nodes[place], drawing.collapsed[place], x, y));
-    }
-    put("</g>".to_owned());
-    let mut x = (width - legend_width) / 2.0;
-    let y = height - MARGIN;
-    for (sign, text) in legend {
+impl Drawing {
+    /// The drawing as SVG, on clear paper, with a legend.
+    pub fn svg(&self, title: &str) -> String {
+        let nodes = &self.outline.nodes;
+        let all: Vec<usize> = (0..nodes.len()).collect();
+        let layout = self.arrange(&all, 0);
+        let legend = legend(self);
+        let legend_width: f64 = legend.iter().map(|(_, text)| legend_step(text)).sum();
+        let width = layout.width.max(legend_width) + 2.0 * MARGIN;
+        let height = layout.height + 2.0 * MARGIN + LEGEND;
+        let mut svg = String::new();
+        let mut put = |line: String| writeln!(svg, "{line}").expect("a string takes all");
         put(format!(
-            r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="34" y="4">{text}</text></g>"#,
-            outline(sign, 14.0, 0.0, 11.0, 8.0)
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" font-family="Helvetica, Arial, sans-serif" font-size="14" fill="{INK}" role="img">"#
         ));
-        x += legend_step(text);
+        put(format!("<title>{}</title>", escaped(title)));
+        put(format!(
+            r#"<marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 1L10 5L0 9z" fill="{INK}"/></marker>"#
+        ));
+        let left = MARGIN + (width - 2.0 * MARGIN - layout.width) / 2.0;
+        put(format!(r#"<g transform="translate({left:.1} {MARGIN})">"#));
+        let (arrows, lines) = arrows(self, &layout);
+        put(plates(&layout, &lines));
+        put(arrows);
+        for &(place, x, y) in &layout.nodes {
+            put(shape(&nodes[place], self.collapsed[place], x, y));
+        }
+        put("</g>".to_owned());
+        let mut x = (width - legend_width) / 2.0;
+        let y = height - MARGIN;
+        for (sign, text) in legend {
+            put(format!(
+                r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="34" y="4">{text}</text></g>"#,
+                outline(sign, 14.0, 0.0, 11.0, 8.0)
+            ));
+            x += legend_step(text);
+        }
+        put("</svg>".to_owned());
+        svg
     }
-    put("</svg>".to_owned());
-    svg
 }
 
 /// Letters of about 8 pixels, or 6 in the second line.
@@ -278,7 +281,7 @@ mod tests {
     #[test]
     fn pictures_are_whole() {
         let drawing = drawing(MODEL);
-        let svg = picture("a < b", &drawing);
+        let svg = drawing.svg("a < b");
         assert!(svg.contains("<title>a &lt; b</title>"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         // An arrow for each edge, and an outline for each node and sign of the legend.
@@ -286,7 +289,7 @@ mod tests {
         assert_eq!(svg.matches("marker-end").count(), edges);
         let outlines = svg.matches("<ellipse").count() + svg.matches("z\" fill=\"none\"").count();
         assert_eq!(outlines, drawing.outline.nodes.len() + 2);
-        let dot = super::super::dot::graph(&drawing);
+        let dot = drawing.dot();
         assert_eq!(dot.matches(" -> ").count(), edges);
         assert_eq!(dot.matches('{').count(), dot.matches('}').count());
         assert_eq!(dot.matches("subgraph").count(), 6);

@@ -26,22 +26,20 @@ const NOBODY: Definer = Definer {
 };
 
 /// Who defines each element.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Definers {
+    #[default]
     Nobody,
     /// A line's repetitions one after another from the first element on, `size` elements each.
-    InOrder {
-        line: u32,
-        size: u32,
-        count: usize,
-    },
+    InOrder { line: u32, size: u32, count: usize },
     /// Anyone, element by element.
     Each(Vec<Definer>),
 }
 
 /// What is known of an array from data.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Known {
+    #[default]
     Nothing,
     /// NaN where nothing is known.
     Values(Arc<Vec<f64>>),
@@ -49,7 +47,7 @@ pub(crate) enum Known {
 }
 
 /// An array of the model.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Array {
     pub(crate) name: String,
     pub(crate) dims: Vec<usize>,
@@ -65,19 +63,6 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    fn new(name: String) -> Self {
-        Self {
-            name,
-            dims: vec![],
-            known: Known::Nothing,
-            definers: Definers::Nobody,
-            computed: RefCell::new(vec![]),
-            fixed: false,
-            complete: false,
-        }
-    }
-
-    /// How many elements it has.
     pub(crate) fn len(&self) -> usize {
         self.dims.iter().product()
     }
@@ -217,10 +202,9 @@ impl Elaborated {
             (name, dims, Known::Sparse(sparse))
         });
         for (name, dims, known) in dense.chain(sparse) {
-            let mut array = Array::new(name);
-            array.dims = dims;
-            array.become_data(known);
-            self.push_array(array);
+            let place = self.push_array(name);
+            self.arrays[place].dims = dims;
+            self.arrays[place].become_data(known);
         }
     }
 
@@ -256,15 +240,17 @@ impl Elaborated {
 
     /// The array of a name, made where there is none.
     pub(super) fn array_for(&mut self, name: &Name) -> usize {
-        self.find(&name.text).unwrap_or_else(|| {
-            self.push_array(Array::new(name.text.clone()));
-            self.arrays.len() - 1
-        })
+        let known = self.find(&name.text);
+        known.unwrap_or_else(|| self.push_array(name.text.clone()))
     }
 
-    fn push_array(&mut self, array: Array) {
-        self.places.insert(array.name.clone(), self.arrays.len());
-        self.arrays.push(array);
+    fn push_array(&mut self, name: String) -> usize {
+        self.places.insert(name.clone(), self.arrays.len());
+        self.arrays.push(Array {
+            name,
+            ..Array::default()
+        });
+        self.arrays.len() - 1
     }
 
     /// Makes an array long enough for what a line defines, where data or `var` do not say.

@@ -203,15 +203,12 @@ impl<'a> Scope<'a> {
             return known;
         }
         let mut references = expr.references().into_iter();
-        let data = references.all(|reference| match self.model.find(&reference.name.text) {
-            None => true,
-            Some(array) => self.model.data_alone.get(array).copied().unwrap_or(false),
-        });
+        let is_data = |array: usize| self.model.data_alone.get(array) == Some(&true);
+        let data = references.all(|name| self.model.find(&name.name.text).is_none_or(is_data));
         self.data_only.borrow_mut().insert(expr.span, data);
         data
     }
 
-    /// The value of an expression.
     pub(crate) fn evaluate(&self, expr: &Expr) -> Resolved<Value> {
         if self.watch.get() != Watch::Nothing
             && !matches!(expr.node, Node::Number(_))
@@ -264,7 +261,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The values of several expressions.
     pub(crate) fn evaluate_all(&self, exprs: &[Expr]) -> Resolved<Vec<Value>> {
         exprs.iter().map(|expr| self.evaluate(expr)).collect()
     }

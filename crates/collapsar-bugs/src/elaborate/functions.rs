@@ -91,7 +91,6 @@ const FUNCTIONS: [(&str, Function); 40] = [
 ];
 
 impl Function {
-    /// The function of a name.
     pub(super) fn named(name: &str) -> Option<Self> {
         let found = FUNCTIONS.iter().find(|(known, _)| *known == name);
         found.map(|(_, function)| *function)

@@ -81,13 +81,11 @@ impl Counters {
 }
 
 impl Line {
-    /// A counter's value.
     pub(crate) fn counter(&self, instance: usize, name: &str) -> Option<i32> {
         let place = self.counters.iter().rposition(|counter| counter == name)?;
         Some(self.values.value(instance, place))
     }
 
-    /// Whether the line is stochastic.
     pub(crate) fn stochastic(&self) -> bool {
         self.distribution.is_some()
     }
@@ -259,12 +257,12 @@ impl Elaborated {
             let mut count = 0;
             self.lines[line].counters = counters[..depth].to_vec();
             for instance in 0..instances {
-                let before = values[instance * depth..(instance + 1) * depth].to_vec();
-                let values = before.clone();
+                let before = &values[instance * depth..(instance + 1) * depth];
+                let values = before.to_vec();
                 self.lines[line].values = Counters::List { depth, values };
                 let scope = Scope::within(self, Mode::Shape, line, 0);
                 for value in scope.fixed(|scope| scope.counters(range))? {
-                    next.extend_from_slice(&before);
+                    next.extend_from_slice(before);
                     next.push(value);
                     count += 1;
                     check_count(count, MOST_KEPT, range)?;
@@ -287,14 +285,14 @@ impl Elaborated {
         let mut count = 1;
         let counters = &self.lines[line].counters;
         for range in ranges {
-            let names = range.references();
-            let mut names = names.iter().map(|reference| &reference.name.text);
-            let Some((left, right)) = range.range() else {
+            let mut names = range
+                .references()
+                .into_iter()
+                .map(|reference| &reference.name);
+            let dependent = names.any(|name| counters.contains(&name.text));
+            let Some((left, right)) = range.range().filter(|_| !dependent) else {
                 return Ok(None);
             };
-            if names.any(|name| counters.contains(name)) {
-                return Ok(None);
-            }
             let scope = Scope::new(self, Mode::Shape);
             let end = |expr: &Expr| scope.fixed(|scope| scope.index(expr));
             let (first, last) = (end(left)?, end(right)?);

@@ -107,7 +107,6 @@ impl Elaborated {
         }
     }
 
-    /// The array of a name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()
     }

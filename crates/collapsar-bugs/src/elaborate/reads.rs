@@ -23,20 +23,16 @@ pub(crate) struct Reads<'a> {
 impl<'a> Reads<'a> {
     pub(crate) fn new(model: &'a Elaborated) -> Self {
         let scope = Scope::new(model, Mode::Shape);
+        let read = |reference: &'a Reference| {
+            let array = model.find(&reference.name.text)?;
+            let any = reference.indices().any(|index| !scope.is_data(index))
+                || reference.indices().next().is_none();
+            let unknown = model.arrays[array].defined() && !model.data_alone[array];
+            unknown.then_some((reference, array, any))
+        };
         let of_line = |line: &'a super::Line| {
-            let mut found = vec![];
-            for reference in line.relation.expressions().flat_map(Expr::references) {
-                let Some(array) = model.find(&reference.name.text) else {
-                    continue;
-                };
-                if !model.arrays[array].defined() || model.data_alone[array] {
-                    continue;
-                }
-                let any = reference.indices().any(|index| !scope.is_data(index))
-                    || reference.indices().next().is_none();
-                found.push((reference, array, any));
-            }
-            found
+            let references = line.relation.expressions().flat_map(Expr::references);
+            references.filter_map(read).collect()
         };
         let references = model.lines.iter().map(of_line).collect();
         Self { scope, references }

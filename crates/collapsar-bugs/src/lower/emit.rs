@@ -81,7 +81,6 @@ pub(super) fn packed(dim: usize, row: usize, column: usize) -> u32 {
 }
 
 impl Emit<'_> {
-    /// Adds a term.
     pub(super) fn add(&mut self, coefficient: f64, atoms: &[Atom]) -> Resolved {
         if coefficient.is_nan() || coefficient == f64::INFINITY {
             let message = format!("the log density is {coefficient}");

@@ -37,9 +37,7 @@ pub(super) fn joint_lines(
             scope.enter(index, instance);
             pair(&scope, model, &of.arguments[0], &of.arguments[1])
         });
-        let Some(pairs) = pairs.collect::<Option<Vec<(usize, u32)>>>() else {
-            continue;
-        };
+        let pairs: Vec<(usize, u32)> = pairs.collect::<Option<_>>().unwrap_or_default();
         let Some(&(matrix, _)) = pairs.first() else {
             continue;
         };

@@ -5,7 +5,6 @@
 //! - `joint`: which means are joint with their precision matrices
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
-//! - `signature`: which repetitions have the same terms
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `products`: how the product of two polynomials becomes terms
@@ -20,7 +19,6 @@ mod kinds;
 mod matrices;
 mod products;
 mod rows;
-mod signature;
 mod template;
 mod variables;
 
@@ -115,7 +113,9 @@ fn lower(
             built => built?,
         };
         if built {
-            users.iter().for_each(|&user| done[user] = true);
+            for user in users {
+                done[user] = true;
+            }
         }
     }
     let mut sink = Sink::default();

@@ -117,7 +117,9 @@ impl Builder {
             let own: Vec<usize> = (0..instances).collect();
             return self.lookups(line, None, &own);
         }
-        let Some(reference) = label_reference(line, model.lines[labels].array) else {
+        let array = Some(model.lines[labels].array);
+        let mut references = line.of.arguments.iter().flat_map(Expr::references);
+        let Some(reference) = references.find(|name| model.find(&name.name.text) == array) else {
             return Ok(false);
         };
         let mut label_of = Vec::with_capacity(instances);
@@ -383,9 +385,41 @@ fn nothing_possible(
     Diagnostic::new(span, message, "impossible under this line").into()
 }
 
-/// The reference to labels in a line's parameters.
-fn label_reference<'a>(line: &'a Stochastic, labels: usize) -> Option<&'a Reference> {
-    let model = line.scope.model;
-    let mut references = line.of.arguments.iter().flat_map(Expr::references);
-    references.find(|reference| model.find(&reference.name.text) == Some(labels))
+impl Stochastic<'_> {
+    /// Replaces `out` by all that the parameters of a repetition read but for labels: two repetitions
+    /// with the same signature have the same terms.
+    fn signature(&self, instance: usize, out: &mut Vec<u64>) -> Resolved {
+        out.clear();
+        self.scope.enter(self.line, instance);
+        let mut arguments = self.of.arguments.iter();
+        arguments.try_for_each(|argument| self.sign(argument, out))
+    }
+
+    fn sign(&self, expr: &Expr, out: &mut Vec<u64>) -> Resolved {
+        let model = self.scope.model;
+        if let Node::Reference(reference) = &expr.node {
+            let Some(array) = model.find(&reference.name.text) else {
+                // A counter.
+                let numbers = self.scope.evaluate(expr)?.numbers().unwrap_or_default();
+                out.extend(numbers.iter().map(|number| number.to_bits()));
+                return Ok(());
+            };
+            if self.variables.labels[array] {
+                return Ok(());
+            }
+            let gated = reference.indices().flat_map(Expr::references).any(|name| {
+                let array = model.find(&name.name.text);
+                array.is_some_and(|array| self.variables.labels[array])
+            });
+            if !gated && !model.arrays[array].defined() {
+                let (_, elements) = self.scope.places(reference)?;
+                if let [element] = elements.as_slice() {
+                    out.push(model.arrays[array].number(*element).to_bits());
+                    return Ok(());
+                }
+            }
+        }
+        let mut parts = expr.parts().into_iter();
+        parts.try_for_each(|part| self.sign(part, out))
+    }
 }

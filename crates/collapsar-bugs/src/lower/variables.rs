@@ -109,10 +109,6 @@ impl Variables {
                 });
             }
         }
-        for (line, of) in model.lines.iter().zip(&variables.lines) {
-            let labels = of.as_ref().is_some_and(LineVariables::are_labels);
-            variables.labels[line.array] |= labels;
-        }
         Ok(variables)
     }
 
@@ -148,6 +144,7 @@ impl Variables {
             }
             (kind, _) => kind,
         };
+        self.labels[line.array] |= matches!(kind, Kind::Label(_));
         Ok(Some(LineVariables {
             kind,
             first: self.add(graph, (index, line), names, kind, count as usize)?,
@@ -271,7 +268,6 @@ impl Variables {
         }
     }
 
-    /// How many states a label has.
     pub(crate) fn states(&self, label: u32) -> u32 {
         match self.kind(label) {
             Kind::Label(states) => states as u32,
@@ -279,7 +275,6 @@ impl Variables {
         }
     }
 
-    /// The kind of a variable.
     pub(crate) fn kind(&self, variable: u32) -> Kind {
         if variable >= PLACEHOLDER {
             return Kind::Gaussian;
@@ -293,19 +288,16 @@ impl Variables {
     }
 
     fn declaration(&self, variable: u32) -> usize {
-        self.declared
-            .partition_point(|declared| declared.0 <= variable)
-            - 1
+        let after = |declared: &(u32, Kind, u32)| declared.0 <= variable;
+        self.declared.partition_point(after) - 1
     }
 }
 
 /// Arrays of normal variables that have bounds: truncated ones, and those that `dinterval` sees.
 fn bounded_arrays(model: &Elaborated) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    for line in &model.lines {
-        let Some(of) = line.sampling() else {
-            continue;
-        };
+    let lines = model.lines.iter();
+    for (line, of) in lines.filter_map(|line| Some((line, line.sampling()?))) {
         if of.truncation.is_some() {
             found.insert(line.array);
         }
