@@ -5,14 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use collapsar::graph::VariationalPosterior;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::diagnostic::Checked;
 use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Resolved, Scope};
 use crate::lower::Prepared;
-use crate::posterior::PosteriorError;
+use crate::posterior::{Posterior, PosteriorError};
 use crate::predict::Fixed;
 use crate::quantity::{Element, Origin, Quantity};
 use crate::syntax::ast::Span;
@@ -115,8 +114,7 @@ impl Search<'_> {
 
 /// Draws of all that is needed, in order.
 pub(crate) struct Sampler<'a> {
-    prepared: &'a Prepared,
-    variational: &'a VariationalPosterior<'a>,
+    of: &'a Posterior<'a>,
     needed: &'a Dependencies,
     seed: ChaCha8Rng,
     blocks: Vec<Block>,
@@ -131,13 +129,8 @@ pub(crate) struct Sampler<'a> {
 type Block = (Option<usize>, Vec<(usize, usize)>, Option<ChaCha8Rng>);
 
 impl<'a> Sampler<'a> {
-    pub(crate) fn new(
-        prepared: &'a Prepared,
-        variational: &'a VariationalPosterior<'a>,
-        needed: &'a Dependencies,
-        seed: u64,
-    ) -> Self {
-        let numbers = &needed.numbers;
+    pub(crate) fn new(of: &'a Posterior<'a>, needed: &'a Dependencies) -> Self {
+        let (variational, numbers) = (of.variational, &needed.numbers);
         let mut left = vec![true; numbers.len()];
         let mut blocks = vec![];
         for block in 0..variational.blocks() {
@@ -157,10 +150,9 @@ impl<'a> Sampler<'a> {
         blocks.push((None, rows.collect(), None));
         blocks.retain(|(_, columns, _): &Block| !columns.is_empty());
         Self {
-            prepared,
-            variational,
+            of,
             needed,
-            seed: ChaCha8Rng::seed_from_u64(seed),
+            seed: ChaCha8Rng::seed_from_u64(of.seed),
             blocks,
             predicted: vec![None; needed.predicted.len()],
             buffer: vec![0.0; variational.len()],
@@ -171,13 +163,14 @@ impl<'a> Sampler<'a> {
     pub(crate) fn draws(&mut self, which: Range<usize>) -> Result<Drawn<'a>, PosteriorError> {
         let empty = Vec::with_capacity(which.len());
         let mut columns = vec![empty; self.needed.numbers.len()];
+        let variational = self.of.variational;
         for (number, places, rng) in &mut self.blocks {
             let stream = number.map_or(ROWS, |number| number as u64 + 1) << 20;
             for draw in which.clone() {
                 let rng = stream_at(rng, &self.seed, stream, draw);
                 match *number {
-                    Some(number) => self.variational.draw_block(number, rng, &mut self.buffer)?,
-                    None => self.variational.draw_labels(rng, &mut self.buffer)?,
+                    Some(number) => variational.draw_block(number, rng, &mut self.buffer)?,
+                    None => variational.draw_labels(rng, &mut self.buffer)?,
                 }
                 for &(column, place) in &*places {
                     columns[column].push(self.buffer[place]);
@@ -186,7 +179,7 @@ impl<'a> Sampler<'a> {
         }
         let numbers = self.needed.numbers.iter().copied();
         let mut drawn = Drawn {
-            prepared: self.prepared,
+            prepared: self.of.prepared,
             columns: numbers.zip(columns.into_iter().map(Rc::new)).collect(),
             predicted: HashMap::new(),
             draws: which.len(),

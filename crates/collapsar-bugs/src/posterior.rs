@@ -169,9 +169,8 @@ impl Posterior<'_> {
         quantities: &[Quantity],
         which: Range<usize>,
     ) -> Result<Vec<Vec<f64>>, PosteriorError> {
-        let prepared = self.prepared;
-        let needed = Dependencies::of(prepared, quantities);
-        let mut sampler = Sampler::new(prepared, self.variational, &needed, self.seed);
+        let needed = Dependencies::of(self.prepared, quantities);
+        let mut sampler = Sampler::new(self, &needed);
         let at_once = (AT_ONCE / needed.count().max(1)).max(1);
         // Streams of random numbers cannot be entered in between.
         let begin = which.start - which.start % OF_STREAM;

@@ -222,15 +222,11 @@ impl Elaborated {
             let array = self.array_for(&variable.name);
             let array = &mut self.arrays[array];
             if array.fixed && array.dims != dims {
-                let (name, given) = (&variable.name.text, &array.dims);
+                let (Name { text, span }, given) = (&variable.name, &array.dims);
                 let message = format!(
-                    "{name} is declared with lengths {dims:?} and has data of lengths {given:?}"
+                    "{text} is declared with lengths {dims:?} and has data of lengths {given:?}"
                 );
-                return Err(Diagnostic::new(
-                    variable.name.span,
-                    message,
-                    "declared here",
-                ));
+                return Err(Diagnostic::new(*span, message, "declared here"));
             }
             array.dims = dims;
             array.fixed = true;

@@ -242,10 +242,9 @@ impl Parser<'_> {
     }
 
     fn bound(&mut self) -> Checked<Option<Expr>> {
-        if matches!(self.kind(), Symbol("," | ")")) {
-            Ok(None)
-        } else {
-            self.expression().map(Some)
+        match self.kind() {
+            Symbol("," | ")") => Ok(None),
+            _ => self.expression().map(Some),
         }
     }
 
