@@ -4,8 +4,6 @@ use std::io::{BufReader, Cursor, Read};
 
 use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar};
 
-use collapsar::Hint;
-
 use crate::error::{Error, FilePlace, Result, shortened};
 use crate::guard::guarded;
 use crate::open::{ContentReader, NPY, Opened};
@@ -22,9 +20,8 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Tabl
         [rows, width] => (*rows as usize, *width as usize),
         other => {
             let found = format!("an array with {} axes", other.len());
-            let hint = Hint::plain("array.reshape(rows, columns) before saving");
             let error = Error::content(input.name, found, "1 or 2 (rows, columns)");
-            return Err(error.with_hint(hint));
+            return Err(error.trying("array.reshape(rows, columns) before saving"));
         }
     };
     let path = input.name.clone();
@@ -37,7 +34,7 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Tabl
             let value = row[column];
             if !value.is_finite() {
                 let (place, found) = (FilePlace::Row(number), value.to_string());
-                return Err(Error::missing(&path, place, &names[column], found));
+                return Err(Error::missing(&path, place, &names[column], &found));
             }
             values.push(value);
         }
@@ -55,7 +52,7 @@ pub(crate) fn read_array(mut input: Opened) -> Result<(Vec<usize>, Vec<f64>)> {
     let values = header.values(input)?;
     if let Some(place) = values.iter().position(|value| value.is_infinite()) {
         let (place, found) = (FilePlace::Row(place as u64 + 1), values[place].to_string());
-        return Err(Error::missing(&path, place, "1", found));
+        return Err(Error::missing(&path, place, "1", &found));
     }
     if dims.is_empty() {
         dims.push(1);
@@ -201,9 +198,9 @@ fn item_size(path: &str, dtype: &DType) -> Result<u64> {
         }
     }
     let found = shortened(&format!("values of type {}", dtype.descr()), 60);
-    let hint = Hint::plain("array.astype(\"float64\") before saving");
     let expected = "float32, float64, an integer type or bool";
-    Err(Error::content(path, found, expected).with_hint(hint))
+    let error = Error::content(path, found, expected);
+    Err(error.trying("array.astype(\"float64\") before saving"))
 }
 
 /// Every value in the order stored.

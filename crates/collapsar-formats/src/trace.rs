@@ -36,7 +36,7 @@ impl TraceWriter {
         serde_json::to_writer(&mut self.file.writer, record)
             .map_err(std::io::Error::from)
             .and_then(|()| self.file.writer.write_all(b"\n"))
-            .map_err(|error| Error::file(self.file.target(), &error))
+            .map_err(|error| Error::file(&self.file.target, &error))
     }
 
     /// Makes the trace appear as `trace.jsonl`.

@@ -69,7 +69,7 @@ pub(super) fn word_list(path: &Path, invalid: InvalidUtf8) -> Result<Vec<String>
     let mut lines = Lines::new(input);
     let mut words = Vec::new();
     while lines.next()? {
-        let (text, _) = decode(lines.path(), lines.place(), lines.bytes(), invalid)?;
+        let (text, _) = decode(&lines.path, lines.place(), &lines.bytes, invalid)?;
         words.push(text.trim().to_owned());
     }
     Ok(words)

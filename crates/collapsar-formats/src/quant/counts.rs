@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use collapsar::Hint;
-
 use crate::error::{Error, Result};
 
 use super::classes::amount;
-use crate::lines::{Lines, first, shown, unique, whole};
+use crate::lines::{Lines, first, shown, whole};
 
 /// The names in `transcripts.txt` beside the classes, if there is one.
 pub(super) fn read_names(classes: &Path) -> Result<Vec<String>> {
@@ -18,9 +16,9 @@ pub(super) fn read_names(classes: &Path) -> Result<Vec<String>> {
     let (mut names, mut lines) = (Vec::new(), Vec::new());
     while input.next_filled()? {
         names.push(input.text()?.trim().to_owned());
-        lines.push(input.line());
+        lines.push(input.line);
     }
-    unique(input.path(), "transcript", &names, &lines)?;
+    input.unique(&names, &lines)?;
     Ok(names)
 }
 
@@ -44,15 +42,15 @@ pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
     }
     let mut found = 0;
     while input.next_filled()? {
-        let [Some(class), Some(count), None] = first(input.bytes()) else {
-            return Err(input.refuse(shown(input.bytes()), "a class and its count"));
+        let [Some(class), Some(count), None] = first(&input.bytes) else {
+            return Err(input.refuse(shown(&input.bytes), "a class and its count"));
         };
         set(&input, &mut counts, class, 0, count)?;
         found += 1;
     }
     if found < number {
         let cause = format!("it ends after {found} of {number} classes");
-        return Err(Error::damaged(input.path(), "counts", cause));
+        return Err(Error::damaged(&input.path, "counts", cause));
     }
     Ok(counts.into_iter().map(Option::unwrap_or_default).collect())
 }
@@ -62,17 +60,17 @@ fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
     let mut claimed = None;
     let mut found = 0;
     while input.next_filled()? {
-        if input.bytes().starts_with(b"%") {
+        if input.bytes.starts_with(b"%") {
             continue;
         }
-        let [Some(sample), Some(second), Some(third), None] = first(input.bytes()) else {
-            return Err(input.refuse(shown(input.bytes()), "three numbers"));
+        let [Some(sample), Some(second), Some(third), None] = first(&input.bytes) else {
+            return Err(input.refuse(shown(&input.bytes), "three numbers"));
         };
         if claimed.is_none() {
             if whole(sample) != Some(1) {
                 let found = format!("{} samples", shown(sample));
                 let hint = "one sample at a time, or the .ec file that has a .tsv beside it";
-                return Err(input.refuse(found, "one").with_hint(Hint::plain(hint)));
+                return Err(input.refuse(found, "one").trying(hint));
             }
             if whole(second) != Some(counts.len() as u64) {
                 let found = format!("{} classes", shown(second));
@@ -93,7 +91,7 @@ fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
         Some(claimed) => format!("{found} entries where its size says {claimed}"),
         None => "it has no size".to_owned(),
     };
-    Err(Error::damaged(input.path(), "Matrix Market", cause))
+    Err(Error::damaged(&input.path, "Matrix Market", cause))
 }
 
 /// Sets the count of a class; classes are numbered from `first` on.

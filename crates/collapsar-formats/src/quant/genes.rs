@@ -47,7 +47,7 @@ pub fn read_genes(path: &Path) -> Result<GeneMap> {
     let mut input = Lines::open(path, EXPECTED)?;
     let mut builder = Builder::default();
     while input.next_filled()? {
-        if input.bytes().starts_with(b"#") {
+        if input.bytes.starts_with(b"#") {
             continue;
         }
         if columns(input.text()?).is_some() {
@@ -59,7 +59,7 @@ pub fn read_genes(path: &Path) -> Result<GeneMap> {
     let map = builder.map;
     if map.transcripts.is_empty() {
         let found = "no transcript with a gene";
-        return Err(Error::content(input.path(), found, EXPECTED));
+        return Err(Error::content(&input.path, found, EXPECTED));
     }
     Ok(map)
 }
@@ -136,7 +136,7 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
                     transcript,
                     version,
                     gene,
-                } => builder.add((input.path(), input.line()), transcript, version, gene)?,
+                } => builder.add((&input.path, input.line), transcript, version, gene)?,
                 Feature::Gene { id, name } => {
                     genes.insert(id.to_owned(), name.to_owned());
                 }
@@ -145,7 +145,7 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
                     version,
                     parents,
                 } => children.push(Child {
-                    line: input.line(),
+                    line: input.line,
                     transcript: transcript.to_owned(),
                     version: version.map(str::to_owned),
                     parents: parents.to_owned(),
@@ -161,7 +161,7 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
         let parents = child.parents.split(',');
         for gene in parents.filter_map(|parent| genes.get(parent)) {
             let version = child.version.as_deref();
-            builder.add((input.path(), child.line), &child.transcript, version, gene)?;
+            builder.add((&input.path, child.line), &child.transcript, version, gene)?;
         }
     }
     Ok(())
@@ -208,7 +208,7 @@ fn table(input: &mut Lines, builder: &mut Builder) -> Result<()> {
                 .ok_or_else(|| input.refuse(quoted(text), "a transcript and its gene"))
         };
         let (transcript, gene) = (cell(transcript_column)?, cell(gene_column)?);
-        builder.add((input.path(), input.line()), transcript, None, gene)?;
+        builder.add((&input.path, input.line), transcript, None, gene)?;
         if !input.next_filled()? {
             return Ok(());
         }
