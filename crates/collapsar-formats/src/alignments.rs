@@ -130,7 +130,7 @@ impl Alignments {
             record: Record::default(),
             pending: false,
             ended: false,
-            group: Group::new(),
+            group: Group::default(),
             names: HashSet::new(),
             tally: Tally::default(),
         })
@@ -283,7 +283,7 @@ impl Alignments {
 
     fn place(&self, named: bool) -> FilePlace {
         let (noun, number) = match self.source {
-            Source::Sam { .. } => ("line", self.header_lines + self.tally.records),
+            Source::Sam(..) => ("line", self.header_lines + self.tally.records),
             _ => ("record", self.tally.records),
         };
         FilePlace::Record {

@@ -1,15 +1,16 @@
 //! Decides which file beside kallisto's classes counts their reads, and which names the transcripts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::{Error, Result};
 
 use super::classes::amount;
 use crate::lines::{Lines, first, shown, whole};
+use crate::open::beside;
 
 /// The names in `transcripts.txt` beside the classes, if there is one.
 pub(super) fn read_names(classes: &Path) -> Result<Vec<String>> {
-    let Some(path) = beside(classes, &["transcripts.txt".to_owned()]) else {
+    let Some(path) = beside(classes, &["transcripts.txt".to_owned()]).next() else {
         return Ok(Vec::new());
     };
     let mut input = Lines::open(&path, "a transcript a line")?;
@@ -28,7 +29,7 @@ pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
     let bare = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = bare.strip_suffix(".ec").unwrap_or(bare);
     let names = [".tsv", ".tcc.mtx", ".mtx"].map(|end| format!("{stem}{end}"));
-    let Some(path) = beside(classes, &names) else {
+    let Some(path) = beside(classes, &names).next() else {
         let found = format!("neither {} nor {} beside it", names[0], names[1]);
         let expected = "the counts that kallisto writes beside its classes";
         let path = classes.display().to_string();
@@ -38,21 +39,27 @@ pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
     let mut counts = vec![None; number];
     if input.peek()? == Some(b'%') {
         matrix(&mut input, &mut counts)?;
-        return Ok(counts.into_iter().map(Option::unwrap_or_default).collect());
+    } else {
+        list(&mut input, &mut counts)?;
     }
-    let mut found = 0;
+    Ok(counts.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// A class and its count a line.
+fn list(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
+    let (number, mut found) = (counts.len(), 0);
     while input.next_filled()? {
         let [Some(class), Some(count), None] = first(&input.bytes) else {
             return Err(input.refuse(shown(&input.bytes), "a class and its count"));
         };
-        set(&input, &mut counts, class, 0, count)?;
+        set(input, counts, class, 0, count)?;
         found += 1;
     }
     if found < number {
         let cause = format!("it ends after {found} of {number} classes");
         return Err(Error::damaged(&input.path, "counts", cause));
     }
-    Ok(counts.into_iter().map(Option::unwrap_or_default).collect())
+    Ok(())
 }
 
 /// A matrix of one row, in Matrix Market's coordinates: samples by classes.
@@ -114,13 +121,4 @@ fn set(
         Some(_) => Err(input.refuse(format!("{} a second time", found()), "each class once")),
         None => Ok(()),
     }
-}
-
-/// The first of these files that is there, plain or zipped.
-fn beside(path: &Path, names: &[String]) -> Option<PathBuf> {
-    let all = names
-        .iter()
-        .flat_map(|name| [name.clone(), format!("{name}.gz")]);
-    all.map(|name| path.with_file_name(name))
-        .find(|candidate| candidate.is_file())
 }

@@ -64,19 +64,13 @@ fn read_quant_sf(path: &Path) -> Result<Quantification> {
     let mut input = Lines::open(path, EXPECTED)?;
     input.next_filled()?;
     let header: Vec<&[u8]> = input.bytes.split(|&byte| byte == b'\t').collect();
-    let places = COLUMNS.map(|name| header.iter().position(|&cell| cell == name.as_bytes()));
-    let [
-        Some(name),
-        Some(length),
-        Some(effective),
-        Some(tpm),
-        Some(reads),
-    ] = places
-    else {
+    let place = |name: &&str| header.iter().position(|&cell| cell == name.as_bytes());
+    let places: Option<Vec<usize>> = COLUMNS.iter().map(place).collect();
+    let Some(&[name, ref places @ ..]) = places.as_deref() else {
         let found = format!("{} at the beginning", shown(&input.bytes));
         return Err(Error::content(&input.path, found, EXPECTED));
     };
-    let (places, width) = ([length, effective, tpm, reads], header.len());
+    let width = header.len();
     let (mut names, mut lines) = (Vec::new(), Vec::new());
     let mut numbers = [const { Vec::new() }; 4];
     while input.next_filled()? {

@@ -108,18 +108,11 @@ impl Builder {
     }
 }
 
-/// A transcript of GFF3 whose parents may come later.
-struct Child {
-    line: u64,
-    transcript: String,
-    version: Option<String>,
-    parents: String,
-}
-
 /// Reads GTF or GFF3 from the present line to the end.
 fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
     let mut genes: HashMap<String, String> = HashMap::new();
-    let mut children: Vec<Child> = Vec::new();
+    // Transcripts of GFF3, whose parents may come later: lines, names, versions, parents.
+    let mut children: Vec<(u64, String, Option<String>, String)> = Vec::new();
     loop {
         let text = input.text()?;
         // GFF3 may end in sequences.
@@ -144,12 +137,10 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
                     transcript,
                     version,
                     parents,
-                } => children.push(Child {
-                    line: input.line,
-                    transcript: transcript.to_owned(),
-                    version: version.map(str::to_owned),
-                    parents: parents.to_owned(),
-                }),
+                } => {
+                    let (name, version) = (transcript.to_owned(), version.map(str::to_owned));
+                    children.push((input.line, name, version, parents.to_owned()));
+                }
                 Feature::Other => {}
             }
         }
@@ -157,11 +148,9 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
             break;
         }
     }
-    for child in &children {
-        let parents = child.parents.split(',');
-        for gene in parents.filter_map(|parent| genes.get(parent)) {
-            let version = child.version.as_deref();
-            builder.add((&input.path, child.line), &child.transcript, version, gene)?;
+    for (line, transcript, version, parents) in &children {
+        for gene in parents.split(',').filter_map(|parent| genes.get(parent)) {
+            builder.add((&input.path, *line), transcript, version.as_deref(), gene)?;
         }
     }
     Ok(())
