@@ -214,18 +214,13 @@ impl Alignments {
         if self.ended {
             return Ok(false);
         }
-        match self.source.read(&mut self.record) {
-            Ok(true) => {}
-            Ok(false) => {
-                self.ended = true;
-                return Ok(false);
-            }
-            Err(trouble) => {
-                self.tally.records += 1;
-                return Err(self.error(trouble, self.place(false)));
-            }
+        let read = self.source.read(&mut self.record);
+        self.ended = matches!(read, Ok(false));
+        if self.ended {
+            return Ok(false);
         }
         self.tally.records += 1;
+        read.map_err(|trouble| self.error(trouble, self.place(false)))?;
         // Some aligners leave the mate's number at the end of the name.
         let name = &mut self.record.name;
         if self.record.flags.is_segmented() && (name.ends_with(b"/1") || name.ends_with(b"/2")) {

@@ -177,7 +177,7 @@ pub fn read_corpus_with(
             vocabulary: vocabulary.to_vec(),
             ..corpus
         };
-        return Ok(out_of_vocabulary::nothing(corpus, report));
+        return Ok(out_of_vocabulary::finish(corpus, report, Vec::new(), 0.0));
     }
     Ok(out_of_vocabulary::map(corpus, vocabulary, report, options))
 }

@@ -161,7 +161,7 @@ fn read(mut lines: Lines, known: &Known, header: &Header) -> Result<Counted> {
         let word = id(&lines, nouns[1], word, (1, last), &whose)?;
         let count = count(&lines, number, header.market)?;
         if count > 0.0 {
-            entries.push(document, word, count);
+            entries.0.push((document, word, count));
         }
     }
     let path = &lines.path;

@@ -63,16 +63,14 @@ pub(super) fn count(lines: &Lines, bytes: &[u8], zero: bool) -> Result<f32> {
     };
     let accepted =
         |number: &f64| (0.0..=LARGEST).contains(number) && (zero || *number as f32 > 0.0);
-    match number.filter(accepted) {
-        Some(number) => Ok(number as f32),
-        None => {
-            let least = if zero {
-                "from 0 to"
-            } else {
-                "above 0 and at most"
-            };
-            let expected = format!("a number {least} {LARGEST}");
-            Err(lines.refuse(format!("count {}", shown(bytes)), expected))
-        }
-    }
+    let number = number.filter(accepted).ok_or_else(|| {
+        let least = if zero {
+            "from 0 to"
+        } else {
+            "above 0 and at most"
+        };
+        let expected = format!("a number {least} {LARGEST}");
+        lines.refuse(format!("count {}", shown(bytes)), expected)
+    })?;
+    Ok(number as f32)
 }

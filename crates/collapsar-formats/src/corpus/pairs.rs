@@ -100,7 +100,7 @@ impl<'k> Reader<'k> {
             self.largest = Some((word, lines.line));
         }
         if count > 0.0 {
-            self.entries.push(document, word, count);
+            self.entries.0.push((document, word, count));
         }
         Ok(())
     }

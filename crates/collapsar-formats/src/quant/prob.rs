@@ -162,7 +162,7 @@ impl ProbReader {
 
     #[cold]
     fn refuse(&self, fault: &Fault) -> Error {
-        let field = |range: &Range<usize>| shown(&&self.lines.bytes[range.clone()]);
+        let field = |range: &Range<usize>| shown(&self.lines.bytes[range.clone()]);
         let (found, expected): (String, String) = match fault {
             Fault::Number(range) if range.is_empty() => (
                 "nothing after its name".into(),
