@@ -166,8 +166,7 @@ impl Collapsed for Topics {
 
     fn metric_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
         let (counts, alpha, _) = self.warm_of(point);
-        let coupling = self.local.coupling(alpha, counts);
-        coupling.product(&point.messages, along, out);
+        (self.local).coupling_product((alpha, counts), &point.messages, along, out);
         Ok(())
     }
 
