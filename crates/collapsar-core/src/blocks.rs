@@ -109,16 +109,6 @@ impl Blocks {
         self
     }
 
-    /// How many blocks there are.
-    pub fn len(&self) -> usize {
-        self.joined.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.joined.is_empty()
-    }
-
     /// Prior plus statistics of a block, in natural parameters.
     pub fn natural(&self, block: usize, statistics: &[f64]) -> Vec<f64> {
         let Block { prior, link, .. } = &self.joined[block];
@@ -195,10 +185,8 @@ impl Potential for Blocks {
             change.resize(natural.len(), 0.0);
             block.link.add(along, &mut change);
             image.resize(natural.len(), 0.0);
-            block
-                .family
-                .hessian_product(&natural, &change, &mut image)
-                .map_err(|error| named(block.name.clone(), error))?;
+            let product = (block.family).hessian_product(&natural, &change, &mut image);
+            product.map_err(|error| named(block.name.clone(), error))?;
             block.link.pull_back(&image, out);
         }
         Ok(())

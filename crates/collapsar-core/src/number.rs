@@ -91,10 +91,25 @@ impl Dual {
         Self { value, slope }
     }
 
-    /// A vector and the direction along which it moves, entry by entry.
-    pub fn along(values: &[f64], slopes: &[f64]) -> Vec<Self> {
-        let pairs = values.iter().zip(slopes);
-        pairs.map(|(v, s)| Self::new(*v, *s)).collect()
+    /// Writes the slopes of a gradient that `evaluate` computes with dual numbers: the Hessian at `at`,
+    /// times `along`.
+    ///
+    /// # Errors
+    /// Those of `evaluate`.
+    pub fn slopes<E>(
+        at: &[f64],
+        along: &[f64],
+        out: &mut [f64],
+        evaluate: impl FnOnce(&[Self], &mut [Self]) -> Result<Self, E>,
+    ) -> Result<(), E> {
+        let pairs = at.iter().zip(along);
+        let at: Vec<Self> = pairs.map(|(v, s)| Self::new(*v, *s)).collect();
+        let mut gradient = vec![Self::from(0.0); out.len()];
+        evaluate(&at, &mut gradient)?;
+        for (out, dual) in out.iter_mut().zip(gradient) {
+            *out = dual.slope;
+        }
+        Ok(())
     }
 
     /// f(x), given f and f' at the value.

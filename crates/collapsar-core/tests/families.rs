@@ -3,7 +3,7 @@
 use collapsar_core::family::{
     Categorical, Dirichlet, Family, Gamma, Gaussian, GaussianGamma, GaussianGammaOrdinary,
     GaussianOrdinary, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
-    StickBreaking, TruncatedNormal, Wishart, WishartOrdinary,
+    StickBreaking, TruncatedNormal,
 };
 use collapsar_core::laws::family::conforms;
 use proptest::collection::vec;
@@ -97,15 +97,17 @@ fn normal_gamma() -> impl Strategy<Value = (NormalGamma, NormalGammaOrdinary)> {
     })
 }
 
-fn wishart() -> impl Strategy<Value = (Wishart, WishartOrdinary)> {
+fn wishart() -> impl Strategy<Value = (NormalWishart, NormalWishartOrdinary)> {
     (1..=4_usize).prop_flat_map(|d| {
         let freedom = magnitude(-0.3, 6.0).prop_map(move |extra| d as f64 - 1.0 + extra);
         (freedom, scale_matrix(d)).prop_map(move |(degrees_of_freedom, scale)| {
-            let ordinary = WishartOrdinary {
+            let ordinary = NormalWishartOrdinary {
+                means: vec![],
+                mean_precisions: vec![],
                 degrees_of_freedom,
                 scale,
             };
-            (Wishart::new(d), ordinary)
+            (NormalWishart::wishart(d), ordinary)
         })
     })
 }

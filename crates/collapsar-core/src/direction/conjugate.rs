@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Geometry, Iterate, Proposal};
+use super::{Iterate, Proposal};
+use crate::collapsed::Collapsed;
 use crate::error::Result;
 use crate::vector::{add, difference, dot};
 
@@ -39,12 +40,12 @@ impl Conjugate {
     pub(crate) fn propose(
         &mut self,
         point: &Iterate,
-        geometry: &mut dyn Geometry,
+        model: &impl Collapsed,
         direction: &mut Vec<f64>,
     ) -> Result<Proposal> {
         let gradient = &point.gradient;
         self.scratch.resize(gradient.len(), 0.0);
-        geometry.metric_product(point, gradient, &mut self.scratch)?;
+        model.metric_product(point, gradient, &mut self.scratch)?;
         let dual = &self.scratch;
         let squared_norm = dot(gradient, dual);
 
@@ -74,6 +75,7 @@ impl Conjugate {
             beta: Some(beta),
             squared_norm: Some(squared_norm),
             is_gradient: beta == 0.0,
+            passes: 1,
         })
     }
 

@@ -65,8 +65,7 @@ impl Momentum {
     }
 
     pub(crate) fn propose(&mut self, point: &Iterate, direction: &mut Vec<f64>) -> Proposal {
-        direction.clear();
-        direction.extend_from_slice(point.ascent());
+        point.ascent().clone_into(direction);
         self.coefficient = if self.restart {
             0.0
         } else {
@@ -82,12 +81,8 @@ impl Momentum {
         if !is_gradient {
             let now = point.messages.iter().zip(point.ascent());
             let coefficients = coefficients.iter().cycle();
-            for (((d, (m, g)), landed), coefficient) in direction
-                .iter_mut()
-                .zip(now)
-                .zip(&self.landed)
-                .zip(coefficients)
-            {
+            let steps = direction.iter_mut().zip(now).zip(&self.landed);
+            for (((d, (m, g)), landed), coefficient) in steps.zip(coefficients) {
                 *d += coefficient * (m + g - landed); // maths §5.9
             }
         }

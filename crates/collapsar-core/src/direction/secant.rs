@@ -14,7 +14,7 @@ const INDEPENDENT: f64 = 1e-9;
 const FLAT: f64 = 1e-8;
 
 /// An accepted step in messages, with the changes of gradient and statistics along it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Secant {
     messages: Vec<f64>,
     gradient: Vec<f64>,
@@ -43,23 +43,14 @@ impl Secants {
     /// Remembers the step between two points.
     pub(crate) fn remember(&mut self, before: &Iterate, after: &Iterate) {
         // The oldest step gives its memory to the newest.
-        let mut secant = if self.recent.len() == self.most {
-            self.recent.pop_front()
-        } else {
-            None
+        let mut secant = Secant::default();
+        if self.recent.len() == self.most {
+            secant = self.recent.pop_front().unwrap_or_default();
         }
-        .unwrap_or_else(|| Secant {
-            messages: vec![],
-            gradient: vec![],
-            statistics: vec![],
-        });
+        let statistics = &mut secant.statistics;
         difference(&after.messages, &before.messages, &mut secant.messages);
         difference(after.ascent(), before.ascent(), &mut secant.gradient);
-        difference(
-            &after.statistics,
-            &before.statistics,
-            &mut secant.statistics,
-        );
+        difference(&after.statistics, &before.statistics, statistics);
         // A step without length in the metric (a common shift of all components) says nothing.
         if dot(&secant.messages, &secant.statistics) > 0.0 {
             self.recent.push_back(secant);
@@ -79,17 +70,13 @@ impl Secants {
         growth: f64,
         direction: &mut Vec<f64>,
     ) -> Option<Forecast> {
-        direction.clear();
-        direction.extend_from_slice(point.ascent());
+        point.ascent().clone_into(direction);
         let span = self.span()?;
         // ⟨v, g⟩ in the metric, for each Ritz vector v.
-        let slopes: Vec<f64> = self.slopes(point.ascent()).collect();
-        let before = span.vectors.tr_mul(&DVector::from_vec(slopes));
-        let mut after = before.clone();
-        let mut coefficients = before.clone();
-        for ((after, coefficient), &theta) in
-            after.iter_mut().zip(&mut coefficients).zip(&span.ritz)
-        {
+        let before = span.vectors.tr_mul(&self.slopes(point.ascent()));
+        let (mut after, mut coefficients) = (before.clone(), before.clone());
+        let both = after.iter_mut().zip(&mut coefficients);
+        for ((after, coefficient), &theta) in both.zip(&span.ritz) {
             // A VBEM step leaves λ = 1 − θ of the slope, so n of them leave λⁿ and go
             // 1 + λ + … + λⁿ⁻¹ times as far as one. The last of them is the gradient that the
             // others leave, added below. λ is in [0, 1) at a maximum; rounding and curvature
@@ -104,18 +91,12 @@ impl Secants {
             };
         }
         let coefficients = &span.vectors * coefficients;
-        if coefficients
-            .iter()
-            .any(|coefficient| !coefficient.is_finite())
-        {
+        if !coefficients.iter().all(|c| c.is_finite()) {
             return None;
         }
         for (secant, coefficient) in self.recent.iter().zip(coefficients.iter()) {
-            for ((d, s), y) in direction
-                .iter_mut()
-                .zip(&secant.messages)
-                .zip(&secant.gradient)
-            {
+            let changes = secant.messages.iter().zip(&secant.gradient);
+            for (d, (s, y)) in direction.iter_mut().zip(changes) {
                 *d += coefficient * (s + y); // maths §5.5
             }
         }
@@ -132,21 +113,16 @@ impl Secants {
     ///
     /// To be asked before the step is remembered: the forecast speaks of the steps before it.
     pub(crate) fn error(&self, forecast: &Forecast, gradient: &[f64]) -> f64 {
-        let slopes: Vec<f64> = self.slopes(gradient).collect();
-        let found = forecast.vectors.tr_mul(&DVector::from_vec(slopes));
-        let size: f64 = forecast
-            .before
-            .iter()
-            .zip(&forecast.after)
-            .map(|(b, a)| b.abs().max(a.abs()).powi(2))
-            .sum();
+        let found = forecast.vectors.tr_mul(&self.slopes(gradient));
+        let sizes = forecast.before.iter().zip(&forecast.after);
+        let size: f64 = sizes.map(|(b, a)| b.abs().max(a.abs()).powi(2)).sum();
         (found - &forecast.after).norm() / size.sqrt()
     }
 
-    fn slopes(&self, gradient: &[f64]) -> impl Iterator<Item = f64> {
-        self.recent
-            .iter()
-            .map(|secant| dot(&secant.statistics, gradient))
+    fn slopes(&self, gradient: &[f64]) -> DVector<f64> {
+        let secants = self.recent.iter();
+        let slopes = secants.map(|secant| dot(&secant.statistics, gradient));
+        DVector::from_iterator(self.recent.len(), slopes)
     }
 
     /// Ritz values and vectors of I − FJ in the span of the remembered steps, none of it from a pass:

@@ -99,14 +99,9 @@ impl BitAnd for Stop {
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let join = |f: &mut fmt::Formatter<'_>, rules: &[Stop], word: &str| {
-            for (index, rule) in rules.iter().enumerate() {
-                if index > 0 {
-                    write!(f, " {word} ")?;
-                }
-                write!(f, "{rule}")?;
-            }
-            Ok(())
+        let joined = |rules: &[Stop], word: &str| {
+            let rules: Vec<String> = rules.iter().map(Self::to_string).collect();
+            rules.join(word)
         };
         match self {
             Self::Gain(least) => write!(f, "gain below {least:e}"),
@@ -114,8 +109,8 @@ impl fmt::Display for Stop {
             Self::Iterations(most) => write!(f, "{most} iterations"),
             Self::Passes(most) => write!(f, "{most} passes"),
             Self::Time(most) => write!(f, "{} seconds", most.as_secs_f64()),
-            Self::Any(rules) => join(f, rules, "or"),
-            Self::All(rules) => join(f, rules, "and"),
+            Self::Any(rules) => f.write_str(&joined(rules, " or ")),
+            Self::All(rules) => f.write_str(&joined(rules, " and ")),
         }
     }
 }

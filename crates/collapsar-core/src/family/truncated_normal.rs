@@ -7,9 +7,10 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Family, check_length};
+use super::marginal::solve;
+use super::{Family, check_length, require};
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const BLOCK: &str = "truncated normal block";
 /// Normal draws that are tried before a quantile is computed.
@@ -76,25 +77,12 @@ impl TruncatedNormal {
     /// # Errors
     /// Where the lower bound is not below the upper one.
     pub fn new(lower: f64, upper: f64) -> Result<Self> {
-        if lower < upper && lower < f64::INFINITY && upper > f64::NEG_INFINITY {
-            return Ok(Self { lower, upper });
-        }
-        let found = format!("the bounds are {lower} and {upper}");
-        Err(Error::domain(
-            BLOCK,
-            found,
-            "a lower bound below the upper one",
-        ))
-    }
-
-    /// The lower bound.
-    pub fn lower(&self) -> f64 {
-        self.lower
-    }
-
-    /// The upper bound.
-    pub fn upper(&self) -> f64 {
-        self.upper
+        // Of two numbers, the lower is not plus infinity and the upper not minus infinity.
+        let expected = "a lower bound below the upper one";
+        require(lower < upper, BLOCK, expected, || {
+            format!("the bounds are {lower} and {upper}")
+        })?;
+        Ok(Self { lower, upper })
     }
 
     /// The mean and the variance.
@@ -117,19 +105,15 @@ impl TruncatedNormal {
     }
 
     fn check(&self, h: f64, precision: f64) -> Result<()> {
-        if !(h.is_finite() && precision.is_finite()) {
-            let found = format!("the parameters are {h} and {precision}");
-            return Err(Error::domain(BLOCK, found, "finite numbers"));
-        }
-        if precision > 0.0 || (self.lower.is_finite() && self.upper.is_finite()) {
-            return Ok(());
-        }
-        let found = format!("the precision is {precision}");
-        Err(Error::domain(
-            BLOCK,
-            found,
-            "a positive number where a bound is infinite",
-        ))
+        let finite = h.is_finite() && precision.is_finite();
+        require(finite, BLOCK, "finite numbers", || {
+            format!("the parameters are {h} and {precision}")
+        })?;
+        let bounded = precision > 0.0 || (self.lower.is_finite() && self.upper.is_finite());
+        let expected = "a positive number where a bound is infinite";
+        require(bounded, BLOCK, expected, || {
+            format!("the precision is {precision}")
+        })
     }
 
     fn pieces(&self, natural: &[f64]) -> Result<Pieces> {
@@ -169,14 +153,10 @@ impl TruncatedNormal {
             .reduce(|a, b| if ln_density(b) > ln_density(a) { b } else { a })
             .unwrap_or(centre);
         let ln_peak = ln_density(reference);
-        if !ln_peak.is_finite() {
-            let found = format!("the log density is {ln_peak} at its top");
-            return Err(Error::domain(
-                BLOCK,
-                found,
-                "parameters that are not too large",
-            ));
-        }
+        let expected = "parameters that are not too large";
+        require(ln_peak.is_finite(), BLOCK, expected, || {
+            format!("the log density is {ln_peak} at its top")
+        })?;
         let piece = |(top, side, room): (f64, f64, f64)| {
             let slope = if inside && precision > 0.0 {
                 0.0
@@ -325,26 +305,11 @@ impl Pieces {
 
     /// The distance from the top before which a panel has the wanted mass: Newton in a bracket.
     fn distance(&self, piece: &Piece, from: f64, to: f64, wanted: f64) -> f64 {
-        let (mut low, mut high) = (from, to);
-        let mut at = 0.5 * (from + to);
-        for _ in 0..100 {
+        let small = |_: f64| 1e-13 * piece.length;
+        solve(from, to, 0.5 * (from + to), small, |at| {
             let over = piece.mass(self.precision, from, at) - wanted;
-            if over < 0.0 {
-                low = at;
-            } else {
-                high = at;
-            }
-            let mut next = at - over / piece.density(self.precision, at);
-            if !(low..=high).contains(&next) {
-                next = 0.5 * (low + high);
-            }
-            let small = (next - at).abs() <= 1e-13 * piece.length;
-            at = next;
-            if small {
-                break;
-            }
-        }
-        at
+            (over, piece.density(self.precision, at))
+        })
     }
 }
 
@@ -362,16 +327,11 @@ impl Potential for TruncatedNormal {
 
     /// Covariances of x and -½x², by central moments (maths §3.11).
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
-        let Moments {
-            mean,
-            second,
-            third,
-            fourth,
-            ..
-        } = self.pieces(at)?.moments();
+        let m = self.pieces(at)?.moments();
+        let (mean, second, third) = (m.mean, m.second, m.third);
         let mixed = -0.5 * (third + 2.0 * mean * second);
         let squares =
-            0.25 * ((fourth - second * second) + 4.0 * mean * third + 4.0 * mean * mean * second);
+            0.25 * ((m.fourth - second * second) + 4.0 * mean * third + 4.0 * mean * mean * second);
         out[0] = second * along[0] + mixed * along[1];
         out[1] = mixed * along[0] + squares * along[1];
         Ok(())
@@ -393,10 +353,10 @@ impl Family for TruncatedNormal {
         check_length(BLOCK, natural, 2)?;
         self.check(natural[0], natural[1])?;
         let (centre, precision) = (natural[0] / natural[1], natural[1]);
-        if !centre.is_finite() {
-            let found = format!("the centre is {centre}");
-            return Err(Error::domain(BLOCK, found, "a precision other than zero"));
-        }
+        let expected = "a precision other than zero";
+        require(centre.is_finite(), BLOCK, expected, || {
+            format!("the centre is {centre}")
+        })?;
         Ok(TruncatedNormalOrdinary { centre, precision })
     }
 

@@ -7,12 +7,17 @@
 use pulp::{Arch, NullaryFnOnce};
 
 use super::{LN2_HIGH, LN2_LOW, exp_nonpositive};
+use crate::special::{asymptotic, horner};
 
 /// How far arguments are raised.
 const RAISE: f64 = 6.0;
 const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
 /// 2^52: a number below it, put into its low bits, is read off by subtracting.
 const SHIFT: f64 = 4_503_599_627_370_496.0;
+
+const STIRLING: [f64; 10] = asymptotic(0);
+const DIGAMMA: [f64; 10] = asymptotic(1);
+const TRIGAMMA: [f64; 10] = asymptotic(2);
 
 /// ln x for normal positive x, to 2 units in the last place or of 1.
 #[inline(always)]
@@ -50,33 +55,13 @@ fn rising(x: f64) -> (f64, f64) {
 #[inline(always)]
 fn digamma_series(r: f64) -> f64 {
     let r2 = r * r;
-    let s = -174_611.0 / 6600.0;
-    let s = 43_867.0 / 14_364.0 + r2 * s;
-    let s = -3617.0 / 8160.0 + r2 * s;
-    let s = 1.0 / 12.0 + r2 * s;
-    let s = -691.0 / 32_760.0 + r2 * s;
-    let s = 1.0 / 132.0 + r2 * s;
-    let s = -1.0 / 240.0 + r2 * s;
-    let s = 1.0 / 252.0 + r2 * s;
-    let s = -1.0 / 120.0 + r2 * s;
-    let s = 1.0 / 12.0 + r2 * s;
-    0.5 * r + r2 * s
+    0.5 * r + r2 * horner(&DIGAMMA, r2)
 }
 
 /// The Stirling series of ln Γ(y) after its elementary terms, for y ≥ 6.
 #[inline(always)]
 fn stirling_series(r: f64) -> f64 {
-    let r2 = r * r;
-    let s = -174_611.0 / 125_400.0;
-    let s = 43_867.0 / 244_188.0 + r2 * s;
-    let s = -3617.0 / 122_400.0 + r2 * s;
-    let s = 1.0 / 156.0 + r2 * s;
-    let s = -691.0 / 360_360.0 + r2 * s;
-    let s = 1.0 / 1188.0 + r2 * s;
-    let s = -1.0 / 1680.0 + r2 * s;
-    let s = 1.0 / 1260.0 + r2 * s;
-    let s = -1.0 / 360.0 + r2 * s;
-    r * (1.0 / 12.0 + r2 * s)
+    r * horner(&STIRLING, r * r)
 }
 
 /// ln Γ(x) and ψ(x).
@@ -102,17 +87,7 @@ fn exp_digamma(x: f64) -> f64 {
 fn trigamma(x: f64) -> f64 {
     let r = 1.0 / (x + RAISE);
     let r2 = r * r;
-    let s = -174_611.0 / 330.0;
-    let s = 43_867.0 / 798.0 + r2 * s;
-    let s = -3617.0 / 510.0 + r2 * s;
-    let s = 7.0 / 6.0 + r2 * s;
-    let s = -691.0 / 2730.0 + r2 * s;
-    let s = 5.0 / 66.0 + r2 * s;
-    let s = -1.0 / 30.0 + r2 * s;
-    let s = 1.0 / 42.0 + r2 * s;
-    let s = -1.0 / 30.0 + r2 * s;
-    let s = 1.0 / 6.0 + r2 * s;
-    let series = r + r2 * (0.5 + r * s);
+    let series = r + r2 * (0.5 + r * horner(&TRIGAMMA, r2));
     // Squares of reciprocals in the pairs of `rising`.
     let pair = |a: f64, b: f64| {
         let product = a * b;

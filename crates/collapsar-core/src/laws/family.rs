@@ -17,18 +17,12 @@ const DRAWS: usize = 4000;
 /// # Errors
 /// Where they do not.
 pub fn round_trip<F: Family>(family: &F, natural: &[f64]) -> Verdict {
-    let ordinary = family
-        .ordinary(natural)
-        .map_err(|e| format!("round trip: {e}"))?;
-    let back = family
-        .natural(&ordinary)
-        .map_err(|e| format!("round trip: {e}"))?;
-    if back.len() != natural.len() {
-        return Err(format!(
-            "round trip: {} parameters became {}",
-            natural.len(),
-            back.len()
-        ));
+    let ordinary = family.ordinary(natural);
+    let back = ordinary.and_then(|ordinary| family.natural(&ordinary));
+    let back = back.map_err(|e| format!("round trip: {e}"))?;
+    let (before, after) = (natural.len(), back.len());
+    if after != before {
+        return Err(format!("round trip: {before} parameters became {after}"));
     }
     let difference: Vec<f64> = back.iter().zip(natural).map(|(b, n)| b - n).collect();
     let largest = |v: &[f64]| {

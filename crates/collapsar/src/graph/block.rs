@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{
     Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, Network, NormalWishart,
-    TruncatedNormal, Wishart,
+    TruncatedNormal,
 };
 use collapsar_core::{Potential, Result};
 
@@ -26,7 +26,7 @@ pub(super) enum BlockFamily {
     GaussianGamma(GaussianGamma),
     Bounded(TruncatedNormal),
     Gamma(Gamma),
-    Wishart(Wishart),
+    Wishart(NormalWishart),
     NormalWishart(NormalWishart),
     Dirichlet(Dirichlet),
     Label(Categorical),
@@ -86,7 +86,7 @@ impl Block {
                 BlockFamily::Bounded(TruncatedNormal::new(lower, upper)?)
             }
             Kind::Gamma => BlockFamily::Gamma(Gamma),
-            Kind::Wishart(dim) => BlockFamily::Wishart(Wishart::new(dim)),
+            Kind::Wishart(dim) => BlockFamily::Wishart(NormalWishart::wishart(dim)),
             Kind::NormalWishart(dim) => BlockFamily::NormalWishart(NormalWishart::new(dim)),
             Kind::Dirichlet(parts) => BlockFamily::Dirichlet(Dirichlet::new(parts)),
             Kind::Label(states) => BlockFamily::Label(Categorical::new(states)),

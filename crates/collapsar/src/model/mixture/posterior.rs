@@ -102,7 +102,7 @@ impl Posterior {
         let blocks = Blocks::new(components * features);
         let blocks = match weights {
             Weights::Dirichlet => {
-                let prior = Dirichlet::symmetric(components, concentration);
+                let prior = vec![concentration; components];
                 blocks.join("weights", Dirichlet::new(components), prior, counts)
             }
             Weights::DirichletProcess => {
