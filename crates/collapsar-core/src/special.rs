@@ -124,7 +124,7 @@ pub fn trigamma_gap(a: f64, b: f64) -> f64 {
 
 /// f(1/x²), and f(1/x²) - f(1/y²) without cancellation, for y = x + b and f(u) = Σ cₖ uᵏ, k ≥ 1:
 /// synthetic division of f by u - 1/y² leaves the quotient of the difference.
-fn series_gap<const N: usize>(coefficients: &[f64; N], x: f64, y: f64, b: f64) -> (f64, f64) {
+fn series_gap(coefficients: &[f64], x: f64, y: f64, b: f64) -> (f64, f64) {
     let (u, v) = (1.0 / (x * x), 1.0 / (y * y));
     let (mut carry, mut quotient) = (0.0, 0.0);
     for c in coefficients.iter().rev() {
@@ -151,15 +151,8 @@ fn shifted(x: f64, term: impl Fn(f64) -> f64) -> (f64, f64) {
     (y, sum)
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "also within kernels, which must be one function"
-)]
-#[inline(always)]
-pub(crate) fn horner<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
-    let first = coefficients[N - 1];
-    let rest = coefficients[..N - 1].iter().rev();
-    rest.fold(first, |sum, c| c + x * sum)
+fn horner(coefficients: &[f64], x: f64) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
 }
 
 /// $\ln \Gamma_D(x) = \tfrac{D(D-1)}{4} \ln \pi + \sum_{i=1}^D \ln \Gamma(x + \tfrac{1-i}{2})$ for

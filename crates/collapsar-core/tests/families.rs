@@ -76,7 +76,7 @@ fn normal_gamma() -> impl Strategy<Value = (NormalGamma, NormalGammaOrdinary)> {
         } else {
             NormalGamma::spherical(d)
         };
-        let scales = vec(magnitude(-3.0, 3.0), family.groups());
+        let scales = vec(magnitude(-3.0, 3.0), family.groups);
         (
             vec(-3.0..3.0, d),
             magnitude(-3.0, 6.0),
@@ -84,7 +84,7 @@ fn normal_gamma() -> impl Strategy<Value = (NormalGamma, NormalGammaOrdinary)> {
             scales,
         )
             .prop_map(move |(mean, mean_precision, degrees_of_freedom, scales)| {
-                let unit = |d: usize| (scales[d / family.size()] / mean_precision).sqrt();
+                let unit = |d: usize| (scales[d / family.size] / mean_precision).sqrt();
                 let mean = mean.iter().enumerate().map(|(d, x)| x * unit(d)).collect();
                 let ordinary = NormalGammaOrdinary {
                     mean,

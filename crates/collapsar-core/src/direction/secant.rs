@@ -71,12 +71,12 @@ impl Secants {
         direction: &mut Vec<f64>,
     ) -> Option<Forecast> {
         point.ascent().clone_into(direction);
-        let span = self.span()?;
+        let (vectors, ritz) = self.span()?;
         // ⟨v, g⟩ in the metric, for each Ritz vector v.
-        let before = span.vectors.tr_mul(&self.slopes(point.ascent()));
+        let before = vectors.tr_mul(&self.slopes(point.ascent()));
         let (mut after, mut coefficients) = (before.clone(), before.clone());
         let both = after.iter_mut().zip(&mut coefficients);
-        for ((after, coefficient), &theta) in both.zip(&span.ritz) {
+        for ((after, coefficient), &theta) in both.zip(&ritz) {
             // A VBEM step leaves λ = 1 − θ of the slope, so n of them leave λⁿ and go
             // 1 + λ + … + λⁿ⁻¹ times as far as one. The last of them is the gradient that the
             // others leave, added below. λ is in [0, 1) at a maximum; rounding and curvature
@@ -90,7 +90,7 @@ impl Secants {
                 (1.0 - (1.0 - theta).powf(steps - 1.0)) / theta
             };
         }
-        let coefficients = &span.vectors * coefficients;
+        let coefficients = &vectors * coefficients;
         if !coefficients.iter().all(|c| c.is_finite()) {
             return None;
         }
@@ -100,9 +100,9 @@ impl Secants {
                 *d += coefficient * (s + y); // maths §5.5
             }
         }
-        let growing = span.ritz.iter().any(|&theta| theta < -FLAT);
+        let growing = ritz.iter().any(|&theta| theta < -FLAT);
         Some(Forecast {
-            vectors: span.vectors,
+            vectors,
             before,
             after,
             growing,
@@ -125,10 +125,11 @@ impl Secants {
         DVector::from_iterator(self.recent.len(), slopes)
     }
 
-    /// Ritz values and vectors of I − FJ in the span of the remembered steps, none of it from a pass:
+    /// Ritz vectors of I − FJ in the span of the remembered steps, as coefficients of these, and Ritz values:
+    /// estimates of 1 − λ, λ being VBEM's rate along the vector. None of it is from a pass:
     /// the metric carries a step in messages to one in statistics, and I − FJ carries it to the
     /// fall of the gradient (maths §5.5).
-    fn span(&self) -> Option<Span> {
+    fn span(&self) -> Option<(DMatrix<f64>, DVector<f64>)> {
         let count = self.recent.len();
         if count == 0 {
             return None;
@@ -159,19 +160,8 @@ impl Secants {
         for (mut row, unit) in vectors.row_iter_mut().zip(&units) {
             row *= *unit;
         }
-        Some(Span {
-            vectors,
-            ritz: ritz.eigenvalues,
-        })
+        Some((vectors, ritz.eigenvalues))
     }
-}
-
-/// The span of the remembered steps.
-struct Span {
-    /// Each column a Ritz vector, as coefficients of the remembered steps.
-    vectors: DMatrix<f64>,
-    /// Estimates of 1 − λ, λ being VBEM's rate along the vector.
-    ritz: DVector<f64>,
 }
 
 /// What a leap should do to the gradient's slopes along the Ritz vectors.

@@ -69,17 +69,11 @@ impl BitOr for Stop {
     type Output = Stop;
 
     fn bitor(self, other: Stop) -> Stop {
-        match (self, other) {
-            (Self::Any(mut left), Self::Any(right)) => {
-                left.extend(right);
-                Self::Any(left)
-            }
-            (Self::Any(mut rules), rule) => {
-                rules.push(rule);
-                Self::Any(rules)
-            }
-            (left, right) => Self::Any(vec![left, right]),
-        }
+        let rules = |rule| match rule {
+            Self::Any(rules) => rules,
+            rule => vec![rule],
+        };
+        Self::Any([rules(self), rules(other)].concat())
     }
 }
 
@@ -87,13 +81,11 @@ impl BitAnd for Stop {
     type Output = Stop;
 
     fn bitand(self, other: Stop) -> Stop {
-        match (self, other) {
-            (Self::All(mut rules), rule) => {
-                rules.push(rule);
-                Self::All(rules)
-            }
-            (left, right) => Self::All(vec![left, right]),
-        }
+        let rules = |rule| match rule {
+            Self::All(rules) => rules,
+            rule => vec![rule],
+        };
+        Self::All([rules(self), rules(other)].concat())
     }
 }
 

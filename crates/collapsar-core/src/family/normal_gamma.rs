@@ -29,8 +29,10 @@ const SCALES: &str = "positive, finite scales";
 /// + \sum_g \bigl[\ln\Gamma(\tfrac\nu2) - \tfrac\nu2 \ln\tfrac{s_g}2\bigr]$$
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NormalGamma {
-    groups: usize,
-    size: usize,
+    /// Number $G$ of precisions.
+    pub groups: usize,
+    /// Number $n$ of coordinates that share a precision.
+    pub size: usize,
 }
 
 /// Ordinary parameters of [`NormalGamma`].
@@ -64,16 +66,6 @@ impl NormalGamma {
     /// One precision for all `d` coordinates: a component with spherical covariance.
     pub fn spherical(d: usize) -> Self {
         Self { groups: 1, size: d }
-    }
-
-    /// Number $G$ of precisions.
-    pub fn groups(&self) -> usize {
-        self.groups
-    }
-
-    /// Number $n$ of coordinates that share a precision.
-    pub fn size(&self) -> usize {
-        self.size
     }
 
     /// Length $D$ of the mean.

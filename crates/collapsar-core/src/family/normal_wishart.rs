@@ -107,11 +107,6 @@ impl NormalWishart {
         }
     }
 
-    fn not_positive_definite(&self) -> Error {
-        let found = "the scale matrix is not positive definite";
-        Error::domain(self.block(), found, "a positive definite scale matrix")
-    }
-
     /// The density of the next datum of the component `mean_index`.
     ///
     /// # Errors
@@ -156,7 +151,7 @@ impl NormalWishart {
             scale.ger(-1.0 / kappa, &shift, &shift, 1.0); // maths §3.4
             means.push(shift / *kappa);
         }
-        let (scale, ln_determinant) = factor(scale).ok_or_else(|| self.not_positive_definite())?;
+        let (scale, ln_determinant) = factor(self.block(), scale)?;
         Ok(Point {
             parts,
             means,
@@ -288,9 +283,10 @@ impl Family for NormalWishart {
             let size = square[(i, i)].abs().sqrt() * square[(j, j)].abs().sqrt();
             (square[(i, j)] - square[(j, i)]).abs() <= 1e-8 * size
         });
-        if !symmetric || factor(square.clone()).is_none() {
-            return Err(self.not_positive_definite());
+        if !symmetric {
+            return Err(not_positive_definite(self.block()));
         }
+        factor(self.block(), square.clone())?;
         let mut natural = ordinary.mean_precisions.clone();
         natural.push(ordinary.degrees_of_freedom);
         for (m, kappa) in ordinary.means.iter().zip(&ordinary.mean_precisions) {
@@ -345,14 +341,14 @@ impl Family for NormalWishart {
         // B = L⁻ᵀ A, so that Λ = B Bᵀ, and B⁻ᵀ z = L A⁻ᵀ z has covariance Λ⁻¹.
         let factor = lower
             .tr_solve_lower_triangular(&root)
-            .ok_or_else(|| self.not_positive_definite())?;
+            .ok_or_else(|| not_positive_definite(self.block()))?;
         let precision = &factor * factor.transpose();
         let mut means = Vec::with_capacity(self.means);
         for (m, kappa) in point.means.iter().zip(point.parts.mean_precisions) {
             let noise: DVector<f64> = DVector::from_fn(d, |_, _| StandardNormal.sample(rng));
             let noise = root
                 .tr_solve_lower_triangular(&noise)
-                .ok_or_else(|| self.not_positive_definite())?;
+                .ok_or_else(|| not_positive_definite(self.block()))?;
             let mean = m + &lower * noise / kappa.sqrt();
             means.push(mean.as_slice().to_vec());
         }
@@ -390,13 +386,19 @@ fn unpack(packed: &[f64], d: usize) -> DMatrix<f64> {
 
 /// The factor of a positive definite matrix and the logarithm of its determinant, as a sum of logarithms:
 /// nalgebra's own determinant is a product, which overflows.
-pub(super) fn factor(matrix: DMatrix<f64>) -> Option<(Cholesky<f64, Dyn>, f64)> {
-    let cholesky = Cholesky::new(matrix)?;
+pub(super) fn factor(block: &str, matrix: DMatrix<f64>) -> Result<(Cholesky<f64, Dyn>, f64)> {
+    let cholesky = Cholesky::new(matrix).ok_or_else(|| not_positive_definite(block))?;
     let diagonal = cholesky.l_dirty().diagonal();
     let ln_determinant = 2.0 * diagonal.iter().map(|x| x.ln()).sum::<f64>();
-    ln_determinant
-        .is_finite()
-        .then_some((cholesky, ln_determinant))
+    if ln_determinant.is_finite() {
+        return Ok((cholesky, ln_determinant));
+    }
+    Err(not_positive_definite(block))
+}
+
+fn not_positive_definite(block: &str) -> Error {
+    let found = "the scale matrix is not positive definite";
+    Error::domain(block, found, "a positive definite scale matrix")
 }
 
 #[cfg(test)]

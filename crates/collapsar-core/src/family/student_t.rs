@@ -8,7 +8,7 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::normal_wishart::factor;
 use super::{POSITIVE, check_length, is_positive, require};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::special::{ln_beta, ln_gamma};
 
 const BLOCK: &str = "Student-t";
@@ -42,10 +42,7 @@ impl StudentT {
             format!("{degrees_of_freedom} degrees of freedom")
         })?;
         let scale = DMatrix::from_row_slice(d, d, scale);
-        let (cholesky, ln_determinant) = factor(scale).ok_or_else(|| {
-            let found = "the scale matrix is not positive definite";
-            Error::domain(BLOCK, found, "a positive definite scale matrix")
-        })?;
+        let (cholesky, ln_determinant) = factor(BLOCK, scale)?;
         let lower = cholesky.l_dirty();
         let rows = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));
         let factor = rows.map(|(i, j)| {

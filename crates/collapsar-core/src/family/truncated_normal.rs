@@ -123,28 +123,23 @@ impl TruncatedNormal {
         let ln_density = |x: f64| x * (h - 0.5 * precision * x);
         let centre = h / precision;
         let inside = self.lower < centre && centre < self.upper;
-        // Tops with the side on which the density falls, and how much room there is.
-        let width = self.upper - self.lower;
+        // Tops with the side on which the density falls, and how far it does.
+        let (lower, upper) = (self.lower, self.upper);
         let tops = if inside && precision > 0.0 {
-            [
-                Some((centre, -1.0, centre - self.lower)),
-                Some((centre, 1.0, self.upper - centre)),
-            ]
+            [Some((centre, -1.0, lower)), Some((centre, 1.0, upper))]
         } else if inside {
-            [
-                Some((self.lower, 1.0, centre - self.lower)),
-                Some((self.upper, -1.0, self.upper - centre)),
-            ]
+            [Some((lower, 1.0, centre)), Some((upper, -1.0, centre))]
         } else {
             // One slope throughout; at an end where it is zero the curvature decides.
-            let falls = if self.lower.is_finite() {
-                let slope = h - precision * self.lower;
-                slope < 0.0 || (slope == 0.0 && precision > 0.0)
+            let slope = h - precision * lower;
+            let falls = slope < 0.0 || (slope == 0.0 && precision > 0.0);
+            let (left, right) = ((lower, 1.0, upper), (upper, -1.0, lower));
+            let only = if lower.is_finite() && falls {
+                left
             } else {
-                false
+                right
             };
-            let top = if falls { self.lower } else { self.upper };
-            [Some((top, if falls { 1.0 } else { -1.0 }, width)), None]
+            [Some(only), None]
         };
         let reference = tops
             .iter()
@@ -157,7 +152,7 @@ impl TruncatedNormal {
         require(ln_peak.is_finite(), BLOCK, expected, || {
             format!("the log density is {ln_peak} at its top")
         })?;
-        let piece = |(top, side, room): (f64, f64, f64)| {
+        let piece = |(top, side, end): (f64, f64, f64)| {
             let slope = if inside && precision > 0.0 {
                 0.0
             } else {
@@ -167,7 +162,7 @@ impl TruncatedNormal {
             Piece {
                 top: away,
                 side,
-                length: room.min(reach(slope, precision)),
+                length: (end - top).abs().min(reach(slope, precision)),
                 slope,
                 // The difference of two values of the log density, factored.
                 ln_height: away * (h - 0.5 * precision * (top + reference)),

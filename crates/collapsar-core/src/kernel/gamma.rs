@@ -7,7 +7,7 @@
 use pulp::{Arch, NullaryFnOnce};
 
 use super::{LN2_HIGH, LN2_LOW, exp_nonpositive};
-use crate::special::{asymptotic, horner};
+use crate::special::asymptotic;
 
 /// How far arguments are raised.
 const RAISE: f64 = 6.0;
@@ -51,17 +51,24 @@ fn rising(x: f64) -> (f64, f64) {
     (product, reciprocals)
 }
 
+/// a + bx + cx² + …, written out: loops over terms would keep those over arguments from becoming vector code.
+#[inline(always)]
+fn series([a, b, c, d, e, f, g, h, i, j]: [f64; 10], x: f64) -> f64 {
+    let high = f + x * (g + x * (h + x * (i + x * j)));
+    a + x * (b + x * (c + x * (d + x * (e + x * high))))
+}
+
 /// 1/(2y) + 1/(12y²) − 1/(120y⁴) + …: ln y less the digamma of y, for y ≥ 6.
 #[inline(always)]
 fn digamma_series(r: f64) -> f64 {
     let r2 = r * r;
-    0.5 * r + r2 * horner(&DIGAMMA, r2)
+    0.5 * r + r2 * series(DIGAMMA, r2)
 }
 
 /// The Stirling series of ln Γ(y) after its elementary terms, for y ≥ 6.
 #[inline(always)]
 fn stirling_series(r: f64) -> f64 {
-    r * horner(&STIRLING, r * r)
+    r * series(STIRLING, r * r)
 }
 
 /// ln Γ(x) and ψ(x).
@@ -87,7 +94,7 @@ fn exp_digamma(x: f64) -> f64 {
 fn trigamma(x: f64) -> f64 {
     let r = 1.0 / (x + RAISE);
     let r2 = r * r;
-    let series = r + r2 * (0.5 + r * horner(&TRIGAMMA, r2));
+    let series = r + r2 * (0.5 + r * series(TRIGAMMA, r2));
     // Squares of reciprocals in the pairs of `rising`.
     let pair = |a: f64, b: f64| {
         let product = a * b;

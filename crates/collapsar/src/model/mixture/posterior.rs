@@ -125,7 +125,7 @@ impl Posterior {
                 .with_constant(&total)
         } else {
             let freedom = match &parameters {
-                Parameters::Grouped(family) => family.size() as f64,
+                Parameters::Grouped(family) => family.size as f64,
                 Parameters::Full(_) | Parameters::Tied(_) => 1.0,
             };
             (0..components).try_fold(blocks, |blocks, k| {
