@@ -136,17 +136,11 @@ impl Block {
 }
 
 /// Names the block in a family's error, which knows only its own numbers.
-fn named(block: String, error: Error) -> Error {
-    match error {
-        Error::Domain {
-            found, expected, ..
-        } => Error::Domain {
-            block,
-            found,
-            expected,
-        },
-        other => other,
+fn named(name: String, mut error: Error) -> Error {
+    if let Error::Domain { block, .. } = &mut error {
+        *block = name;
     }
+    error
 }
 
 impl fmt::Debug for Block {

@@ -19,29 +19,33 @@ const HALF_LN_2_PI: f64 = 0.918_938_533_204_672_8;
 const DIGAMMA: [f64; 8] = asymptotic(1);
 const TRIGAMMA: [f64; 9] = asymptotic(2);
 
-/// The first terms of the asymptotic series of log-gamma, or of its first or second derivative: Bernoulli
+const fn asymptotic<const N: usize>(derivative: u32) -> [f64; N] {
+    let mut terms = [0.0; N];
+    let mut k = 0;
+    while k < N {
+        terms[k] = asymptotic_term(derivative, k);
+        k += 1;
+    }
+    terms
+}
+
+/// A term, from 0, of the asymptotic series of log-gamma, or of its first or second derivative: Bernoulli
 /// numbers B₂ₖ over 2k (2k - 1), over 2k, or alone. Whole numbers are multiplied before the one division,
-/// so every term is rounded once.
-pub(crate) const fn asymptotic<const N: usize>(derivative: u32) -> [f64; N] {
+/// so that it is rounded once.
+pub(crate) const fn asymptotic_term(derivative: u32, index: usize) -> f64 {
     const ABOVE: [f64; 10] = [
         1.0, -1.0, 1.0, -1.0, 5.0, -691.0, 7.0, -3617.0, 43_867.0, -174_611.0,
     ];
     const BELOW: [f64; 10] = [
         6.0, 30.0, 42.0, 30.0, 66.0, 2730.0, 6.0, 510.0, 798.0, 330.0,
     ];
-    let mut terms = [0.0; N];
-    let mut k = 0;
-    while k < N {
-        let even = 2.0 * (k + 1) as f64;
-        let factor = match derivative {
-            0 => even * (even - 1.0),
-            1 => even,
-            _ => 1.0,
-        };
-        terms[k] = ABOVE[k] / (BELOW[k] * factor);
-        k += 1;
-    }
-    terms
+    let even = 2.0 * (index + 1) as f64;
+    let factor = match derivative {
+        0 => even * (even - 1.0),
+        1 => even,
+        _ => 1.0,
+    };
+    ABOVE[index] / (BELOW[index] * factor)
 }
 
 /// $\ln \Gamma(x)$, to a relative error of 5e-16, also next to its zeros at 1 and 2.

@@ -93,7 +93,7 @@ impl Auto {
 
     pub(crate) fn learn(&mut self, before: &Iterate, after: &Iterate, fell_back: bool) {
         if fell_back {
-            self.secants.clear();
+            self.secants = Secants::new(MEMORY);
             self.leap = 1.0;
         } else if let Some(forecast) = self.forecast.take() {
             let error = self.secants.error(&forecast, after.ascent());

@@ -8,15 +8,16 @@ use crate::error::Result;
 use crate::vector::{add, difference, dot};
 
 /// How beta is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Beta {
+    #[default]
     FletcherReeves,
     PolakRibiere,
     HestenesStiefel,
 }
 
 /// The previous gradient in both coordinates, and the previous direction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Conjugate {
     beta: Beta,
     gradient: Vec<f64>,
@@ -30,10 +31,7 @@ impl Conjugate {
     pub(crate) fn new(beta: Beta) -> Self {
         Self {
             beta,
-            gradient: vec![],
-            dual: vec![],
-            step: vec![],
-            scratch: vec![],
+            ..Self::default()
         }
     }
 

@@ -72,11 +72,6 @@ impl Direction {
         Self::Auto,
     ];
 
-    /// Whether it goes where changes of basis lead; the others are about the gradient.
-    pub(crate) fn follows_bases(self) -> bool {
-        self == Self::Auto
-    }
-
     /// The name, as `--method` takes it.
     pub fn name(self) -> &'static str {
         // In the order of the variants.

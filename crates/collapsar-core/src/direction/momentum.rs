@@ -24,7 +24,7 @@ const REMAINDER: f64 = 0.7;
 /// Where messages are all that there is, each of them restarts by itself: parts of the model that
 /// have nothing to do with one another need not wait for whichever went too far. Where a model
 /// solves inner problems or changes its basis, they follow one coefficient, and all messages restart together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Momentum {
     /// Steps that are VBEM's own whatever comes.
     first: u64,
@@ -55,12 +55,7 @@ impl Momentum {
             first,
             age: 1.0,
             restart: true,
-            landed: vec![],
-            warm: vec![],
-            coefficient: 0.0,
-            together: false,
-            ages: vec![],
-            coefficients: vec![],
+            ..Self::default()
         }
     }
 

@@ -36,10 +36,6 @@ impl Secants {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.recent.clear();
-    }
-
     /// Remembers the step between two points.
     pub(crate) fn remember(&mut self, before: &Iterate, after: &Iterate) {
         // The oldest step gives its memory to the newest.

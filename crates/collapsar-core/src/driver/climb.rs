@@ -95,11 +95,9 @@ impl<M: Collapsed> Driver<'_, M> {
                 if asked_to_stop {
                     break Outcome::Interrupted;
                 }
+                self.keep(&state, |every| state.iteration.is_multiple_of(every))?;
             } else if verdict == Verdict::Finish {
                 break Outcome::Stationary;
-            }
-            if rises {
-                self.keep(&state, |every| state.iteration.is_multiple_of(every))?;
             }
         };
         self.keep(&state, |_| true)?;

@@ -219,14 +219,13 @@ impl<'a, M: Collapsed> Driver<'a, M> {
     pub fn run(self, start: Vec<f64>) -> Result<Fit> {
         let expected = self.model.local().dim();
         if start.len() != expected {
-            return Err(Error::data(
-                Place::Whole("start"),
-                format!("{} messages", start.len()),
-                format!("{expected}, as the model has"),
-            ));
+            let found = format!("{} messages", start.len());
+            let expected = format!("{expected}, as the model has");
+            return Err(Error::data(Place::Whole("start"), found, expected));
         }
         let mut evaluator = Evaluator::new(self.model, self.spent);
-        let turns = self.direction.follows_bases() && evaluator.advice.bases.is_some();
+        // Only `auto` goes where changes of basis lead; the others are about the gradient.
+        let turns = self.direction == Direction::Auto && evaluator.advice.bases.is_some();
         let mut iterate = Iterate {
             point: Point {
                 messages: start,

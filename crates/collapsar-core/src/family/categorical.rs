@@ -26,17 +26,6 @@ impl Categorical {
     pub fn new(components: usize) -> Self {
         Self { components }
     }
-
-    /// Log-sum-exp of the logits, where it is a number.
-    fn log_partition(self, natural: &[f64]) -> Result<f64> {
-        check_length(BLOCK, natural, self.components)?;
-        let value = log_sum_exp(natural);
-        let expected = "logits below infinity, one of them finite";
-        require(value.is_finite(), BLOCK, expected, || {
-            format!("the logits sum to {value}")
-        })?;
-        Ok(value)
-    }
 }
 
 impl Potential for Categorical {
@@ -45,7 +34,12 @@ impl Potential for Categorical {
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let value = self.log_partition(at)?;
+        check_length(BLOCK, at, self.components)?;
+        let value = log_sum_exp(at);
+        let expected = "logits below infinity, one of them finite";
+        require(value.is_finite(), BLOCK, expected, || {
+            format!("the logits sum to {value}")
+        })?;
         for (g, logit) in gradient.iter_mut().zip(at) {
             *g = (logit - value).exp(); // maths §3.1
         }

@@ -18,7 +18,7 @@ const BLOCK: &str = "Gaussian-gamma block";
 /// $$p(\tau, x) \propto \tau^{a - 1} e^{-b\tau + \tau h'x - \frac12 \tau x'\Lambda x}$$
 ///
 /// Natural parameters are $(a, b, h, \Lambda_{11} .. \Lambda_{nn}, \Lambda_{ij})$ with the pairs in
-/// the order of [`GaussianGamma::pairs`]; statistics are $\ln\tau$, $-\tau$, $\tau x_i$,
+/// the order of [`Gaussian::pairs`]; statistics are $\ln\tau$, $-\tau$, $\tau x_i$,
 /// $-\tfrac12 \tau x_i^2$ and $-\tau x_i x_j$. With $m = \Lambda^{-1}h$,
 ///
 /// $$\tau \sim \mathrm{Gamma}(a - \tfrac n2, b - \tfrac12 h'm), \qquad
@@ -30,7 +30,8 @@ const BLOCK: &str = "Gaussian-gamma block";
 /// $\tfrac12 y^2$ to $b$, $yc$ to $h$ and $cc'$ to $\Lambda$.
 #[derive(Debug, Clone)]
 pub struct GaussianGamma {
-    field: Gaussian,
+    /// $x$ where $\tau$ is one.
+    pub field: Gaussian,
 }
 
 /// Ordinary parameters of [`GaussianGamma`].
@@ -65,16 +66,6 @@ impl GaussianGamma {
         }
     }
 
-    /// Number $n$ of scalars.
-    pub fn scalars(&self) -> usize {
-        self.field.scalars()
-    }
-
-    /// The pairs with an entry of their own, each once, the smaller scalar first, in order.
-    pub fn pairs(&self) -> &[(u32, u32)] {
-        self.field.pairs()
-    }
-
     /// The ordinary parameters and the diagonal of $\Lambda^{-1}$: scalar $i$ is Student-t about its mean, with twice the shape as degrees of freedom
     /// and the squared scale $\Lambda^{-1}_{ii}$ times the rate over the shape.
     ///
@@ -88,10 +79,14 @@ impl GaussianGamma {
 
     /// The shape left for τ once x is integrated out.
     fn shape<T: Real>(&self, a: T) -> Result<T> {
-        let shape = a - T::from(0.5 * self.scalars() as f64);
+        let shape = a - T::from(0.5 * self.field.scalars() as f64);
         let enough = is_positive(shape.value());
         require(enough, BLOCK, "more than half the scalars", || {
-            format!("a shape of {} for {} scalars", a.value(), self.scalars())
+            format!(
+                "a shape of {} for {} scalars",
+                a.value(),
+                self.field.scalars()
+            )
         })?;
         Ok(shape)
     }
@@ -143,7 +138,7 @@ impl Family for GaussianGamma {
     type Draw = GaussianGammaDraw;
 
     fn natural(&self, ordinary: &GaussianGammaOrdinary) -> Result<Vec<f64>> {
-        let a = ordinary.shape + 0.5 * self.scalars() as f64;
+        let a = ordinary.shape + 0.5 * self.field.scalars() as f64;
         self.shape(a)?;
         check_rate(ordinary.rate)?;
         let shifts = self.field.shifts(BLOCK, &ordinary.field)?;

@@ -37,7 +37,7 @@ pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
 pub use stick_breaking::StickBreaking;
 pub use student_t::StudentT;
-pub use truncated_normal::{TruncatedNormal, TruncatedNormalOrdinary};
+pub use truncated_normal::TruncatedNormal;
 
 use rand::{Rng, RngExt};
 

@@ -121,11 +121,8 @@ impl NormalWishart {
         let freedom = ordinary.degrees_of_freedom - self.dim as f64 + 1.0;
         let factor = (kappa + 1.0) / (kappa * freedom); // maths §3.6
         ordinary.scale.iter_mut().for_each(|s| *s *= factor);
-        StudentT::new(
-            freedom,
-            ordinary.means.swap_remove(mean_index),
-            &ordinary.scale,
-        )
+        let mean = ordinary.means.swap_remove(mean_index);
+        StudentT::new(freedom, mean, &ordinary.scale)
     }
 
     fn parts<'a>(&self, vector: &'a [f64]) -> Parts<'a> {
@@ -190,11 +187,8 @@ impl NormalWishart {
             o.copy_from_slice(shift.as_slice());
         }
         for (o, (i, j)) in packed.iter_mut().zip(pairs(self.dim)) {
-            *o = if i == j {
-                -0.5 * precision[(i, i)]
-            } else {
-                -precision[(i, j)]
-            };
+            let factor = if i == j { -0.5 } else { -1.0 };
+            *o = factor * precision[(i, j)];
         }
     }
 }
@@ -214,13 +208,8 @@ impl Potential for NormalWishart {
         let quadratics = point.means.iter().zip(&shifts).zip(kappas);
         let quadratics = quadratics.map(|((m, shift), kappa)| d / kappa + m.dot(shift));
         let expected = multivariate_digamma(self.dim, 0.5 * nu) + d * LN_2 - point.ln_determinant;
-        self.write(
-            gradient,
-            quadratics,
-            0.5 * expected,
-            shifts.iter().cloned(),
-            &precision,
-        );
+        let (half, shifts) = (0.5 * expected, shifts.iter().cloned());
+        self.write(gradient, quadratics, half, shifts, &precision);
         let ln_kappas: f64 = kappas.iter().map(|kappa| kappa.ln()).sum();
         Ok(0.5 * d * (self.means as f64 * TAU.ln() - ln_kappas)
             + 0.5 * nu * (d * LN_2 - point.ln_determinant)

@@ -46,11 +46,8 @@ impl StudentT {
         let lower = cholesky.l_dirty();
         let rows = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));
         let factor = rows.map(|(i, j)| {
-            if i == j {
-                1.0 / lower[(i, j)]
-            } else {
-                lower[(i, j)]
-            }
+            let entry = lower[(i, j)];
+            if i == j { 1.0 / entry } else { entry }
         });
         let half = 0.5 * d as f64;
         // maths §3.6. The difference of log-gammas through ln B, which does not cancel when the

@@ -30,15 +30,6 @@ pub struct TruncatedNormal {
     upper: f64,
 }
 
-/// Ordinary parameters of [`TruncatedNormal`]: those of the variable without bounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TruncatedNormalOrdinary {
-    /// Where the density would have its top: $h / \lambda$.
-    pub centre: f64,
-    /// $\lambda$.
-    pub precision: f64,
-}
-
 /// A stretch along which the density falls, from its top on.
 #[derive(Clone, Copy)]
 struct Piece {
@@ -284,27 +275,20 @@ impl Pieces {
         }
         let total: f64 = panels.iter().map(|panel| panel.3).sum();
         let mut left = probability.clamp(0.0, 1.0) * total;
-        let last = panels.len() - 1;
-        for (k, (piece, from, to, mass)) in panels.into_iter().enumerate() {
-            if left > mass && k < last {
-                left -= mass;
-                continue;
-            }
-            // Measured from the top, what is wanted is the mass before the point or after it.
-            let wanted = if piece.side > 0.0 { left } else { mass - left };
-            let away = self.distance(piece, from, to, wanted);
-            return self.reference + (piece.top + piece.side * away);
+        let mut place = 0;
+        while place + 1 < panels.len() && left > panels[place].3 {
+            left -= panels[place].3;
+            place += 1;
         }
-        f64::NAN
-    }
-
-    /// The distance from the top before which a panel has the wanted mass: Newton in a bracket.
-    fn distance(&self, piece: &Piece, from: f64, to: f64, wanted: f64) -> f64 {
+        // Measured from the top, what is wanted is the mass before the point or after it.
+        let (piece, from, to, mass) = panels[place];
+        let wanted = if piece.side > 0.0 { left } else { mass - left };
         let small = |_: f64| 1e-13 * piece.length;
-        solve(from, to, 0.5 * (from + to), small, |at| {
+        let away = solve(from, to, 0.5 * (from + to), small, |at| {
             let over = piece.mass(self.precision, from, at) - wanted;
             (over, piece.density(self.precision, at))
-        })
+        });
+        self.reference + (piece.top + piece.side * away)
     }
 }
 
@@ -334,17 +318,19 @@ impl Potential for TruncatedNormal {
 }
 
 impl Family for TruncatedNormal {
-    type Ordinary = TruncatedNormalOrdinary;
+    /// Those of the variable without bounds: where the density would have its top, $h / \lambda$, and the
+    /// precision $\lambda$.
+    type Ordinary = [f64; 2];
     type Draw = f64;
 
-    fn natural(&self, ordinary: &TruncatedNormalOrdinary) -> Result<Vec<f64>> {
-        let natural = vec![ordinary.precision * ordinary.centre, ordinary.precision];
-        self.check(natural[0], natural[1])?;
-        Ok(natural)
+    fn natural(&self, [centre, precision]: &[f64; 2]) -> Result<Vec<f64>> {
+        let shift = precision * centre;
+        self.check(shift, *precision)?;
+        Ok(vec![shift, *precision])
     }
 
     /// A density without curvature has no centre and is refused here only.
-    fn ordinary(&self, natural: &[f64]) -> Result<TruncatedNormalOrdinary> {
+    fn ordinary(&self, natural: &[f64]) -> Result<[f64; 2]> {
         check_length(BLOCK, natural, 2)?;
         self.check(natural[0], natural[1])?;
         let (centre, precision) = (natural[0] / natural[1], natural[1]);
@@ -352,7 +338,7 @@ impl Family for TruncatedNormal {
         require(centre.is_finite(), BLOCK, expected, || {
             format!("the centre is {centre}")
         })?;
-        Ok(TruncatedNormalOrdinary { centre, precision })
+        Ok([centre, precision])
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<f64> {
@@ -476,12 +462,9 @@ lower upper h precision value mean variance
         );
         assert!(whole.ordinary(&[1.0, 0.0]).is_err());
         assert_eq!(
-            half.natural(&TruncatedNormalOrdinary {
-                centre: 1.0,
-                precision: -2.0
-            })
-            .expect_err("unbounded")
-            .to_string(),
+            half.natural(&[1.0, -2.0])
+                .expect_err("unbounded")
+                .to_string(),
             "truncated normal block: the precision is -2, \
              expected a positive number where a bound is infinite"
         );

@@ -7,17 +7,13 @@
 use pulp::{Arch, NullaryFnOnce};
 
 use super::{LN2_HIGH, LN2_LOW, exp_nonpositive};
-use crate::special::asymptotic;
+use crate::special::asymptotic_term as term;
 
 /// How far arguments are raised.
 const RAISE: f64 = 6.0;
 const HALF_LN_TAU: f64 = 0.918_938_533_204_672_8;
 /// 2^52: a number below it, put into its low bits, is read off by subtracting.
 const SHIFT: f64 = 4_503_599_627_370_496.0;
-
-const STIRLING: [f64; 10] = asymptotic(0);
-const DIGAMMA: [f64; 10] = asymptotic(1);
-const TRIGAMMA: [f64; 10] = asymptotic(2);
 
 /// ln x for normal positive x, to 2 units in the last place or of 1.
 #[inline(always)]
@@ -51,24 +47,33 @@ fn rising(x: f64) -> (f64, f64) {
     (product, reciprocals)
 }
 
-/// a + bx + cx² + …, written out: loops over terms would keep those over arguments from becoming vector code.
+/// Ten terms of an asymptotic series, written out: a loop over terms would keep those over arguments from
+/// becoming vector code.
 #[inline(always)]
-fn series([a, b, c, d, e, f, g, h, i, j]: [f64; 10], x: f64) -> f64 {
-    let high = f + x * (g + x * (h + x * (i + x * j)));
-    a + x * (b + x * (c + x * (d + x * (e + x * high))))
+fn series<const DERIVATIVE: u32>(x: f64) -> f64 {
+    let s = const { term(DERIVATIVE, 9) };
+    let s = const { term(DERIVATIVE, 8) } + x * s;
+    let s = const { term(DERIVATIVE, 7) } + x * s;
+    let s = const { term(DERIVATIVE, 6) } + x * s;
+    let s = const { term(DERIVATIVE, 5) } + x * s;
+    let s = const { term(DERIVATIVE, 4) } + x * s;
+    let s = const { term(DERIVATIVE, 3) } + x * s;
+    let s = const { term(DERIVATIVE, 2) } + x * s;
+    let s = const { term(DERIVATIVE, 1) } + x * s;
+    x * s + const { term(DERIVATIVE, 0) }
 }
 
 /// 1/(2y) + 1/(12y²) − 1/(120y⁴) + …: ln y less the digamma of y, for y ≥ 6.
 #[inline(always)]
 fn digamma_series(r: f64) -> f64 {
     let r2 = r * r;
-    0.5 * r + r2 * series(DIGAMMA, r2)
+    0.5 * r + r2 * series::<1>(r2)
 }
 
 /// The Stirling series of ln Γ(y) after its elementary terms, for y ≥ 6.
 #[inline(always)]
 fn stirling_series(r: f64) -> f64 {
-    r * series(STIRLING, r * r)
+    r * series::<0>(r * r)
 }
 
 /// ln Γ(x) and ψ(x).
@@ -94,7 +99,7 @@ fn exp_digamma(x: f64) -> f64 {
 fn trigamma(x: f64) -> f64 {
     let r = 1.0 / (x + RAISE);
     let r2 = r * r;
-    let series = r + r2 * (0.5 + r * series(TRIGAMMA, r2));
+    let series = r + r2 * (0.5 + r * series::<2>(r2));
     // Squares of reciprocals in the pairs of `rising`.
     let pair = |a: f64, b: f64| {
         let product = a * b;

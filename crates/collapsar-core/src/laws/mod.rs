@@ -80,12 +80,15 @@ fn falls(
     along: &[f64],
 ) -> Verdict {
     let first = first_step(potential, at, along)?;
-    match model_slope(function, at, along, first)? {
-        Some(fitted) if !(2.0 - SLOPE_TOLERANCE..=most).contains(&fitted) => Err(format!(
-            "{law}: the error falls with slope {fitted:.3}, expected {expected}"
-        )),
-        _ => Ok(()),
-    }
+    let fitted = model_slope(function, at, along, first)?.unwrap_or(2.0);
+    holds((2.0 - SLOPE_TOLERANCE..=most).contains(&fitted), || {
+        format!("{law}: the error falls with slope {fitted:.3}, expected {expected}")
+    })
+}
+
+/// What a law says that holds, or fails in these words.
+fn holds(law: bool, failure: impl FnOnce() -> String) -> Verdict {
+    if law { Ok(()) } else { Err(failure()) }
 }
 
 /// The Hessian is symmetric: $a'Hb = b'Ha$.
@@ -104,14 +107,10 @@ pub fn hessian_is_symmetric(
     // loses digits in the products themselves, half of which must be left.
     let size = absolute_dot(a, &product_b) + absolute_dot(b, &product_a);
     let error = (left - right).abs();
-    if error <= 1e-8 * size {
-        Ok(())
-    } else {
-        Err(format!(
-            "Hessian is symmetric: {left:e} and {right:e} differ by {:e} of their terms",
-            error / size
-        ))
-    }
+    holds(error <= 1e-8 * size, || {
+        let part = error / size;
+        format!("Hessian is symmetric: {left:e} and {right:e} differ by {part:e} of their terms")
+    })
 }
 
 /// The Hessian is non-negative: $d'Hd \ge 0$.
@@ -123,13 +122,9 @@ pub fn hessian_is_nonnegative(potential: &impl Potential, at: &[f64], along: &[f
     let (square, size) = (dot(along, &product), absolute_dot(along, &product));
     // A direction of no curvature may come out negative by the rounding of its terms; as above,
     // half the digits of an ill-conditioned point may be lost.
-    if square >= -1e-8 * size {
-        Ok(())
-    } else {
-        Err(format!(
-            "Hessian is non-negative: {square:e} along a direction with terms of {size:e}"
-        ))
-    }
+    holds(square >= -1e-8 * size, || {
+        format!("Hessian is non-negative: {square:e} along a direction with terms of {size:e}")
+    })
 }
 
 /// Runs every law of a potential at `at`, along random directions.

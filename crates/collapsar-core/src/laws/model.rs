@@ -6,7 +6,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
-use super::{TWO_OR_MORE, Verdict, evaluate, falls, hessian_diagonal, moved, product};
+use super::{TWO_OR_MORE, Verdict, evaluate, falls, hessian_diagonal, holds, moved, product};
 use crate::vector::{absolute_dot, add, dot};
 use crate::{Collapsed, Direction, Driver, Fit, Jumps, Point, Potential, Result, Step, Stop};
 
@@ -179,13 +179,11 @@ pub fn curvature<M: Collapsed>(model: &M, messages: &[f64], along: &[f64]) -> Ve
     let second = dot(&dual, &curve(model, &here, along)?);
     let expected = second + third;
     let terms = square + (second + square).abs() + third.abs();
-    if (found - expected).abs() <= DIFFERENCE_TOLERANCE * terms {
-        Ok(())
-    } else {
-        Err(format!(
-            "curvature: the second derivative is {found:e}, expected {expected:e} with terms of {terms:e}"
-        ))
-    }
+    let close = (found - expected).abs() <= DIFFERENCE_TOLERANCE * terms;
+    holds(close, || {
+        let which = format!("the second derivative is {found:e}");
+        format!("curvature: {which}, expected {expected:e} with terms of {terms:e}")
+    })
 }
 
 /// Both log-partition functions obey the laws of potentials, at `messages` and at the statistics
@@ -215,11 +213,10 @@ pub fn vbem_step_cannot_fall<M: Collapsed>(model: &M, messages: &[f64]) -> Verdi
     let terms =
         absolute_dot(messages, &before.statistics) + absolute_dot(&target, &after.statistics);
     let gain = after.bound - before.bound;
-    if gain >= -8.0 * f64::EPSILON * (terms + before.bound.abs()) {
-        Ok(())
-    } else {
-        Err(format!("a VBEM step cannot fall: it gained {gain:e}"))
-    }
+    let rounding = 8.0 * f64::EPSILON * (terms + before.bound.abs());
+    holds(gain >= -rounding, || {
+        format!("a VBEM step cannot fall: it gained {gain:e}")
+    })
 }
 
 /// Runs every law of a point at `messages`, along random directions.
@@ -279,19 +276,13 @@ fn rises<M: Collapsed>(
     let mut highest = view(model, start)?.bound;
     let mut before = highest;
     for step in &trace {
-        // Written so that a NaN is a fall.
-        if !(step.trial || step.bound > highest) {
-            return Err(format!(
-                "iteration {} has bound {}, after {highest}",
-                step.iteration, step.bound
-            ));
-        }
-        if !gains(before, step) {
-            return Err(format!(
-                "iteration {} says it gained {} from {before} to {}",
-                step.iteration, step.gain, step.bound
-            ));
-        }
+        let (iteration, gain, bound) = (step.iteration, step.gain, step.bound);
+        holds(step.trial || bound > highest, || {
+            format!("iteration {iteration} has bound {bound}, after {highest}")
+        })?;
+        holds(gains(before, step), || {
+            format!("iteration {iteration} says it gained {gain} from {before} to {bound}")
+        })?;
         before = step.bound;
         if !step.trial {
             highest = step.bound;
@@ -300,17 +291,14 @@ fn rises<M: Collapsed>(
     let Fit { point, .. } = &fit;
     // A jump may land on an optimum that no step leads away from.
     let landed = fit.jumps_taken > 0 && point.bound > highest;
-    if point.bound != highest && !landed {
-        return Err(format!(
-            "the run ends at {}, but reached {highest}",
-            point.bound
-        ));
-    }
+    holds(point.bound == highest || landed, || {
+        format!("the run ends at {}, but reached {highest}", point.bound)
+    })?;
     let there = view(model, &point.messages)?;
-    if there.statistics != point.statistics || there.gradient != point.gradient {
-        return Err("the run's point is not what its messages give".to_owned());
-    }
-    Ok(())
+    let same = there.statistics == point.statistics && there.gradient == point.gradient;
+    holds(same, || {
+        "the run's point is not what its messages give".to_owned()
+    })
 }
 
 /// Value, gradient and Hessian product of both log-partition functions have the same bits with
@@ -360,16 +348,15 @@ pub fn rules_agree_on_stationarity<M: Collapsed>(model: &M, start: &[f64]) -> Ve
             .stop(Stop::Gain(LAST_GAIN) | Stop::Passes(MOST_PASSES))
             .run(start.to_vec())
             .map_err(|e| format!("{direction}: {e}"))?;
-        if !fit.outcome.converged() {
-            return Err(format!("{direction}: {} without convergence", fit.outcome));
-        }
+        holds(fit.outcome.converged(), || {
+            format!("{direction}: {} without convergence", fit.outcome)
+        })?;
         let norm = squared_norm(model, &fit.point.messages)?;
         let allowed = STATIONARY * fit.point.bound.abs().max(1.0);
-        if norm > allowed || norm.is_nan() {
-            return Err(format!(
-                "{direction}: ended with a squared norm of {norm:e}, expected less than {allowed:e}"
-            ));
-        }
+        holds(norm <= allowed, || {
+            let ended = format!("ended with a squared norm of {norm:e}");
+            format!("{direction}: {ended}, expected less than {allowed:e}")
+        })?;
     }
     Ok(())
 }

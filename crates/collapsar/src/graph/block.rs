@@ -182,7 +182,7 @@ impl Block {
                     (0, true) => Some((0, 1.0)),
                     (1, true) => Some((1, -1.0)),
                     (1, false) => self
-                        .gaussian_statistic(family.pairs(), family.scalars(), &rest)
+                        .gaussian_statistic(family.field.pairs(), family.field.scalars(), &rest)
                         .map(|(statistic, factor)| (statistic + 2, factor)),
                     _ => None,
                 }

@@ -60,11 +60,8 @@ impl Network {
     /// $10^7$ entries would have to be held at once.
     pub fn new(states: Vec<usize>, tables: Vec<Table>) -> Result<Self> {
         if let Some(variable) = states.iter().position(|&states| states == 0) {
-            return Err(Error::data(
-                Place::Named(format!("variable {variable}")),
-                "0 states",
-                "one state at least",
-            ));
+            let place = Place::Named(format!("variable {variable}"));
+            return Err(Error::data(place, "0 states", "one state at least"));
         }
         let mut starts = vec![0];
         for (index, table) in tables.iter().enumerate() {
