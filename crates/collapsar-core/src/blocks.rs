@@ -109,6 +109,11 @@ impl Blocks {
         self
     }
 
+    /// How many blocks there are.
+    pub fn count(&self) -> usize {
+        self.joined.len()
+    }
+
     /// Prior plus statistics of a block, in natural parameters.
     pub fn natural(&self, block: usize, statistics: &[f64]) -> Vec<f64> {
         let Block { prior, link, .. } = &self.joined[block];

@@ -116,8 +116,7 @@ impl Secants {
     }
 
     fn slopes(&self, gradient: &[f64]) -> DVector<f64> {
-        let secants = self.recent.iter();
-        let slopes = secants.map(|secant| dot(&secant.statistics, gradient));
+        let slopes = (self.recent.iter()).map(|secant| dot(&secant.statistics, gradient));
         DVector::from_iterator(self.recent.len(), slopes)
     }
 

@@ -63,14 +63,13 @@ impl<M: Collapsed> Driver<'_, M> {
                 state.fallbacks += u64::from(fell_back);
                 // Where inner problems moved as well, statistics tell of them too.
                 let known = (proposal.is_gradient || fell_back) && trial.warm.is_empty();
+                let averaged = known.then(|| averaged_norm(&state.iterate, &trial));
                 let step = Step {
                     iteration: state.iteration,
                     passes: state.passes,
                     bound: trial.bound,
                     gain,
-                    squared_norm: proposal
-                        .squared_norm
-                        .or_else(|| known.then(|| averaged_norm(&state.iterate, &trial))),
+                    squared_norm: proposal.squared_norm.or(averaged),
                     beta: proposal.beta,
                     fell_back,
                     trial: state.search.in_trial(),

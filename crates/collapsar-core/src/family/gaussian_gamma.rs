@@ -70,7 +70,7 @@ impl GaussianGamma {
     /// and the squared scale $\Lambda^{-1}_{ii}$ times the rate over the shape.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain.
+    /// Outside the domain.
     pub fn marginals(&self, natural: &[f64]) -> Result<(GaussianGammaOrdinary, Vec<f64>)> {
         let ordinary = self.ordinary(natural)?;
         let (_, variances) = self.field.marginals(&natural[2..])?;

@@ -110,7 +110,7 @@ impl NormalWishart {
     /// The density of the next datum of the component `mean_index`.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain, or where there is no such mean.
+    /// Outside the domain, or where there is no such mean.
     pub fn predictive(&self, natural: &[f64], mean_index: usize) -> Result<StudentT> {
         let mut ordinary = self.ordinary(natural)?;
         let expected = "an index below the number of means";

@@ -92,8 +92,9 @@ impl StudentT {
             .expect("degrees of freedom were checked when this was made")
             .sample(rng);
         let widen = (self.degrees_of_freedom / chi_squared).sqrt();
-        let noise: Vec<f64> = (0..self.dim())
-            .map(|_| StandardNormal.sample(rng))
+        let noise: Vec<f64> = StandardNormal
+            .sample_iter(&mut *rng)
+            .take(self.dim())
             .collect();
         let mut rest = &self.factor[..];
         let mut draw = self.location.clone();

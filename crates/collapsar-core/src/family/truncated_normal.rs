@@ -79,7 +79,7 @@ impl TruncatedNormal {
     /// The mean and the variance.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain.
+    /// Outside the domain.
     pub fn mean_and_variance(&self, natural: &[f64]) -> Result<(f64, f64)> {
         let moments = self.pieces(natural)?.moments();
         Ok((moments.mean, moments.second))
@@ -88,7 +88,7 @@ impl TruncatedNormal {
     /// The value that has this probability below it.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain.
+    /// Outside the domain.
     pub fn quantile(&self, natural: &[f64], probability: f64) -> Result<f64> {
         let value = self.pieces(natural)?.quantile(probability);
         // The sum of a top and a distance may round to just outside.

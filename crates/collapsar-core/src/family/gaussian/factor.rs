@@ -12,7 +12,7 @@ use crate::number::Real;
 pub(super) struct Factor<'a, T> {
     pub(super) pattern: &'a Pattern,
     /// $D$.
-    pivots: Vec<T>,
+    pub(super) pivots: Vec<T>,
     /// The entries of $L$ below its diagonal.
     below: Vec<T>,
 }
@@ -126,11 +126,6 @@ impl<'a, T: Real> Factor<'a, T> {
             out[*i as usize] = *x;
         }
         out
-    }
-
-    /// $D^{-1/2}$ at column `j`.
-    pub(super) fn scale(&self, j: usize) -> T {
-        self.pivots[j].sqrt().recip()
     }
 
     /// Takahashi's recursion, from the last column to the first (maths §3.9):

@@ -250,12 +250,11 @@ impl Gaussian {
 impl Solved<'_, f64> {
     /// A draw of $L'^{-1} D^{-1/2} z$, which has covariance $\Lambda^{-1}$.
     pub(super) fn noise<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
-        let normal = |j| -> f64 {
+        let normals = self.factor.pivots.iter().map(|pivot| {
             let z: f64 = StandardNormal.sample(rng);
-            z * self.factor.scale(j)
-        };
-        self.factor
-            .back_substitute((0..self.mean.len()).map(normal).collect())
+            z * pivot.sqrt().recip()
+        });
+        self.factor.back_substitute(normals.collect())
     }
 }
 

@@ -80,7 +80,7 @@ impl Graph {
             scalar_seen: vec![0; n],
             element_seen: vec![0; n],
             outside: vec![0; n],
-            stacks: vec![Vec::new(); n],
+            stacks: Vec::new(),
             lowest: 0,
         };
         // From the front, and along a chain.
@@ -93,6 +93,9 @@ impl Graph {
 
     fn push(&mut self, i: u32) {
         let degree = self.degree[i as usize] as usize;
+        if degree >= self.stacks.len() {
+            self.stacks.resize(degree + 1, Vec::new());
+        }
         self.stacks[degree].push(i);
         self.lowest = self.lowest.min(degree);
     }

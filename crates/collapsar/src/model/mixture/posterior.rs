@@ -164,7 +164,7 @@ impl Posterior {
         let natural = |block| self.blocks.natural(block, statistics);
         Naturals {
             weights: natural(0),
-            blocks: (1..self.blocks.len()).map(natural).collect(),
+            blocks: (1..self.blocks.count()).map(natural).collect(),
         }
     }
 }
