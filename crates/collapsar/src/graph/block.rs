@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{
     Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, Network, NormalWishart,
-    TruncatedNormal, Wishart,
+    TruncatedNormal,
 };
 use collapsar_core::{Potential, Result};
 
@@ -26,7 +26,7 @@ pub(super) enum BlockFamily {
     GaussianGamma(GaussianGamma),
     Bounded(TruncatedNormal),
     Gamma(Gamma),
-    Wishart(Wishart),
+    Wishart(NormalWishart),
     NormalWishart(NormalWishart),
     Dirichlet(Dirichlet),
     Label(Categorical),
@@ -86,7 +86,7 @@ impl Block {
                 BlockFamily::Bounded(TruncatedNormal::new(lower, upper)?)
             }
             Kind::Gamma => BlockFamily::Gamma(Gamma),
-            Kind::Wishart(dim) => BlockFamily::Wishart(Wishart::new(dim)),
+            Kind::Wishart(dim) => BlockFamily::Wishart(NormalWishart::wishart(dim)),
             Kind::NormalWishart(dim) => BlockFamily::NormalWishart(NormalWishart::new(dim)),
             Kind::Dirichlet(parts) => BlockFamily::Dirichlet(Dirichlet::new(parts)),
             Kind::Label(states) => BlockFamily::Label(Categorical::new(states)),
@@ -108,8 +108,7 @@ impl Block {
             BlockFamily::GaussianGamma(family) => family,
             BlockFamily::Bounded(family) => family,
             BlockFamily::Gamma(family) => family,
-            BlockFamily::Wishart(family) => family,
-            BlockFamily::NormalWishart(family) => family,
+            BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => family,
             BlockFamily::Dirichlet(family) => family,
             BlockFamily::Label(family) => family,
             BlockFamily::Network(family, _) => family.as_ref(),
@@ -182,7 +181,7 @@ impl Block {
                     (0, true) => Some((0, 1.0)),
                     (1, true) => Some((1, -1.0)),
                     (1, false) => self
-                        .gaussian_statistic(family.pairs(), family.scalars(), &rest)
+                        .gaussian_statistic(family.field.pairs(), family.field.scalars(), &rest)
                         .map(|(statistic, factor)| (statistic + 2, factor)),
                     _ => None,
                 }

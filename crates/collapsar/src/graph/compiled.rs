@@ -111,7 +111,12 @@ impl Collapsed for Compiled {
         if self.turn.is_empty() {
             return Advice::default();
         }
-        Advice::default().momentum_after(SETTLING).bases(self)
+        Advice {
+            momentum: true,
+            plain_steps: SETTLING,
+            bases: Some(self),
+            ..Advice::default()
+        }
     }
 
     fn constant(&self) -> f64 {

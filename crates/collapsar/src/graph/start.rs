@@ -122,7 +122,7 @@ fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
             natural[n..2 * n].fill(1.0);
         }
         BlockFamily::GaussianGamma(family) => {
-            let n = family.scalars();
+            let n = family.field.scalars();
             natural[2..2 + n].iter_mut().for_each(|h| *h = normal());
             natural[2 + n..2 + 2 * n].fill(1.0);
             natural[0] = 0.5 * n as f64 + 1.0;

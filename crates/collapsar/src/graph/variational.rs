@@ -236,7 +236,7 @@ impl VariationalPosterior<'_> {
             }
             BlockFamily::Bounded(family) => self.put(block, [family.sample(natural, rng)?], out),
             BlockFamily::Gamma(family) => {
-                self.put(block, [family.sample(natural, rng)?.value], out);
+                self.put(block, [family.sample(natural, rng)?.exp()], out);
             }
             BlockFamily::Wishart(family) => {
                 self.put(block, family.sample(natural, rng)?.precision, out);
@@ -309,7 +309,7 @@ fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>
             means.into_iter().zip(variances).map(normal).collect()
         }
         BlockFamily::GaussianGamma(family) => {
-            let found = family.marginals(natural)?;
+            let (found, variances) = family.marginals(natural)?;
             let (shape, rate) = (found.shape, found.rate);
             let student = |(&mean, variance): (&f64, f64)| {
                 Closed(Marginal::StudentT {
@@ -318,7 +318,7 @@ fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>
                     degrees: 2.0 * shape,
                 })
             };
-            let moments = found.means.iter().zip(found.variances);
+            let moments = found.field.mean.iter().zip(variances);
             let precision = Closed(Marginal::Gamma { shape, rate });
             moments.map(student).chain([precision]).collect()
         }

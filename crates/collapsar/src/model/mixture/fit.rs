@@ -128,7 +128,7 @@ impl Mixture {
         Ok(match self.parameters {
             Parameters::Full(family) => {
                 let ordinary = family.ordinary(natural)?;
-                let which = if family.means() == 1 { 0 } else { k };
+                let which = if family.means == 1 { 0 } else { k };
                 let entry =
                     |i: usize, j: usize| ordinary.scale[i * columns + j] * unit[i] * unit[j];
                 (

@@ -82,7 +82,7 @@ pub(super) fn blocks(
     let blocks = Blocks::new(components * features);
     let blocks = match settings.weights {
         Weights::Dirichlet => {
-            let prior = Dirichlet::symmetric(components, concentration);
+            let prior = vec![concentration; components];
             let each = 0..components;
             let counts = each.fold(IndexMap::default(), |map, k| map.and(k * features, k, 1.0));
             blocks.join("weights", Dirichlet::new(components), prior, counts)
@@ -104,7 +104,7 @@ pub(super) fn blocks(
         return Ok(blocks.with_constant(&total));
     }
     let freedom = match parameters {
-        Parameters::Grouped(family) => family.size() as f64,
+        Parameters::Grouped(family) => family.size as f64,
         Parameters::Full(_) => 1.0,
     };
     (0..components).try_fold(blocks, |blocks, k| {

@@ -212,20 +212,20 @@ impl Prior {
         });
         match parameters {
             Parameters::Full(family) => family.natural(&NormalWishartOrdinary {
-                means: vec![location; family.means()],
-                mean_precisions: vec![self.mean_precision; family.means()],
+                means: vec![location; family.means],
+                mean_precisions: vec![self.mean_precision; family.means],
                 degrees_of_freedom: self.degrees_of_freedom,
                 scale: cells.collect(),
             }),
             // Each coordinate of a group brings its own degrees of freedom and scale.
             Parameters::Grouped(family) => {
                 let mut diagonal = cells.step_by(columns + 1);
-                let group = |_| diagonal.by_ref().take(family.size()).sum();
+                let group = |_| diagonal.by_ref().take(family.size).sum();
                 family.natural(&NormalGammaOrdinary {
                     mean: location,
                     mean_precision: self.mean_precision,
-                    degrees_of_freedom: self.degrees_of_freedom * family.size() as f64,
-                    scales: (0..family.groups()).map(group).collect(),
+                    degrees_of_freedom: self.degrees_of_freedom * family.size as f64,
+                    scales: (0..family.groups).map(group).collect(),
                 })
             }
         }

@@ -142,6 +142,10 @@ impl<'a> Collapsed for Quant<'a> {
 
     fn advice(&self) -> Advice<'_> {
         // Every component has its own slow direction.
-        Advice::default().momentum_after(self.plain_steps)
+        Advice {
+            momentum: true,
+            plain_steps: self.plain_steps,
+            ..Advice::default()
+        }
     }
 }
