@@ -139,11 +139,7 @@ impl Block {
                     _ => None,
                 }
             }
-            BlockFamily::Bounded(_) => match atoms {
-                [_] => Some((0, 1.0)),
-                [_, _] => Some((1, -2.0)),
-                _ => None,
-            },
+            BlockFamily::Bounded(_) => self.gaussian_statistic(&[], 1, atoms),
             BlockFamily::Network(family, scopes) => {
                 let variables = || atoms.iter().map(|atom| atom.variable);
                 let place = scopes

@@ -53,7 +53,9 @@ impl Product {
                     for keys in &mut uses {
                         // An empty list is the first key for all rows.
                         keys.resize(count, 0);
-                        keys.iter_mut().for_each(|key| *key += first);
+                        for key in keys {
+                            *key += first;
+                        }
                     }
                     lists.append(&mut uses);
                 }
