@@ -98,7 +98,7 @@ impl Compiled {
             blocks,
             samplers,
             declared: self.declared(),
-            rows: self.local.rows(),
+            rows: &self.local.rows,
             slots: self.local.slots(&point.messages).to_vec(),
             starts,
         }
