@@ -18,6 +18,9 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
+/// What is found, unless there is a complaint.
+pub(crate) type Checked<T = ()> = Result<T, Diagnostic>;
+
 impl Diagnostic {
     /// A complaint about one place.
     pub fn new(span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {

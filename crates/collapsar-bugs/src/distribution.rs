@@ -3,7 +3,7 @@
 //! A new one is a line of the table. The compiler then asks for its terms (`lower/distributions.rs`), for the
 //! variables that it is a prior of (`lower/kinds.rs`) and for draws (`predict.rs`).
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::syntax::ast::Name;
 
 /// The values that a distribution gives.
@@ -21,26 +21,16 @@ pub(crate) enum Support {
     CountVectors,
 }
 
-/// What becomes of a target that is not observed and that no datum depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Barren {
-    /// It is left out of the fit and drawn given its parents.
-    Predicted,
-    /// It is refused: the distribution is supported only where it is observed.
-    Refused,
-}
-
 struct Entry {
     distribution: Distribution,
     /// The name in BUGS, then those of JAGS and R.
     names: &'static [&'static str],
     parameters: &'static [&'static str],
     support: Support,
-    barren: Barren,
 }
 
 macro_rules! distributions {
-    ($($variant:ident $names:tt $parameters:tt $support:expr, $barren:ident;)*) => {
+    ($($variant:ident $names:tt $parameters:tt $support:expr;)*) => {
         /// A distribution of the language.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Distribution {
@@ -54,31 +44,30 @@ macro_rules! distributions {
                 names: &$names,
                 parameters: &$parameters,
                 support: $support,
-                barren: Barren::$barren,
             }),*
         ];
     };
 }
 
 distributions! {
-    Normal ["dnorm"] ["mean", "precision"] Support::Reals, Predicted;
-    MultivariateNormal ["dmnorm"] ["mean", "precision"] Support::Vectors, Predicted;
-    Gamma ["dgamma"] ["shape", "rate"] Support::Positive, Predicted;
-    Exponential ["dexp"] ["rate"] Support::Positive, Predicted;
-    ChiSquared ["dchisqr", "dchisq"] ["degrees of freedom"] Support::Positive, Predicted;
-    Wishart ["dwish"] ["scale matrix", "degrees of freedom"] Support::PositiveDefinite, Predicted;
-    Beta ["dbeta"] ["first shape", "second shape"] Support::Bounded, Predicted;
-    Uniform ["dunif"] ["lower end", "upper end"] Support::Bounded, Predicted;
-    Dirichlet ["ddirch", "ddirich"] ["concentrations"] Support::Simplex, Predicted;
-    Categorical ["dcat"] ["probabilities"] Support::States(1), Predicted;
-    Bernoulli ["dbern"] ["probability"] Support::States(0), Predicted;
-    Binomial ["dbin", "dbinom"] ["probability", "number of trials"] Support::States(0), Predicted;
-    Multinomial ["dmulti", "dmultinom"] ["probabilities", "number of trials"] Support::CountVectors, Predicted;
-    Poisson ["dpois"] ["rate"] Support::Counts, Predicted;
-    NegativeBinomial ["dnegbin", "dnbinom"] ["probability", "size"] Support::Counts, Predicted;
-    Weibull ["dweib", "dweibull"] ["shape", "rate"] Support::Positive, Predicted;
-    NormalMixture ["dnormmix"] ["mean", "precision", "weight"] Support::Reals, Refused;
-    Interval ["dinterval"] ["number", "cuts"] Support::Counts, Refused;
+    Normal ["dnorm"] ["mean", "precision"] Support::Reals;
+    MultivariateNormal ["dmnorm"] ["mean", "precision"] Support::Vectors;
+    Gamma ["dgamma"] ["shape", "rate"] Support::Positive;
+    Exponential ["dexp"] ["rate"] Support::Positive;
+    ChiSquared ["dchisqr", "dchisq"] ["degrees of freedom"] Support::Positive;
+    Wishart ["dwish"] ["scale matrix", "degrees of freedom"] Support::PositiveDefinite;
+    Beta ["dbeta"] ["first shape", "second shape"] Support::Bounded;
+    Uniform ["dunif"] ["lower end", "upper end"] Support::Bounded;
+    Dirichlet ["ddirch", "ddirich"] ["concentrations"] Support::Simplex;
+    Categorical ["dcat"] ["probabilities"] Support::States(1);
+    Bernoulli ["dbern"] ["probability"] Support::States(0);
+    Binomial ["dbin", "dbinom"] ["probability", "number of trials"] Support::States(0);
+    Multinomial ["dmulti", "dmultinom"] ["probabilities", "number of trials"] Support::CountVectors;
+    Poisson ["dpois"] ["rate"] Support::Counts;
+    NegativeBinomial ["dnegbin", "dnbinom"] ["probability", "size"] Support::Counts;
+    Weibull ["dweib", "dweibull"] ["shape", "rate"] Support::Positive;
+    NormalMixture ["dnormmix"] ["mean", "precision", "weight"] Support::Reals;
+    Interval ["dinterval"] ["number", "cuts"] Support::Counts;
 }
 
 impl Distribution {
@@ -87,7 +76,7 @@ impl Distribution {
     }
 
     /// The distribution of a name, with so many arguments.
-    pub(crate) fn named(name: &Name, arguments: usize) -> Result<Self, Diagnostic> {
+    pub(crate) fn named(name: &Name, arguments: usize) -> Checked<Self> {
         let Name { text, span } = name;
         let mut entries = TABLE.iter();
         let Some(entry) = entries.find(|entry| entry.names.contains(&text.as_str())) else {
@@ -104,7 +93,6 @@ impl Distribution {
         Ok(entry.distribution)
     }
 
-    /// What a parameter is called.
     pub(crate) fn parameter(self, argument: usize) -> &'static str {
         self.entry().parameters[argument]
     }
@@ -123,22 +111,17 @@ impl Distribution {
 
     /// Whether it gives several numbers together.
     pub(crate) fn is_multivariate(self) -> bool {
-        match self.support() {
-            Support::Vectors
-            | Support::PositiveDefinite
-            | Support::Simplex
-            | Support::CountVectors => true,
-            Support::Reals
-            | Support::Positive
-            | Support::Bounded
-            | Support::States(_)
-            | Support::Counts => false,
-        }
+        use Support::{CountVectors, PositiveDefinite, Simplex, Vectors};
+        matches!(
+            self.support(),
+            Vectors | PositiveDefinite | Simplex | CountVectors
+        )
     }
 
-    /// Whether it is left out of a fit and predicted where no datum depends on it.
+    /// Whether it is left out of a fit and predicted where no datum depends on it; others are
+    /// supported only where they are observed.
     pub(crate) fn is_predicted(self) -> bool {
-        self.entry().barren == Barren::Predicted
+        !matches!(self, Self::NormalMixture | Self::Interval)
     }
 
     /// Whether it is normal: its terms are polynomials in the data.

@@ -5,17 +5,16 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use collapsar::graph::VariationalPosterior;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::Checked;
 use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Resolved, Scope};
-use crate::lower::Lowered;
-use crate::posterior::PosteriorError;
+use crate::lower::Prepared;
+use crate::posterior::{Posterior, PosteriorError};
 use crate::predict::Fixed;
 use crate::quantity::{Element, Origin, Quantity};
-use crate::syntax::ast::{Expr, Span};
+use crate::syntax::ast::Span;
 use crate::value::{Scalar, Value};
 
 /// Draws that one stream of random numbers serves. Each block has streams of its own, so that draws
@@ -35,22 +34,17 @@ pub(crate) struct Dependencies {
 }
 
 impl Dependencies {
-    pub(crate) fn of(lowered: &Lowered, quantities: &[Quantity]) -> Self {
+    pub(crate) fn of(prepared: &Prepared, quantities: &[Quantity]) -> Self {
         let mut search = Search {
-            lowered,
-            reads: Reads::new(&lowered.model),
+            prepared,
+            reads: Reads::new(&prepared.model),
             seen: HashSet::new(),
-            any: vec![false; lowered.model.arrays.len()],
+            any: vec![false; prepared.model.arrays.len()],
             found: Self::default(),
         };
-        let mut first = vec![];
-        for quantity in quantities {
-            let (array, element) = quantity.place;
-            search
-                .reads
-                .element(array, element, &mut |read| first.push(read));
-        }
-        search.follow(first);
+        let places = quantities.iter().map(|quantity| quantity.place);
+        let first = places.filter_map(|place| search.reads.element(place));
+        search.follow(first.collect());
         let mut found = search.found;
         found.numbers.sort_unstable();
         found.numbers.dedup();
@@ -63,11 +57,8 @@ impl Dependencies {
     }
 }
 
-/// A line's repetition, where it is one, and what of what it reads is still to be followed.
-type Visited = (Option<(usize, usize)>, Vec<Read>);
-
 struct Search<'a> {
-    lowered: &'a Lowered,
+    prepared: &'a Prepared,
     reads: Reads<'a>,
     seen: HashSet<(u32, u32)>,
     /// Arrays all of which are needed.
@@ -76,12 +67,13 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Notes all that these depend on, without recursion: chains may be long.
+    /// Notes all that these depend on, without recursion: chains may be long. The stack holds a line's
+    /// repetition, where it is one, and what of what it reads is still to be followed.
     fn follow(&mut self, first: Vec<Read>) {
         let mut stack = vec![(None, first)];
         while let Some((node, mut reads)) = stack.pop() {
             let Some(read) = reads.pop() else {
-                let barren = &self.lowered.variables.barren;
+                let barren = &self.prepared.variables.barren;
                 let predicted = node.filter(|&(line, instance)| barren.contains(line, instance));
                 self.found.predicted.extend(predicted);
                 continue;
@@ -89,49 +81,40 @@ impl Search<'_> {
             match read {
                 Read::Any(array) => {
                     if !std::mem::replace(&mut self.any[array], true) {
-                        for element in 0..self.lowered.model.arrays[array].len() {
-                            let mut push = |read| reads.push(read);
-                            self.reads.element(array, element, &mut push);
-                        }
+                        let elements = 0..self.prepared.model.arrays[array].len();
+                        let read = |element: usize| self.reads.element((array, element));
+                        reads.extend(elements.filter_map(read));
                     }
                     stack.push((node, reads));
                 }
                 Read::One(definer) => {
                     stack.push((node, reads));
-                    stack.extend(self.visit(definer));
+                    let place = (definer.line as usize, definer.instance as usize);
+                    stack.extend(self.visit(definer).map(|reads| (Some(place), reads)));
                 }
             }
         }
     }
 
     /// Notes a number of q, or gives what a computed or predicted line reads.
-    fn visit(&mut self, definer: Definer) -> Option<Visited> {
+    fn visit(&mut self, definer: Definer) -> Option<Vec<Read>> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
-        match self.lowered.origin(definer) {
-            Origin::Variable(variable, number) => {
-                self.found.numbers.push((variable, number));
-                return None;
+        match self.prepared.origin(definer) {
+            Origin::Variable(variable, number) => self.found.numbers.push((variable, number)),
+            Origin::Label(variable, _) => self.found.numbers.push((variable, 0)),
+            Origin::Zero => {}
+            Origin::Predicted | Origin::Computed => {
+                let new = self.seen.insert((definer.line, definer.instance));
+                return new.then(|| self.reads.of(line, instance));
             }
-            Origin::Label(variable, _) => {
-                self.found.numbers.push((variable, 0));
-                return None;
-            }
-            Origin::Zero => return None,
-            Origin::Predicted | Origin::Computed => {}
         }
-        if !self.seen.insert((definer.line, definer.instance)) {
-            return None;
-        }
-        let mut reads = vec![];
-        self.reads.each(line, instance, |read| reads.push(read));
-        Some((Some((line, instance)), reads))
+        None
     }
 }
 
 /// Draws of all that is needed, in order.
 pub(crate) struct Sampler<'a> {
-    lowered: &'a Lowered,
-    answer: &'a VariationalPosterior<'a>,
+    of: &'a Posterior<'a>,
     needed: &'a Dependencies,
     seed: ChaCha8Rng,
     blocks: Vec<Block>,
@@ -141,53 +124,38 @@ pub(crate) struct Sampler<'a> {
     buffer: Vec<f64>,
 }
 
-/// A block of the graph, or all labels that are kept as rows.
-struct Block {
-    number: Option<usize>,
-    /// Columns with places among all numbers.
-    columns: Vec<(usize, usize)>,
-    rng: Option<ChaCha8Rng>,
-}
+/// A block of the graph, or all labels that are kept as rows: its number, columns with places
+/// among all numbers, and its random numbers.
+type Block = (Option<usize>, Vec<(usize, usize)>, Option<ChaCha8Rng>);
 
 impl<'a> Sampler<'a> {
-    pub(crate) fn new(
-        lowered: &'a Lowered,
-        answer: &'a VariationalPosterior<'a>,
-        needed: &'a Dependencies,
-        seed: u64,
-    ) -> Self {
-        let numbers = &needed.numbers;
+    pub(crate) fn new(of: &'a Posterior<'a>, needed: &'a Dependencies) -> Self {
+        let (variational, numbers) = (of.variational, &needed.numbers);
         let mut left = vec![true; numbers.len()];
         let mut blocks = vec![];
-        for block in 0..answer.blocks() {
+        for block in 0..variational.blocks() {
             let mut columns = vec![];
-            for &variable in answer.block_variables(block) {
+            for &variable in variational.block_variables(block) {
                 let first = numbers.partition_point(|number| number.0 < variable);
                 let of = numbers[first..].iter().zip(first..);
                 for (number, column) in of.take_while(|(number, _)| number.0 == variable) {
                     left[column] = false;
-                    columns.push((column, answer.place(variable) + number.1 as usize));
+                    columns.push((column, variational.place(variable) + number.1 as usize));
                 }
             }
-            blocks.push((Some(block), columns));
+            blocks.push((Some(block), columns, None));
         }
         let rows = (0..left.len()).filter(|&column| left[column]);
-        let rows = rows.map(|column| (column, answer.place(numbers[column].0)));
-        blocks.push((None, rows.collect()));
-        blocks.retain(|(_, columns)| !columns.is_empty());
-        let block = |(number, columns)| Block {
-            number,
-            columns,
-            rng: None,
-        };
+        let rows = rows.map(|column| (column, variational.place(numbers[column].0)));
+        blocks.push((None, rows.collect(), None));
+        blocks.retain(|(_, columns, _): &Block| !columns.is_empty());
         Self {
-            lowered,
-            answer,
+            of,
             needed,
-            seed: ChaCha8Rng::seed_from_u64(seed),
-            blocks: blocks.into_iter().map(block).collect(),
+            seed: ChaCha8Rng::seed_from_u64(of.seed),
+            blocks,
             predicted: vec![None; needed.predicted.len()],
-            buffer: vec![0.0; answer.len()],
+            buffer: vec![0.0; variational.len()],
         }
     }
 
@@ -195,25 +163,27 @@ impl<'a> Sampler<'a> {
     pub(crate) fn draws(&mut self, which: Range<usize>) -> Result<Drawn<'a>, PosteriorError> {
         let empty = Vec::with_capacity(which.len());
         let mut columns = vec![empty; self.needed.numbers.len()];
-        for block in &mut self.blocks {
-            let stream = block.number.map_or(ROWS, |number| number as u64 + 1) << 20;
+        let variational = self.of.variational;
+        for (number, places, rng) in &mut self.blocks {
+            let stream = number.map_or(ROWS, |number| number as u64 + 1) << 20;
             for draw in which.clone() {
-                let rng = stream_at(&mut block.rng, &self.seed, stream, draw);
-                match block.number {
-                    Some(number) => self.answer.draw_block(number, rng, &mut self.buffer)?,
-                    None => self.answer.draw_labels(rng, &mut self.buffer)?,
+                let rng = stream_at(rng, &self.seed, stream, draw);
+                match *number {
+                    Some(number) => variational.draw_block(number, rng, &mut self.buffer)?,
+                    None => variational.draw_labels(rng, &mut self.buffer)?,
                 }
-                for &(column, place) in &block.columns {
+                for &(column, place) in &*places {
                     columns[column].push(self.buffer[place]);
                 }
             }
         }
         let numbers = self.needed.numbers.iter().copied();
         let mut drawn = Drawn {
-            lowered: self.lowered,
+            prepared: self.of.prepared,
             columns: numbers.zip(columns.into_iter().map(Rc::new)).collect(),
             predicted: HashMap::new(),
             draws: which.len(),
+            one: Cell::default(),
         };
         for (&(line, instance), rng) in self.needed.predicted.iter().zip(&mut self.predicted) {
             let values = drawn.predict(line, instance, &self.seed, rng, which.clone())?;
@@ -246,35 +216,36 @@ type Column = Rc<Vec<f64>>;
 
 /// What was drawn.
 pub(crate) struct Drawn<'a> {
-    lowered: &'a Lowered,
+    prepared: &'a Prepared,
     columns: HashMap<(u32, u32), Column>,
     /// By line and repetition, a column for each element.
     predicted: HashMap<(u32, u32), Vec<Column>>,
     draws: usize,
+    /// The one draw that is looked at, where that is not all of them.
+    one: Cell<Option<usize>>,
 }
 
 impl Drawn<'_> {
     /// The values of quantities.
-    pub(crate) fn values(&self, quantities: &[Quantity]) -> Result<Vec<Vec<f64>>, Diagnostic> {
+    pub(crate) fn values(&self, quantities: &[Quantity]) -> Checked<Vec<Vec<f64>>> {
         // One for all, since a line of several elements is evaluated once.
-        let all = Scope::new(&self.lowered.model, Mode::Latent(self));
-        let one = OneDraw::new(self);
-        let single = Scope::new(&self.lowered.model, Mode::Latent(&one));
+        let all = Scope::new(&self.prepared.model, Mode::Latent(self));
+        let single = Scope::new(&self.prepared.model, Mode::Latent(self));
         let of = |quantity: &Quantity| {
             let (array, element) = quantity.place;
             match all.element(array, element, Span::default()) {
                 Ok(Scalar::Draws(values)) => Ok(Rc::unwrap_or_clone(values)),
                 Ok(Scalar::Known(value)) => Ok(vec![value; self.draws]),
                 // Some functions need one draw at a time.
-                _ => (0..self.draws)
-                    .map(|draw| {
-                        one.draw.set(draw);
+                _ => {
+                    let value = |draw: usize| {
                         single.renew();
-                        let value = single.element(array, element, Span::default());
-                        let value = value?;
-                        Ok(value.known().unwrap_or(f64::NAN))
-                    })
-                    .collect(),
+                        self.at(draw, || single.element(array, element, Span::default()))
+                    };
+                    (0..self.draws)
+                        .map(|draw| Ok(number(&value(draw)?)))
+                        .collect()
+                }
             }
         };
         quantities.iter().map(of).collect()
@@ -282,7 +253,7 @@ impl Drawn<'_> {
 
     /// Draws of an element, and what is to be added to them.
     fn column(&self, definer: Definer) -> Option<(&Column, u32)> {
-        match self.lowered.origin(definer) {
+        match self.prepared.origin(definer) {
             Origin::Variable(variable, number) => Some((self.columns.get(&(variable, number))?, 0)),
             Origin::Label(variable, lowest) => Some((self.columns.get(&(variable, 0))?, lowest)),
             Origin::Predicted => {
@@ -302,7 +273,7 @@ impl Drawn<'_> {
         rng: &mut Option<ChaCha8Rng>,
         which: Range<usize>,
     ) -> Result<Vec<Column>, PosteriorError> {
-        let (model, own) = (&self.lowered.model, &self.lowered.model.lines[line]);
+        let (model, own) = (&self.prepared.model, &self.prepared.model.lines[line]);
         let Some(of) = own.sampling() else {
             return Ok(vec![]);
         };
@@ -318,9 +289,13 @@ impl Drawn<'_> {
         let mut fixed: Option<(Vec<Vec<f64>>, Fixed)> = None;
         for (place, draw) in which.enumerate() {
             let now = values.as_deref().and_then(|values| numbers(values, place));
-            let now = match now {
-                Some(now) => now,
-                None => self.arguments(line, instance, of.arguments, place)?,
+            let now = if let Some(now) = now {
+                now
+            } else {
+                all.renew();
+                let values = self.at(place, || all.evaluate_all(of.arguments))?;
+                let numbers = |value: &Value| value.elements.iter().map(number).collect();
+                values.iter().map(numbers).collect()
             };
             if fixed.as_ref().is_none_or(|(last, _)| *last != now) {
                 let made = Fixed::new(of.distribution, &now, own.size);
@@ -338,57 +313,35 @@ impl Drawn<'_> {
         Ok(out.into_iter().map(Rc::new).collect())
     }
 
-    /// The parameters of a repetition in one draw.
-    fn arguments(
-        &self,
-        line: usize,
-        instance: usize,
-        arguments: &[Expr],
-        draw: usize,
-    ) -> Result<Vec<Vec<f64>>, Diagnostic> {
-        let one = OneDraw::new(self);
-        one.draw.set(draw);
-        let scope = Scope::within(&self.lowered.model, Mode::Latent(&one), line, instance);
-        let values = scope.evaluate_all(arguments)?;
-        let number = |element: &Scalar| element.known().unwrap_or(f64::NAN);
-        let numbers = |value: &Value| value.elements.iter().map(number).collect();
-        Ok(values.iter().map(numbers).collect())
+    /// Looks at one draw: some functions need one at a time.
+    fn at<T>(&self, draw: usize, look: impl FnOnce() -> Resolved<T>) -> Checked<T> {
+        self.one.set(Some(draw));
+        let found = look();
+        self.one.set(None);
+        Ok(found?)
     }
+}
+
+fn number(element: &Scalar) -> f64 {
+    element.known().unwrap_or(f64::NAN)
 }
 
 impl Latent for Drawn<'_> {
     fn latent(&self, definer: Definer) -> Resolved<Scalar> {
-        Ok(match self.column(definer) {
-            Some((column, 0)) => Scalar::Draws(column.clone()),
-            Some((column, lowest)) => {
+        let Some((column, lowest)) = self.column(definer) else {
+            return Ok(Scalar::Known(0.0));
+        };
+        Ok(match (self.one.get(), lowest) {
+            (Some(draw), lowest) => Scalar::Known(column[draw] + f64::from(lowest)),
+            (None, 0) => Scalar::Draws(column.clone()),
+            (None, lowest) => {
                 let values = column.iter().map(|value| value + f64::from(lowest));
                 Scalar::Draws(Rc::new(values.collect()))
             }
-            None => Scalar::Known(0.0),
         })
     }
 
     fn draws(&self) -> Option<usize> {
-        Some(self.draws)
-    }
-}
-
-/// One draw of many.
-struct OneDraw<'a> {
-    of: &'a Drawn<'a>,
-    draw: Cell<usize>,
-}
-
-impl<'a> OneDraw<'a> {
-    fn new(of: &'a Drawn<'a>) -> Self {
-        let draw = Cell::new(0);
-        Self { of, draw }
-    }
-}
-
-impl Latent for OneDraw<'_> {
-    fn latent(&self, definer: Definer) -> Resolved<Scalar> {
-        let value = |(column, lowest): (&Column, u32)| column[self.draw.get()] + f64::from(lowest);
-        Ok(Scalar::Known(self.of.column(definer).map_or(0.0, value)))
+        Some(self.draws).filter(|_| self.one.get().is_none())
     }
 }

@@ -2,71 +2,51 @@
 //! multiples of others, and what has constant parameters.
 
 use collapsar::family::Marginal;
-use collapsar::graph::{Kind, PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
+use collapsar::graph::{Kind, PosteriorMarginal, PosteriorMarginals};
 
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Mode, Scope};
-use crate::lower::{Lowered, Symbols};
+use crate::lower::Symbols;
+use crate::posterior::Posterior;
 use crate::predict::Fixed;
 use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::Span;
 use crate::value::{Scalar, Value};
 
-/// What q says in closed form of more than its own numbers.
-pub(crate) struct Exact<'a> {
-    lowered: &'a Lowered,
-    answer: &'a VariationalPosterior<'a>,
-    /// What depends on labels or on predictions has no symbols.
-    symbols: Symbols<'a>,
-}
-
-impl<'a> Exact<'a> {
-    pub(crate) fn new(lowered: &'a Lowered, answer: &'a VariationalPosterior<'a>) -> Self {
-        let symbols = Symbols::new(&lowered.variables);
-        Self {
-            lowered,
-            answer,
-            symbols,
-        }
-    }
-
-    /// What is known of a quantity, if anything.
-    pub(crate) fn belief(
+impl Posterior<'_> {
+    /// What is known of a computed or predicted quantity, if anything.
+    pub(crate) fn exact(
         &self,
         quantity: &Quantity,
-        beliefs: Option<&PosteriorMarginals>,
+        marginals: Option<&PosteriorMarginals>,
     ) -> Option<PosteriorMarginal> {
         match quantity.origin {
-            Origin::Computed => self.computed(quantity, beliefs),
-            Origin::Predicted => self.predicted(self.definer(quantity)?),
-            Origin::Variable(..) | Origin::Label(..) | Origin::Zero => None,
+            Origin::Computed => {}
+            Origin::Predicted => return self.predicted(self.definer(quantity)?),
+            Origin::Variable(..) | Origin::Label(..) | Origin::Zero => return None,
         }
-    }
-
-    fn computed(
-        &self,
-        quantity: &Quantity,
-        beliefs: Option<&PosteriorMarginals>,
-    ) -> Option<PosteriorMarginal> {
-        let scope = Scope::new(&self.lowered.model, Mode::Latent(&self.symbols));
+        // What depends on labels or on predictions has no symbols.
+        let symbols = Symbols::new(&self.prepared.variables);
+        let scope = Scope::new(&self.prepared.model, Mode::Latent(&symbols));
         let (array, element) = quantity.place;
         let value = scope.element(array, element, Span::default()).ok()?;
         match self.sum(&value) {
             Some((mean, variance)) => normal(mean, variance),
-            None => Self::multiple(&value, beliefs?),
+            None => multiple(&value, marginals?),
         }
     }
 
     fn predicted(&self, definer: Definer) -> Option<PosteriorMarginal> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
-        let model = &self.lowered.model;
+        let (model, variables) = (&self.prepared.model, &self.prepared.variables);
         let of = model.lines[line].sampling()?;
-        let scope = Scope::within(model, Mode::Latent(&self.symbols), line, instance);
+        let symbols = Symbols::new(variables);
+        let scope = Scope::within(model, Mode::Latent(&symbols), line, instance);
         let values = scope.evaluate_all(of.arguments).ok()?;
         let numbers: Option<Vec<_>> = values.iter().map(Value::numbers).collect();
         if let Some(numbers) = numbers {
             let fixed = Fixed::new(of.distribution, &numbers, model.lines[line].size);
-            return fixed.ok()??.belief(definer.offset as usize);
+            return fixed.ok()??.marginal(definer.offset as usize);
         }
         let (Distribution::Normal, [mean, precision]) = (of.distribution, values.as_slice()) else {
             return None;
@@ -78,7 +58,7 @@ impl<'a> Exact<'a> {
 
     /// The value of the first state of a predicted label.
     pub(crate) fn lowest(&self, quantity: &Quantity) -> f64 {
-        let line = |definer: Definer| &self.lowered.model.lines[definer.line as usize];
+        let line = |definer: Definer| &self.prepared.model.lines[definer.line as usize];
         let line = self.definer(quantity).map(line);
         let lowest = line.and_then(|line| line.sampling()?.distribution.lowest_state());
         f64::from(lowest.unwrap_or(0))
@@ -86,37 +66,7 @@ impl<'a> Exact<'a> {
 
     fn definer(&self, quantity: &Quantity) -> Option<Definer> {
         let (array, element) = quantity.place;
-        self.lowered.model.arrays[array].definer(element)
-    }
-
-    /// What is known of a positive multiple of one number, or of one minus a probability.
-    fn multiple(value: &Scalar, beliefs: &PosteriorMarginals) -> Option<PosteriorMarginal> {
-        let Scalar::Polynomial(monomials) = value else {
-            return None;
-        };
-        let (less, monomial) = match monomials.as_slice() {
-            [one] if one.coefficient > 0.0 => (false, one),
-            [one, less] if one.unknowns.is_empty() && one.coefficient == 1.0 => (true, less),
-            _ => return None,
-        };
-        let [unknown] = monomial.unknowns.as_slice() else {
-            return None;
-        };
-        let PosteriorMarginal::Closed(marginal) =
-            beliefs.of(unknown.variable, unknown.element as usize)?
-        else {
-            return None;
-        };
-        let c = monomial.coefficient;
-        Some(PosteriorMarginal::Closed(match (*marginal, less) {
-            (Marginal::Gamma { shape, rate }, false) => {
-                let rate = rate / c;
-                Marginal::Gamma { shape, rate }
-            }
-            (Marginal::Beta { a, b }, false) if c == 1.0 => Marginal::Beta { a, b },
-            (Marginal::Beta { a, b }, true) if c == -1.0 => Marginal::Beta { a: b, b: a },
-            _ => return None,
-        }))
+        self.prepared.model.arrays[array].definer(element)
     }
 
     /// Mean and variance of a sum of normal variables with coefficients.
@@ -128,15 +78,34 @@ impl<'a> Exact<'a> {
         for monomial in monomials.iter() {
             match monomial.unknowns.as_slice() {
                 [] => constant = monomial.coefficient,
-                [one] if self.lowered.variables.kind(one.variable) == Kind::Gaussian => {
+                [one] if self.prepared.variables.kind(one.variable) == Kind::Gaussian => {
                     terms.push((one.variable, monomial.coefficient));
                 }
                 _ => return None,
             }
         }
-        let (mean, variance) = self.answer.of_sum(&terms)?;
+        let (mean, variance) = self.variational.of_sum(&terms)?;
         Some((constant + mean, variance))
     }
+}
+
+/// What is known of a positive multiple of one number, or of one minus a probability.
+fn multiple(value: &Scalar, marginals: &PosteriorMarginals) -> Option<PosteriorMarginal> {
+    let (c, unknown, less) = value.multiple_or_complement()?;
+    let PosteriorMarginal::Closed(marginal) =
+        marginals.of(unknown.variable, unknown.element as usize)?
+    else {
+        return None;
+    };
+    Some(PosteriorMarginal::Closed(match (*marginal, less) {
+        (Marginal::Gamma { shape, rate }, false) if c > 0.0 => {
+            let rate = rate / c;
+            Marginal::Gamma { shape, rate }
+        }
+        (Marginal::Beta { a, b }, false) if c == 1.0 => Marginal::Beta { a, b },
+        (Marginal::Beta { a, b }, true) if c == -1.0 => Marginal::Beta { a: b, b: a },
+        _ => return None,
+    }))
 }
 
 fn normal(mean: f64, variance: f64) -> Option<PosteriorMarginal> {

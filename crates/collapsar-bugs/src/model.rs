@@ -7,25 +7,18 @@ use collapsar::graph::{Compiled, Demands, Graph, PosteriorMarginal, PosteriorMar
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Definer, Elaborated, Mode, Scope, Unresolved, on_wide_stack};
-use crate::lower::{LineVariables, Lowered};
+use crate::lower::{LineVariables, Prepared};
 use crate::outline::Outline;
 use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::{Program, Span};
 use crate::syntax::parse;
-use crate::unused;
 use crate::value::Scalar;
 
 /// The text of a model that was read.
 #[derive(Debug, Clone)]
 pub struct Model {
     source: String,
-    program: Program,
-}
-
-/// A model with its data.
-#[derive(Debug)]
-pub struct Prepared {
-    pub(crate) lowered: Lowered,
+    pub(crate) program: Program,
 }
 
 /// An array that is not data, or not all of it.
@@ -64,15 +57,8 @@ impl Model {
     pub fn with(&self, data: Data) -> Result<Prepared, Diagnostic> {
         on_wide_stack(|| {
             let elaborated = Elaborated::new(&self.program, data)?;
-            let lowered = Lowered::new(elaborated, &self.source)?;
-            Ok(Prepared { lowered })
+            Prepared::new(elaborated, &self.source)
         })
-    }
-
-    /// Names in the data that the text never mentions, each with one of the text that is like it
-    /// and that the data lack.
-    pub fn unused(&self, data: &Data) -> Vec<(String, Option<String>)> {
-        unused::names(&self.program, data)
     }
 
     /// The model as a picture would show it; the data say which arrays are observed.
@@ -84,7 +70,7 @@ impl Model {
 impl Prepared {
     /// The model as variables and terms.
     pub fn graph(&self) -> &Graph {
-        &self.lowered.graph
+        &self.graph
     }
 
     /// Decides what is collapsed and derives the bound.
@@ -92,12 +78,12 @@ impl Prepared {
     /// # Errors
     /// As [`Compiled::new`].
     pub fn compile(&self, demands: &Demands) -> collapsar::Result<Compiled> {
-        Compiled::new(self.lowered.graph.clone(), demands)
+        Compiled::new(self.graph.clone(), demands)
     }
 
     /// Where the line of a factor of the graph stands.
     pub fn factor(&self, factor: &Factor) -> Span {
-        self.lowered.factors[factor.number as usize]
+        self.factors[factor.number as usize]
     }
 
     /// An error of the graph with the line that it is about, where there is one.
@@ -117,9 +103,7 @@ impl Prepared {
 
     /// The arrays that are not data, in the order of the model's lines.
     pub fn unknowns(&self) -> Vec<UnknownArray> {
-        let Lowered {
-            model, variables, ..
-        } = &self.lowered;
+        let (model, variables) = (&self.model, &self.variables);
         let mut out: Vec<UnknownArray> = vec![];
         for (index, line) in model.lines.iter().enumerate() {
             let own = variables.lines[index].as_ref();
@@ -163,7 +147,7 @@ impl Prepared {
         &self,
         chosen: impl Fn(&str) -> bool,
     ) -> Result<Vec<Quantity>, Diagnostic> {
-        let model = &self.lowered.model;
+        let model = &self.model;
         let mut seen = vec![false; model.arrays.len()];
         let mut out = vec![];
         let scope = Scope::new(model, Mode::Shape);
@@ -176,13 +160,13 @@ impl Prepared {
                 let Some(definer) = array.definer(element) else {
                     continue;
                 };
-                let origin = self.lowered.origin(definer);
+                let origin = self.origin(definer);
                 if origin == Origin::Computed {
                     let span = model.lines[definer.line as usize].relation.span;
-                    let looked = scope.looked();
+                    let looked = scope.looked.get();
                     match scope.element(index, element, span) {
                         // A constant is no quantity, unless a label picks it.
-                        Ok(Scalar::Known(_)) if looked == scope.looked() => continue,
+                        Ok(Scalar::Known(_)) if looked == scope.looked.get() => continue,
                         Err(Unresolved::Invalid(diagnostic)) => return Err(*diagnostic),
                         _ => {}
                     }
@@ -199,14 +183,14 @@ impl Prepared {
 
     /// What q says of a quantity, unless it is computed or a label that is kept as a row
     /// ([`collapsar::graph::VariationalPosterior::each_label`]).
-    pub fn belief(
+    pub fn marginal(
         &self,
         quantity: &Quantity,
-        beliefs: &PosteriorMarginals,
+        marginals: &PosteriorMarginals,
     ) -> Option<PosteriorMarginal> {
         match quantity.origin {
-            Origin::Variable(variable, number) => beliefs.of(variable, number as usize).cloned(),
-            Origin::Label(variable, _) => beliefs.of(variable, 0).cloned(),
+            Origin::Variable(variable, number) => marginals.of(variable, number as usize).cloned(),
+            Origin::Label(variable, _) => marginals.of(variable, 0).cloned(),
             Origin::Zero => Some(PosteriorMarginal::Closed(Marginal::Point(0.0))),
             Origin::Computed | Origin::Predicted => None,
         }
@@ -214,10 +198,10 @@ impl Prepared {
 
     /// Arrays with elements that are left out of the fit and predicted, and how many those are.
     pub fn predicted(&self) -> Vec<(String, usize)> {
-        let model = &self.lowered.model;
+        let model = &self.model;
         let mut found: Vec<(String, usize)> = vec![];
         for (index, line) in model.lines.iter().enumerate() {
-            let elements = self.lowered.variables.barren.count(index) * line.size;
+            let elements = self.variables.barren.count(index) * line.size;
             let name = &model.arrays[line.array].name;
             match found.iter_mut().find(|(known, _)| known == name) {
                 Some((_, count)) => *count += elements,
@@ -230,7 +214,7 @@ impl Prepared {
 
     /// Arrays of stochastic lines that have observed elements, and how many elements those are.
     pub fn observed(&self) -> Vec<(String, usize)> {
-        let model = &self.lowered.model;
+        let model = &self.model;
         let stochastic = |definer: Definer| model.lines[definer.line as usize].stochastic();
         let mut seen = vec![false; model.arrays.len()];
         let mut found = vec![];

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::Data;
-use crate::syntax::ast::{Expr, Kind, Program, Relation, Span, Statement};
+use crate::syntax::ast::{Expr, Kind, Loops, Name, Program, Relation, Span, Statement};
 
 /// A model as a picture would show it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,15 +49,17 @@ impl Outline {
             nodes: vec![],
             places: BTreeMap::new(),
             edges: BTreeSet::new(),
-            loops: vec![],
         };
         reader.statements(&program.data);
+        let mut given = vec![];
         for node in &mut reader.nodes {
-            node.given = node.line.take().is_some();
+            given.push(node.kind != NodeKind::Constant);
+            *node = Node::constant(&node.name);
         }
         reader.edges.clear();
         reader.statements(&program.model);
-        reader.finish(data)
+        given.resize(reader.nodes.len(), false);
+        reader.finish(&given, data)
     }
 
     /// The parents of a node.
@@ -67,144 +69,110 @@ impl Outline {
     }
 }
 
-/// What is known of an array so far.
-struct Found {
-    name: String,
-    /// The line that says most of it.
-    line: Option<Line>,
-    /// Whether the block `data` computes it.
-    given: bool,
-}
-
-/// A line: stochastic ones and those in more loops say more.
-#[derive(PartialEq)]
-struct Line {
-    distribution: Option<String>,
-    plates: Vec<String>,
+impl Node {
+    /// What no line defines.
+    fn constant(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: NodeKind::Constant,
+            plates: vec![],
+            distribution: None,
+            partly: false,
+        }
+    }
 }
 
 struct Reader<'a> {
     source: &'a str,
-    nodes: Vec<Found>,
+    /// Each as the line that says most of it: unknown if that is stochastic, else computed.
+    nodes: Vec<Node>,
     places: BTreeMap<String, usize>,
     edges: BTreeSet<(usize, usize)>,
-    /// Counters of the loops that are open, with the loops' texts.
-    loops: Vec<(String, String)>,
 }
 
 impl Reader<'_> {
     fn statements(&mut self, statements: &[Statement]) {
-        for statement in statements {
-            match statement {
-                Statement::For { index, range, body } => {
-                    let text = format!("{} in {}", index.text, self.text(range.span));
-                    self.loops.push((index.text.clone(), text));
-                    self.statements(body);
-                    self.loops.pop();
-                }
-                Statement::Relation(relation) => self.relation(relation),
+        for (loops, statement) in Statement::all(statements) {
+            if let Statement::Relation(relation) = statement {
+                self.relation(relation, &loops);
             }
         }
     }
 
-    fn relation(&mut self, relation: &Relation) {
+    fn relation(&mut self, relation: &Relation, loops: &Loops) {
         let child = self.place(&relation.target.name.text);
-        let distribution = match &relation.kind {
-            Kind::Stochastic { distribution, .. } => Some(distribution.text.clone()),
-            Kind::Deterministic { .. } => None,
-        };
         for parent in relation.expressions().flat_map(Expr::references) {
-            let name = &parent.name.text;
-            if self.loops.iter().all(|(counter, _)| counter != name) {
-                let parent = self.place(name);
+            if loops.iter().all(|(counter, _)| **counter != parent.name) {
+                let parent = self.place(&parent.name.text);
                 self.edges.insert((parent, child));
             }
         }
-        let line = Line {
-            distribution,
-            plates: self.loops.iter().map(|(_, text)| text.clone()).collect(),
+        let plate = |(counter, range): &(&Name, &Expr)| {
+            format!("{} in {}", counter.text, self.text(range.span))
         };
-        let weight = |line: &Line| (line.distribution.is_some(), line.plates.len());
-        let before = &mut self.nodes[child].line;
-        if before
-            .as_ref()
-            .is_none_or(|before| weight(before) < weight(&line))
-        {
-            *before = Some(line);
+        let plates: Vec<String> = loops.iter().map(plate).collect();
+        let (kind, distribution) = match &relation.kind {
+            Kind::Stochastic { distribution, .. } => {
+                (NodeKind::Unknown, Some(distribution.text.clone()))
+            }
+            Kind::Deterministic { .. } => (NodeKind::Computed, None),
+        };
+        // Stochastic lines and those in more loops say more.
+        let node = &mut self.nodes[child];
+        let before = (node.distribution.is_some(), node.plates.len());
+        if node.kind == NodeKind::Constant || before < (distribution.is_some(), plates.len()) {
+            (node.kind, node.distribution, node.plates) = (kind, distribution, plates);
         }
     }
 
     fn place(&mut self, name: &str) -> usize {
-        if let Some(&place) = self.places.get(name) {
-            return place;
+        let next = self.nodes.len();
+        let place = *self.places.entry(name.to_owned()).or_insert(next);
+        if place == next {
+            self.nodes.push(Node::constant(name));
         }
-        self.nodes.push(Found {
-            name: name.to_owned(),
-            line: None,
-            given: false,
-        });
-        self.places.insert(name.to_owned(), self.nodes.len() - 1);
-        self.nodes.len() - 1
+        place
     }
 
     fn text(&self, span: Span) -> String {
-        let text = self.source.get(span.start as usize..span.end as usize);
-        let words: Vec<&str> = text.unwrap_or_default().split_whitespace().collect();
+        let words: Vec<&str> = span.of(self.source).split_whitespace().collect();
         words.join(" ")
     }
 
-    fn finish(self, data: &Data) -> Outline {
-        let stochastic = |found: &Found| {
-            let line = found.line.as_ref();
-            line.is_some_and(|line| line.distribution.is_some())
-        };
-        let mut random: Vec<bool> = self.nodes.iter().map(stochastic).collect();
+    /// The outline, with what is `given` by the block `data` and by the data observed.
+    fn finish(self, given: &[bool], data: &Data) -> Outline {
+        let mut nodes = self.nodes;
+        let stochastic = |node: &Node| node.kind == NodeKind::Unknown;
+        let mut random: Vec<bool> = nodes.iter().map(stochastic).collect();
         // Cycles are not this file's to refuse, so that it goes on until nothing changes.
-        loop {
-            let more = (self.edges.iter()).find(|(parent, child)| {
-                random[*parent] && !random[*child] && self.nodes[*child].line.is_some()
-            });
-            let Some((_, child)) = more else { break };
+        while let Some((_, child)) = (self.edges.iter()).find(|(parent, child)| {
+            random[*parent] && !random[*child] && nodes[*child].kind != NodeKind::Constant
+        }) {
             random[*child] = true;
         }
-        let nodes = self.nodes.into_iter().zip(random).map(|(found, random)| {
-            let given = found.given || has_numbers(data, &found.name);
-            let stochastic = stochastic(&found);
-            let partly = stochastic && !found.given && lacks_numbers(data, &found.name);
-            let (distribution, plates) = found
-                .line
-                .map_or((None, vec![]), |line| (line.distribution, line.plates));
-            Node {
-                name: found.name,
-                kind: match (stochastic, given, random) {
-                    (true, true, _) => NodeKind::Observed,
-                    (true, false, _) => NodeKind::Unknown,
-                    (false, _, true) => NodeKind::Computed,
-                    (false, _, false) => NodeKind::Constant,
-                },
-                plates,
-                distribution,
-                partly,
-            }
-        });
+        for ((node, random), given) in nodes.iter_mut().zip(random).zip(given) {
+            let (any, missing) = numbers(data, &node.name);
+            node.partly = stochastic(node) && !given && missing;
+            node.kind = match node.kind {
+                NodeKind::Unknown if *given || any => NodeKind::Observed,
+                NodeKind::Computed if !random => NodeKind::Constant,
+                kind => kind,
+            };
+        }
         Outline {
-            nodes: nodes.collect(),
+            nodes,
             edges: self.edges.into_iter().collect(),
         }
     }
 }
 
-fn has_numbers(data: &Data, name: &str) -> bool {
-    let dense = data.arrays.get(name);
-    dense.is_some_and(|array| array.values.iter().any(|value| !value.is_nan()))
-        || data.sparse.contains_key(name)
-}
-
-/// Whether data are given of which some are missing.
-fn lacks_numbers(data: &Data, name: &str) -> bool {
-    let missing = |values: &[f64]| values.iter().filter(|value| value.is_nan()).count();
-    let dense = data.arrays.get(name).map(|array| array.values.as_slice());
-    dense.is_some_and(|values| (1..values.len()).contains(&missing(values)))
+/// Whether there are data of a name, and whether some of them are missing.
+fn numbers(data: &Data, name: &str) -> (bool, bool) {
+    let values = data.arrays.get(name).map(|array| array.values.as_slice());
+    let values = values.unwrap_or_default();
+    let missing = values.iter().filter(|value| value.is_nan()).count();
+    let any = missing < values.len();
+    (any || data.sparse.contains_key(name), any && missing > 0)
 }
 
 #[cfg(test)]

@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use collapsar::family::Marginal;
 use collapsar::graph::{PosteriorMarginal, VariationalPosterior};
 
 use crate::diagnostic::Diagnostic;
 use crate::draws::{Dependencies, OF_STREAM, Sampler};
-use crate::exact::Exact;
-use crate::model::Prepared;
+use crate::lower::Prepared;
 use crate::quantity::{Origin, Quantity};
 
 /// Draws that quantiles are taken from.
@@ -64,7 +62,7 @@ pub struct Posterior<'a> {
     /// The model with its data.
     pub prepared: &'a Prepared,
     /// The factors of q.
-    pub answer: &'a VariationalPosterior<'a>,
+    pub variational: &'a VariationalPosterior<'a>,
     /// The seed of draws.
     pub seed: u64,
 }
@@ -83,12 +81,10 @@ impl Posterior<'_> {
             return Ok((summaries, 0));
         }
         let of = |places: &[usize]| -> Vec<Quantity> {
-            places
-                .iter()
-                .map(|&place| quantities[place].clone())
-                .collect()
+            let places = places.iter();
+            places.map(|&place| quantities[place].clone()).collect()
         };
-        let needed = Dependencies::of(&self.prepared.lowered, &of(&wanting));
+        let needed = Dependencies::of(self.prepared, &of(&wanting));
         let count = (NUMBERS / needed.count().max(1)).clamp(FEWEST, DRAWS);
         for places in wanting.chunks((KEPT / count).max(1)) {
             let mut draws = self.draws(&of(places), 0..count)?;
@@ -110,38 +106,35 @@ impl Posterior<'_> {
         quantities: &[Quantity],
     ) -> Result<(Vec<Summary>, Vec<usize>), PosteriorError> {
         let all_drawn = quantities.iter().all(is_drawn);
-        let beliefs = if all_drawn {
-            None
-        } else {
-            Some(self.answer.marginals()?)
-        };
+        let marginals = (!all_drawn).then(|| self.variational.marginals());
+        let marginals = marginals.transpose()?;
         let mut labels = self.labels(quantities)?;
-        let exact = Exact::new(&self.prepared.lowered, self.answer);
         let (mut summaries, mut wanting) = (Vec::with_capacity(quantities.len()), vec![]);
         for (place, quantity) in quantities.iter().enumerate() {
-            let belief = beliefs
+            let marginal = marginals
                 .as_ref()
-                .and_then(|beliefs| self.prepared.belief(quantity, beliefs))
+                .and_then(|marginals| self.prepared.marginal(quantity, marginals))
                 .or_else(|| labels.remove(&place))
-                .or_else(|| exact.belief(quantity, beliefs.as_ref()));
-            let (mean, sd) = match belief {
+                .or_else(|| self.exact(quantity, marginals.as_ref()));
+            if matches!(marginal, None | Some(PosteriorMarginal::Moments { .. })) {
+                wanting.push(place);
+            }
+            summaries.push(match marginal {
                 Some(PosteriorMarginal::Closed(marginal)) => {
-                    summaries.push(Summary::of_marginal(&marginal));
-                    continue;
+                    Summary::new(marginal.mean(), marginal.sd(), |p| marginal.quantile(p))
                 }
                 Some(PosteriorMarginal::States(states)) => {
                     let lowest = match quantity.origin {
                         Origin::Label(_, lowest) => f64::from(lowest),
-                        _ => exact.lowest(quantity),
+                        _ => self.lowest(quantity),
                     };
-                    summaries.push(Summary::of_states(&states, lowest));
-                    continue;
+                    Summary::of_states(&states, lowest)
                 }
-                Some(PosteriorMarginal::Moments { mean, sd }) => (mean, sd),
-                None => (f64::NAN, f64::NAN),
-            };
-            wanting.push(place);
-            summaries.push(Summary::without_quantiles(mean, sd));
+                Some(PosteriorMarginal::Moments { mean, sd }) => {
+                    Summary::new(mean, sd, |_| f64::NAN)
+                }
+                None => Summary::new(f64::NAN, f64::NAN, |_| f64::NAN),
+            });
         }
         Ok((summaries, wanting))
     }
@@ -158,7 +151,7 @@ impl Posterior<'_> {
         let wanted: HashMap<u32, usize> = quantities.iter().enumerate().filter_map(label).collect();
         let mut found = HashMap::new();
         if !wanted.is_empty() {
-            self.answer.each_label(|variable, states| {
+            self.variational.each_label(|variable, states| {
                 if let Some(&place) = wanted.get(&variable) {
                     found.insert(place, PosteriorMarginal::States(states.to_vec()));
                 }
@@ -176,9 +169,8 @@ impl Posterior<'_> {
         quantities: &[Quantity],
         which: Range<usize>,
     ) -> Result<Vec<Vec<f64>>, PosteriorError> {
-        let lowered = &self.prepared.lowered;
-        let needed = Dependencies::of(lowered, quantities);
-        let mut sampler = Sampler::new(lowered, self.answer, &needed, self.seed);
+        let needed = Dependencies::of(self.prepared, quantities);
+        let mut sampler = Sampler::new(self, &needed);
         let at_once = (AT_ONCE / needed.count().max(1)).max(1);
         // Streams of random numbers cannot be entered in between.
         let begin = which.start - which.start % OF_STREAM;
@@ -195,26 +187,17 @@ impl Posterior<'_> {
     }
 }
 
-/// Whether only draws tell of a quantity, but for what [`Exact`] finds.
+/// Whether only draws tell of a quantity, but for what [`Posterior::exact`] finds.
 fn is_drawn(quantity: &Quantity) -> bool {
     matches!(quantity.origin, Origin::Computed | Origin::Predicted)
 }
 
 impl Summary {
-    fn without_quantiles(mean: f64, sd: f64) -> Self {
-        let quantiles = [f64::NAN; 3];
+    fn new(mean: f64, sd: f64, quantile: impl FnMut(f64) -> f64) -> Self {
         Self {
             mean,
             sd,
-            quantiles,
-        }
-    }
-
-    fn of_marginal(marginal: &Marginal) -> Self {
-        Self {
-            mean: marginal.mean(),
-            sd: marginal.sd(),
-            quantiles: PROBABILITIES.map(|probability| marginal.quantile(probability)),
+            quantiles: PROBABILITIES.map(quantile),
         }
     }
 
@@ -232,18 +215,14 @@ impl Summary {
             });
             found.map_or(highest, |(value, _)| value)
         };
-        Self {
-            mean,
-            sd: variance.sqrt(),
-            quantiles: PROBABILITIES.map(quantile),
-        }
+        Self::new(mean, variance.sqrt(), quantile)
     }
 
     /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.
     fn of_draws(values: &mut [f64]) -> Self {
         let count = values.len() as f64;
         if values.is_empty() {
-            return Self::without_quantiles(f64::NAN, f64::NAN);
+            return Self::new(f64::NAN, f64::NAN, |_| f64::NAN);
         }
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -255,11 +234,7 @@ impl Summary {
             let high = next.filter(|_| place.fract() > 0.0).unwrap_or(low);
             low + (high - low) * place.fract()
         };
-        Self {
-            mean,
-            sd: (squares / (count - 1.0)).sqrt(),
-            quantiles: PROBABILITIES.map(quantile),
-        }
+        Self::new(mean, (squares / (count - 1.0)).sqrt(), quantile)
     }
 }
 

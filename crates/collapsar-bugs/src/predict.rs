@@ -1,7 +1,7 @@
 //! Decides how distributions are drawn from where their parameters are numbers, and what is known
 //! of them without draws.
 
-use collapsar::family::{Family, Marginal, Wishart, WishartOrdinary};
+use collapsar::family::{Family, Marginal, NormalWishart, NormalWishartOrdinary};
 use collapsar::graph::PosteriorMarginal;
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
@@ -45,7 +45,7 @@ pub(crate) enum Fixed {
     Normals(DVector<f64>, DMatrix<f64>),
     /// Shape and rate.
     Gamma(f64, f64),
-    Wishart(WishartOrdinary),
+    Wishart(NormalWishartOrdinary),
     /// Both shapes.
     Beta(f64, f64),
     /// Lower and upper end.
@@ -134,7 +134,9 @@ impl Fixed {
                 if freedom.is_nan() || freedom <= size.isqrt() as f64 - 1.0 {
                     return Err(bad(1, &freedom, "more than the rows less 1"));
                 }
-                Self::Wishart(WishartOrdinary {
+                Self::Wishart(NormalWishartOrdinary {
+                    means: Vec::new(),
+                    mean_precisions: Vec::new(),
                     degrees_of_freedom: freedom,
                     scale: as_long(0, &p[0], size)?.to_vec(),
                 })
@@ -203,7 +205,7 @@ impl Fixed {
                 return out.copy_from_slice((mean + root * z).as_slice());
             }
             Self::Wishart(ordinary) => {
-                let family = Wishart::new(out.len().isqrt());
+                let family = NormalWishart::wishart(out.len().isqrt());
                 let drawn = (family.natural(ordinary)).and_then(|n| family.sample(&n, rng));
                 return match drawn {
                     Ok(drawn) => out.copy_from_slice(&drawn.precision),
@@ -231,7 +233,7 @@ impl Fixed {
     }
 
     /// What is known of an element in closed form.
-    pub(crate) fn belief(&self, element: usize) -> Option<PosteriorMarginal> {
+    pub(crate) fn marginal(&self, element: usize) -> Option<PosteriorMarginal> {
         Some(PosteriorMarginal::Closed(match self {
             &Self::Normal(mean, sd) => Marginal::Normal { mean, sd },
             Self::Normals(mean, root) => Marginal::Normal {
@@ -251,13 +253,7 @@ impl Fixed {
             Self::States(_, probabilities) => {
                 return Some(PosteriorMarginal::States(probabilities.clone()));
             }
-            Self::Wishart(_)
-            | Self::Uniform(..)
-            | Self::Binomial(..)
-            | Self::Multinomial(..)
-            | Self::Poisson(_)
-            | Self::NegativeBinomial(..)
-            | Self::Weibull(..) => return None,
+            _ => return None,
         }))
     }
 }

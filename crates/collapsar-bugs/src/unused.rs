@@ -3,56 +3,45 @@
 use std::collections::BTreeSet;
 
 use crate::data::Data;
-use crate::syntax::ast::{Expr, Program, Statement};
+use crate::model::Model;
+use crate::syntax::ast::{Expr, Statement};
 
-/// Names in the data that the text never mentions, each with one of the text that is like it and
-/// that the data lack.
-pub(crate) fn names(program: &Program, data: &Data) -> Vec<(String, Option<String>)> {
-    let mut mentioned = BTreeSet::new();
-    for variable in &program.vars {
-        mentioned.insert(variable.name.text.as_str());
-        variable
-            .dims
-            .iter()
-            .for_each(|length| expression(length, &mut mentioned));
-    }
-    for statements in [&program.data, &program.model] {
-        statements_of(statements, &mut mentioned);
-    }
-    let given = || data.arrays.keys().chain(data.sparse.keys());
-    let lacking: Vec<&str> = (mentioned.iter().copied())
-        .filter(|name| given().all(|given| given != name))
-        .collect();
-    let like = |name: &str| {
-        let near = lacking.iter().map(|other| (distance(name, other), *other));
-        let near = near.filter(|(distance, other)| 2 * distance < name.len().max(other.len()));
-        near.filter(|(distance, _)| *distance <= 2)
-            .min()
-            .map(|(_, other)| other.to_owned())
-    };
-    let unused = given().filter(|name| !mentioned.contains(name.as_str()));
-    unused.map(|name| (name.clone(), like(name))).collect()
-}
-
-fn statements_of<'a>(statements: &'a [Statement], out: &mut BTreeSet<&'a str>) {
-    for statement in statements {
-        match statement {
-            Statement::For { range, body, .. } => {
-                expression(range, out);
-                statements_of(body, out);
-            }
-            Statement::Relation(relation) => {
-                out.insert(&relation.target.name.text);
-                let expressions = relation.target.indices().chain(relation.expressions());
-                expressions.for_each(|expr| expression(expr, out));
+impl Model {
+    /// Names in the data that the text never mentions, each with one of the text that is like it
+    /// and that the data lack.
+    pub fn unused(&self, data: &Data) -> Vec<(String, Option<String>)> {
+        let mut mentioned = BTreeSet::new();
+        let mut expressions: Vec<&Expr> = vec![];
+        for variable in &self.program.vars {
+            mentioned.insert(variable.name.text.as_str());
+            expressions.extend(&variable.dims);
+        }
+        let blocks = [&self.program.data, &self.program.model].into_iter();
+        for (_, statement) in blocks.flat_map(|block| Statement::all(block)) {
+            match statement {
+                Statement::For { range, .. } => expressions.push(range),
+                Statement::Relation(relation) => {
+                    mentioned.insert(&relation.target.name.text);
+                    expressions.extend(relation.target.indices().chain(relation.expressions()));
+                }
             }
         }
+        let references = expressions.into_iter().flat_map(Expr::references);
+        mentioned.extend(references.map(|reference| reference.name.text.as_str()));
+        let given = || data.arrays.keys().chain(data.sparse.keys());
+        let lacking: Vec<&str> = (mentioned.iter().copied())
+            .filter(|name| given().all(|given| given != name))
+            .collect();
+        let like = |name: &str| {
+            let near = lacking.iter().map(|other| (distance(name, other), *other));
+            let near = near.filter(|(distance, other)| 2 * distance < name.len().max(other.len()));
+            near.filter(|(distance, _)| *distance <= 2)
+                .min()
+                .map(|(_, other)| other.to_owned())
+        };
+        let unused = given().filter(|name| !mentioned.contains(name.as_str()));
+        unused.map(|name| (name.clone(), like(name))).collect()
     }
-}
-
-fn expression<'a>(expr: &'a Expr, out: &mut BTreeSet<&'a str>) {
-    let references = expr.references().into_iter();
-    out.extend(references.map(|reference| reference.name.text.as_str()));
 }
 
 /// Letters to change, add or leave out; capitals, dots and underscores count as no change.

@@ -61,6 +61,28 @@ impl Scalar {
         monomials.pop().filter(|_| monomials.is_empty())
     }
 
+    /// One unknown with its coefficient, where there is nothing else.
+    pub(crate) fn multiple(&self) -> Option<(f64, Unknown)> {
+        let (coefficient, unknown, complement) = self.multiple_or_complement()?;
+        (!complement).then_some((coefficient, unknown))
+    }
+
+    /// The same, or the same added to one, and whether it is that.
+    pub(crate) fn multiple_or_complement(&self) -> Option<(f64, Unknown, bool)> {
+        let Self::Polynomial(monomials) = self else {
+            return None;
+        };
+        let (monomial, complement) = match monomials.as_slice() {
+            [one] => (one, false),
+            [one, less] if one.unknowns.is_empty() && one.coefficient == 1.0 => (less, true),
+            _ => return None,
+        };
+        let [unknown] = monomial.unknowns.as_slice() else {
+            return None;
+        };
+        Some((monomial.coefficient, *unknown, complement))
+    }
+
     fn of(mut monomials: Vec<Monomial>) -> Self {
         monomials.sort_by(|a, b| a.unknowns.cmp(&b.unknowns));
         monomials.dedup_by(|next, kept| {
@@ -79,11 +101,7 @@ impl Scalar {
     }
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
-        let join = |mut a: Vec<Monomial>, mut b: Vec<Monomial>| {
-            a.append(&mut b);
-            a
-        };
-        self.combine(other, |a, b| a + b, join)
+        self.combine(other, |a, b| a + b, |a, b| a.into_iter().chain(b).collect())
     }
 
     pub(crate) fn minus(&self, other: &Self) -> Self {
@@ -94,9 +112,8 @@ impl Scalar {
         let times = |a: &Monomial, b: &Monomial| {
             let mut unknowns = [a.unknowns.as_slice(), &b.unknowns].concat();
             unknowns.sort_unstable();
-            let coefficient = a.coefficient * b.coefficient;
             Monomial {
-                coefficient,
+                coefficient: a.coefficient * b.coefficient,
                 unknowns,
             }
         };

@@ -85,15 +85,16 @@ impl Labelled {
         local
             .value_and_gradient(messages, &mut point.statistics)
             .expect("inside the domain");
-        let answer = self.model.variational_posterior(&point);
-        let beliefs = answer.marginals().expect("beliefs");
+        let variational = self.model.variational_posterior(&point);
+        let marginals = variational.marginals().expect("marginals");
         let mut all = vec![vec![]; self.labels.len()];
         for (states, &label) in all.iter_mut().zip(&self.labels) {
-            if let Some(collapsar::graph::PosteriorMarginal::States(found)) = beliefs.of(label, 0) {
+            if let Some(collapsar::graph::PosteriorMarginal::States(found)) = marginals.of(label, 0)
+            {
                 states.clone_from(found);
             }
         }
-        answer
+        variational
             .each_label(|variable, states| {
                 if let Some(place) = self.labels.iter().position(|&label| label == variable) {
                     all[place] = states.to_vec();

@@ -11,10 +11,10 @@ fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Summary>, f64, usiz
     let prepared = prepared(text, data(numbers));
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let fit = climb(&model, 1, 1e-13);
-    let answer = model.variational_posterior(&fit.point);
+    let variational = model.variational_posterior(&fit.point);
     let posterior = Posterior {
         prepared: &prepared,
-        answer: &answer,
+        variational: &variational,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");
@@ -211,10 +211,10 @@ fn multiples_are_exact_and_states_pick() {
     let prepared = prepared(text, data(numbers));
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let fit = climb(&model, 1, 1e-13);
-    let answer = model.variational_posterior(&fit.point);
+    let variational = model.variational_posterior(&fit.point);
     let posterior = Posterior {
         prepared: &prepared,
-        answer: &answer,
+        variational: &variational,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");

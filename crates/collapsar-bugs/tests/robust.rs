@@ -141,16 +141,16 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
                 .stop(Stop::Iterations(4) | Stop::Passes(40))
                 .run(start);
             let Ok(fit) = run else { continue };
-            let answer = compiled.variational_posterior(&fit.point);
-            let Ok(beliefs) = answer.marginals() else {
+            let variational = compiled.variational_posterior(&fit.point);
+            let Ok(marginals) = variational.marginals() else {
                 continue;
             };
             for quantity in &quantities {
-                let _ = prepared.belief(quantity, &beliefs);
+                let _ = prepared.marginal(quantity, &marginals);
             }
             let posterior = Posterior {
                 prepared: &prepared,
-                answer: &answer,
+                variational: &variational,
                 seed,
             };
             let _ = posterior.draws(&quantities, 0..2);

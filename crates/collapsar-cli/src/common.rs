@@ -1,12 +1,16 @@
-//! Flags that every subcommand has, how Ctrl-C is heard, and the program's talk on standard error.
+//! Flags that every subcommand has, how Ctrl-C is heard, talk on standard error, results elsewhere, and what errors
+//! speak of, as flags.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Context;
 use clap::Args;
+use collapsar::Terms;
+use collapsar_formats::write_atomically;
 
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 /// How many threads were asked for; 0 where none were.
@@ -51,7 +55,7 @@ impl Common {
             }
             if !quiet {
                 let _ = writeln!(
-                    std::io::stderr(),
+                    io::stderr(),
                     "collapsar: stopping after this step; Ctrl-C again to stop at once"
                 );
             }
@@ -62,7 +66,7 @@ impl Common {
     /// Tells what a person may want to know.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(std::io::stderr(), "collapsar: {text}");
+            let _ = writeln!(io::stderr(), "collapsar: {text}");
         }
     }
 
@@ -88,7 +92,7 @@ pub(crate) fn command() -> Vec<String> {
 
 /// Writes one line to standard error; that being closed is no reason to fail.
 pub(crate) fn complain(kind: &str, text: &str) {
-    let _ = writeln!(std::io::stderr(), "collapsar: {kind}: {text}");
+    let _ = writeln!(io::stderr(), "collapsar: {kind}: {text}");
 }
 
 /// Flags that do not go together: exit code 2, as clap's own refusals.
@@ -102,3 +106,30 @@ impl fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// Writes a result to a file, whole or not at all, or to standard output where there is none.
+pub(crate) fn emit(
+    file: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    if let Some(file) = file {
+        return Ok(write_atomically(file, write)?);
+    }
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    write(&mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Options as flags.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flags;
+
+impl Terms for Flags {
+    fn option(&self, name: &'static str) -> String {
+        format!("--{}", name.replace('_', "-"))
+    }
+
+    fn setting(&self, name: &'static str, value: &str) -> String {
+        format!("{} {value}", self.option(name))
+    }
+}

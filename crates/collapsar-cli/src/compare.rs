@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use collapsar_formats::Run;
 
+use crate::climb::state;
 use crate::common::Common;
 use crate::text::{count, duration, table};
 
@@ -33,13 +34,11 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
     let mut runs = runs.collect::<anyhow::Result<Vec<Listed>>>()?;
     // Equal bounds stay in the order given.
     runs.sort_by(|a, b| b.run.bound.total_cmp(&a.run.bound));
-    let mut out = String::new();
-    out += &lines(&runs);
-    out += "\nto the best: in nats. Bounds compare models only on the same data.\n";
+    let note = "\nto the best: in nats. Bounds compare models only on the same data.\n";
     if let Some(warning) = data_differ(&runs) {
         common.warn(&warning);
     }
-    io::stdout().write_all(out.as_bytes())?;
+    io::stdout().write_all((lines(&runs) + note).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -71,10 +70,8 @@ fn read(folder: &Path) -> anyhow::Result<Listed> {
 }
 
 fn lines(runs: &[Listed]) -> String {
-    let width = runs.iter().map(|listed| listed.folder.chars().count());
-    let width = width.max().unwrap_or(0).max("run".len());
-    let mut head = vec![format!("{:width$}", "run")];
-    let rest = [
+    let head = [
+        "run",
         "bound",
         "to the best",
         "method",
@@ -83,44 +80,30 @@ fn lines(runs: &[Listed]) -> String {
         "time",
         "outcome",
     ];
-    head.extend(rest.map(String::from));
     let best = runs.first().map_or(0.0, |listed| listed.run.bound);
-    let rows: Vec<Vec<String>> = runs
-        .iter()
-        .map(|Listed { folder, run }| {
-            let method = run.config.get("method").and_then(|method| method.as_str());
-            let state = if run.outcome.converged {
-                "converged"
-            } else {
-                "not converged"
-            };
-            vec![
-                format!("{folder:width$}"),
-                format!("{:.3}", run.bound),
-                format!("{:.3}", run.bound - best),
-                method.unwrap_or("-").to_owned(),
-                run.iterations.to_string(),
-                run.passes.to_string(),
-                duration(run.seconds),
-                state.to_owned(),
-            ]
-        })
-        .collect();
-    table(&head, &rows)
+    let rows = runs.iter().map(|Listed { folder, run }| {
+        vec![
+            folder.clone(),
+            format!("{:.3}", run.bound),
+            format!("{:.3}", run.bound - best),
+            run.config["method"].as_str().unwrap_or("-").to_owned(),
+            run.iterations.to_string(),
+            run.passes.to_string(),
+            duration(run.seconds),
+            state(&run.outcome).to_owned(),
+        ]
+    });
+    table(1, &head, rows)
 }
 
 /// A warning where runs did not read the same, which names the files.
 fn data_differ(runs: &[Listed]) -> Option<String> {
-    let mut readers: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    // By digest: the name, and the runs that read it.
+    let mut readers: BTreeMap<&str, (&str, BTreeSet<usize>)> = BTreeMap::new();
     let mut piped = vec![];
     for (place, listed) in runs.iter().enumerate() {
-        let resumed = listed
-            .run
-            .command
-            .iter()
-            .skip_while(|word| *word != "--resume")
-            .nth(1);
+        let mut words = listed.run.command.iter();
+        let resumed = words.find(|word| *word == "--resume").and(words.next());
         for input in &listed.run.inputs {
             if Some(&input.name) == resumed {
                 continue;
@@ -129,16 +112,16 @@ fn data_differ(runs: &[Listed]) -> Option<String> {
                 piped.push(listed.folder.as_str());
                 continue;
             }
-            readers.entry(&input.digest).or_default().insert(place);
-            names.entry(&input.digest).or_insert(&input.name);
+            let entry = readers.entry(&input.digest);
+            let (_, readers) = entry.or_insert((&input.name, BTreeSet::new()));
+            readers.insert(place);
         }
     }
-    let some: Vec<String> = readers
-        .iter()
+    let some: Vec<String> = (readers.into_values())
         .filter(|(_, readers)| readers.len() < runs.len())
-        .map(|(digest, readers)| {
+        .map(|(name, readers)| {
             let folders: Vec<&str> = readers.iter().map(|&r| runs[r].folder.as_str()).collect();
-            format!("{} was read by {} only", names[digest], folders.join(", "))
+            format!("{name} was read by {} only", folders.join(", "))
         })
         .collect();
     if !some.is_empty() {

@@ -1,11 +1,9 @@
 //! The program: parses the command line, runs a subcommand and turns its outcome into an exit code.
 //!
-//! - `common`: flags that every subcommand has, and talk on standard error
+//! - `common`: flags that every subcommand has, talk on standard error, and what errors speak of
 //! - `values`: values that flags of several subcommands take
-//! - `files`: files named, recorded and tried
 //! - `climb`: how any model is climbed, from flags to how it ended
 //! - `progress`: bars for anything over a second
-//! - `terms`: what errors speak of, as flags and names in files
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
 //! - `compare`: puts the bounds of several runs side by side
@@ -20,14 +18,12 @@ mod check;
 mod climb;
 mod common;
 mod compare;
-mod files;
 mod fit;
 mod mixture;
 mod progress;
 mod quant;
 mod reproduce;
 mod shell;
-mod terms;
 mod topics;
 mod tour;
 mod values;
@@ -38,8 +34,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use collapsar_text as text;
 
-use common::{Common, Usage, complain};
-use terms::Flags;
+use common::{Common, Flags, Usage, complain};
 
 const NEXT: &str = "\
 Begin with:
@@ -142,11 +137,10 @@ fn is_usage(error: &anyhow::Error) -> bool {
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
+    let mut causes = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

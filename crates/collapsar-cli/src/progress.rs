@@ -20,20 +20,14 @@ pub(crate) struct Progress {
 impl Progress {
     /// Work of `length` parts, each called `unit`, or of unknown length.
     pub(crate) fn new(common: &Common, length: Option<u64>, unit: &str) -> Self {
-        let (bar, template) = match length {
-            Some(length) => (
-                ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden()),
-                format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{eta}} left  {{msg}}"),
-            ),
-            None => (
-                ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-                "{spinner} {elapsed}  {msg}".to_owned(),
-            ),
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+        let template = match length {
+            Some(_) => format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{eta}} left  {{msg}}"),
+            None => "{spinner} {elapsed}  {msg}".to_owned(),
         };
         let style = ProgressStyle::with_template(&template).expect("a template without mistakes");
-        bar.set_style(style);
         Self {
-            bar,
+            bar: bar.with_style(style),
             began: Instant::now(),
             // Asked to be quiet: as though it were shown already.
             shown: AtomicBool::new(common.quiet),

@@ -17,10 +17,21 @@ where
     })
 }
 
-pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+pub(crate) fn not_negative(text: &str) -> Result<f64, &'static str> {
     match text.parse::<f64>() {
         Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
-        _ => Err("expected a number of 0 or more".into()),
+        _ => Err("expected a number of 0 or more"),
+    }
+}
+
+/// A number, or nothing where it is to be learned.
+pub(crate) fn auto(text: &str) -> Result<Option<f64>, &'static str> {
+    match text {
+        "auto" => Ok(None),
+        _ => text
+            .parse()
+            .map(Some)
+            .map_err(|_| "expected auto or a number"),
     }
 }
 

@@ -6,7 +6,6 @@ use crate::point::Point;
 
 /// A model's advice to optimisers: none by default.
 #[derive(Clone, Copy, Default)]
-#[non_exhaustive]
 pub struct Advice<'a> {
     /// Whether VBEM is slow in very many directions at once, so that `auto` should quicken all of
     /// them by momentum and not a few of them by leaps (maths §5.9).
@@ -17,36 +16,6 @@ pub struct Advice<'a> {
     pub inner: Option<&'a dyn InnerProblems>,
     /// The model's changes of basis, where it has any.
     pub bases: Option<&'a dyn Bases>,
-}
-
-impl<'a> Advice<'a> {
-    /// Momentum, after so many of VBEM's own steps.
-    #[must_use]
-    pub fn momentum_after(mut self, plain_steps: u64) -> Self {
-        (self.momentum, self.plain_steps) = (true, plain_steps);
-        self
-    }
-
-    /// Before Newton's steps so many of VBEM's own.
-    #[must_use]
-    pub fn plain_steps(mut self, plain_steps: u64) -> Self {
-        self.plain_steps = plain_steps;
-        self
-    }
-
-    /// The model solves inner problems within a pass.
-    #[must_use]
-    pub fn inner(mut self, problems: &'a dyn InnerProblems) -> Self {
-        self.inner = Some(problems);
-        self
-    }
-
-    /// The model knows changes of basis that raise the bound.
-    #[must_use]
-    pub fn bases(mut self, bases: &'a dyn Bases) -> Self {
-        self.bases = Some(bases);
-        self
-    }
 }
 
 /// A model that solves inner problems within a pass and begins them from [`Point::warm`].

@@ -110,13 +110,8 @@ impl Blocks {
     }
 
     /// How many blocks there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.joined.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.joined.is_empty()
     }
 
     /// Prior plus statistics of a block, in natural parameters.
@@ -146,17 +141,11 @@ impl Block {
 }
 
 /// Names the block in a family's error, which knows only its own numbers.
-fn named(block: String, error: Error) -> Error {
-    match error {
-        Error::Domain {
-            found, expected, ..
-        } => Error::Domain {
-            block,
-            found,
-            expected,
-        },
-        other => other,
+fn named(name: String, mut error: Error) -> Error {
+    if let Error::Domain { block, .. } = &mut error {
+        *block = name;
     }
+    error
 }
 
 impl fmt::Debug for Block {
@@ -195,10 +184,8 @@ impl Potential for Blocks {
             change.resize(natural.len(), 0.0);
             block.link.add(along, &mut change);
             image.resize(natural.len(), 0.0);
-            block
-                .family
-                .hessian_product(&natural, &change, &mut image)
-                .map_err(|error| named(block.name.clone(), error))?;
+            let product = (block.family).hessian_product(&natural, &change, &mut image);
+            product.map_err(|error| named(block.name.clone(), error))?;
             block.link.pull_back(&image, out);
         }
         Ok(())

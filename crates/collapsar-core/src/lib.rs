@@ -107,9 +107,7 @@ pub use blocks::{Blocks, IndexMap, Link};
 pub use collapsed::{Collapsed, Potential};
 pub use digest::digest;
 pub use direction::Direction;
-pub use driver::{
-    Checkpoint, Driver, Fit, Jump, Jumps, Observer, Outcome, Restarts, Step, Stop, Watcher,
-};
+pub use driver::{Checkpoint, Driver, Fit, Jump, Jumps, Outcome, Restarts, Step, Stop};
 pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};
 pub use point::Point;
 pub use response::Response;

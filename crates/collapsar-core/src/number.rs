@@ -26,24 +26,52 @@ pub trait Real:
 {
     /// The number itself, without its slope.
     fn value(self) -> f64;
+
+    /// $f(x)$, given $f$ at the value, and $f'$ for numbers that have a slope.
+    #[must_use]
+    fn chain(self, value: f64, derivative: impl FnOnce() -> f64) -> Self;
+
     /// The natural logarithm.
     #[must_use]
-    fn ln(self) -> Self;
+    fn ln(self) -> Self {
+        let x = self.value();
+        self.chain(x.ln(), || x.recip())
+    }
+
     /// $1 / x$.
     #[must_use]
-    fn recip(self) -> Self;
+    fn recip(self) -> Self {
+        let value = self.value().recip();
+        self.chain(value, || -value * value)
+    }
+
     /// The square root.
     #[must_use]
-    fn sqrt(self) -> Self;
+    fn sqrt(self) -> Self {
+        let value = self.value().sqrt();
+        self.chain(value, || 0.5 / value)
+    }
+
     /// $e^x$.
     #[must_use]
-    fn exp(self) -> Self;
+    fn exp(self) -> Self {
+        let value = self.value().exp();
+        self.chain(value, || value)
+    }
+
     /// $\ln\Gamma(x)$.
     #[must_use]
-    fn ln_gamma(self) -> Self;
+    fn ln_gamma(self) -> Self {
+        let x = self.value();
+        self.chain(special::ln_gamma(x), || special::digamma(x))
+    }
+
     /// $\frac{d}{dx} \ln\Gamma(x)$.
     #[must_use]
-    fn digamma(self) -> Self;
+    fn digamma(self) -> Self {
+        let x = self.value();
+        self.chain(special::digamma(x), || special::trigamma(x))
+    }
 }
 
 impl Real for f64 {
@@ -51,28 +79,8 @@ impl Real for f64 {
         self
     }
 
-    fn ln(self) -> Self {
-        f64::ln(self)
-    }
-
-    fn recip(self) -> Self {
-        f64::recip(self)
-    }
-
-    fn sqrt(self) -> Self {
-        f64::sqrt(self)
-    }
-
-    fn exp(self) -> Self {
-        f64::exp(self)
-    }
-
-    fn ln_gamma(self) -> Self {
-        special::ln_gamma(self)
-    }
-
-    fn digamma(self) -> Self {
-        special::digamma(self)
+    fn chain(self, value: f64, _derivative: impl FnOnce() -> f64) -> Self {
+        value
     }
 }
 
@@ -91,15 +99,25 @@ impl Dual {
         Self { value, slope }
     }
 
-    /// A vector and the direction along which it moves, entry by entry.
-    pub fn along(values: &[f64], slopes: &[f64]) -> Vec<Self> {
-        let pairs = values.iter().zip(slopes);
-        pairs.map(|(v, s)| Self::new(*v, *s)).collect()
-    }
-
-    /// f(x), given f and f' at the value.
-    fn chain(self, value: f64, derivative: f64) -> Self {
-        Self::new(value, derivative * self.slope)
+    /// Writes the slopes of a gradient that `evaluate` computes with dual numbers: the Hessian at `at`,
+    /// times `along`.
+    ///
+    /// # Errors
+    /// Those of `evaluate`.
+    pub fn slopes<E>(
+        at: &[f64],
+        along: &[f64],
+        out: &mut [f64],
+        evaluate: impl FnOnce(&[Self], &mut [Self]) -> Result<Self, E>,
+    ) -> Result<(), E> {
+        let pairs = at.iter().zip(along);
+        let at: Vec<Self> = pairs.map(|(v, s)| Self::new(*v, *s)).collect();
+        let mut gradient = vec![Self::from(0.0); out.len()];
+        evaluate(&at, &mut gradient)?;
+        for (out, dual) in out.iter_mut().zip(gradient) {
+            *out = dual.slope;
+        }
+        Ok(())
     }
 }
 
@@ -168,31 +186,8 @@ impl Real for Dual {
         self.value
     }
 
-    fn ln(self) -> Self {
-        self.chain(self.value.ln(), self.value.recip())
-    }
-
-    fn recip(self) -> Self {
-        let value = self.value.recip();
-        self.chain(value, -value * value)
-    }
-
-    fn sqrt(self) -> Self {
-        let value = self.value.sqrt();
-        self.chain(value, 0.5 / value)
-    }
-
-    fn exp(self) -> Self {
-        let value = self.value.exp();
-        self.chain(value, value)
-    }
-
-    fn ln_gamma(self) -> Self {
-        self.chain(special::ln_gamma(self.value), special::digamma(self.value))
-    }
-
-    fn digamma(self) -> Self {
-        self.chain(special::digamma(self.value), special::trigamma(self.value))
+    fn chain(self, value: f64, derivative: impl FnOnce() -> f64) -> Self {
+        Self::new(value, derivative() * self.slope)
     }
 }
 

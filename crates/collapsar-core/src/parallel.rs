@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::vector::add;
 
 /// How rows are divided, a function of their number alone, so that results do not depend on threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,9 +83,7 @@ pub fn sum(
         let mut total = 0.0;
         for (value, partial) in values.into_iter().zip(partials.chunks(dim)) {
             total += value?;
-            for (sum, term) in out.iter_mut().zip(partial) {
-                *sum += term;
-            }
+            add(out, 1.0, partial);
         }
         Ok(total)
     })

@@ -31,12 +31,6 @@ impl<S: Smooth> Potential for Differentiated<S> {
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
-        let mut gradient = vec![Dual::from(0.0); at.len()];
-        self.0
-            .value_and_gradient(&Dual::along(at, along), &mut gradient)?;
-        for (out, dual) in out.iter_mut().zip(gradient) {
-            *out = dual.slope;
-        }
-        Ok(())
+        Dual::slopes(at, along, out, |at, out| self.0.value_and_gradient(at, out))
     }
 }

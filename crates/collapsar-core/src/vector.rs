@@ -5,6 +5,11 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
+/// Σ |aᵢ bᵢ|: the size of the terms of [`dot`].
+pub fn absolute_dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x * y).abs()).sum()
+}
+
 /// Adds `factor` times `what`.
 pub fn add(to: &mut [f64], factor: f64, what: &[f64]) {
     for (t, w) in to.iter_mut().zip(what) {

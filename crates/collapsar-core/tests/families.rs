@@ -3,7 +3,7 @@
 use collapsar_core::family::{
     Categorical, Dirichlet, Family, Gamma, Gaussian, GaussianGamma, GaussianGammaOrdinary,
     GaussianOrdinary, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
-    StickBreaking, TruncatedNormal, Wishart, WishartOrdinary,
+    StickBreaking, TruncatedNormal,
 };
 use collapsar_core::laws::family::conforms;
 use proptest::collection::vec;
@@ -76,7 +76,7 @@ fn normal_gamma() -> impl Strategy<Value = (NormalGamma, NormalGammaOrdinary)> {
         } else {
             NormalGamma::spherical(d)
         };
-        let scales = vec(magnitude(-3.0, 3.0), family.groups());
+        let scales = vec(magnitude(-3.0, 3.0), family.groups);
         (
             vec(-3.0..3.0, d),
             magnitude(-3.0, 6.0),
@@ -84,7 +84,7 @@ fn normal_gamma() -> impl Strategy<Value = (NormalGamma, NormalGammaOrdinary)> {
             scales,
         )
             .prop_map(move |(mean, mean_precision, degrees_of_freedom, scales)| {
-                let unit = |d: usize| (scales[d / family.size()] / mean_precision).sqrt();
+                let unit = |d: usize| (scales[d / family.size] / mean_precision).sqrt();
                 let mean = mean.iter().enumerate().map(|(d, x)| x * unit(d)).collect();
                 let ordinary = NormalGammaOrdinary {
                     mean,
@@ -97,15 +97,17 @@ fn normal_gamma() -> impl Strategy<Value = (NormalGamma, NormalGammaOrdinary)> {
     })
 }
 
-fn wishart() -> impl Strategy<Value = (Wishart, WishartOrdinary)> {
+fn wishart() -> impl Strategy<Value = (NormalWishart, NormalWishartOrdinary)> {
     (1..=4_usize).prop_flat_map(|d| {
         let freedom = magnitude(-0.3, 6.0).prop_map(move |extra| d as f64 - 1.0 + extra);
         (freedom, scale_matrix(d)).prop_map(move |(degrees_of_freedom, scale)| {
-            let ordinary = WishartOrdinary {
+            let ordinary = NormalWishartOrdinary {
+                means: vec![],
+                mean_precisions: vec![],
                 degrees_of_freedom,
                 scale,
             };
-            (Wishart::new(d), ordinary)
+            (NormalWishart::wishart(d), ordinary)
         })
     })
 }

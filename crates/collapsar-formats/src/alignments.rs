@@ -130,7 +130,7 @@ impl Alignments {
             record: Record::default(),
             pending: false,
             ended: false,
-            group: Group::new(),
+            group: Group::default(),
             names: HashSet::new(),
             tally: Tally::default(),
         })
@@ -214,18 +214,13 @@ impl Alignments {
         if self.ended {
             return Ok(false);
         }
-        match self.source.read(&mut self.record) {
-            Ok(true) => {}
-            Ok(false) => {
-                self.ended = true;
-                return Ok(false);
-            }
-            Err(trouble) => {
-                self.tally.records += 1;
-                return Err(self.error(trouble, self.place(false)));
-            }
+        let read = self.source.read(&mut self.record);
+        self.ended = matches!(read, Ok(false));
+        if self.ended {
+            return Ok(false);
         }
         self.tally.records += 1;
+        read.map_err(|trouble| self.error(trouble, self.place(false)))?;
         // Some aligners leave the mate's number at the end of the name.
         let name = &mut self.record.name;
         if self.record.flags.is_segmented() && (name.ends_with(b"/1") || name.ends_with(b"/2")) {
@@ -283,7 +278,7 @@ impl Alignments {
 
     fn place(&self, named: bool) -> FilePlace {
         let (noun, number) = match self.source {
-            Source::Sam { .. } => ("line", self.header_lines + self.tally.records),
+            Source::Sam(..) => ("line", self.header_lines + self.tally.records),
             _ => ("record", self.tally.records),
         };
         FilePlace::Record {

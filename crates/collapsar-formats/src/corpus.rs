@@ -7,10 +7,8 @@
 //! | `detect` | which format a file is in |
 //! | `numbers` | which ids and counts are accepted |
 //! | `entries` | how entries in any order become documents of unique words |
-//! | `coordinates` | how entries follow a header that counts them |
-//! | `docword` | the UCI bag of words |
+//! | `coordinates` | the UCI bag of words and Matrix Market |
 //! | `pairs` | LDA-C and SVMlight |
-//! | `market` | Matrix Market |
 //! | `sibling` | which files beside the data name its words and documents |
 //! | `tokens` | what a word of a text is |
 //! | `gather` | how texts become counts, in parallel and in bounded memory |
@@ -26,12 +24,10 @@
 mod columns;
 mod coordinates;
 mod detect;
-mod docword;
 mod entries;
 mod filter;
 mod gather;
 mod json;
-mod market;
 mod numbers;
 mod options;
 mod out_of_vocabulary;
@@ -59,6 +55,8 @@ pub use options::{
 };
 pub use out_of_vocabulary::OutOfVocabulary;
 pub(crate) use plain::{files, relative};
+#[cfg(test)]
+pub(crate) use {columns::no_text, filter::no_words};
 
 /// Unique words with counts for each document.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,7 +99,7 @@ impl Corpus {
 }
 
 /// What was found and done while reading a corpus: for people to see.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CorpusReport {
     /// The format.
     pub format: CorpusFormat,
@@ -179,7 +177,7 @@ pub fn read_corpus_with(
             vocabulary: vocabulary.to_vec(),
             ..corpus
         };
-        return Ok(out_of_vocabulary::nothing(corpus, report));
+        return Ok(out_of_vocabulary::finish(corpus, report, Vec::new(), 0.0));
     }
     Ok(out_of_vocabulary::map(corpus, vocabulary, report, options))
 }
@@ -194,13 +192,7 @@ fn load(
     source.check(format, options)?;
     let mut report = CorpusReport {
         format,
-        filtered: Vec::new(),
-        empty: Vec::new(),
-        duplicates: 0,
-        replaced: 0,
-        vocabulary: None,
-        words_are_ids: false,
-        unseen: 0,
+        ..CorpusReport::default()
     };
     let name = source.name.clone();
     let corpus = if format.is_text() {
@@ -227,11 +219,11 @@ fn texts(
             plain::lines(Lines::new(input), &mut gatherer)?;
         }
         (CorpusFormat::JsonLines, Content::Text(input)) => {
-            json::read(Lines::new(input), options, &mut gatherer)?;
+            json::read(Lines::new(input), &mut gatherer)?;
         }
-        (_, Content::Text(input)) => sheet::read(input, options, &mut gatherer)?,
+        (_, Content::Text(input)) => sheet::read(input, &mut gatherer)?,
         (_, Content::Folder(folder)) => plain::folder(&folder, &mut gatherer)?,
-        (_, Content::Parquet(file)) => strings::read(name, file, options, &mut gatherer)?,
+        (_, Content::Parquet(file)) => strings::read(file, &mut gatherer)?,
     }
     let (corpus, replaced) = gatherer.finish()?;
     report.replaced = replaced;
@@ -257,10 +249,10 @@ fn numeric(
     };
     let lines = Lines::new(input);
     let counted = match format {
-        CorpusFormat::Docword => docword::read(lines, &known),
+        CorpusFormat::Docword => coordinates::docword(lines, &known),
         CorpusFormat::LdaC => pairs::lda_c(lines, &known),
         CorpusFormat::SvmLight => pairs::svm_light(lines, &known),
-        _ => market::read(lines, &known),
+        _ => coordinates::market(lines, &known),
     }?;
     let documents = sibling::documents(path.as_deref(), format, counted.documents);
     report.words_are_ids = vocabulary.is_none();

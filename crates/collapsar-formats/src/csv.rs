@@ -1,6 +1,6 @@
 //! Reads numbers from delimited text: finds the header, reads the selected columns, refuses what is no number by its line.
 
-use crate::error::{Error, FilePlace, NotNumbers, Problem, Result, shortened};
+use crate::error::{Error, FilePlace, Result, shortened};
 use crate::open::{ContentReader, Opened};
 use crate::records::{Delimiter, Record, Records};
 use crate::table::{Selection, Table, select};
@@ -101,15 +101,8 @@ impl Sheet {
         if row.len() == self.names.len() {
             return Ok(true);
         }
-        let ragged = Problem::Ragged {
-            found: row.len(),
-            expected: self.names.len(),
-        };
-        Err(Error::at(
-            &self.records.path,
-            FilePlace::Line(row.line),
-            ragged,
-        ))
+        let (found, expected) = (row.len(), self.names.len());
+        Err(Error::ragged(&self.records.path, row.line, found, expected))
     }
 }
 
@@ -165,9 +158,8 @@ fn note(first: &mut First, row: &Record, index: usize) {
 /// are all text columns known, and the advice about which to select must be right the first time.
 fn refuse(path: &str, selected: &Selection, text: &[First], missing: Vec<First>) -> Result<()> {
     if let Some((line, example)) = text.iter().flatten().next() {
-        let (line, example) = (*line, example.clone());
-        let found = NotNumbers::Text { example, line };
-        return Err(selected.not_numbers(path, found, |column| text[column].is_none()));
+        let found = format!("text ({example:?} in line {line})");
+        return Err(selected.not_numbers(path, &found, |column| text[column].is_none()));
     }
     let first = selected.names.iter().zip(missing);
     let first = first.filter_map(|(column, found)| Some((column, found?)));
@@ -177,7 +169,7 @@ fn refuse(path: &str, selected: &Selection, text: &[First], missing: Vec<First>)
     if found.is_empty() {
         found.push_str("empty");
     }
-    Err(Error::missing(path, FilePlace::Line(line), column, found))
+    Err(Error::missing(path, FilePlace::Line(line), column, &found))
 }
 
 #[cfg(test)]

@@ -1,8 +1,5 @@
-//! What can be wrong with a file, as data: where, and which problem. Front ends word it in their own terms.
-//!
-//! - `problem`: what there may be wrong, a kind for each cause
-
-mod problem;
+//! What can be wrong with a file: where, what was found, what was expected and what to try. Front ends word it in
+//! their own terms.
 
 use std::fmt;
 use std::io;
@@ -10,16 +7,15 @@ use std::path::Path;
 
 use collapsar::{Hint, Plain, Terms};
 
-pub use problem::{NotNumbers, Problem};
-
 /// Every failure to read or write a file.
 ///
 /// The text is one lower-case sentence: where, what was found, what was expected and, where there is
 /// one, the next thing to try. [`Error::in_terms`] words it for a front end.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file that cannot be read, written or used.
+    #[error("{path}{}{}", place.lead(), problem.in_terms(&Plain))]
     File {
         /// The path as given; in a folder, that of the file.
         path: String,
@@ -29,7 +25,35 @@ pub enum Error {
         problem: Box<Problem>,
     },
     /// The library refuses what was read, or an option.
-    Library(collapsar::Error),
+    #[error(transparent)]
+    Library(#[from] collapsar::Error),
+}
+
+/// What is wrong with a file, or with a place in it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The system refused to read or write, in its words.
+    #[error("{0}")]
+    System(String),
+    /// A column was asked for that is not there.
+    #[error("no column {column:?}, expected {} or an index from 1 to {}", listed(columns), columns.len())]
+    NoColumn {
+        /// The column asked for.
+        column: String,
+        /// The columns there are.
+        columns: Vec<String>,
+    },
+    /// Anything else that cannot be used.
+    #[error("{found}, expected {expected}")]
+    Content {
+        /// What was found.
+        found: String,
+        /// What would have been accepted.
+        expected: String,
+        /// What to try.
+        hint: Option<Hint>,
+    },
 }
 
 /// Where in a file something is. Counts are from 1.
@@ -58,17 +82,15 @@ pub enum FilePlace {
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// How text in the most frequent other encoding becomes UTF-8.
+const ICONV: &str = "iconv -f latin1 -t utf8";
+
 impl Error {
     /// A problem with a file as a whole.
-    pub fn of(path: impl Into<String>, problem: Problem) -> Self {
-        Self::at(path, FilePlace::Whole, problem)
-    }
-
-    /// A problem at a place of a file.
-    pub fn at(path: impl Into<String>, place: FilePlace, problem: Problem) -> Self {
+    pub(crate) fn of(path: impl Into<String>, problem: Problem) -> Self {
         Self::File {
             path: path.into(),
-            place,
+            place: FilePlace::Whole,
             problem: Box::new(problem),
         }
     }
@@ -79,7 +101,12 @@ impl Error {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self::of(path, Problem::content(found, expected))
+        let problem = Problem::Content {
+            found: found.into(),
+            expected: expected.into(),
+            hint: None,
+        };
+        Self::of(path, problem)
     }
 
     /// Something in a line that cannot be used.
@@ -89,20 +116,33 @@ impl Error {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        let problem = Problem::content(found, expected);
-        Self::at(path, FilePlace::Line(line), problem)
+        Self::content(path, found, expected).at(FilePlace::Line(line))
     }
 
     /// A line that is not UTF-8.
     pub(crate) fn encoding(path: &str, line: u64) -> Self {
-        let error = Self::line(path, line, "bytes that are not UTF-8", "UTF-8 text");
-        error.with_hint(Hint::plain(problem::ICONV))
+        Self::line(path, line, "bytes that are not UTF-8", "UTF-8 text").trying(ICONV)
+    }
+
+    /// A document that is not UTF-8 from a byte on, counted from 1 in the line or field.
+    pub(crate) fn not_utf8(path: &str, place: FilePlace, byte: u64) -> Self {
+        let replace = Hint::set("invalid_utf8", "replace");
+        Self::content(path, format!("byte {byte} is not UTF-8"), "UTF-8 text")
+            .at(place)
+            .with_hint(Hint::Any(vec![Hint::plain(ICONV), replace]))
+    }
+
+    /// A line that has more or fewer fields than the first.
+    pub(crate) fn ragged(path: &str, line: u64, found: usize, expected: usize) -> Self {
+        let expected = format!("{expected} as in the first line");
+        Self::line(path, line, count(found, "field"), expected)
     }
 
     /// A number that is absent or not finite.
-    pub(crate) fn missing(path: &str, place: FilePlace, column: &str, found: String) -> Self {
-        let column = column.to_owned();
-        Self::at(path, place, Problem::Missing { column, found })
+    pub(crate) fn missing(path: &str, place: FilePlace, column: &str, found: &str) -> Self {
+        let found = format!("column {column:?} is {found}");
+        let error = Self::content(path, found, "a finite number").at(place);
+        error.trying("removing or imputing the row")
     }
 
     /// A table without numbers.
@@ -122,18 +162,34 @@ impl Error {
     }
 
     /// A file that contradicts its own format.
-    pub(crate) fn damaged(path: &str, format: &'static str, cause: impl fmt::Display) -> Self {
+    pub(crate) fn damaged(path: &str, format: &str, cause: impl fmt::Display) -> Self {
         let cause = sentence(&cause.to_string());
-        Self::of(path, Problem::Damaged { format, cause })
+        let found = format!("damaged or incomplete {format} file ({cause})");
+        Self::content(path, found, "a whole one").trying("writing or downloading it again")
+    }
+
+    /// The same at a place of the file.
+    pub(crate) fn at(mut self, at: FilePlace) -> Self {
+        if let Self::File { place, .. } = &mut self {
+            *place = at;
+        }
+        self
     }
 
     /// The same refusal of content, with what to try.
     #[must_use]
     pub fn with_hint(mut self, what: Hint) -> Self {
-        if let Self::File { problem, .. } = &mut self {
-            problem.set_hint(what);
+        if let Self::File { problem, .. } = &mut self
+            && let Problem::Content { hint, .. } = &mut **problem
+        {
+            *hint = Some(what);
         }
         self
+    }
+
+    /// The same refusal of content, with something to try that is not an option.
+    pub(crate) fn trying(self, what: &str) -> Self {
+        self.with_hint(Hint::plain(what))
     }
 
     /// The sentence in the terms of a front end.
@@ -149,17 +205,14 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_terms(&Plain))
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<collapsar::Error> for Error {
-    fn from(error: collapsar::Error) -> Self {
-        Self::Library(error)
+impl Problem {
+    /// The sentence after the place, in the terms of a front end.
+    fn in_terms(&self, terms: &dyn Terms) -> String {
+        let hint = match self {
+            Self::Content { hint, .. } => hint.as_ref(),
+            _ => None,
+        };
+        self.to_string() + &Hint::ending(hint, terms)
     }
 }
 
@@ -227,6 +280,16 @@ pub(crate) fn shortened(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+/// Names in quotes. Long lists are cut: a table with a thousand columns must still give one readable line.
+pub(crate) fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(12).map(|name| format!("{name:?}"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(12) {
+        0 => shown,
+        rest => format!("{shown} and {rest} more"),
     }
 }
 

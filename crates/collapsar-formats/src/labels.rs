@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use collapsar::Hint;
-
 use crate::csv::Sheet;
 use crate::error::{Error, Result, quoted};
 use crate::open::Opened;
@@ -30,8 +28,8 @@ pub fn read_labels(path: &Path) -> Result<Vec<usize>> {
     let &[index] = selected.indices.as_slice() else {
         let number = sheet.names.len();
         let found = format!("{number} columns, none named \"label\" or \"component\"");
-        let hint = Hint::plain("naming the column of labels \"label\" in the header");
-        return Err(Error::content(name, found, "one column of labels").with_hint(hint));
+        let error = Error::content(name, found, "one column of labels");
+        return Err(error.trying("naming the column of labels \"label\" in the header"));
     };
     let mut labels = Vec::new();
     let mut row = Record::default();

@@ -2,7 +2,7 @@
 //!
 //! | File | Decides |
 //! |---|---|
-//! | `error` | what can be wrong with a file, as data |
+//! | `error` | what can be wrong with a file, and how it is told |
 //! | `open` | how a path opens |
 //! | `lines` | how text is cut into lines and fields |
 //! | `table` | what format a table is in and which columns are taken |
@@ -55,7 +55,7 @@ pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, OutOfVocabulary,
     StopWords, TokenOptions, WordFilter, read_corpus, read_corpus_with, read_stop_words,
 };
-pub use error::{Error, FilePlace, NotNumbers, Problem, Result};
+pub use error::{Error, FilePlace, Problem, Result};
 pub use labels::read_labels;
 pub use quant::{
     Class, Classes, GeneMap, ProbHeader, ProbReader, QuantRow, Quantification, ReadsFormat,

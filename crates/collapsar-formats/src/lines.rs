@@ -4,15 +4,17 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use crate::error::{Error, FilePlace, Problem, Result, quoted};
+use crate::error::{Error, FilePlace, Result, quoted};
 use crate::open::{ContentReader, Opened, text_error};
 
 /// Reads lines one after the other into the same buffer.
 pub(crate) struct Lines {
-    path: String,
+    pub(crate) path: String,
     reader: ContentReader,
-    line: u64,
-    bytes: Vec<u8>,
+    /// The present line's number, from 1.
+    pub(crate) line: u64,
+    /// The present line without its end.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Lines {
@@ -82,11 +84,6 @@ impl Lines {
             .map_err(|error| text_error(&self.path, &error))
     }
 
-    /// The present line without its end.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// The present line, which must be UTF-8.
     pub(crate) fn text(&self) -> Result<&str> {
         self.decode(&self.bytes)
@@ -97,23 +94,13 @@ impl Lines {
         std::str::from_utf8(bytes).map_err(|_| Error::encoding(&self.path, self.line))
     }
 
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The present line's number, from 1.
-    pub(crate) fn line(&self) -> u64 {
-        self.line
-    }
-
     pub(crate) fn place(&self) -> FilePlace {
         FilePlace::Line(self.line)
     }
 
     /// The error of a line that has more or fewer fields than the first.
     pub(crate) fn ragged(&self, found: usize, expected: usize) -> Error {
-        let ragged = Problem::Ragged { found, expected };
-        Error::at(&self.path, self.place(), ragged)
+        Error::ragged(&self.path, self.line, found, expected)
     }
 
     /// The error of what was found in the present line.
@@ -121,24 +108,22 @@ impl Lines {
     pub(crate) fn refuse(&self, found: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::line(&self.path, self.line, found, expected)
     }
-}
 
-/// Refuses names that stand twice; `lines` has the line of each.
-pub(crate) fn unique<'a>(
-    path: &str,
-    noun: &str,
-    names: impl IntoIterator<Item = &'a String>,
-    lines: &[u64],
-) -> Result<()> {
-    let mut seen: HashMap<&str, u64> = HashMap::with_capacity(lines.len());
-    for (name, &line) in names.into_iter().zip(lines) {
-        if let Some(before) = seen.insert(name, line) {
-            let found = format!("{noun} {name:?} as in line {before}");
-            let expected = format!("each {noun} once");
-            return Err(Error::line(path, line, found, expected));
+    /// Refuses transcripts that stand twice; `lines` has the line of each.
+    pub(crate) fn unique<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a String>,
+        lines: &[u64],
+    ) -> Result<()> {
+        let mut seen: HashMap<&str, u64> = HashMap::with_capacity(lines.len());
+        for (name, &line) in names.into_iter().zip(lines) {
+            if let Some(before) = seen.insert(name, line) {
+                let found = format!("transcript {name:?} as in line {before}");
+                return Err(Error::line(&self.path, line, found, "each transcript once"));
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The fields of a line, between runs of white space.

@@ -1,10 +1,8 @@
 //! Reads numbers from NumPy's .npy: one or two axes, real types, either order and endianness.
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 
-use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar};
-
-use collapsar::Hint;
+use npyz::{DType, Deserialize, NpyFile, NpyHeader, Order, TypeChar};
 
 use crate::error::{Error, FilePlace, Result, shortened};
 use crate::guard::guarded;
@@ -22,9 +20,8 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Tabl
         [rows, width] => (*rows as usize, *width as usize),
         other => {
             let found = format!("an array with {} axes", other.len());
-            let hint = Hint::plain("array.reshape(rows, columns) before saving");
             let error = Error::content(input.name, found, "1 or 2 (rows, columns)");
-            return Err(error.with_hint(hint));
+            return Err(error.trying("array.reshape(rows, columns) before saving"));
         }
     };
     let path = input.name.clone();
@@ -37,7 +34,7 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Tabl
             let value = row[column];
             if !value.is_finite() {
                 let (place, found) = (FilePlace::Row(number), value.to_string());
-                return Err(Error::missing(&path, place, &names[column], found));
+                return Err(Error::missing(&path, place, &names[column], &found));
             }
             values.push(value);
         }
@@ -55,7 +52,7 @@ pub(crate) fn read_array(mut input: Opened) -> Result<(Vec<usize>, Vec<f64>)> {
     let values = header.values(input)?;
     if let Some(place) = values.iter().position(|value| value.is_infinite()) {
         let (place, found) = (FilePlace::Row(place as u64 + 1), values[place].to_string());
-        return Err(Error::missing(&path, place, "1", found));
+        return Err(Error::missing(&path, place, "1", &found));
     }
     if dims.is_empty() {
         dims.push(1);
@@ -114,7 +111,7 @@ impl Header {
     fn values(self, input: Opened) -> Result<Vec<f64>> {
         let path = input.name.clone();
         let shape = self.npy.shape();
-        let size = item_size(&path, &self.npy.dtype())?;
+        let (size, decode) = decoder(&path, &self.npy.dtype())?;
         let claimed = (shape.iter()).try_fold(size, |bytes, length| bytes.checked_mul(*length));
         let claimed = claimed.ok_or_else(|| too_large(&path))?;
         let (present, reader): (u64, ContentReader) = if let Some(length) = input.length {
@@ -136,7 +133,8 @@ impl Header {
         }
         let dims: Vec<usize> = shape.iter().map(|&length| length as usize).collect();
         let order = self.npy.order();
-        let stored = stored_values(&path, NpyFile::with_header(self.npy, reader))?;
+        let stored = decode(NpyFile::with_header(self.npy, reader))
+            .map_err(|error| Error::damaged(&path, "NPY", error))?;
         Ok(match order {
             Order::C => stored,
             Order::Fortran => row_major(&dims, stored),
@@ -187,52 +185,43 @@ fn header_bytes(path: &str, reader: &mut ContentReader) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Bytes of one value, if its type is one we read.
-fn item_size(path: &str, dtype: &DType) -> Result<u64> {
+/// Reads every value in the order stored.
+type Decoder = fn(NpyFile<ContentReader>) -> io::Result<Vec<f64>>;
+
+/// Bytes of one value and what reads them, if the type is one we read. Integers beyond 2^53 are rounded, as
+/// they are when NumPy makes them float64.
+fn decoder(path: &str, dtype: &DType) -> Result<(u64, Decoder)> {
     if let DType::Plain(plain) = dtype {
         let size = plain.size_field();
-        match (plain.type_char(), size) {
-            (TypeChar::Float, 4 | 8)
-            | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8)
-            | (TypeChar::Bool, 1) => {
-                return Ok(size);
-            }
-            _ => {}
+        let decoder: Option<Decoder> = match (plain.type_char(), size) {
+            (TypeChar::Float, 4) => Some(|file| values::<f32>(file, f64::from)),
+            (TypeChar::Float, 8) => Some(|file| values::<f64>(file, f64::from)),
+            (TypeChar::Int, 1) => Some(|file| values::<i8>(file, f64::from)),
+            (TypeChar::Int, 2) => Some(|file| values::<i16>(file, f64::from)),
+            (TypeChar::Int, 4) => Some(|file| values::<i32>(file, f64::from)),
+            (TypeChar::Int, 8) => Some(|file| values::<i64>(file, |value| value as f64)),
+            (TypeChar::Uint, 1) => Some(|file| values::<u8>(file, f64::from)),
+            (TypeChar::Uint, 2) => Some(|file| values::<u16>(file, f64::from)),
+            (TypeChar::Uint, 4) => Some(|file| values::<u32>(file, f64::from)),
+            (TypeChar::Uint, 8) => Some(|file| values::<u64>(file, |value| value as f64)),
+            (TypeChar::Bool, 1) => Some(|file| values::<bool>(file, f64::from)),
+            _ => None,
+        };
+        if let Some(decoder) = decoder {
+            return Ok((size, decoder));
         }
     }
     let found = shortened(&format!("values of type {}", dtype.descr()), 60);
-    let hint = Hint::plain("array.astype(\"float64\") before saving");
-    let expected = "float32, float64, an integer type or bool";
-    Err(Error::content(path, found, expected).with_hint(hint))
+    let error = Error::content(path, found, "float32, float64, an integer type or bool");
+    Err(error.trying("array.astype(\"float64\") before saving"))
 }
 
-/// Every value in the order stored.
-fn stored_values(path: &str, file: NpyFile<ContentReader>) -> Result<Vec<f64>> {
-    let DType::Plain(plain) = file.header().dtype() else {
-        return Err(Error::damaged(path, "NPY", "the type is not plain"));
-    };
-    // Integers beyond 2^53 are rounded, as they are when NumPy makes them float64.
-    macro_rules! values {
-        ($type:ty, $convert:expr) => {
-            file.data::<$type>()
-                .map_err(std::io::Error::other)
-                .and_then(|data| data.map(|value| value.map($convert)).collect())
-        };
-    }
-    let values: std::io::Result<Vec<f64>> = match (plain.type_char(), plain.size_field()) {
-        (TypeChar::Float, 4) => values!(f32, f64::from),
-        (TypeChar::Int, 1) => values!(i8, f64::from),
-        (TypeChar::Int, 2) => values!(i16, f64::from),
-        (TypeChar::Int, 4) => values!(i32, f64::from),
-        (TypeChar::Int, _) => values!(i64, |value| value as f64),
-        (TypeChar::Uint, 1) => values!(u8, f64::from),
-        (TypeChar::Uint, 2) => values!(u16, f64::from),
-        (TypeChar::Uint, 4) => values!(u32, f64::from),
-        (TypeChar::Uint, _) => values!(u64, |value| value as f64),
-        (TypeChar::Bool, _) => values!(bool, f64::from),
-        _ => values!(f64, |value| value),
-    };
-    values.map_err(|error| Error::damaged(path, "NPY", error))
+fn values<T: Deserialize>(
+    file: NpyFile<ContentReader>,
+    convert: impl Fn(T) -> f64,
+) -> io::Result<Vec<f64>> {
+    let data = file.data::<T>().map_err(io::Error::other)?;
+    data.map(|value| value.map(&convert)).collect()
 }
 
 #[cfg(test)]

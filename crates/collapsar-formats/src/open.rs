@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
@@ -119,6 +119,14 @@ pub(crate) fn name_of(path: &Path) -> String {
         path
     };
     path.display().to_string()
+}
+
+/// Files of these names in the folder of `path`, plain and compressed.
+pub(crate) fn beside(path: &Path, names: &[String]) -> impl Iterator<Item = PathBuf> {
+    let names = names.iter();
+    let all = names.flat_map(|name| [name.clone(), format!("{name}.gz")]);
+    all.map(|name| path.with_file_name(name))
+        .filter(|candidate| candidate.is_file())
 }
 
 /// Only decompression fails in these ways; a plain file gives the system's own errors.

@@ -9,9 +9,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use collapsar::Hint;
-
-use crate::error::{Error, FilePlace, NotNumbers, Result};
+use crate::error::{Error, FilePlace, Result};
 use crate::guard::guarded;
 use crate::table::{Selection, Table, select};
 
@@ -20,8 +18,12 @@ const BATCH: usize = 1 << 16;
 
 /// Guarded, because the parquet crate answers some damage by a panic.
 pub(crate) fn read(path: &str, file: File, columns: Option<&[String]>) -> Result<Table> {
-    guarded(|| read_groups(path, file, columns))
-        .unwrap_or_else(|| Err(Error::damaged(path, "Parquet", "it contradicts itself")))
+    unpanicked(path, || read_groups(path, file, columns))
+}
+
+/// What `read` gives; a panic in it is damage.
+pub(crate) fn unpanicked<T>(path: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    guarded(read).unwrap_or_else(|| Err(Error::damaged(path, "Parquet", "it contradicts itself")))
 }
 
 fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Table> {
@@ -53,7 +55,7 @@ fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Tab
                 }
                 let (place, column) = (FilePlace::Row(row as u64 + 1), &selected.names[position]);
                 let found = value.map_or_else(|| "null".to_owned(), |value| value.to_string());
-                return Err(Error::missing(path, place, column, found));
+                return Err(Error::missing(path, place, column, &found));
             }
         }
         rows += group.rows;
@@ -122,8 +124,7 @@ impl<'a> Group<'a> {
 fn unsupported(path: &str) -> Error {
     let found = "a compression or encoding that is not supported";
     let expected = "Parquet with snappy, zstd, gzip or no compression";
-    let hint = Hint::plain("df.to_parquet(path, compression=\"zstd\")");
-    Error::content(path, found, expected).with_hint(hint)
+    Error::content(path, found, expected).trying("df.to_parquet(path, compression=\"zstd\")")
 }
 
 /// What is not supported is not damage.
@@ -163,7 +164,7 @@ fn numbers(
     types.sort();
     types.dedup();
     let is_numeric = |position: usize| numbers[position].is_some();
-    Err(selected.not_numbers(path, NotNumbers::Types(types), is_numeric))
+    Err(selected.not_numbers(path, &types.join(" and "), is_numeric))
 }
 
 fn kind(column: &ColumnDescriptor) -> String {
@@ -210,29 +211,21 @@ fn floats(column: ColumnReader, highest: i16, number: Number) -> Values<f64> {
     };
     let unsigned = number == Number::Unsigned;
     match column {
-        ColumnReader::BoolColumnReader(reader) => {
-            all(reader, BATCH, highest, |&value| f64::from(value))
-        }
+        ColumnReader::BoolColumnReader(reader) => all(reader, highest, |&value| f64::from(value)),
         ColumnReader::Int32ColumnReader(reader) if unsigned => {
-            all(reader, BATCH, highest, |&value| {
-                f64::from(value.cast_unsigned())
-            })
+            all(reader, highest, |&value| f64::from(value.cast_unsigned()))
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            all(reader, BATCH, highest, |&value| f64::from(value) / scale)
+            all(reader, highest, |&value| f64::from(value) / scale)
         }
         ColumnReader::Int64ColumnReader(reader) if unsigned => {
-            all(reader, BATCH, highest, |&value| {
-                value.cast_unsigned() as f64
-            })
+            all(reader, highest, |&value| value.cast_unsigned() as f64)
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            all(reader, BATCH, highest, |&value| value as f64 / scale)
+            all(reader, highest, |&value| value as f64 / scale)
         }
-        ColumnReader::FloatColumnReader(reader) => {
-            all(reader, BATCH, highest, |&value| f64::from(value))
-        }
-        ColumnReader::DoubleColumnReader(reader) => all(reader, BATCH, highest, |&value| value),
+        ColumnReader::FloatColumnReader(reader) => all(reader, highest, |&value| f64::from(value)),
+        ColumnReader::DoubleColumnReader(reader) => all(reader, highest, |&value| value),
         _ => Err(other_type()),
     }
 }
@@ -244,15 +237,14 @@ pub(crate) fn other_type() -> ParquetError {
 /// Values of a column, nulls in their places.
 pub(crate) type Values<V> = std::result::Result<Vec<Option<V>>, ParquetError>;
 
-/// Every value of a column, so many rows at a time.
+/// Every value of a column.
 pub(crate) fn all<T: DataType, V>(
     mut reader: ColumnReaderImpl<T>,
-    rows: usize,
     highest: i16,
     convert: impl Fn(&T::T) -> V,
 ) -> Values<V> {
     let mut out = Vec::new();
-    while batch(&mut reader, rows, highest, &convert, &mut out)? {}
+    while batch(&mut reader, BATCH, highest, &convert, &mut out)? {}
     Ok(out)
 }
 

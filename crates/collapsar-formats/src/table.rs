@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::error::{Error, NotNumbers, Problem, Result};
+use collapsar::{Change, Hint};
+
+use crate::error::{Error, Problem, Result, count, listed};
 use crate::open::Opened;
 use crate::{csv, npy, parquet};
 
@@ -63,28 +65,32 @@ impl Selection {
         }
     }
 
-    /// Refuses a file for columns that are not numbers.
+    /// Refuses a file for columns that hold what was found in place of numbers.
     pub(crate) fn not_numbers(
         &self,
         path: &str,
-        found: NotNumbers,
+        found: &str,
         is_numeric: impl Fn(usize) -> bool,
     ) -> Error {
-        let (mut columns, mut numeric) = (Vec::new(), Vec::new());
-        for (position, name) in self.names.iter().enumerate() {
-            let names = if is_numeric(position) {
-                &mut numeric
-            } else {
-                &mut columns
-            };
-            names.push(name.clone());
-        }
-        let text = Problem::Text {
-            columns,
-            found,
-            numeric,
+        let names = |numeric: bool| -> Vec<String> {
+            let columns = (0..self.names.len()).filter(|&at| is_numeric(at) == numeric);
+            columns.map(|at| self.names[at].clone()).collect()
         };
-        Error::of(path, text)
+        let (columns, numeric) = (names(false), names(true));
+        let found = match columns.len() {
+            1 => format!("column {} has {found}", listed(&columns)),
+            _ => format!("columns {} have {found}", listed(&columns)),
+        };
+        let error = Error::content(path, found, "numbers");
+        match numeric.len() {
+            0 => error,
+            1..=24 => error.with_hint(Hint::set("columns", numeric.join(","))),
+            n => {
+                let few = numeric[..3].join(",");
+                let words = format!("some of the {n} numeric columns, such as {few}");
+                error.with_hint(Hint::Option("columns", Change::With(words.into())))
+            }
+        }
     }
 }
 
@@ -102,8 +108,8 @@ pub(crate) fn select(
         for column in columns {
             let index = find_column(path, names, "columns", column)?;
             if indices.contains(&index) {
-                let column = names[index].clone();
-                return Err(Error::of(path, Problem::Repeated { column }));
+                let found = format!("column {:?} was selected twice", names[index]);
+                return Err(Error::content(path, found, "each column once"));
             }
             indices.push(index);
         }
@@ -126,20 +132,18 @@ pub(crate) fn find_column(
     column: &str,
 ) -> Result<usize> {
     let named: Vec<usize> = (0..names.len()).filter(|&i| names[i] == column).collect();
-    let number = column.parse().ok();
-    let column = column.to_owned();
-    let problem = match (named.as_slice(), number) {
-        (&[index], _) => return Ok(index),
-        ([], Some(number)) if (1..=names.len()).contains(&number) => return Ok(number - 1),
-        ([], _) => Problem::NoColumn {
-            column,
-            columns: names.to_vec(),
-        },
-        (several, _) => Problem::Ambiguous {
-            option,
-            column,
-            indices: several.iter().map(|index| index + 1).collect(),
-        },
-    };
-    Err(Error::of(path, problem))
+    match (named.as_slice(), column.parse().ok()) {
+        (&[index], _) => Ok(index),
+        ([], Some(number)) if (1..=names.len()).contains(&number) => Ok(number - 1),
+        ([], _) => {
+            let (column, columns) = (column.to_owned(), names.to_vec());
+            Err(Error::of(path, Problem::NoColumn { column, columns }))
+        }
+        (several, _) => {
+            let found = format!("{} are named {column:?}", count(several.len(), "column"));
+            let hints = several.iter().map(|index| Hint::set(option, index + 1));
+            let error = Error::content(path, found, "one");
+            Err(error.with_hint(Hint::Any(hints.collect())))
+        }
+    }
 }

@@ -10,9 +10,7 @@ use crate::write::Temporary;
 
 /// Writes `trace.jsonl`. Dropped without [`finish`](TraceWriter::finish) it leaves nothing behind.
 #[derive(Debug)]
-pub struct TraceWriter {
-    file: Temporary,
-}
+pub struct TraceWriter(Temporary);
 
 impl TraceWriter {
     /// Begins a trace in a folder.
@@ -21,9 +19,7 @@ impl TraceWriter {
     ///
     /// If the folder cannot be written in.
     pub fn create(folder: &Path) -> Result<Self> {
-        Ok(TraceWriter {
-            file: Temporary::create(&folder.join("trace.jsonl"))?,
-        })
+        Temporary::create(&folder.join("trace.jsonl")).map(TraceWriter)
     }
 
     /// Appends one record as one line. A number that is not finite becomes `null`, as JSON has no other
@@ -33,10 +29,10 @@ impl TraceWriter {
     ///
     /// If the system refuses or the record cannot be written as JSON.
     pub fn write<T: Serialize + ?Sized>(&mut self, record: &T) -> Result<()> {
-        serde_json::to_writer(&mut self.file.writer, record)
+        serde_json::to_writer(&mut self.0.writer, record)
             .map_err(std::io::Error::from)
-            .and_then(|()| self.file.writer.write_all(b"\n"))
-            .map_err(|error| Error::file(self.file.target(), &error))
+            .and_then(|()| self.0.writer.write_all(b"\n"))
+            .map_err(|error| Error::file(&self.0.target, &error))
     }
 
     /// Makes the trace appear as `trace.jsonl`.
@@ -45,7 +41,7 @@ impl TraceWriter {
     ///
     /// If the system refuses.
     pub fn finish(self) -> Result<()> {
-        self.file.finish()
+        self.0.finish()
     }
 }
 

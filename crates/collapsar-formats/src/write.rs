@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use collapsar::Hint;
-
 use crate::error::{Error, Result, system};
 
 /// Writes a file through `content`; on any failure the file at `path` is as it was before.
@@ -33,7 +31,7 @@ pub fn write_atomically(
 pub fn prepare_folder(folder: &Path) -> Result<()> {
     let refused = |found: String| {
         let path = folder.display().to_string();
-        Error::content(path, found, "a folder to write in").with_hint(Hint::plain("another"))
+        Error::content(path, found, "a folder to write in").trying("another")
     };
     if folder.exists() && !folder.is_dir() {
         return Err(refused("a file of that name".to_owned()));
@@ -59,8 +57,7 @@ fn temporary_name(target: &Path) -> PathBuf {
 pub(crate) struct Temporary {
     pub(crate) writer: BufWriter<File>,
     path: PathBuf,
-    target: PathBuf,
-    finished: bool,
+    pub(crate) target: PathBuf,
 }
 
 impl Temporary {
@@ -71,31 +68,22 @@ impl Temporary {
             writer: BufWriter::new(file),
             path,
             target: target.to_owned(),
-            finished: false,
         })
     }
 
     pub(crate) fn finish(mut self) -> Result<()> {
-        let done = self
-            .writer
+        self.writer
             .flush()
             .and_then(|()| self.writer.get_ref().sync_all())
-            .and_then(|()| fs::rename(&self.path, &self.target));
-        self.finished = done.is_ok();
-        done.map_err(|error| Error::file(&self.target, &error))
-    }
-
-    pub(crate) fn target(&self) -> &Path {
-        &self.target
+            .and_then(|()| fs::rename(&self.path, &self.target))
+            .map_err(|error| Error::file(&self.target, &error))
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !self.finished {
-            // Nothing to tell anyone here: whoever dropped us has the error.
-            let _ = fs::remove_file(&self.path);
-        }
+        // Nothing is there any more if it was renamed; else whoever dropped us has the error.
+        let _ = fs::remove_file(&self.path);
     }
 }
 

@@ -1,10 +1,8 @@
-//! Decides which Python exception a failure becomes.
+//! Decides which Python exception a failure becomes, in Python's terms: options are arguments.
 
 use collapsar::{Place, Terms};
 use collapsar_bugs::Diagnostic;
 use pyo3::PyErr;
-
-use crate::terms::Arguments;
 
 mod python {
     pyo3::import_exception!(pycollapsar._errors, CollapsarError);
@@ -16,14 +14,8 @@ mod python {
 /// What may end a call, before it is Python's.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The library's own.
-    Library(collapsar::Error),
-    /// A complaint about a model, and the model's text.
-    Model(Box<Diagnostic>, String),
-    /// A file that cannot be used.
-    File(collapsar_formats::Error),
-    /// Arguments that do not go together or name what cannot be used, in words.
-    Setting(String),
+    /// A refusal.
+    Run(Box<collapsar_run::Error>),
     /// A broken invariant, in the words of the panic.
     Panic(String),
 }
@@ -31,82 +23,81 @@ pub(crate) enum Failure {
 /// A result before it is Python's.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
+impl From<collapsar_run::Error> for Failure {
+    fn from(error: collapsar_run::Error) -> Self {
+        Self::Run(Box::new(error))
+    }
+}
+
 impl From<collapsar::Error> for Failure {
     fn from(error: collapsar::Error) -> Self {
-        Self::Library(error)
+        Self::from(collapsar_run::Error::from(error))
     }
 }
 
 impl From<collapsar_formats::Error> for Failure {
     fn from(error: collapsar_formats::Error) -> Self {
-        match error {
-            collapsar_formats::Error::Library(error) => Self::Library(error),
-            error => Self::File(error),
-        }
-    }
-}
-
-impl From<collapsar_run::Error> for Failure {
-    fn from(error: collapsar_run::Error) -> Self {
-        use collapsar_run::Error;
-        match error {
-            Error::Library(error) => Self::Library(error),
-            Error::Data { error, .. } | Error::Collapse { error, .. } => Self::Library(*error),
-            Error::File(error) => error.into(),
-            Error::Model {
-                diagnostic, source, ..
-            } => Self::Model(diagnostic, source),
-            Error::Value {
-                option,
-                value,
-                expected,
-                ..
-            } => Self::Library(collapsar::Error::setting(option, value, expected)),
-            error => Self::Setting(error.in_terms(&Arguments)),
-        }
+        Self::from(collapsar_run::Error::from(error))
     }
 }
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
-        use collapsar::Error;
-        match failure {
-            Failure::Library(error) => {
-                let message = error.in_terms(&Arguments);
-                match error {
-                    Error::Setting {
-                        name,
-                        found,
-                        expected,
-                    } => {
-                        let name = Arguments.option(name);
-                        python::SettingError::new_err((message, name, found, expected))
-                    }
-                    Error::Data {
-                        place,
-                        found,
-                        expected,
-                        ..
-                    } => data_error(message, &place, found, expected),
-                    Error::Datum { row, found } => data_error(
-                        message,
-                        &Place::Row(row),
-                        found.to_string(),
-                        "a finite log density".into(),
-                    ),
-                    Error::Collapse { factor, found } => {
-                        python::SettingError::new_err((message, "collapse", found, factor.name))
-                    }
-                    _ => python::CollapsarError::new_err((message,)),
-                }
+        use collapsar_run::Error;
+        let error = match failure {
+            Failure::Run(error) => *error,
+            Failure::Panic(message) => {
+                let message = format!("internal error: {message}; this is a bug in collapsar");
+                return python::CollapsarError::new_err((message,));
             }
-            Failure::Model(diagnostic, source) => complaint(&diagnostic, &source),
-            Failure::File(error) => python::DataError::new_err((error.in_terms(&Arguments),)),
-            Failure::Setting(message) => python::SettingError::new_err((message,)),
-            Failure::Panic(message) => python::CollapsarError::new_err((format!(
-                "internal error: {message}; this is a bug in collapsar"
-            ),)),
+        };
+        match error {
+            Error::Library(error) | Error::File(collapsar_formats::Error::Library(error)) => {
+                refusal(error)
+            }
+            Error::Data { error, .. } | Error::Collapse { error, .. } => refusal(*error),
+            Error::Value {
+                option,
+                value,
+                expected,
+                ..
+            } => refusal(collapsar::Error::setting(option, value, expected)),
+            Error::Model {
+                diagnostic, source, ..
+            } => complaint(&diagnostic, &source),
+            Error::File(error) => python::DataError::new_err((error.in_terms(&Arguments),)),
+            error => python::SettingError::new_err((error.in_terms(&Arguments),)),
         }
+    }
+}
+
+/// What the library refuses.
+fn refusal(error: collapsar::Error) -> PyErr {
+    use collapsar::Error;
+    let message = error.in_terms(&Arguments);
+    match error {
+        Error::Setting {
+            name,
+            found,
+            expected,
+        } => {
+            let name = Arguments.option(name);
+            python::SettingError::new_err((message, name, found, expected))
+        }
+        Error::Data {
+            place,
+            found,
+            expected,
+            ..
+        } => data_error(message, &place, found, expected),
+        Error::Datum { row, found } => {
+            let expected = "a finite log density".into();
+            data_error(message, &Place::Row(row), found.to_string(), expected)
+        }
+        Error::Collapse { factor, found } => {
+            python::SettingError::new_err((message, "collapse", found, factor.name))
+        }
+        _ => python::CollapsarError::new_err((message,)),
     }
 }
 
@@ -132,4 +123,52 @@ fn complaint(diagnostic: &Diagnostic, source: &str) -> PyErr {
         format!("error: {}", diagnostic.render(FILE, source)),
         diagnostic.help.clone(),
     ))
+}
+
+/// Options as arguments of the package's classes and functions.
+#[derive(Debug, Clone, Copy)]
+struct Arguments;
+
+impl Terms for Arguments {
+    fn option(&self, name: &'static str) -> String {
+        match name {
+            "alpha" => "doc_topic_prior",
+            "beta" => "topic_word_prior",
+            "columns" => "X without that column",
+            "components" | "topics" => "n_components",
+            "concentration" => "weight_concentration_prior",
+            "covariance" => "covariance_type",
+            "degrees_of_freedom" => "degrees_of_freedom_prior",
+            "location" => "mean_prior",
+            "mean_precision" => "mean_precision_prior",
+            "monitor" => "names",
+            "restarts" => "n_init",
+            "scale" => "covariance_prior",
+            "threads" => "n_jobs",
+            name => name,
+        }
+        .to_owned()
+    }
+
+    /// Texts are vectorised, and tables read, before they come here.
+    fn offers(&self, name: &'static str) -> bool {
+        !matches!(
+            name,
+            "format"
+                | "id_column"
+                | "invalid_utf8"
+                | "keep_numbers"
+                | "max_docs_share"
+                | "max_vocabulary"
+                | "min_docs"
+                | "min_length"
+                | "stop_words"
+                | "text_column"
+                | "vocabulary"
+        )
+    }
+
+    fn setting(&self, name: &'static str, value: &str) -> String {
+        format!("{}={value:?}", self.option(name))
+    }
 }

@@ -1,7 +1,6 @@
 //! The private extension module of the Python package: converts and delegates.
 //!
-//! - `error`: failures as Python exceptions
-//! - `terms`: what failures speak of, as arguments
+//! - `error`: failures as Python exceptions, which speak of arguments
 //! - `run`: climbs with the interpreter free, stopped by Ctrl-C
 //! - `arrays`: NumPy arrays in and out
 //! - `mixture`: mixtures of Gaussians
@@ -20,7 +19,6 @@ mod mixture;
 mod model;
 mod quant;
 mod run;
-mod terms;
 mod topics;
 
 /// What the package's Python files call.

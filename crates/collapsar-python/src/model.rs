@@ -88,8 +88,9 @@ impl BugsModel {
     #[new]
     fn new(source: String) -> PyResult<Self> {
         let source = ModelSource::new(NAME.into(), source).map_err(Failure::from)?;
-        let source = Arc::new(source);
-        Ok(Self { source })
+        Ok(Self {
+            source: source.into(),
+        })
     }
 
     /// Fits the model to data; the dictionary tells of the climb.
@@ -158,10 +159,9 @@ impl BugsModel {
             (named(meeting.first), named(meeting.second), place)
         });
         out.set_item("meetings", meetings.collect::<Vec<_>>())?;
-        let alternatives = choice.alternatives.iter();
-        let alternatives =
-            alternatives.map(|set| set.iter().map(|&class| named(class)).collect::<Vec<_>>());
-        out.set_item("alternatives", alternatives.collect::<Vec<_>>())?;
+        let names = |set: &Vec<usize>| set.iter().map(|&class| named(class)).collect();
+        let alternatives: Vec<Vec<String>> = choice.alternatives.iter().map(names).collect();
+        out.set_item("alternatives", alternatives)?;
         Ok(out)
     }
 
@@ -179,14 +179,12 @@ impl BugsFit {
 
 /// The numbers of these names, by the rule where nothing is said.
 fn quantities(run: &ModelRun, names: Option<&[String]>) -> Result<Vec<Quantity>> {
-    match names {
-        Some([]) => Ok(vec![]),
-        names => {
-            let names = names.unwrap_or_default().iter();
-            let selections: Vec<Selection> = names.map(|name| name.as_str().into()).collect();
-            Ok(run.monitor(&selections)?.quantities)
-        }
+    if names == Some(&[]) {
+        return Ok(vec![]);
     }
+    let names = names.unwrap_or_default().iter();
+    let selections: Vec<Selection> = names.map(|name| name.as_str().into()).collect();
+    Ok(run.monitor(&selections)?.quantities)
 }
 
 #[pymethods]
@@ -209,11 +207,8 @@ impl BugsFit {
 
     /// What is collapsed, and what is not.
     fn classes(&self) -> (Vec<String>, Vec<String>) {
-        let run = self.run();
-        (
-            class_names(&run.compiled, true),
-            class_names(&run.compiled, false),
-        )
+        let compiled = &self.run().compiled;
+        (class_names(compiled, true), class_names(compiled, false))
     }
 
     /// Elements, and a row of mean, sd and three quantiles for each.

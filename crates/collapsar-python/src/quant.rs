@@ -10,7 +10,7 @@ use collapsar_run::quant::{
     GeneSource, Lengths, Naming, QuantRequest, QuantResult, QuantTable, QuantWatch, ReadMatrix,
     ReadSource, quantify as run,
 };
-use collapsar_run::threads_of_jobs;
+use collapsar_run::{ClimbOptions, threads_of_jobs};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -102,7 +102,7 @@ fn request(source: ReadSource, options: &Bound<'_, PyDict>) -> PyResult<QuantReq
         },
         noise: get("noise")?.extract()?,
         fragments: fragment::Settings {
-            library: library.parse().map_err(Failure::Library)?,
+            library: library.parse().map_err(Failure::from)?,
             fragment_length: get("fragment_length")?.extract()?,
             longest: get("longest_fragment")?.extract()?,
             incompatible: get("incompatible")?.extract()?,
@@ -117,7 +117,10 @@ fn request(source: ReadSource, options: &Bound<'_, PyDict>) -> PyResult<QuantReq
         },
         exact: get("exact")?.extract()?,
         draws: get("draws")?.extract()?,
-        seed: get("seed")?.extract()?,
+        climb: ClimbOptions {
+            seed: get("seed")?.extract()?,
+            ..request.climb
+        },
         ..request
     })
 }
@@ -132,7 +135,7 @@ pub(crate) fn quantify<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut request = request(source.into_source()?, &options)?;
     let (found, raised) = detached(py, threads_of_jobs(jobs, None), None, |control| {
-        request.threads = rayon::current_num_threads();
+        request.climb.threads = rayon::current_num_threads();
         let Some(result) = run(&request, None, control)? else {
             return Ok(None);
         };

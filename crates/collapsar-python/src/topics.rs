@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit};
+use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit, WordScore};
 use collapsar_run::threads_of_jobs;
 use collapsar_run::topics::{Measures, TopicsRequest};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arrays::{python, report, shaped};
 use crate::error::Result;
@@ -160,9 +160,8 @@ pub(crate) fn quality_of_topics<'py>(
             "exclusivity": topic.exclusivity,
         })
     });
-    let topics: Vec<Value> = topics.collect();
     let mut all = json!(Measures::of(&quality));
-    all["topics"] = json!(topics);
+    all["topics"] = topics.collect();
     python(py, &all)
 }
 
@@ -180,11 +179,7 @@ pub(crate) fn words_of_topics(
         ranking.check()?;
         Ok(fit.top_words_of_all(count, ranking))
     })?;
-    let tops = tops.iter().map(|top| {
-        let words = top.iter();
-        words
-            .map(|w| (w.word, w.probability, w.relevance(relevance)))
-            .collect()
-    });
+    let row = |w: &WordScore| (w.word, w.probability, w.relevance(relevance));
+    let tops = tops.iter().map(|top| top.iter().map(row).collect());
     Ok(tops.collect())
 }

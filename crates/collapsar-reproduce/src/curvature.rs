@@ -3,9 +3,9 @@
 use collapsar::mixture::{Mixture, Settings, Start};
 use collapsar::{Direction, Driver, Stop};
 
-use crate::line::{Line, slowest};
+use crate::line::{Both, Line, slowest};
 use crate::ring::ring;
-use crate::svg::{Curve, Mark, Panel, picture};
+use crate::svg::{Curve, Panel, picture};
 
 /// Rows, R and components of the example: small, and slow enough for VBEM to show the difference.
 const ROWS: usize = 60;
@@ -87,9 +87,9 @@ pub(crate) fn lines(model: &Mixture, seed: u64) -> collapsar::Result<(Line<'_>, 
 /// The panel of the line on the way, and what it shows in words.
 fn on_the_way(line: &Line) -> collapsar::Result<(Panel, String)> {
     let peak = line.peak(20.0)?;
-    let zero = line.at(0.0)?.collapsed;
-    let top = line.at(peak)?.collapsed - zero;
-    let step = line.at(1.0)?.mean_field - zero;
+    let zero = line.at(0.0)?.values[0];
+    let top = line.at(peak)?.values[0] - zero;
+    let step = line.at(1.0)?.values[1] - zero;
     let (subtitle, words) = describe(
         line,
         &format!("After {STEPS} VBEM steps, along the natural gradient; t counts VBEM steps"),
@@ -105,9 +105,9 @@ fn on_the_way(line: &Line) -> collapsar::Result<(Panel, String)> {
         y: (-1.3 * top, 1.3 * top),
         curves: line.curves(x)?,
         marks: vec![
-            mark((0.0, 0.0), "q(X) = q*(X)", None, (9.0, 14.0)),
-            mark((1.0, step), "VBEM step", Some(1), (16.0, -4.0)),
-            mark((peak, top), "best step on KLC", Some(0), (-20.0, -11.0)),
+            ((0.0, 0.0), "q(X) = q*(X)", None, (9.0, 14.0)),
+            ((1.0, step), "VBEM step", Some(1), (16.0, -4.0)),
+            ((peak, top), "best step on KLC", Some(0), (-20.0, -11.0)),
         ],
     };
     Ok((panel, words))
@@ -131,23 +131,14 @@ fn at_the_optimum(line: &Line, rate: f64) -> collapsar::Result<(Panel, String)> 
         x,
         y: (-2.0, 0.3),
         curves: line.curves(x)?,
-        marks: vec![mark((0.0, 0.0), "q(X) = q*(X)", None, (6.0, -8.0))],
+        marks: vec![((0.0, 0.0), "q(X) = q*(X)", None, (6.0, -8.0))],
     };
     Ok((panel, words))
 }
 
-fn mark(at: (f64, f64), label: &'static str, curve: Option<usize>, shift: (f64, f64)) -> Mark {
-    Mark {
-        at,
-        label,
-        curve,
-        shift,
-    }
-}
-
 /// A subtitle, and a paragraph.
 fn describe(line: &Line, title: &str, rest: &str) -> collapsar::Result<(String, String)> {
-    let (here, (collapsed, mean_field)) = (line.at(0.0)?, line.curvatures()?);
+    let (here, [collapsed, mean_field]) = (line.at(0.0)?, line.curvatures()?);
     let ratio = if collapsed < 0.0 {
         format!("{:.1} times less", mean_field / collapsed)
     } else {
@@ -155,19 +146,15 @@ fn describe(line: &Line, title: &str, rest: &str) -> collapsar::Result<(String, 
     };
     // The sign of a rounded zero says nothing.
     let slope = |x: f64| if x.abs() < 5e-5 { 0.0 } else { x };
-    let row = |name, collapsed: f64, mean_field: f64| {
+    let row = |name, [collapsed, mean_field]: Both| {
         format!("\n  {name:<9}  KLC {collapsed:10.4}   mean field {mean_field:10.4}")
     };
     let subtitle = format!("curvature {collapsed:.3} against {mean_field:.3}").replace('-', "−");
     let words = format!(
         "{title}{}{}{}   ({ratio})\n  {rest}\n\n",
-        row("value", here.collapsed, here.mean_field),
-        row(
-            "slope",
-            slope(here.collapsed_slope),
-            slope(here.mean_field_slope)
-        ),
-        row("curvature", collapsed, mean_field),
+        row("value", here.values),
+        row("slope", here.slopes.map(slope)),
+        row("curvature", [collapsed, mean_field]),
     );
     Ok((subtitle, words))
 }
@@ -183,7 +170,7 @@ mod tests {
         for described in [on_the_way(&early), at_the_optimum(&late, rate)] {
             let (panel, words) = described.unwrap();
             assert!(is_above(&panel.curves));
-            assert!(panel.marks.iter().all(|mark| mark.at.1 < panel.y.1));
+            assert!(panel.marks.iter().all(|(at, ..)| at.1 < panel.y.1));
             assert!(words.contains("times less"), "{words}");
         }
     }

@@ -19,11 +19,12 @@ pub(crate) struct Line<'a> {
 /// Values and slopes of the two bounds at one place on the line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    pub(crate) collapsed: f64,
-    pub(crate) mean_field: f64,
-    pub(crate) collapsed_slope: f64,
-    pub(crate) mean_field_slope: f64,
+    pub(crate) values: Both,
+    pub(crate) slopes: Both,
 }
+
+/// Of the collapsed bound and of the mean-field bound.
+pub(crate) type Both = [f64; 2];
 
 impl<'a> Line<'a> {
     pub(crate) fn new(
@@ -61,29 +62,22 @@ impl<'a> Line<'a> {
         self.model.metric_product(&here, &self.along, &mut turned)?;
         let slope = |target: &[f64]| dot_difference(&turned, target, &here.messages);
         Ok(Bounds {
-            collapsed: entropy + posterior,
-            mean_field: entropy + tangent + self.posterior,
-            collapsed_slope: slope(&here.gradient),
-            mean_field_slope: slope(&common.gradient),
+            values: [entropy + posterior, entropy + tangent + self.posterior],
+            slopes: [slope(&here.gradient), slope(&common.gradient)],
         })
     }
 
-    /// Second derivatives of the collapsed and the mean-field bound at the common point, from
-    /// their slopes on both sides.
-    pub(crate) fn curvatures(&self) -> collapsar::Result<(f64, f64)> {
+    /// Second derivatives at the common point, from slopes on both sides.
+    pub(crate) fn curvatures(&self) -> collapsar::Result<Both> {
         // The slopes are exact to some 1e-12, so this step leaves errors of about 1e-8 either way.
         let h = 1e-4;
-        let (ahead, behind) = (self.at(h)?, self.at(-h)?);
-        let second = |a: f64, b: f64| (a - b) / (2.0 * h);
-        Ok((
-            second(ahead.collapsed_slope, behind.collapsed_slope),
-            second(ahead.mean_field_slope, behind.mean_field_slope),
-        ))
+        let (ahead, behind) = (self.at(h)?.slopes, self.at(-h)?.slopes);
+        Ok([0, 1].map(|bound| (ahead[bound] - behind[bound]) / (2.0 * h)))
     }
 
     /// The first peak of the collapsed bound ahead, or `most` where there is none before.
     pub(crate) fn peak(&self, most: f64) -> collapsar::Result<f64> {
-        let rises = |t: f64| Ok::<_, collapsar::Error>(self.at(t)?.collapsed_slope > 0.0);
+        let rises = |t: f64| Ok::<_, collapsar::Error>(self.at(t)?.slopes[0] > 0.0);
         let (mut low, mut high) = (0.0, 0.5);
         while rises(high)? {
             (low, high) = (high, high + 0.5);
@@ -105,13 +99,13 @@ impl<'a> Line<'a> {
     /// Both curves relative to the common point, which is where the reader compares them.
     pub(crate) fn curves(&self, (from, to): (f64, f64)) -> collapsar::Result<[Curve; 2]> {
         const POINTS: usize = 160;
-        let zero = self.at(0.0)?.collapsed;
+        let zero = self.at(0.0)?.values[0];
         let mut curves = [Vec::new(), Vec::new()];
         for n in 0..=POINTS {
             let t = from + (to - from) * n as f64 / POINTS as f64;
-            let bounds = self.at(t)?;
-            curves[0].push((t, bounds.collapsed - zero));
-            curves[1].push((t, bounds.mean_field - zero));
+            for (curve, value) in curves.iter_mut().zip(self.at(t)?.values) {
+                curve.push((t, value - zero));
+            }
         }
         Ok(curves)
     }
@@ -175,11 +169,11 @@ mod tests {
             for line in [early(&model), late(&model).0] {
                 let here = line.at(0.0).unwrap();
                 // Sums of some hundred terms of size 100 in double precision.
-                assert!((here.collapsed - here.mean_field).abs() < 1e-10);
-                assert!((here.collapsed_slope - here.mean_field_slope).abs() < 1e-10);
+                assert!((here.values[0] - here.values[1]).abs() < 1e-10);
+                assert!((here.slopes[0] - here.slopes[1]).abs() < 1e-10);
                 for n in -20..=40 {
-                    let bounds = line.at(0.2 * f64::from(n)).unwrap();
-                    assert!(bounds.collapsed >= bounds.mean_field - 1e-10);
+                    let [collapsed, mean_field] = line.at(0.2 * f64::from(n)).unwrap().values;
+                    assert!(collapsed >= mean_field - 1e-10);
                 }
             }
         }
@@ -193,9 +187,10 @@ mod tests {
         let (ahead, behind) = (line.at(t + h).unwrap(), line.at(t - h).unwrap());
         let here = line.at(t).unwrap();
         // Central differences: h² times the third derivative, and rounding of 1e-13 over h.
-        let slope = |a: f64, b: f64| (a - b) / (2.0 * h);
-        assert!((slope(ahead.collapsed, behind.collapsed) - here.collapsed_slope).abs() < 1e-7);
-        assert!((slope(ahead.mean_field, behind.mean_field) - here.mean_field_slope).abs() < 1e-7);
+        for bound in [0, 1] {
+            let slope = (ahead.values[bound] - behind.values[bound]) / (2.0 * h);
+            assert!((slope - here.slopes[bound]).abs() < 1e-7);
+        }
     }
 
     #[test]
@@ -211,14 +206,14 @@ mod tests {
             model
                 .covariance_product(point, &turned, &mut image)
                 .unwrap();
-            let (collapsed, mean_field) = line.curvatures().unwrap();
+            let [collapsed, mean_field] = line.curvatures().unwrap();
             let covariance = dot(&turned, &image);
             assert!(covariance > 0.0);
             // The error of `curvatures`: h² times fourth derivatives.
             assert!((collapsed - mean_field - covariance).abs() < 1e-5);
         }
         // In Fisher lengths the mean-field bound curves by -1, the collapsed one by λ - 1.
-        let (collapsed, mean_field) = end.curvatures().unwrap();
+        let [collapsed, mean_field] = end.curvatures().unwrap();
         assert!((mean_field + 1.0).abs() < 1e-5);
         assert!((collapsed - (rate - 1.0)).abs() < 1e-5);
     }
@@ -227,9 +222,9 @@ mod tests {
     fn the_mean_field_bound_peaks_at_the_vbem_step() {
         let model = model(2).unwrap();
         let line = early(&model);
-        let bounds = line.at(1.0).unwrap();
-        assert!(bounds.mean_field_slope.abs() < 1e-10);
-        assert!(bounds.collapsed_slope > 0.0);
+        let [collapsed, mean_field] = line.at(1.0).unwrap().slopes;
+        assert!(mean_field.abs() < 1e-10);
+        assert!(collapsed > 0.0);
         assert!(line.peak(20.0).unwrap() > 1.0);
     }
 }

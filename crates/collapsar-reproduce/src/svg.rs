@@ -36,16 +36,9 @@ pub(crate) struct Panel {
     pub(crate) marks: Vec<Mark>,
 }
 
-/// A labelled point.
-#[derive(Debug)]
-pub(crate) struct Mark {
-    pub(crate) at: (f64, f64),
-    pub(crate) label: &'static str,
-    /// Which curve's colour it takes; none is that of the axes.
-    pub(crate) curve: Option<usize>,
-    /// Offset of the label in pixels; one to the left ends at the point.
-    pub(crate) shift: (f64, f64),
-}
+/// A point and its label; which curve's colour it takes, none being that of the axes; and the offset of the label
+/// in pixels, of which one to the left ends at the point.
+pub(crate) type Mark = ((f64, f64), &'static str, Option<usize>, (f64, f64));
 
 /// The panels side by side, with a legend below.
 pub(crate) fn picture(title: &str, legend: [&str; 2], panels: &[Panel]) -> String {
@@ -144,15 +137,15 @@ impl Panel {
                 r#"<polyline clip-path="url(#inside{index})" fill="none" {stroke} points="{points}"/>"#
             ));
         }
-        for mark in &self.marks {
-            let (x, y) = self.place(mark.at);
-            let colour = mark.curve.map_or(INK, |curve| STROKES[curve].0);
-            let anchor = if mark.shift.0 < 0.0 { "end" } else { "start" };
+        for &(at, label, curve, shift) in &self.marks {
+            let (x, y) = self.place(at);
+            let colour = curve.map_or(INK, |curve| STROKES[curve].0);
+            let anchor = if shift.0 < 0.0 { "end" } else { "start" };
             let label = text(
-                format!("{:.1}", x + mark.shift.0),
-                format!("{:.1}", y + mark.shift.1),
+                format!("{:.1}", x + shift.0),
+                format!("{:.1}", y + shift.1),
                 &format!(r#" text-anchor="{anchor}""#),
-                mark.label,
+                label,
             );
             lines.push(format!(
                 r#"<circle cx="{x:.1}" cy="{y:.1}" r="4" fill="{colour}"/>{label}"#
@@ -191,12 +184,7 @@ mod tests {
             x: (-1.0, 3.0),
             y: (-2.0, 0.5),
             curves: [vec![(-1.0, -2.0), (3.0, 0.5)], vec![]],
-            marks: vec![Mark {
-                at: (0.0, 0.0),
-                label: "here",
-                curve: None,
-                shift: (-6.0, 0.0),
-            }],
+            marks: vec![((0.0, 0.0), "here", None, (-6.0, 0.0))],
             ..Panel::default()
         }
     }

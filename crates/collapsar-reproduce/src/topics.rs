@@ -60,13 +60,6 @@ pub struct TopicsRequest {
     pub plan: Plan,
 }
 
-/// A corpus with its words' names and the files it came from.
-struct Documents {
-    corpus: Arc<Corpus>,
-    vocabulary: Vec<String>,
-    files: Vec<PathBuf>,
-}
-
 impl TopicsRequest {
     /// Runs the experiment.
     ///
@@ -74,24 +67,24 @@ impl TopicsRequest {
     /// Where data or options are refused, and [`Error::PartOfStart`] where it is interrupted too early.
     pub fn run(&self, host: &dyn Host) -> Result<Report> {
         let began = Instant::now();
-        let documents = self.documents()?;
+        let (corpus, vocabulary, files) = self.documents()?;
+        let corpus = Arc::new(corpus);
         let settings = Settings {
             topics: self.topics,
             alpha: Alpha::Symmetric(self.alpha),
             beta: Beta::Given(self.beta),
             sweeps: self.sweeps,
         };
-        let model = Topics::new(Arc::clone(&documents.corpus), &settings)?;
+        let model = Topics::new(Arc::clone(&corpus), &settings)?;
         let start = |seed| model.start_unless(self.start, seed, host.interrupt());
         let climbs = self.plan.climb(&model, start, None, host)?;
         let text = format!(
             "{}\n{}Largest topics of the best fit ({}), by words of highest relevance\n\n{}",
-            self.preamble(&documents.corpus, &climbs, host),
+            self.preamble(&corpus, &climbs, host),
             tables(&PAPER, &climbs.comparison),
             climbs.best_is,
-            largest_topics(&model.fit(&climbs.best), &documents.vocabulary)
+            largest_topics(&model.fit(&climbs.best), &vocabulary)
         );
-        let corpus = &documents.corpus;
         let config = json!({
             "documents": corpus.documents(),
             "words": corpus.vocabulary(),
@@ -103,28 +96,24 @@ impl TopicsRequest {
             "sweeps": self.sweeps,
             "start": self.start,
         });
-        Ok(climbs.report("topics", text, documents.files, &self.plan, config, began))
+        Ok(climbs.report("topics", text, files, &self.plan, config, began))
     }
 
-    fn documents(&self) -> Result<Documents> {
+    /// A corpus with its words' names and the files it came from.
+    fn documents(&self) -> Result<(Corpus, Vec<String>, Vec<PathBuf>)> {
         let Some(path) = &self.corpus else {
             let corpus = draw(self.size, self.topics, self.plan.seed)?;
-            return Ok(Documents {
-                corpus: Arc::new(corpus),
-                vocabulary: names(self.size.words),
-                files: Vec::new(),
-            });
+            return Ok((corpus, names(self.size.words), Vec::new()));
         };
         let (read, report) = read_corpus(path, &CorpusOptions::default())?;
         let words = read.vocabulary.len();
         let corpus = Corpus::new(read.starts, read.words, read.counts, words);
-        Ok(Documents {
-            corpus: Arc::new(corpus.map_err(Error::in_file(path))?),
-            vocabulary: read.vocabulary,
-            files: std::iter::once(path.clone())
-                .chain(report.vocabulary)
-                .collect(),
-        })
+        let files = std::iter::once(path.clone()).chain(report.vocabulary);
+        Ok((
+            corpus.map_err(Error::in_file(path))?,
+            read.vocabulary,
+            files.collect(),
+        ))
     }
 
     /// What was run, so that the figures can be had again.

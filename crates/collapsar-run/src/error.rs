@@ -4,8 +4,7 @@ use std::fmt;
 
 use collapsar::{Hint, Place, Plain, Terms};
 use collapsar_bugs::Diagnostic;
-
-use crate::text::count;
+use collapsar_text::count;
 
 /// Every failure of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,10 +16,8 @@ pub enum Error {
     Data {
         /// What it refuses.
         error: Box<collapsar::Error>,
-        /// The file, as given.
-        name: String,
-        /// The names of its columns, where it has any.
-        columns: Vec<String>,
+        /// The file, as given, and the names of its columns, where it has any.
+        file: (String, Vec<String>),
     },
     /// A file cannot be read or written.
     File(collapsar_formats::Error),
@@ -95,6 +92,12 @@ impl Error {
         collapsar::Error::data(Place::Named(name.into()), found, expected).into()
     }
 
+    /// What the library refuses of a file without columns.
+    pub(crate) fn of_file(error: collapsar::Error, name: String) -> Self {
+        let (error, file) = (Box::new(error), (name, vec![]));
+        Self::Data { error, file }
+    }
+
     /// The same refusal, with what to try.
     #[must_use]
     pub fn with_hint(self, hint: impl Into<Option<Hint>>) -> Self {
@@ -112,25 +115,31 @@ impl Error {
     /// The sentence in the terms of a front end.
     pub fn in_terms(&self, terms: &dyn Terms) -> String {
         match self {
-            Self::Library(error) | Self::File(collapsar_formats::Error::Library(error)) => {
-                error.in_terms(terms)
-            }
-            Self::Data {
-                error,
-                name,
-                columns,
-            } => error.in_terms(&FileTerms {
-                terms,
-                name,
-                columns,
-            }),
+            Self::Library(error) => error.in_terms(terms),
             Self::File(error) => error.in_terms(terms),
+            Self::Data { error, file } => error.in_terms(&FileTerms { terms, file }),
             Self::Model {
                 diagnostic,
                 file,
                 source,
             } => diagnostic.render(file, source),
-            Self::Collapse { error, line } => collapse_in_terms(error, line.as_ref(), terms),
+            Self::Collapse { error, line } => match (&**error, line) {
+                (
+                    collapsar::Error::Setting {
+                        name,
+                        found,
+                        expected,
+                    },
+                    _,
+                ) => {
+                    format!("{}: expected {expected}", terms.setting(name, found))
+                }
+                (collapsar::Error::Collapse { found, .. }, Some((line, place))) => format!(
+                    "{}: {found} cannot be collapsed, since they meet in {line} ({place})",
+                    terms.option("collapse")
+                ),
+                (error, _) => error.in_terms(terms),
+            },
             Self::Value {
                 option,
                 value,
@@ -162,11 +171,7 @@ impl Error {
                 count(*documents, "document"),
             ),
             Self::OneClimb { options, parts } => {
-                let follow = if options.len() > 1 {
-                    "follow"
-                } else {
-                    "follows"
-                };
+                let follow = ["follows", "follow"][usize::from(options.len() > 1)];
                 let options: Vec<String> = options.iter().map(|name| terms.option(name)).collect();
                 format!(
                     "{} {follow} one climb, expected one restart and one number of {parts}",
@@ -177,33 +182,10 @@ impl Error {
     }
 }
 
-fn collapse_in_terms(
-    error: &collapsar::Error,
-    line: Option<&(String, String)>,
-    terms: &dyn Terms,
-) -> String {
-    match (error, line) {
-        (
-            collapsar::Error::Setting {
-                name,
-                found,
-                expected,
-            },
-            _,
-        ) => format!("{}: expected {expected}", terms.setting(name, found)),
-        (collapsar::Error::Collapse { found, .. }, Some((line, place))) => format!(
-            "{}: {found} cannot be collapsed, since they meet in {line} ({place})",
-            terms.option("collapse")
-        ),
-        _ => error.in_terms(terms),
-    }
-}
-
 /// A front end's terms, with the file that places are in.
 struct FileTerms<'a> {
     terms: &'a dyn Terms,
-    name: &'a str,
-    columns: &'a [String],
+    file: &'a (String, Vec<String>),
 }
 
 impl Terms for FileTerms<'_> {
@@ -216,11 +198,11 @@ impl Terms for FileTerms<'_> {
     }
 
     fn place(&self, place: &Place) -> String {
-        let file = self.name;
+        let (file, columns) = self.file;
         match place {
-            Place::Whole(_) => file.to_owned(),
-            Place::Column(index) if *index < self.columns.len() => {
-                format!("{file}: column {:?}", self.columns[*index])
+            Place::Whole(_) => file.clone(),
+            Place::Column(index) if *index < columns.len() => {
+                format!("{file}: column {:?}", columns[*index])
             }
             place => format!("{file}: {place}"),
         }

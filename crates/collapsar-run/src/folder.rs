@@ -10,6 +10,7 @@ use collapsar_formats::{Error, Run, prepare_folder};
 use serde_json::{Value, json};
 
 use crate::Result;
+use crate::topics::others;
 
 /// The record of a run. It comes last and goes first: where it is, everything that it lists is there.
 const RUN: &str = "run.json";
@@ -174,11 +175,8 @@ impl RunFolder {
             }
             _ => {}
         }
-        let folders = file
-            .ancestors()
-            .skip(1)
-            .filter(|f| !f.as_os_str().is_empty());
-        for folder in folders {
+        let folders = file.ancestors().skip(1);
+        for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
             // Only if it is empty.
             let _ = fs::remove_dir(self.target.join(folder));
         }
@@ -231,25 +229,11 @@ fn earlier(target: &Path) -> Vec<PathBuf> {
     };
     let mut files: Vec<PathBuf> = names.split(' ').map(PathBuf::from).collect();
     if *command == "topics" {
-        files.extend(averaged(target));
+        let others = others(target).unwrap_or_default().into_iter();
+        let below = others.filter_map(|(_, file)| Some(file.strip_prefix(target).ok()?.to_owned()));
+        files.extend(below);
     }
     files
-}
-
-/// The other fits of an average of topics, each named by its seed.
-fn averaged(target: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(target.join("average"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let seeded = |name: &str| {
-        let seed = name.strip_prefix("topics-")?.strip_suffix(".json")?;
-        seed.parse::<u64>().ok()
-    };
-    entries
-        .filter(|entry| entry.file_name().to_str().and_then(seeded).is_some())
-        .map(|entry| Path::new("average").join(entry.file_name()))
-        .collect()
 }
 
 #[cfg(test)]

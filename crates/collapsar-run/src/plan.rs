@@ -7,7 +7,7 @@ use collapsar::{Checkpoint, Direction, Stop};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::inputs::check_target;
+use crate::record::check_target;
 
 /// Steps after which a climb stops, unless another number is given.
 pub const MAX_ITERATIONS: u64 = 10_000;

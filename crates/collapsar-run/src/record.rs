@@ -1,10 +1,13 @@
-//! What a run says of itself in `trace.jsonl` and `run.json`, and how a fit on disk is found again.
+//! Files as every run treats them: named in refusals, recorded with digests, tried before a long climb; `trace.jsonl` and
+//! `run.json`, lines of CSV, and how a fit on disk is found again.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use collapsar::Step;
-use collapsar_formats::{Run, TraceWriter, write_atomically};
+use collapsar_formats::{Input, Run, TraceWriter, prepare_folder, write_atomically};
+use collapsar_text::quoted;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -12,7 +15,6 @@ use serde_json::{Map, Value, json};
 use crate::climb::Climbed;
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
-use crate::inputs::inputs;
 
 /// What a run says of itself beside how its climbs ended.
 pub(crate) struct Record<C> {
@@ -88,6 +90,57 @@ pub(crate) fn write_json(path: &Path, content: &impl Serialize) -> Result<()> {
         serde_json::to_writer_pretty(&mut out, content)?;
         out.write_all(b"\n")
     })?)
+}
+
+/// Names in a line of CSV.
+pub(crate) fn header(out: &mut dyn Write, names: &[String]) -> io::Result<()> {
+    let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+    writeln!(out, "{}", names.join(","))
+}
+
+/// Numbers in a line of CSV, each as short as it can be without losing a bit.
+pub(crate) fn numbers(
+    out: &mut dyn Write,
+    numbers: impl IntoIterator<Item = f64>,
+) -> io::Result<()> {
+    let numbers: Vec<_> = numbers.into_iter().map(|x| format!("{x:?}")).collect();
+    writeln!(out, "{}", numbers.join(","))
+}
+
+/// A file's name, as in refusals.
+pub fn name_of(file: &Path) -> String {
+    match file {
+        file if file == Path::new("-") => "stdin".into(),
+        file => file.display().to_string(),
+    }
+}
+
+/// The files that a run read, with their digests.
+pub fn inputs(files: &[PathBuf]) -> Result<Vec<Input>> {
+    let inputs = files.iter().map(|file| {
+        // A pipe is empty by now, and may block whoever opens it again.
+        if file.is_file() || file.is_dir() {
+            return Ok(Input::of(file)?);
+        }
+        Ok(Input {
+            name: name_of(file),
+            bytes: 0,
+            digest: "unknown: read from a pipe".into(),
+        })
+    });
+    inputs.collect()
+}
+
+/// Makes sure that a file, `what` it is, can be written before there is anything to lose.
+pub fn check_target(file: &Path, what: &str) -> Result<()> {
+    if file.is_dir() {
+        let expected = format!("a file for {what}");
+        let name = file.display().to_string();
+        return Err(Error::input(name, "a folder of that name", expected));
+    }
+    let folder = file.parent();
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    Ok(prepare_folder(folder.unwrap_or(Path::new(".")))?)
 }
 
 /// A fit on disk.

@@ -76,15 +76,23 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{ending}")
 }
 
-/// Rows of cells under a head, aligned to the right, two spaces apart.
-pub fn table(head: &[String], rows: &[Vec<String>]) -> String {
-    let lines = || std::iter::once(head).chain(rows.iter().map(Vec::as_slice));
-    let widths = widths(lines());
+/// Rows of cells under a head, two spaces apart: the first `left` columns aligned to the left, the others to the right.
+pub fn table<H: AsRef<str>>(
+    left: usize,
+    head: &[H],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let head = head.iter().map(|cell| cell.as_ref().to_owned()).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let widths = widths(&lines);
     let mut text = String::new();
-    for line in lines() {
-        let cells = line.iter().zip(&widths);
-        let cells = cells.map(|(cell, width)| format!("  {cell:>width$}"));
-        text += cells.collect::<Vec<_>>().concat().trim_end();
+    for line in &lines {
+        let cells = line.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| match column {
+            column if column < left => format!("  {cell:<width$}"),
+            _ => format!("  {cell:>width$}"),
+        });
+        text += cells.collect::<String>().trim_end();
         text.push('\n');
     }
     text
@@ -93,7 +101,7 @@ pub fn table(head: &[String], rows: &[Vec<String>]) -> String {
 /// A table of Markdown whose first line is its head, padded so that columns stand under one another: the first to the
 /// left, the others to the right.
 pub fn markdown(lines: &[Vec<String>]) -> String {
-    let widths = widths(lines.iter().map(Vec::as_slice));
+    let widths = widths(lines);
     let mut text = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let cells = line.iter().zip(&widths).enumerate();
@@ -114,7 +122,7 @@ pub fn markdown(lines: &[Vec<String>]) -> String {
 }
 
 /// The most characters of a cell, column by column.
-fn widths<'a>(lines: impl Iterator<Item = &'a [String]>) -> Vec<usize> {
+fn widths(lines: &[Vec<String>]) -> Vec<usize> {
     let mut widths = Vec::new();
     for line in lines {
         widths.resize(line.len().max(widths.len()), 0);
@@ -172,7 +180,7 @@ mod tests {
     #[test]
     fn tables_align_characters_not_bytes() {
         let rows = vec![vec!["1 ± 2".to_owned(), "a".to_owned()]];
-        let text = table(&["x".to_owned(), "name".to_owned()], &rows);
+        let text = table(0, &["x", "name"], rows);
         assert_eq!(text, "      x  name\n  1 ± 2     a\n");
     }
 }

@@ -36,8 +36,8 @@ pub mod model;
 pub use collapsar_core::laws;
 pub use collapsar_core::{
     Advice, Bases, Change, Checkpoint, Collapsed, Direction, Driver, Error, Factor, Fit, Hint,
-    InnerProblems, Jump, Jumps, Mismatch, Observer, Outcome, Place, Plain, Point, Potential,
-    Response, Restarts, Result, Step, Stop, Terms, Watcher, diagnostics, family, number, special,
+    InnerProblems, Jump, Jumps, Mismatch, Outcome, Place, Plain, Point, Potential, Response,
+    Restarts, Result, Step, Stop, Terms, diagnostics, family, number, special,
 };
 #[cfg(feature = "mixture")]
 pub use model::mixture;

@@ -161,7 +161,7 @@ fn ln_labels(labels: &[usize], components: usize, weights: Weights, concentratio
     let counts: Vec<f64> = (0..components).map(count).collect();
     match weights {
         Weights::Dirichlet => {
-            let prior = Dirichlet::symmetric(components, concentration);
+            let prior = vec![concentration; components];
             let after: Vec<f64> = counts.iter().map(|c| concentration + c).collect();
             ratio(&Dirichlet::new(components), &prior, &after)
         }

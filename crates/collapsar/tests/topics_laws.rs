@@ -41,7 +41,11 @@ impl Collapsed for Exact<'_> {
     }
 
     fn advice(&self) -> Advice<'_> {
-        Advice::default().momentum_after(self.0.advice().plain_steps)
+        Advice {
+            momentum: true,
+            plain_steps: self.0.advice().plain_steps,
+            ..Advice::default()
+        }
     }
 
     fn constant(&self) -> f64 {

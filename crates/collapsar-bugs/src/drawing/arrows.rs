@@ -8,20 +8,15 @@ use super::Drawing;
 use super::layout::{Layout, cross};
 use super::svg::{DIAMOND, HALF, INK, RIM, half_width, size};
 
-/// The nodes' centres, by place.
-fn centres(layout: &Layout) -> Vec<(f64, f64)> {
+/// All edges as SVG, and points along each.
+pub(super) fn arrows(drawing: &Drawing, layout: &Layout) -> (String, Vec<Vec<(f64, f64)>>) {
     let mut centres = vec![(0.0, 0.0); layout.nodes.len()];
     for &(place, x, y) in &layout.nodes {
         centres[place] = (x, y);
     }
-    centres
-}
-
-/// All edges as SVG, and points along each.
-pub(super) fn arrows(drawing: &Drawing, layout: &Layout) -> (String, Vec<Vec<(f64, f64)>>) {
     let mut canvas = Canvas {
         drawing,
-        centres: centres(layout),
+        centres,
         size: (layout.width, layout.height),
         drawn: vec![],
     };
@@ -37,11 +32,8 @@ pub(super) fn arrows(drawing: &Drawing, layout: &Layout) -> (String, Vec<Vec<(f6
             let [up, out, back, down] = [-20.0, -8.0, 8.0, 20.0].map(|step| y + step);
             format!("M{near:.1} {out:.1}C{far:.1} {up:.1} {far:.1} {down:.1} {near:.1} {back:.1}")
         } else {
-            let Bent { from, over, to } = canvas.draw(parent, child);
-            format!(
-                "M{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}",
-                from.0, from.1, over.0, over.1, to.0, to.1
-            )
+            let [(a, b), (c, d), (e, f)] = canvas.draw(parent, child);
+            format!("M{a:.1} {b:.1}Q{c:.1} {d:.1} {e:.1} {f:.1}")
         };
         writeln!(
             text,
@@ -55,29 +47,18 @@ pub(super) fn arrows(drawing: &Drawing, layout: &Layout) -> (String, Vec<Vec<(f6
 /// Points along an edge that are looked at.
 const POINTS: u32 = 24;
 
-/// An edge: its ends, and what it bends towards.
-#[derive(Clone, Copy)]
-struct Bent {
-    from: (f64, f64),
-    over: (f64, f64),
-    to: (f64, f64),
-}
+/// An edge: where it begins, what it bends towards, and where it ends.
+type Bent = [(f64, f64); 3];
 
-impl Bent {
-    fn points(self) -> Vec<(f64, f64)> {
-        let at = |step: u32| {
-            let share = f64::from(step) / f64::from(POINTS);
-            let rest = 1.0 - share;
-            let along = |p: f64, q: f64, r: f64| {
-                rest * rest * p + 2.0 * rest * share * q + share * share * r
-            };
-            (
-                along(self.from.0, self.over.0, self.to.0),
-                along(self.from.1, self.over.1, self.to.1),
-            )
-        };
-        (0..=POINTS).map(at).collect()
-    }
+fn points([from, over, to]: Bent) -> Vec<(f64, f64)> {
+    let at = |step: u32| {
+        let share = f64::from(step) / f64::from(POINTS);
+        let rest = 1.0 - share;
+        let along =
+            |p: f64, q: f64, r: f64| rest * rest * p + 2.0 * rest * share * q + share * share * r;
+        (along(from.0, over.0, to.0), along(from.1, over.1, to.1))
+    };
+    (0..=POINTS).map(at).collect()
 }
 
 /// What edges are drawn around.
@@ -101,36 +82,28 @@ impl Canvas<'_> {
         let nodes = &self.drawing.outline.nodes;
         let (a, b) = (self.centres[parent], self.centres[child]);
         let length = self.length((parent, child)).max(1.0);
-        let rim = |place: usize| {
-            if self.drawing.collapsed[place] {
-                RIM
-            } else {
-                0.0
-            }
-        };
+        let collapsed = &self.drawing.collapsed;
+        let rim = |place: usize| if collapsed[place] { RIM } else { 0.0 };
         let curve = |bend: f64| {
             let over = (
                 f64::midpoint(a.0, b.0) - bend * (b.1 - a.1) / length,
                 f64::midpoint(a.1, b.1) + bend * (b.0 - a.0) / length,
             );
-            Bent {
-                from: border(&nodes[parent], a, over, rim(parent)),
-                over,
-                to: border(&nodes[child], b, over, rim(child) + 1.0),
-            }
+            let from = border(&nodes[parent], a, over, rim(parent));
+            [from, over, border(&nodes[child], b, over, rim(child) + 1.0)]
         };
         let steps = (0..10_u8).flat_map(|step| [(step, 25.0), (step, -25.0)]);
         let curves = steps.map(|(step, side)| (step, curve(side * f64::from(step))));
         let cost = |(step, bent): &(u8, Bent)| usize::from(*step) + self.cost(*bent, parent, child);
         let found = curves.min_by_key(cost).map(|(_, bent)| bent);
         let found = found.unwrap_or_else(|| curve(0.0));
-        self.drawn.push(found.points());
+        self.drawn.push(points(found));
         found
     }
 
     fn cost(&self, bent: Bent, parent: usize, child: usize) -> usize {
         let nodes = &self.drawing.outline.nodes;
-        let points = bent.points();
+        let points = points(bent);
         let near = |place: usize, x: f64, y: f64| {
             let (width, height, centre) = size(&nodes[place]);
             let left = self.centres[place].0 - centre - 6.0;
@@ -152,13 +125,8 @@ impl Canvas<'_> {
 
 /// Whether two lines of points cross.
 fn meet(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
-    let segments = |points: &[(f64, f64)]| {
-        let pairs = points.windows(2).map(|pair| [pair[0], pair[1]]);
-        pairs.collect::<Vec<[(f64, f64); 2]>>()
-    };
-    let other = segments(other);
-    let mut one = segments(one).into_iter();
-    one.any(|a| other.iter().any(|b| cross(a, *b)))
+    let mut pairs = one.windows(2);
+    pairs.any(|a| (other.windows(2)).any(|b| cross([a[0], a[1]], [b[0], b[1]])))
 }
 
 /// Where the line from a node's centre towards another point leaves the node.

@@ -1,31 +1,33 @@
 //! A drawing in the language of Graphviz, with plates as clusters.
 
-use std::fmt::Write;
-
 use crate::outline::NodeKind;
 
 use super::Drawing;
 
-pub(super) fn graph(drawing: &Drawing) -> String {
-    let mut text = String::from("digraph model {\n  node [fontname=\"Helvetica\"]\n");
-    let all: Vec<usize> = (0..drawing.outline.nodes.len()).collect();
-    let mut clusters = 0;
-    plate(drawing, &all, 0, &mut clusters, &mut text);
-    for (parent, child) in &drawing.outline.edges {
-        writeln!(text, "  n{parent} -> n{child}").expect("strings take all text");
+impl Drawing {
+    /// The drawing in the language of Graphviz, with plates as clusters.
+    pub fn dot(&self) -> String {
+        let mut lines = vec!["digraph model {\n  node [fontname=\"Helvetica\"]".to_owned()];
+        let all: Vec<usize> = (0..self.outline.nodes.len()).collect();
+        plate(self, &all, 0, &mut 0, &mut lines);
+        let edges = self.outline.edges.iter();
+        lines.extend(edges.map(|(parent, child)| format!("  n{parent} -> n{child}")));
+        lines.join("\n") + "\n}\n"
     }
-    text + "}\n"
 }
 
 /// Writes what stands in a plate: its own nodes, then the plates within.
-fn plate(drawing: &Drawing, here: &[usize], depth: usize, clusters: &mut usize, text: &mut String) {
+fn plate(
+    drawing: &Drawing,
+    here: &[usize],
+    depth: usize,
+    clusters: &mut usize,
+    lines: &mut Vec<String>,
+) {
     let indent = "  ".repeat(depth + 1);
-    let mut put = |line: String| writeln!(text, "{indent}{line}").expect("strings take all text");
     let nodes = &drawing.outline.nodes;
-    for &place in here
-        .iter()
-        .filter(|&&place| nodes[place].plates.len() == depth)
-    {
+    let own = |place: &&usize| nodes[**place].plates.len() == depth;
+    for &place in here.iter().filter(own) {
         let node = &nodes[place];
         let name = quoted(&node.name);
         let style = match (node.kind, drawing.collapsed[place]) {
@@ -37,20 +39,18 @@ fn plate(drawing: &Drawing, here: &[usize], depth: usize, clusters: &mut usize, 
             (_, true) => "peripheries=2",
             _ => "shape=ellipse",
         };
-        put(format!("n{place} [label={name} {style}]"));
+        lines.push(format!("{indent}n{place} [label={name} {style}]"));
     }
     for (loop_text, inside) in super::layout::plates(nodes, here, depth) {
-        let indent = "  ".repeat(depth + 1);
-        let label = quoted(&loop_text);
-        writeln!(text, "{indent}subgraph cluster_{clusters} {{").expect("strings take all text");
+        let style = format!(
+            "label={} labeljust=r labelloc=b style=rounded",
+            quoted(&loop_text)
+        );
+        lines.push(format!("{indent}subgraph cluster_{clusters} {{"));
+        lines.push(format!("{indent}  {style}"));
         *clusters += 1;
-        writeln!(
-            text,
-            "{indent}  label={label} labeljust=r labelloc=b style=rounded"
-        )
-        .expect("strings take all text");
-        plate(drawing, &inside, depth + 1, clusters, text);
-        writeln!(text, "{indent}}}").expect("strings take all text");
+        plate(drawing, &inside, depth + 1, clusters, lines);
+        lines.push(format!("{indent}}}"));
     }
 }
 

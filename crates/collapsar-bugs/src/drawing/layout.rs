@@ -4,6 +4,9 @@
 
 use crate::outline::Node;
 
+use super::Drawing;
+use super::svg::size;
+
 /// Between neighbours, and between a plate and what is in it.
 const GAP: f64 = 26.0;
 const ROW: f64 = 46.0;
@@ -33,14 +36,6 @@ pub(super) struct Layout {
     pub(super) plates: Vec<Plate>,
 }
 
-/// Nodes of one plate: they and the plates within are laid out together.
-pub(super) struct Sizes<'a> {
-    pub(super) nodes: &'a [Node],
-    pub(super) edges: &'a [(usize, usize)],
-    /// Width and height of each node, and how far its centre is from its left side.
-    pub(super) boxes: &'a [(f64, f64, f64)],
-}
-
 /// The plates at a depth with the nodes in them, in the order in which nodes name them.
 pub(super) fn plates(nodes: &[Node], here: &[usize], depth: usize) -> Vec<(String, Vec<usize>)> {
     let mut found: Vec<(String, Vec<usize>)> = vec![];
@@ -56,15 +51,15 @@ pub(super) fn plates(nodes: &[Node], here: &[usize], depth: usize) -> Vec<(Strin
     found
 }
 
-impl Sizes<'_> {
-    /// Lays out the nodes `here`, of plates that are `depth` deep.
+impl Drawing {
+    /// Lays out the nodes `here`, of plates that are `depth` deep: they and the plates within are
+    /// laid out together.
     pub(super) fn arrange(&self, here: &[usize], depth: usize) -> Layout {
+        let nodes = &self.outline.nodes;
         let mut items: Vec<Layout> = vec![];
-        for &place in here
-            .iter()
-            .filter(|&&place| self.nodes[place].plates.len() == depth)
-        {
-            let (width, height, centre) = self.boxes[place];
+        let own = |place: &&usize| nodes[**place].plates.len() == depth;
+        for &place in here.iter().filter(own) {
+            let (width, height, centre) = size(&nodes[place]);
             items.push(Layout {
                 width,
                 height,
@@ -72,7 +67,7 @@ impl Sizes<'_> {
                 plates: vec![],
             });
         }
-        for (text, inside) in plates(self.nodes, here, depth) {
+        for (text, inside) in plates(nodes, here, depth) {
             let mut item = self.arrange(&inside, depth + 1);
             let least = 14.0 + 6.5 * text.chars().count() as f64;
             let margin = PADDING + ((least - item.width) / 2.0 - PADDING).max(0.0);
@@ -93,15 +88,15 @@ impl Sizes<'_> {
 
     /// Puts items into rows.
     fn stack(&self, items: &[Layout]) -> Layout {
-        let mut item_of = vec![None; self.nodes.len()];
-        let mut offset = vec![0.0; self.nodes.len()];
+        let mut item_of = vec![None; self.outline.nodes.len()];
+        let mut offset = vec![0.0; item_of.len()];
         for (item, layout) in items.iter().enumerate() {
             for &(place, x, _) in &layout.nodes {
                 item_of[place] = Some(item);
                 offset[place] = x;
             }
         }
-        let links = self.edges.iter().filter_map(|&(parent, child)| {
+        let links = self.outline.edges.iter().filter_map(|&(parent, child)| {
             let (a, b) = (item_of[parent]?, item_of[child]?);
             (a != b).then_some(Link {
                 from: a,
@@ -116,10 +111,8 @@ impl Sizes<'_> {
         let mut all = Layout::default();
         let (mut y, first) = (0.0, left.iter().copied().fold(f64::INFINITY, f64::min));
         for row in &rows {
-            let height = row
-                .iter()
-                .map(|&item| items[item].height)
-                .fold(0.0, f64::max);
+            let heights = row.iter().map(|&item| items[item].height);
+            let height = heights.fold(0.0, f64::max);
             for &item in row {
                 let mut moved = items[item].clone();
                 moved.shift(left[item] - first, y + (height - moved.height) / 2.0);
@@ -177,11 +170,8 @@ fn rows(items: usize, links: &[Link]) -> Vec<Vec<usize>> {
     for item in 0..items {
         if links.iter().all(|link| link.to != item) {
             let children = links.iter().filter(|link| link.from == item);
-            let highest = children
-                .map(|link| row[link.to])
-                .min()
-                .unwrap_or(row[item] + 1);
-            row[item] = highest.saturating_sub(1);
+            let highest = children.map(|link| row[link.to]).min();
+            row[item] = highest.unwrap_or(row[item] + 1).saturating_sub(1);
         }
     }
     let mut rows = vec![vec![]; items];
@@ -204,12 +194,9 @@ fn sides(items: &[Layout], rows: &[Vec<usize>], links: &[Link]) -> Vec<f64> {
         }
     }
     let mut best = (f64::INFINITY, left.clone());
-    for sweep in 0..SWEEPS {
-        let order: Vec<&Vec<usize>> = match sweep % 2 {
-            0 => rows.iter().collect(),
-            _ => rows.iter().rev().collect(),
-        };
-        for row in order {
+    let mut order = rows.to_vec();
+    for _ in 0..SWEEPS {
+        for row in &order {
             let wish = |item: usize| {
                 let above = links.iter().filter(|link| link.to == item);
                 let above = above.map(|link| left[link.from] + link.shift());
@@ -233,6 +220,7 @@ fn sides(items: &[Layout], rows: &[Vec<usize>], links: &[Link]) -> Vec<f64> {
                 left[*item] -= excess / wishes.len() as f64;
             }
         }
+        order.reverse();
         let tangle = tangle(&left, rows, links);
         if tangle < best.0 {
             best = (tangle, left.clone());

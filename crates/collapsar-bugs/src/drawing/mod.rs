@@ -57,14 +57,4 @@ impl Drawing {
             },
         }
     }
-
-    /// The drawing as SVG, on clear paper, with a legend.
-    pub fn svg(&self, title: &str) -> String {
-        svg::picture(title, self)
-    }
-
-    /// The drawing in the language of Graphviz, with plates as clusters.
-    pub fn dot(&self) -> String {
-        dot::graph(self)
-    }
 }

@@ -6,7 +6,7 @@ use crate::outline::{Node, NodeKind};
 
 use super::Drawing;
 use super::arrows::arrows;
-use super::layout::{Layout, Sizes};
+use super::layout::Layout;
 
 /// Strokes and letters that stand out on white and on black paper alike; the background stays clear.
 pub(super) const INK: &str = "#7a7f87";
@@ -22,58 +22,53 @@ pub(super) const RIM: f64 = 3.5;
 /// The legend's height.
 const LEGEND: f64 = 40.0;
 
-pub(super) fn picture(title: &str, drawing: &Drawing) -> String {
-    let nodes = &drawing.outline.nodes;
-    let boxes: Vec<(f64, f64, f64)> = nodes.iter().map(size).collect();
-    let sizes = Sizes {
-        nodes,
-        edges: &drawing.outline.edges,
-        boxes: &boxes,
-    };
-    let all: Vec<usize> = (0..nodes.len()).collect();
-    let layout = sizes.arrange(&all, 0);
-    let legend = legend(drawing);
-    let legend_width: f64 = legend.iter().map(|(_, text)| legend_step(text)).sum();
-    let width = layout.width.max(legend_width) + 2.0 * MARGIN;
-    let height = layout.height + 2.0 * MARGIN + LEGEND;
-    let mut svg = String::new();
-    let mut put = |line: String| writeln!(svg, "{line}").expect("a string takes all");
-    put(format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" font-family="Helvetica, Arial, sans-serif" font-size="14" fill="{INK}" role="img">"#
-    ));
-    put(format!("<title>{}</title>", escaped(title)));
-    put(format!(
-        r#"<marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 1L10 5L0 9z" fill="{INK}"/></marker>"#
-    ));
-    let left = MARGIN + (width - 2.0 * MARGIN - layout.width) / 2.0;
-    put(format!(r#"<g transform="translate({left:.1} {MARGIN})">"#));
-    let (arrows, lines) = arrows(drawing, &layout);
-    put(plates(&layout, &lines));
-    put(arrows);
-    for &(place, x, y) in &layout.nodes {
-        put(shape(&nodes[place], drawing.collapsed[place], x, y));
-    }
-    put("</g>".to_owned());
-    let mut x = (width - legend_width) / 2.0;
-    let y = height - MARGIN;
-    for (sign, text) in legend {
+impl Drawing {
+    /// The drawing as SVG, on clear paper, with a legend.
+    pub fn svg(&self, title: &str) -> String {
+        let nodes = &self.outline.nodes;
+        let all: Vec<usize> = (0..nodes.len()).collect();
+        let layout = self.arrange(&all, 0);
+        let legend = legend(self);
+        let legend_width: f64 = legend.iter().map(|(_, text)| legend_step(text)).sum();
+        let width = layout.width.max(legend_width) + 2.0 * MARGIN;
+        let height = layout.height + 2.0 * MARGIN + LEGEND;
+        let mut svg = String::new();
+        let mut put = |line: String| writeln!(svg, "{line}").expect("a string takes all");
         put(format!(
-            r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="34" y="4">{text}</text></g>"#,
-            outline(sign, 14.0, 0.0, 11.0, 8.0)
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" font-family="Helvetica, Arial, sans-serif" font-size="14" fill="{INK}" role="img">"#
         ));
-        x += legend_step(text);
+        put(format!("<title>{}</title>", escaped(title)));
+        put(format!(
+            r#"<marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 1L10 5L0 9z" fill="{INK}"/></marker>"#
+        ));
+        let left = MARGIN + (width - 2.0 * MARGIN - layout.width) / 2.0;
+        put(format!(r#"<g transform="translate({left:.1} {MARGIN})">"#));
+        let (arrows, lines) = arrows(self, &layout);
+        put(plates(&layout, &lines));
+        put(arrows);
+        for &(place, x, y) in &layout.nodes {
+            put(shape(&nodes[place], self.collapsed[place], x, y));
+        }
+        put("</g>".to_owned());
+        let mut x = (width - legend_width) / 2.0;
+        let y = height - MARGIN;
+        for (sign, text) in legend {
+            put(format!(
+                r#"<g transform="translate({x:.1} {y:.1})" font-size="12">{}<text x="34" y="4">{text}</text></g>"#,
+                outline(sign, 14.0, 0.0, 11.0, 8.0)
+            ));
+            x += legend_step(text);
+        }
+        put("</svg>".to_owned());
+        svg
     }
-    put("</svg>".to_owned());
-    svg
 }
 
 /// Letters of about 8 pixels, or 6 in the second line.
 pub(super) fn half_width(node: &Node) -> f64 {
     let letters = 4.0 * node.name.chars().count() as f64;
-    let second = node
-        .distribution
-        .as_ref()
-        .map_or(0, |text| text.chars().count());
+    let second = node.distribution.as_deref().unwrap_or_default();
+    let second = second.chars().count();
     letters.max(2.8 * second as f64).max(12.0) + 15.0
 }
 
@@ -104,14 +99,10 @@ fn plates(layout: &Layout, lines: &[Vec<(f64, f64)>]) -> String {
         } else {
             (right - 9.0, "end")
         };
+        let [left, top, width, height] = [plate.x, plate.y, plate.width, plate.height];
         writeln!(
             text,
-            r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" rx="10" fill="{INK}" fill-opacity="0.05" stroke="{INK}" stroke-opacity="0.7"/><text x="{:.1}" y="{:.1}" text-anchor="{anchor}" font-size="12" font-style="italic">{}</text>"#,
-            plate.x,
-            plate.y,
-            plate.width,
-            plate.height,
-            x,
+            r#"<rect x="{left:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" rx="10" fill="{INK}" fill-opacity="0.05" stroke="{INK}" stroke-opacity="0.7"/><text x="{x:.1}" y="{:.1}" text-anchor="{anchor}" font-size="12" font-style="italic">{}</text>"#,
             bottom - 9.0,
             escaped(&plate.text)
         )
@@ -123,11 +114,17 @@ fn plates(layout: &Layout, lines: &[Vec<(f64, f64)>]) -> String {
 fn shape(node: &Node, collapsed: bool, x: f64, y: f64) -> String {
     let name = escaped(&node.name);
     if node.kind == NodeKind::Computed {
-        let mark = outline(Sign::of(node, false), x, y, DIAMOND, DIAMOND);
+        let mark = outline((node.kind, false, node.partly), x, y, DIAMOND, DIAMOND);
         let (x, y) = (x + DIAMOND + 4.0, y + 5.0);
         return format!(r#"{mark}<text x="{x:.1}" y="{y:.1}">{name}</text>"#);
     }
-    let mark = outline(Sign::of(node, collapsed), x, y, half_width(node), HALF);
+    let mark = outline(
+        (node.kind, collapsed, node.partly),
+        x,
+        y,
+        half_width(node),
+        HALF,
+    );
     let distribution = escaped(node.distribution.as_deref().unwrap_or_default());
     format!(
         r#"{mark}<text x="{x:.1}" y="{:.1}" text-anchor="middle" font-weight="bold">{name}</text><text x="{x:.1}" y="{:.1}" text-anchor="middle" font-size="10.5">{distribution}</text>"#,
@@ -136,38 +133,20 @@ fn shape(node: &Node, collapsed: bool, x: f64, y: f64) -> String {
     )
 }
 
-/// What a node's outline says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sign {
-    kind: NodeKind,
-    collapsed: bool,
-    partly: bool,
-}
+/// What a node's outline says of it: its kind, and whether it is collapsed, and observed in part.
+type Sign = (NodeKind, bool, bool);
 
-impl Sign {
-    fn of(node: &Node, collapsed: bool) -> Self {
-        Self {
-            kind: node.kind,
-            collapsed,
-            partly: node.partly,
-        }
-    }
-}
-
-fn outline(sign: Sign, x: f64, y: f64, half: f64, high: f64) -> String {
-    let collapsed = sign.collapsed;
-    if sign.kind == NodeKind::Computed {
+fn outline((kind, collapsed, partly): Sign, x: f64, y: f64, half: f64, high: f64) -> String {
+    if kind == NodeKind::Computed {
+        let [left, right] = [x - high, x + high];
+        let [top, bottom] = [y - high, y + high];
         return format!(
-            r#"<path d="M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z" fill="none" stroke="{INK}" stroke-width="1.5"/>"#,
-            y - high,
-            x + high,
-            y + high,
-            x - high
+            r#"<path d="M{x:.1} {top:.1}L{right:.1} {y:.1}L{x:.1} {bottom:.1}L{left:.1} {y:.1}z" fill="none" stroke="{INK}" stroke-width="1.5"/>"#
         );
     }
-    let (stroke, fill) = match (collapsed, sign.kind) {
+    let (stroke, fill) = match (collapsed, kind) {
         (true, _) => (COLLAPSED, 0.0),
-        (false, NodeKind::Observed) if !sign.partly => (INK, SHADE),
+        (false, NodeKind::Observed) if !partly => (INK, SHADE),
         _ => (INK, 0.0),
     };
     let ellipse = |more: f64| {
@@ -181,41 +160,33 @@ fn outline(sign: Sign, x: f64, y: f64, half: f64, high: f64) -> String {
     if collapsed {
         text += &ellipse(RIM);
     }
-    if sign.partly {
+    if partly {
         // The lower half.
-        write!(
-            text,
-            r#"<path d="M{:.1} {y:.1}A{half:.1} {high:.1} 0 0 0 {:.1} {y:.1}z" fill="{INK}" fill-opacity="{SHADE}"/>"#,
-            x - half,
-            x + half
-        )
-        .expect("a string takes all");
+        let (left, right) = (x - half, x + half);
+        text = format!(
+            r#"{text}<path d="M{left:.1} {y:.1}A{half:.1} {high:.1} 0 0 0 {right:.1} {y:.1}z" fill="{INK}" fill-opacity="{SHADE}"/>"#
+        );
     }
     text
 }
 
 /// What signs mean, of those that there are.
 fn legend(drawing: &Drawing) -> Vec<(Sign, &'static str)> {
-    let sign = |kind, collapsed, partly| Sign {
-        kind,
-        collapsed,
-        partly,
-    };
     let signs = [
-        (sign(NodeKind::Observed, false, false), "observed"),
-        (sign(NodeKind::Observed, false, true), "observed in part"),
-        (sign(NodeKind::Unknown, false, false), "explicit"),
-        (sign(NodeKind::Unknown, true, false), "collapsed"),
-        (sign(NodeKind::Computed, false, false), "computed"),
+        ((NodeKind::Observed, false, false), "observed"),
+        ((NodeKind::Observed, false, true), "observed in part"),
+        ((NodeKind::Unknown, false, false), "explicit"),
+        ((NodeKind::Unknown, true, false), "collapsed"),
+        ((NodeKind::Computed, false, false), "computed"),
     ];
     let nodes = || drawing.outline.nodes.iter().zip(&drawing.collapsed);
     let there = |(sign, _): &(Sign, &str)| {
-        nodes().any(|(node, collapsed)| Sign::of(node, *collapsed) == *sign)
+        nodes().any(|(node, collapsed)| (node.kind, *collapsed, node.partly) == *sign)
     };
     let mut found: Vec<(Sign, &str)> = signs.into_iter().filter(there).collect();
     // Without data nothing is known to be explicit either.
     if !drawing.collapsed.contains(&true) {
-        for (_, text) in (found.iter_mut()).filter(|(sign, _)| sign.kind == NodeKind::Unknown) {
+        for (_, text) in (found.iter_mut()).filter(|(sign, _)| sign.0 == NodeKind::Unknown) {
             *text = "stochastic";
         }
     }
@@ -275,13 +246,7 @@ mod tests {
     fn plates_are_nested_or_apart_and_hold_their_nodes() {
         let drawing = drawing(MODEL);
         let nodes = &drawing.outline.nodes;
-        let boxes: Vec<(f64, f64, f64)> = nodes.iter().map(size).collect();
-        let sizes = Sizes {
-            nodes,
-            edges: &drawing.outline.edges,
-            boxes: &boxes,
-        };
-        let layout = sizes.arrange(&(0..nodes.len()).collect::<Vec<_>>(), 0);
+        let layout = drawing.arrange(&(0..nodes.len()).collect::<Vec<_>>(), 0);
         assert_eq!(layout.nodes.len(), nodes.len());
         // Loops that are nested differently are different plates: n, d in n, k, d in k, d, t.
         assert_eq!(layout.plates.len(), 6);
@@ -316,7 +281,7 @@ mod tests {
     #[test]
     fn pictures_are_whole() {
         let drawing = drawing(MODEL);
-        let svg = picture("a < b", &drawing);
+        let svg = drawing.svg("a < b");
         assert!(svg.contains("<title>a &lt; b</title>"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         // An arrow for each edge, and an outline for each node and sign of the legend.
@@ -324,7 +289,7 @@ mod tests {
         assert_eq!(svg.matches("marker-end").count(), edges);
         let outlines = svg.matches("<ellipse").count() + svg.matches("z\" fill=\"none\"").count();
         assert_eq!(outlines, drawing.outline.nodes.len() + 2);
-        let dot = super::super::dot::graph(&drawing);
+        let dot = drawing.dot();
         assert_eq!(dot.matches(" -> ").count(), edges);
         assert_eq!(dot.matches('{').count(), dot.matches('}').count());
         assert_eq!(dot.matches("subgraph").count(), 6);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Elaborated;
 use super::evaluate::{Mode, Scope};
 use crate::data::{Data, Sparse};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::quantity::Element;
 use crate::syntax::ast::{Index, Name, Variable};
 
@@ -26,22 +26,20 @@ const NOBODY: Definer = Definer {
 };
 
 /// Who defines each element.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Definers {
+    #[default]
     Nobody,
     /// A line's repetitions one after another from the first element on, `size` elements each.
-    InOrder {
-        line: u32,
-        size: u32,
-        count: usize,
-    },
+    InOrder { line: u32, size: u32, count: usize },
     /// Anyone, element by element.
     Each(Vec<Definer>),
 }
 
 /// What is known of an array from data.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Known {
+    #[default]
     Nothing,
     /// NaN where nothing is known.
     Values(Arc<Vec<f64>>),
@@ -49,7 +47,7 @@ pub(crate) enum Known {
 }
 
 /// An array of the model.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Array {
     pub(crate) name: String,
     pub(crate) dims: Vec<usize>,
@@ -65,19 +63,6 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    fn new(name: String) -> Self {
-        Self {
-            name,
-            dims: vec![],
-            known: Known::Nothing,
-            definers: Definers::Nobody,
-            computed: RefCell::new(vec![]),
-            fixed: false,
-            complete: false,
-        }
-    }
-
-    /// How many elements it has.
     pub(crate) fn len(&self) -> usize {
         self.dims.iter().product()
     }
@@ -118,21 +103,12 @@ impl Array {
 
     /// Whether all of it is known from data, whoever defines it.
     pub(crate) fn is_data(&self) -> bool {
-        match &self.known {
-            Known::Nothing => false,
-            Known::Values(_) => self.complete,
-            Known::Sparse(_) => true,
-        }
-    }
-
-    /// Whether the data say nothing of it.
-    pub(crate) fn has_no_data(&self) -> bool {
-        self.known == Known::Nothing
+        self.complete
     }
 
     /// Whether a line defines all elements, one repetition after another.
     pub(crate) fn in_order(&self, line: usize) -> bool {
-        let length: usize = self.dims.iter().product();
+        let length = self.len();
         matches!(self.definers, Definers::InOrder { line: own, count, .. }
             if own as usize == line && count == length)
     }
@@ -179,19 +155,22 @@ impl Array {
             }
             Definers::Each(each) => each[element] = definer,
             _ => {
-                let length = self.dims.iter().product();
-                let mut each: Vec<Definer> = (0..length)
-                    .map(|element| self.definer(element).unwrap_or(NOBODY))
-                    .collect();
+                let before = (0..self.len()).map(|at| self.definer(at).unwrap_or(NOBODY));
+                let mut each: Vec<Definer> = before.collect();
                 each[element] = definer;
                 self.definers = Definers::Each(each);
             }
         }
     }
 
-    pub(super) fn become_data(&mut self, values: Vec<f64>) {
-        self.complete = values.iter().all(|value| !value.is_nan());
-        self.known = Known::Values(Arc::new(values));
+    /// Makes it data, which no line defines.
+    pub(super) fn become_data(&mut self, known: Known) {
+        self.complete = match &known {
+            Known::Nothing => false,
+            Known::Values(values) => values.iter().all(|value| !value.is_nan()),
+            Known::Sparse(_) => true,
+        };
+        self.known = known;
         self.definers = Definers::Nobody;
         self.fixed = true;
     }
@@ -214,31 +193,28 @@ impl Array {
 
 impl Elaborated {
     pub(super) fn take_data(&mut self, data: Data) {
-        for (name, array) in data.arrays {
-            let mut taken = Array::new(name);
-            taken.dims = array.dims;
-            taken.complete = array.values.iter().all(|value| !value.is_nan());
-            taken.known = Known::Values(Arc::new(array.values));
-            taken.fixed = true;
-            self.push_array(taken);
-        }
-        for (name, sparse) in data.sparse {
-            let mut taken = Array::new(name);
-            taken.dims = sparse.dims.to_vec();
-            taken.known = Known::Sparse(sparse);
-            taken.fixed = true;
-            self.push_array(taken);
+        let dense = data.arrays.into_iter().map(|(name, array)| {
+            let known = Known::Values(Arc::new(array.values));
+            (name, array.dims, known)
+        });
+        let sparse = data.sparse.into_iter().map(|(name, sparse)| {
+            let dims = sparse.dims.to_vec();
+            (name, dims, Known::Sparse(sparse))
+        });
+        for (name, dims, known) in dense.chain(sparse) {
+            let place = self.push_array(name);
+            self.arrays[place].dims = dims;
+            self.arrays[place].become_data(known);
         }
     }
 
     /// Takes the lengths of `var` declarations.
-    pub(super) fn declare(&mut self, vars: &[Variable]) -> Result<(), Diagnostic> {
+    pub(super) fn declare(&mut self, vars: &[Variable]) -> Checked {
         for variable in vars {
             let mut dims = vec![];
             for length in &variable.dims {
-                let scope = Scope::new(self, Mode::Shape);
-                let value = scope.index(length)?;
-                dims.push(value.max(0) as usize);
+                let length = Scope::new(self, Mode::Shape).index(length)?;
+                dims.push(length.max(0) as usize);
             }
             if dims.is_empty() {
                 dims.push(1);
@@ -246,14 +222,11 @@ impl Elaborated {
             let array = self.array_for(&variable.name);
             let array = &mut self.arrays[array];
             if array.fixed && array.dims != dims {
-                return Err(Diagnostic::new(
-                    variable.name.span,
-                    format!(
-                        "{} is declared with lengths {dims:?} and has data of lengths {:?}",
-                        variable.name.text, array.dims
-                    ),
-                    "declared here",
-                ));
+                let (Name { text, span }, given) = (&variable.name, &array.dims);
+                let message = format!(
+                    "{text} is declared with lengths {dims:?} and has data of lengths {given:?}"
+                );
+                return Err(Diagnostic::new(*span, message, "declared here"));
             }
             array.dims = dims;
             array.fixed = true;
@@ -263,66 +236,56 @@ impl Elaborated {
 
     /// The array of a name, made where there is none.
     pub(super) fn array_for(&mut self, name: &Name) -> usize {
-        self.find(&name.text).unwrap_or_else(|| {
-            self.push_array(Array::new(name.text.clone()));
-            self.arrays.len() - 1
-        })
+        let known = self.find(&name.text);
+        known.unwrap_or_else(|| self.push_array(name.text.clone()))
     }
 
-    fn push_array(&mut self, array: Array) {
-        self.places.insert(array.name.clone(), self.arrays.len());
-        self.arrays.push(array);
+    fn push_array(&mut self, name: String) -> usize {
+        self.places.insert(name.clone(), self.arrays.len());
+        self.arrays.push(Array {
+            name,
+            ..Array::default()
+        });
+        self.arrays.len() - 1
     }
 
     /// Makes an array long enough for what a line defines, where data or `var` do not say.
-    pub(super) fn stretch(&mut self, line: usize) -> Result<(), Diagnostic> {
+    pub(super) fn stretch(&mut self, line: usize) -> Checked {
         let array = self.lines[line].array;
-        if self.arrays[array].fixed {
+        let Array { fixed, dims, .. } = &mut self.arrays[array];
+        if *fixed {
             return Ok(());
         }
         let target = self.lines[line].relation.target.clone();
+        let name = &target.name.text;
         let Some(indices) = &target.indices else {
-            if self.arrays[array].dims.is_empty() {
-                self.arrays[array].dims = vec![1];
+            if dims.is_empty() {
+                *dims = vec![1];
             }
             return Ok(());
         };
-        if !self.arrays[array].dims.is_empty() && self.arrays[array].dims.len() != indices.len() {
-            return Err(Diagnostic::new(
-                target.span,
-                format!(
-                    "{} has {} here and {} elsewhere",
-                    target.name.text,
-                    many(indices.len(), "index"),
-                    self.arrays[array].dims.len()
-                ),
-                "other indices",
-            ));
+        let refuse = |message: String, label: &str| Diagnostic::new(target.span, message, label);
+        if !dims.is_empty() && dims.len() != indices.len() {
+            let (here, elsewhere) = (many(indices.len(), "index"), dims.len());
+            let message = format!("{name} has {here} here and {elsewhere} elsewhere");
+            return Err(refuse(message, "other indices"));
         }
-        let mut most = self.arrays[array].dims.clone();
+        let mut most = dims.clone();
         most.resize(indices.len(), 0);
         for instance in 0..self.lines[line].instances {
             let scope = Scope::within(self, Mode::Shape, line, instance);
             for (most, index) in most.iter_mut().zip(indices) {
                 let Index::At(index) = index else {
-                    return Err(Diagnostic::new(
-                        target.span,
-                        format!("the length of {} is not known", target.name.text),
-                        "an empty index of something that is neither data nor declared",
-                    )
-                    .help(format!(
-                        "write the range, as in {}[1:K], or declare it: var {}[K]",
-                        target.name.text, target.name.text
-                    )));
+                    let label = "an empty index of something that is neither data nor declared";
+                    let help =
+                        format!("write the range, as in {name}[1:K], or declare it: var {name}[K]");
+                    let message = format!("the length of {name} is not known");
+                    return Err(refuse(message, label).help(help));
                 };
-                let values = scope.fixed(|scope| scope.counters(index));
-                for value in values? {
+                for value in scope.fixed(|scope| scope.counters(index))? {
                     if value < 1 {
-                        return Err(Diagnostic::new(
-                            index.span,
-                            format!("an index of {value}, expected 1 or more"),
-                            "this index",
-                        ));
+                        let message = format!("an index of {value}, expected 1 or more");
+                        return Err(Diagnostic::new(index.span, message, "this index"));
                     }
                     *most = (*most).max(value as usize);
                 }

@@ -7,7 +7,7 @@ use super::functions::{Function, inverse_link};
 use super::operators::{binary, truth};
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Kind, Node, Operator, Reference, Span};
+use crate::syntax::ast::{Expr, Kind, Node, Reference, Span};
 use crate::value::{Scalar, Value};
 
 /// What stochastic elements that are not data are worth.
@@ -77,7 +77,7 @@ pub(crate) struct Scope<'a> {
     /// The line and its repetition.
     place: Cell<Option<(usize, usize)>>,
     /// How often something unknown was looked at: what looked at nothing unknown is kept.
-    looked: Cell<u64>,
+    pub(crate) looked: Cell<u64>,
     depth: Cell<u32>,
     /// The last line of several elements that was evaluated.
     #[expect(clippy::type_complexity, reason = "a memory of one")]
@@ -157,12 +157,7 @@ impl<'a> Scope<'a> {
     /// Goes to a repetition of a line.
     pub(crate) fn enter(&self, line: usize, instance: usize) {
         self.place.set(Some((line, instance)));
-        self.round.set(self.round.get() + 1);
-    }
-
-    /// How often something unknown was looked at so far.
-    pub(crate) fn looked(&self) -> u64 {
-        self.looked.get()
+        self.renew();
     }
 
     /// Forgets what was evaluated: what is unknown has other values now.
@@ -208,15 +203,12 @@ impl<'a> Scope<'a> {
             return known;
         }
         let mut references = expr.references().into_iter();
-        let data = references.all(|reference| match self.model.find(&reference.name.text) {
-            None => true,
-            Some(array) => self.model.data_alone.get(array).copied().unwrap_or(false),
-        });
+        let is_data = |array: usize| self.model.data_alone.get(array) == Some(&true);
+        let data = references.all(|name| self.model.find(&name.name.text).is_none_or(is_data));
         self.data_only.borrow_mut().insert(expr.span, data);
         data
     }
 
-    /// The value of an expression.
     pub(crate) fn evaluate(&self, expr: &Expr) -> Resolved<Value> {
         if self.watch.get() != Watch::Nothing
             && !matches!(expr.node, Node::Number(_))
@@ -253,10 +245,7 @@ impl<'a> Scope<'a> {
                 let not = |element: &Scalar| element.map(|value| truth(value == 0.0));
                 Ok(self.evaluate(operand)?.map(not))
             }
-            Node::Binary {
-                operator: Operator::Range,
-                ..
-            } => {
+            Node::Binary { .. } if expr.range().is_some() => {
                 let counters = self.counters(expr)?.into_iter();
                 let counters = counters.map(|value| Scalar::Known(f64::from(value)));
                 Ok(Value::vector(counters.collect()))
@@ -272,7 +261,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The values of several expressions.
     pub(crate) fn evaluate_all(&self, exprs: &[Expr]) -> Resolved<Vec<Value>> {
         exprs.iter().map(|expr| self.evaluate(expr)).collect()
     }

@@ -11,11 +11,9 @@ use collapsar::special::ln_gamma;
 use nalgebra::DMatrix;
 
 use super::operators::{binary, sum, truth};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::syntax::ast::{Link, Name, Operator, Span};
 use crate::value::{Scalar, Value};
-
-type Called = Result<Value, Diagnostic>;
 
 /// What a function is computed from.
 #[derive(Debug, Clone, Copy)]
@@ -24,109 +22,94 @@ pub(super) enum Function {
     Elementwise(fn(f64) -> f64),
     /// The lengths of an array, without its elements.
     Lengths(fn(&[usize]) -> Value),
-    /// As many values as it takes, known or not.
-    Values(fn(&[Value], Span) -> Called),
+    /// Two values, by an operator.
+    Operation(Operator),
+    /// All elements one after another, after a first number.
+    Folded(f64, fn(&Scalar, &Scalar) -> Scalar),
+    /// As many values as it takes, where that is fixed, known or not.
+    Values(Option<usize>, fn(&[Value], Span) -> Checked<Value>),
     /// The same, of one draw at a time where there are many.
-    OneDraw(fn(&[Value], Span) -> Called),
+    OneDraw(Option<usize>, fn(&[Value], Span) -> Checked<Value>),
+    /// All numbers of one draw.
+    Numbers(fn(&[f64]) -> f64),
+    /// What is told of each number of one draw, its place and its rank, and where that belongs.
+    Ordered(fn(f64, usize, usize) -> (usize, f64)),
 }
 
-use Function::{Elementwise, Lengths, OneDraw, Values};
+use Function::{Elementwise, Folded, Lengths, Numbers, OneDraw, Operation, Ordered, Values};
 
-/// Names, and how many arguments there are where that is fixed.
-const FUNCTIONS: [(&str, Option<usize>, Function); 40] = [
-    ("sqrt", Some(1), Elementwise(f64::sqrt)),
-    ("log", Some(1), Elementwise(f64::ln)),
-    ("exp", Some(1), Elementwise(f64::exp)),
-    ("abs", Some(1), Elementwise(f64::abs)),
-    ("round", Some(1), Elementwise(f64::round)),
-    ("trunc", Some(1), Elementwise(f64::trunc)),
-    ("step", Some(1), Elementwise(|x| truth(x >= 0.0))),
-    ("logit", Some(1), Elementwise(|p| (p / (1.0 - p)).ln())),
-    ("ilogit", Some(1), Elementwise(inverse_logit)),
-    ("cloglog", Some(1), Elementwise(|p| (-(-p).ln_1p()).ln())),
-    ("icloglog", Some(1), Elementwise(inverse_cloglog)),
-    ("phi", Some(1), Elementwise(normal_cdf)),
-    ("loggam", Some(1), Elementwise(ln_gamma)),
-    ("logfact", Some(1), Elementwise(|x| ln_gamma(x + 1.0))),
-    ("sin", Some(1), Elementwise(f64::sin)),
-    ("cos", Some(1), Elementwise(f64::cos)),
-    ("tan", Some(1), Elementwise(f64::tan)),
-    (
-        "length",
-        Some(1),
-        Lengths(|dims| count(dims.iter().product())),
-    ),
-    ("dim", Some(1), Lengths(dimensions)),
-    ("nrow", Some(1), Lengths(|dims| length(dims, 0))),
-    ("ncol", Some(1), Lengths(|dims| length(dims, 1))),
-    (
-        "pow",
-        Some(2),
-        Values(|v, span| binary(Operator::Power, &v[0], &v[1], span)),
-    ),
-    (
-        "equals",
-        Some(2),
-        Values(|v, span| binary(Operator::Equal, &v[0], &v[1], span)),
-    ),
+const FUNCTIONS: [(&str, Function); 40] = [
+    ("sqrt", Elementwise(f64::sqrt)),
+    ("log", Elementwise(f64::ln)),
+    ("exp", Elementwise(f64::exp)),
+    ("abs", Elementwise(f64::abs)),
+    ("round", Elementwise(f64::round)),
+    ("trunc", Elementwise(f64::trunc)),
+    ("step", Elementwise(|x| truth(x >= 0.0))),
+    ("logit", Elementwise(|p| (p / (1.0 - p)).ln())),
+    ("ilogit", Elementwise(inverse_logit)),
+    ("cloglog", Elementwise(|p| (-(-p).ln_1p()).ln())),
+    ("icloglog", Elementwise(inverse_cloglog)),
+    ("phi", Elementwise(normal_cdf)),
+    ("loggam", Elementwise(ln_gamma)),
+    ("logfact", Elementwise(|x| ln_gamma(x + 1.0))),
+    ("sin", Elementwise(f64::sin)),
+    ("cos", Elementwise(f64::cos)),
+    ("tan", Elementwise(f64::tan)),
+    ("length", Lengths(|dims| count(dims.iter().product()))),
+    ("dim", Lengths(dimensions)),
+    ("nrow", Lengths(|dims| length(dims, 0))),
+    ("ncol", Lengths(|dims| length(dims, 1))),
+    ("pow", Operation(Operator::Power)),
+    ("equals", Operation(Operator::Equal)),
     (
         "max",
-        None,
-        Values(|v, _| fold(v, f64::NEG_INFINITY, |a, b| a.map_with(b, f64::max))),
+        Folded(f64::NEG_INFINITY, |a, b| a.map_with(b, f64::max)),
     ),
-    (
-        "min",
-        None,
-        Values(|v, _| fold(v, f64::INFINITY, |a, b| a.map_with(b, f64::min))),
-    ),
-    ("prod", None, Values(|v, _| fold(v, 1.0, Scalar::times))),
-    ("sum", None, Values(|v, _| Ok(Value::one(sum(all(v)))))),
-    ("mean", None, Values(mean)),
-    ("inprod", Some(2), Values(inner_product)),
+    ("min", Folded(f64::INFINITY, |a, b| a.map_with(b, f64::min))),
+    ("prod", Folded(1.0, Scalar::times)),
+    ("sum", Values(None, |v, _| Ok(Value::one(sum(all(v)))))),
+    ("mean", Values(None, mean)),
+    ("inprod", Values(Some(2), inner_product)),
     (
         "c",
-        None,
-        Values(|v, _| Ok(Value::vector(all(v).collect()))),
+        Values(None, |v, _| Ok(Value::vector(all(v).collect()))),
     ),
-    ("rep", Some(2), Values(repetition)),
-    ("t", Some(1), Values(transpose)),
-    (
-        "sd",
-        None,
-        OneDraw(|v, _| of_numbers(v, |numbers| variance(numbers).sqrt())),
-    ),
-    ("var", None, OneDraw(|v, _| of_numbers(v, variance))),
-    (
-        "rank",
-        Some(1),
-        OneDraw(|v, _| ordered(&v[0], |_, place, rank| (place, rank as f64 + 1.0))),
-    ),
-    (
-        "sort",
-        Some(1),
-        OneDraw(|v, _| ordered(&v[0], |number, _, rank| (rank, number))),
-    ),
+    ("rep", Values(Some(2), repetition)),
+    ("t", Values(Some(1), transpose)),
+    ("sd", Numbers(|numbers| variance(numbers).sqrt())),
+    ("var", Numbers(variance)),
+    ("rank", Ordered(|_, place, rank| (place, rank as f64 + 1.0))),
+    ("sort", Ordered(|number, _, rank| (rank, number))),
     (
         "order",
-        Some(1),
-        OneDraw(|v, _| ordered(&v[0], |_, place, rank| (rank, place as f64 + 1.0))),
+        Ordered(|_, place, rank| (rank, place as f64 + 1.0)),
     ),
-    ("ifelse", Some(3), OneDraw(choice)),
-    ("inverse", Some(1), OneDraw(inverse)),
-    ("logdet", Some(1), OneDraw(ln_determinant)),
+    ("ifelse", OneDraw(Some(3), choice)),
+    ("inverse", OneDraw(Some(1), inverse)),
+    ("logdet", OneDraw(Some(1), ln_determinant)),
 ];
 
 impl Function {
-    /// The function of a name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let found = FUNCTIONS.iter().find(|(known, ..)| *known == name);
-        found.map(|(_, _, function)| *function)
+        let found = FUNCTIONS.iter().find(|(known, _)| *known == name);
+        found.map(|(_, function)| *function)
+    }
+
+    /// How many arguments there are, where that is fixed.
+    fn count(self) -> Option<usize> {
+        match self {
+            Elementwise(_) | Lengths(_) | Ordered(_) => Some(1),
+            Operation(_) => Some(2),
+            Folded(..) | Numbers(_) => None,
+            Values(count, _) | OneDraw(count, _) => count,
+        }
     }
 
     /// The function of a name, with so many arguments.
-    pub(super) fn of(name: &Name, arguments: usize, span: Span) -> Result<Self, Diagnostic> {
+    pub(super) fn of(name: &Name, arguments: usize, span: Span) -> Checked<Self> {
         let Name { text, span: at } = name;
-        let Some((_, count, function)) = FUNCTIONS.iter().find(|(known, ..)| known == text) else {
+        let Some(function) = Self::named(text) else {
             let message = format!("{text} is not a function that is known");
             return Err(Diagnostic::new(*at, message, "unknown function").help(
                 "known are sum, mean, inprod, %*%, t, pow, sqrt, log, exp, inverse, logdet, equals, \
@@ -134,42 +117,45 @@ impl Function {
                  logit, ilogit, cloglog, phi, loggam and logfact",
             ));
         };
-        match count {
-            Some(count) if *count != arguments => {
-                let noun = if *count == 1 { "argument" } else { "arguments" };
+        match function.count() {
+            Some(count) if count != arguments => {
+                let noun = if count == 1 { "argument" } else { "arguments" };
                 let message = format!("{text} takes {count} {noun}, and {arguments} are given");
                 Err(Diagnostic::new(span, message, "here"))
             }
-            _ => Ok(*function),
+            _ => Ok(function),
         }
     }
 
     /// The function of as many arguments as it takes.
-    pub(super) fn call(self, arguments: &[Value], span: Span) -> Called {
+    pub(super) fn call(self, arguments: &[Value], span: Span) -> Checked<Value> {
         match self {
             Elementwise(function) => Ok(arguments[0].map(|element| element.map(function))),
             Lengths(function) => Ok(function(&arguments[0].dims)),
-            Values(function) => function(arguments, span),
-            OneDraw(function) => match arguments.iter().find_map(Value::draws) {
-                Some(draws) => by_draw(function, arguments, draws, span),
-                None => function(arguments, span),
-            },
+            Operation(operator) => binary(operator, &arguments[0], &arguments[1], span),
+            Folded(first, function) => {
+                let first = Scalar::Known(first);
+                let folded = all(arguments).fold(first, |a, b| function(&a, &b));
+                Ok(Value::one(folded))
+            }
+            Values(_, function) => function(arguments, span),
+            OneDraw(_, function) => by_draw(arguments, |values| function(values, span)),
+            Numbers(function) => by_draw(arguments, |values| Ok(of_numbers(values, function))),
+            Ordered(tell) => by_draw(arguments, |values| Ok(ordered(&values[0], tell))),
         }
     }
 }
 
 /// A function that must see the numbers of one draw together.
-fn by_draw(
-    function: fn(&[Value], Span) -> Called,
-    arguments: &[Value],
-    draws: usize,
-    span: Span,
-) -> Called {
+fn by_draw(arguments: &[Value], function: impl Fn(&[Value]) -> Checked<Value>) -> Checked<Value> {
+    let Some(draws) = arguments.iter().find_map(Value::draws) else {
+        return function(arguments);
+    };
     let mut dims = vec![];
     let mut columns: Vec<Vec<f64>> = vec![];
     for draw in 0..draws {
         let of_draw = arguments.iter().map(|value| value.of_draw(draw));
-        let value = function(&of_draw.collect::<Vec<Value>>(), span)?;
+        let value = function(&of_draw.collect::<Vec<Value>>())?;
         columns.resize_with(value.elements.len(), || Vec::with_capacity(draws));
         for (column, element) in columns.iter_mut().zip(&value.elements) {
             column.push(element.known().unwrap_or(f64::NAN));
@@ -219,25 +205,19 @@ fn dimensions(dims: &[usize]) -> Value {
 
 /// The elements of all values.
 fn all(values: &[Value]) -> impl Iterator<Item = Scalar> {
-    values
-        .iter()
-        .flat_map(|value| value.elements.iter().cloned())
+    let elements = values.iter().flat_map(|value| &value.elements);
+    elements.cloned()
 }
 
-fn fold(values: &[Value], first: f64, function: fn(&Scalar, &Scalar) -> Scalar) -> Called {
-    let first = Scalar::Known(first);
-    Ok(Value::one(all(values).fold(first, |a, b| function(&a, &b))))
-}
-
-fn mean(values: &[Value], _: Span) -> Called {
+fn mean(values: &[Value], _: Span) -> Checked<Value> {
     let count = Scalar::Known(all(values).count() as f64);
     Ok(Value::one(sum(all(values)).over(&count)))
 }
 
-fn of_numbers(values: &[Value], function: fn(&[f64]) -> f64) -> Called {
+fn of_numbers(values: &[Value], function: fn(&[f64]) -> f64) -> Value {
     let numbers: Option<Vec<f64>> = all(values).map(|element| element.known()).collect();
     let found = numbers.map(|numbers| Scalar::Known(function(&numbers)));
-    Ok(Value::one(found.unwrap_or(Scalar::Opaque)))
+    Value::one(found.unwrap_or(Scalar::Opaque))
 }
 
 fn variance(values: &[f64]) -> f64 {
@@ -247,7 +227,7 @@ fn variance(values: &[f64]) -> f64 {
     squares.sum::<f64>() / (count - 1.0)
 }
 
-fn inner_product(values: &[Value], span: Span) -> Called {
+fn inner_product(values: &[Value], span: Span) -> Checked<Value> {
     let products = values[0].zip(&values[1], Scalar::times).ok_or_else(|| {
         let [a, b] = [0, 1].map(|place: usize| values[place].elements.len());
         let message = format!("inprod of {a} and {b} elements");
@@ -256,14 +236,14 @@ fn inner_product(values: &[Value], span: Span) -> Called {
     Ok(Value::one(sum(products.elements.into_iter())))
 }
 
-fn repetition(values: &[Value], _: Span) -> Called {
+fn repetition(values: &[Value], _: Span) -> Checked<Value> {
     let times = values[1].single().and_then(Scalar::known).unwrap_or(0.0);
     let elements = values[0].elements.iter().cloned();
     let count = values[0].elements.len() * times.max(0.0) as usize;
     Ok(Value::vector(elements.cycle().take(count).collect()))
 }
 
-fn choice(values: &[Value], _: Span) -> Called {
+fn choice(values: &[Value], _: Span) -> Checked<Value> {
     Ok(match values[0].single().and_then(Scalar::known) {
         Some(0.0) => values[2].clone(),
         Some(_) => values[1].clone(),
@@ -272,9 +252,9 @@ fn choice(values: &[Value], _: Span) -> Called {
 }
 
 /// Puts what is told of each number, its place and its rank where it belongs.
-fn ordered(value: &Value, tell: fn(f64, usize, usize) -> (usize, f64)) -> Called {
+fn ordered(value: &Value, tell: fn(f64, usize, usize) -> (usize, f64)) -> Value {
     let Some(numbers) = value.numbers() else {
-        return Ok(value.map(|_| Scalar::Opaque));
+        return value.map(|_| Scalar::Opaque);
     };
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
@@ -283,10 +263,10 @@ fn ordered(value: &Value, tell: fn(f64, usize, usize) -> (usize, f64)) -> Called
         let (at, told) = tell(numbers[place], place, rank);
         out[at] = Scalar::Known(told);
     }
-    Ok(Value::vector(out))
+    Value::vector(out)
 }
 
-fn transpose(values: &[Value], span: Span) -> Called {
+fn transpose(values: &[Value], span: Span) -> Checked<Value> {
     let value = &values[0];
     let (rows, columns) = value.matrix().ok_or_else(|| {
         let message = format!("t of an array of lengths {:?}", value.dims);
@@ -299,7 +279,7 @@ fn transpose(values: &[Value], span: Span) -> Called {
 }
 
 /// A square matrix of numbers; `None` where some are not known.
-fn square(value: &Value, name: &str, span: Span) -> Result<Option<DMatrix<f64>>, Diagnostic> {
+fn square(value: &Value, name: &str, span: Span) -> Checked<Option<DMatrix<f64>>> {
     let Some((rows, columns)) = value.matrix().filter(|(rows, columns)| rows == columns) else {
         let message = format!("{name} of an array of lengths {:?}", value.dims);
         return Err(Diagnostic::new(span, message, "expected a square matrix"));
@@ -308,13 +288,13 @@ fn square(value: &Value, name: &str, span: Span) -> Result<Option<DMatrix<f64>>,
     Ok(value.numbers().map(matrix))
 }
 
-fn ln_determinant(values: &[Value], span: Span) -> Called {
+fn ln_determinant(values: &[Value], span: Span) -> Checked<Value> {
     let matrix = square(&values[0], "logdet", span)?;
     let found = matrix.map(|matrix| Scalar::Known(matrix.determinant().ln()));
     Ok(Value::one(found.unwrap_or(Scalar::Opaque)))
 }
 
-fn inverse(values: &[Value], span: Span) -> Called {
+fn inverse(values: &[Value], span: Span) -> Checked<Value> {
     let value = &values[0];
     let Some(matrix) = square(value, "inverse", span)? else {
         return Ok(value.map(|_| Scalar::Opaque));

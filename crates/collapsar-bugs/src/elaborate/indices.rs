@@ -19,10 +19,8 @@ impl Scope<'_> {
             return Ok((first..=last).collect());
         }
         let value = self.evaluate(expr)?;
-        let elements = value.elements.iter();
-        elements
-            .map(|element| self.whole(element, expr.span))
-            .collect()
+        let whole = |element: &Scalar| self.whole(element, expr.span);
+        value.elements.iter().map(whole).collect()
     }
 
     /// What must be data: ranges of loops and indices of what is defined.

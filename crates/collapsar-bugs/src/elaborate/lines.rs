@@ -6,10 +6,10 @@ use std::fmt;
 use super::evaluate::{Mode, Scope};
 use super::functions::Function;
 use super::{Definer, Elaborated};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
 use crate::quantity::Element;
-use crate::syntax::ast::{Expr, Kind, Name, Node, Relation, Statement, Truncation};
+use crate::syntax::ast::{Expr, Kind, Loops, Name, Node, Relation, Statement, Truncation};
 
 /// A relation with its repetitions.
 #[derive(Debug)]
@@ -81,13 +81,11 @@ impl Counters {
 }
 
 impl Line {
-    /// A counter's value.
     pub(crate) fn counter(&self, instance: usize, name: &str) -> Option<i32> {
         let place = self.counters.iter().rposition(|counter| counter == name)?;
         Some(self.values.value(instance, place))
     }
 
-    /// Whether the line is stochastic.
     pub(crate) fn stochastic(&self) -> bool {
         self.distribution.is_some()
     }
@@ -111,7 +109,7 @@ impl Line {
 }
 
 /// The distribution of a stochastic relation, with bounds only where it may have them.
-fn distribution_of(relation: &Relation) -> Result<Option<Distribution>, Diagnostic> {
+fn distribution_of(relation: &Relation) -> Checked<Option<Distribution>> {
     let Kind::Stochastic {
         distribution: name,
         arguments,
@@ -128,24 +126,6 @@ fn distribution_of(relation: &Relation) -> Result<Option<Distribution>, Diagnost
                 .help("dnorm may have constant bounds"))
         }
         _ => Ok(Some(distribution)),
-    }
-}
-
-/// Loops around a line.
-struct Nest<'a> {
-    counters: Vec<String>,
-    ranges: Vec<&'a Expr>,
-    /// Names that are not data.
-    unknown: BTreeSet<String>,
-}
-
-/// All relations of a block, those in loops as well.
-fn relations_of<'a>(statements: &'a [Statement], out: &mut Vec<&'a Relation>) {
-    for statement in statements {
-        match statement {
-            Statement::For { body, .. } => relations_of(body, out),
-            Statement::Relation(relation) => out.push(relation),
-        }
     }
 }
 
@@ -170,7 +150,7 @@ const MOST: usize = 1 << 31;
 /// The same where ranges depend on one another, and all counters are kept.
 const MOST_KEPT: usize = 1 << 25;
 
-fn check_count(count: usize, most: usize, range: &Expr) -> Result<(), Diagnostic> {
+fn check_count(count: usize, most: usize, range: &Expr) -> Checked {
     if count <= most {
         return Ok(());
     }
@@ -178,26 +158,59 @@ fn check_count(count: usize, most: usize, range: &Expr) -> Result<(), Diagnostic
     Err(Diagnostic::new(range.span, message, "this loop"))
 }
 
+/// Refuses a range that depends on what is unknown.
+fn check_range(index: &Name, range: &Expr, unknown: &BTreeSet<String>) -> Checked {
+    let Some(name) = mentions(range, unknown) else {
+        return Ok(());
+    };
+    let counter = &index.text;
+    let message = format!("a loop over {counter}, whose range depends on {name}, which is unknown");
+    let help =
+        format!("give {name} as data, or loop over the most there may be and let labels choose");
+    Err(Diagnostic::new(range.span, message, "must be data").help(help))
+}
+
 impl Elaborated {
     /// Collects the lines of a block.
-    pub(super) fn unroll(&mut self, statements: &[Statement]) -> Result<(), Diagnostic> {
-        let mut nest = Nest {
-            counters: vec![],
-            ranges: vec![],
-            unknown: self.unknown_names(statements),
-        };
-        self.unroll_within(statements, &mut nest)
+    pub(super) fn unroll(&mut self, statements: &[Statement]) -> Checked {
+        let statements = Statement::all(statements);
+        let unknown = self.unknown_names(&statements);
+        for (loops, statement) in &statements {
+            let relation = match statement {
+                Statement::For { index, range, .. } => {
+                    self.check_counter(index, loops)?;
+                    check_range(index, range, &unknown)?;
+                    continue;
+                }
+                Statement::Relation(relation) => relation,
+            };
+            let array = self.array_for(&relation.target.name);
+            self.lines.push(Line {
+                relation: relation.clone(),
+                distribution: distribution_of(relation)?,
+                counters: loops.iter().map(|(index, _)| index.text.clone()).collect(),
+                values: Counters::Grid(vec![]),
+                instances: 0,
+                array,
+                size: 1,
+                dims: vec![],
+            });
+            let ranges: Vec<&Expr> = loops.iter().map(|(_, range)| *range).collect();
+            self.repeat(self.lines.len() - 1, &ranges)?;
+        }
+        Ok(())
     }
 
     /// Names that lines of a block make unknown: stochastic ones without data, and what is computed
     /// from them.
-    fn unknown_names(&self, statements: &[Statement]) -> BTreeSet<String> {
-        let mut relations = vec![];
-        relations_of(statements, &mut relations);
+    fn unknown_names(&self, statements: &[(Loops, &Statement)]) -> BTreeSet<String> {
         let mut unknown = BTreeSet::new();
         loop {
             let before = unknown.len();
-            for relation in &relations {
+            for (_, statement) in statements {
+                let Statement::Relation(relation) = statement else {
+                    continue;
+                };
                 let name = &relation.target.name.text;
                 let depends = match &relation.kind {
                     Kind::Stochastic { .. } => self.find(name).is_none(),
@@ -213,45 +226,9 @@ impl Elaborated {
         }
     }
 
-    fn unroll_within<'a>(
-        &mut self,
-        statements: &'a [Statement],
-        nest: &mut Nest<'a>,
-    ) -> Result<(), Diagnostic> {
-        for statement in statements {
-            match statement {
-                Statement::For { index, range, body } => {
-                    self.check_counter(index, nest)?;
-                    Self::check_range(index, range, nest)?;
-                    nest.counters.push(index.text.clone());
-                    nest.ranges.push(range);
-                    self.unroll_within(body, nest)?;
-                    nest.counters.pop();
-                    nest.ranges.pop();
-                }
-                Statement::Relation(relation) => {
-                    let distribution = distribution_of(relation)?;
-                    let array = self.array_for(&relation.target.name);
-                    self.lines.push(Line {
-                        relation: relation.clone(),
-                        distribution,
-                        counters: nest.counters.clone(),
-                        values: Counters::Grid(vec![]),
-                        instances: 0,
-                        array,
-                        size: 1,
-                        dims: vec![],
-                    });
-                    self.repeat(self.lines.len() - 1, &nest.ranges)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn check_counter(&self, index: &Name, nest: &Nest) -> Result<(), Diagnostic> {
+    fn check_counter(&self, index: &Name, loops: &Loops) -> Checked {
         let Name { text, span } = index;
-        if nest.counters.contains(text) {
+        if loops.iter().any(|(outer, _)| *outer == index) {
             let message = format!("the counter {text} is that of an outer loop as well");
             return Err(Diagnostic::new(*span, message, "used twice")
                 .help("give the inner loop another counter"));
@@ -264,21 +241,8 @@ impl Elaborated {
         Ok(())
     }
 
-    fn check_range(index: &Name, range: &Expr, nest: &Nest) -> Result<(), Diagnostic> {
-        let Some(name) = mentions(range, &nest.unknown) else {
-            return Ok(());
-        };
-        let counter = &index.text;
-        let message =
-            format!("a loop over {counter}, whose range depends on {name}, which is unknown");
-        let help = format!(
-            "give {name} as data, or loop over the most there may be and let labels choose"
-        );
-        Err(Diagnostic::new(range.span, message, "must be data").help(help))
-    }
-
     /// Finds the counters' values of all repetitions, the innermost running fastest.
-    fn repeat(&mut self, line: usize, ranges: &[&Expr]) -> Result<(), Diagnostic> {
+    fn repeat(&mut self, line: usize, ranges: &[&Expr]) -> Checked {
         if let Some(grid) = self.grid(line, ranges)? {
             let line = &mut self.lines[line];
             line.instances = grid.iter().map(|range| range.1).product();
@@ -293,12 +257,12 @@ impl Elaborated {
             let mut count = 0;
             self.lines[line].counters = counters[..depth].to_vec();
             for instance in 0..instances {
-                let before = values[instance * depth..(instance + 1) * depth].to_vec();
-                let values = before.clone();
+                let before = &values[instance * depth..(instance + 1) * depth];
+                let values = before.to_vec();
                 self.lines[line].values = Counters::List { depth, values };
                 let scope = Scope::within(self, Mode::Shape, line, 0);
                 for value in scope.fixed(|scope| scope.counters(range))? {
-                    next.extend_from_slice(&before);
+                    next.extend_from_slice(before);
                     next.push(value);
                     count += 1;
                     check_count(count, MOST_KEPT, range)?;
@@ -316,19 +280,19 @@ impl Elaborated {
     }
 
     /// Ranges that do not depend on outer counters, where all are of this kind.
-    fn grid(&self, line: usize, ranges: &[&Expr]) -> Result<Option<Vec<(i32, usize)>>, Diagnostic> {
+    fn grid(&self, line: usize, ranges: &[&Expr]) -> Checked<Option<Vec<(i32, usize)>>> {
         let mut grid = vec![];
         let mut count = 1;
         let counters = &self.lines[line].counters;
         for range in ranges {
-            let names = range.references();
-            let mut names = names.iter().map(|reference| &reference.name.text);
-            let Some((left, right)) = range.range() else {
+            let mut names = range
+                .references()
+                .into_iter()
+                .map(|reference| &reference.name);
+            let dependent = names.any(|name| counters.contains(&name.text));
+            let Some((left, right)) = range.range().filter(|_| !dependent) else {
                 return Ok(None);
             };
-            if names.any(|name| counters.contains(name)) {
-                return Ok(None);
-            }
             let scope = Scope::new(self, Mode::Shape);
             let end = |expr: &Expr| scope.fixed(|scope| scope.index(expr));
             let (first, last) = (end(left)?, end(right)?);
@@ -341,7 +305,7 @@ impl Elaborated {
     }
 
     /// Finds which elements each line defines.
-    pub(super) fn define(&mut self) -> Result<(), Diagnostic> {
+    pub(super) fn define(&mut self) -> Checked {
         let lines = 0..self.lines.len();
         lines.clone().try_for_each(|line| self.stretch(line))?;
         for line in lines {
@@ -352,7 +316,7 @@ impl Elaborated {
         Ok(())
     }
 
-    fn define_instance(&mut self, index: usize, instance: usize) -> Result<(), Diagnostic> {
+    fn define_instance(&mut self, index: usize, instance: usize) -> Checked {
         let scope = Scope::within(self, Mode::Shape, index, instance);
         let line = &self.lines[index];
         let target = &line.relation.target;
@@ -384,7 +348,7 @@ impl Elaborated {
     }
 
     /// Refuses a second definition, and data for what a line computes.
-    fn check_element(&self, line: usize, array: usize, element: usize) -> Result<(), Diagnostic> {
+    fn check_element(&self, line: usize, array: usize, element: usize) -> Checked {
         let (line, array) = (&self.lines[line], &self.arrays[array]);
         let (span, name) = (line.relation.span, array.element(element));
         if let Some(before) = array.definer(element) {

@@ -18,9 +18,10 @@ mod order;
 mod reads;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::data::Data;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::quantity::Element;
 use crate::syntax::ast::{Program, Statement};
 
@@ -41,7 +42,7 @@ pub(crate) struct Elaborated {
 }
 
 impl Elaborated {
-    pub(crate) fn new(program: &Program, data: Data) -> Result<Self, Diagnostic> {
+    pub(crate) fn new(program: &Program, data: Data) -> Checked<Self> {
         let mut model = Self {
             lines: vec![],
             arrays: vec![],
@@ -59,7 +60,7 @@ impl Elaborated {
     }
 
     /// Computes the arrays of the `data` block.
-    fn prepare(&mut self, statements: &[Statement]) -> Result<(), Diagnostic> {
+    fn prepare(&mut self, statements: &[Statement]) -> Checked {
         if statements.is_empty() {
             return Ok(());
         }
@@ -73,14 +74,14 @@ impl Elaborated {
             }
         }
         for (index, values) in computed {
-            self.arrays[index].become_data(values);
+            self.arrays[index].become_data(Known::Values(Arc::new(values)));
         }
         self.lines.clear();
         Ok(())
     }
 
     /// All elements of an array of which only data are known to be needed.
-    fn compute(&self, index: usize) -> Result<Vec<f64>, Diagnostic> {
+    fn compute(&self, index: usize) -> Checked<Vec<f64>> {
         let array = &self.arrays[index];
         let scope = Scope::new(self, Mode::Shape);
         let value = |element: usize| {
@@ -106,7 +107,6 @@ impl Elaborated {
         }
     }
 
-    /// The array of a name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()
     }

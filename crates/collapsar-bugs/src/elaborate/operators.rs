@@ -1,6 +1,6 @@
 //! The operators of the language.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::syntax::ast::{Operator, Span};
 use crate::value::{Scalar, Value};
 
@@ -15,7 +15,7 @@ pub(super) fn binary(
     left: &Value,
     right: &Value,
     span: Span,
-) -> Result<Value, Diagnostic> {
+) -> Checked<Value> {
     let tested = |test: fn(f64, f64) -> bool| {
         move |a: &Scalar, b: &Scalar| a.map_with(b, |a, b| truth(test(a, b)))
     };

@@ -2,7 +2,7 @@
 
 use super::arrays::Array;
 use super::{Definer, Elaborated};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::syntax::ast::{Expr, Relation};
 
 impl Elaborated {
@@ -10,7 +10,7 @@ impl Elaborated {
     ///
     /// Lines whose names do not depend on themselves need no further look; in others, such as
     /// chains, repetitions are followed one by one.
-    pub(super) fn order(&self) -> Result<(), Diagnostic> {
+    pub(super) fn order(&self) -> Checked {
         let lines = self.lines.iter();
         let parents: Vec<Vec<usize>> = lines.map(|line| self.parents(&line.relation)).collect();
         let mut above = vec![vec![]; self.arrays.len()];
@@ -50,13 +50,12 @@ impl Elaborated {
 
     fn parents(&self, relation: &Relation) -> Vec<usize> {
         let references = relation.expressions().flat_map(Expr::references);
-        references
-            .filter_map(|reference| self.find(&reference.name.text))
-            .collect()
+        let arrays = references.filter_map(|reference| self.find(&reference.name.text));
+        arrays.collect()
     }
 
     /// Walks from each repetition of the suspects to what it depends on.
-    fn follow(&self, suspects: &[usize]) -> Result<(), Diagnostic> {
+    fn follow(&self, suspects: &[usize]) -> Checked {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
@@ -86,19 +85,19 @@ impl Elaborated {
                 let (above, other) = (parent.line as usize, parent.instance as usize);
                 match marks[above].get(other) {
                     Some(Mark::New) => stack.push((above, other, None)),
-                    Some(Mark::Open) => return Err(self.cycle(above, line)),
+                    Some(Mark::Open) => {
+                        let (first, last) = (&self.lines[above], &self.lines[line]);
+                        let message =
+                            format!("{} depends on itself", self.arrays[first.array].name);
+                        let span = first.relation.span;
+                        return Err(Diagnostic::new(span, message, "a cycle begins here")
+                            .and(last.relation.span, "and comes back from here"));
+                    }
                     Some(Mark::Done) | None => {}
                 }
             }
         }
         Ok(())
-    }
-
-    fn cycle(&self, first: usize, last: usize) -> Diagnostic {
-        let (first, last) = (&self.lines[first], &self.lines[last]);
-        let message = format!("{} depends on itself", self.arrays[first.array].name);
-        Diagnostic::new(first.relation.span, message, "a cycle begins here")
-            .and(last.relation.span, "and comes back from here")
     }
 
     /// What defines the elements that a repetition refers to; indices that are not known are
@@ -113,11 +112,7 @@ impl Elaborated {
                 continue;
             };
             if let (true, Ok((_, elements))) = (array.defined(), scope.places(reference)) {
-                needs.extend(
-                    elements
-                        .iter()
-                        .filter_map(|&element| array.definer(element)),
-                );
+                needs.extend(elements.iter().filter_map(|&at| array.definer(at)));
             }
         }
         needs

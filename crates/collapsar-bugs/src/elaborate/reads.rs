@@ -23,51 +23,42 @@ pub(crate) struct Reads<'a> {
 impl<'a> Reads<'a> {
     pub(crate) fn new(model: &'a Elaborated) -> Self {
         let scope = Scope::new(model, Mode::Shape);
+        let read = |reference: &'a Reference| {
+            let array = model.find(&reference.name.text)?;
+            let any = reference.indices().any(|index| !scope.is_data(index))
+                || reference.indices().next().is_none();
+            let unknown = model.arrays[array].defined() && !model.data_alone[array];
+            unknown.then_some((reference, array, any))
+        };
         let of_line = |line: &'a super::Line| {
-            let mut found = vec![];
-            for reference in line.relation.expressions().flat_map(Expr::references) {
-                let Some(array) = model.find(&reference.name.text) else {
-                    continue;
-                };
-                if !model.arrays[array].defined() || model.data_alone[array] {
-                    continue;
-                }
-                let any = reference.indices().any(|index| !scope.is_data(index))
-                    || reference.indices().next().is_none();
-                found.push((reference, array, any));
-            }
-            found
+            let references = line.relation.expressions().flat_map(Expr::references);
+            references.filter_map(read).collect()
         };
         let references = model.lines.iter().map(of_line).collect();
         Self { scope, references }
     }
 
-    /// Visits what a repetition reads; what cannot be told is any element.
-    pub(crate) fn each(&self, line: usize, instance: usize, mut visit: impl FnMut(Read)) {
+    /// What a repetition reads; what cannot be told is any element.
+    pub(crate) fn of(&self, line: usize, instance: usize) -> Vec<Read> {
         self.scope.enter(line, instance);
+        let mut found = vec![];
         for &(reference, array, any) in &self.references[line] {
-            let places = if any {
-                None
-            } else {
-                self.scope.places(reference).ok()
-            };
-            let Some((_, elements)) = places else {
-                visit(Read::Any(array));
-                continue;
-            };
-            for element in elements {
-                self.element(array, element, &mut visit);
+            let known = (!any).then(|| self.scope.places(reference));
+            match known {
+                Some(Ok((_, elements))) => {
+                    let read = |element: usize| self.element((array, element));
+                    found.extend(elements.into_iter().filter_map(read));
+                }
+                _ => found.push(Read::Any(array)),
             }
         }
+        found
     }
 
-    /// Visits what defines an element that is not a datum.
-    pub(crate) fn element(&self, array: usize, element: usize, visit: &mut impl FnMut(Read)) {
+    /// What defines an element of an array, unless it is a datum.
+    pub(crate) fn element(&self, (array, element): (usize, usize)) -> Option<Read> {
         let array = &self.scope.model.arrays[array];
-        if array.value(element).is_none()
-            && let Some(definer) = array.definer(element)
-        {
-            visit(Read::One(definer));
-        }
+        let definer = array.definer(element).map(Read::One);
+        definer.filter(|_| array.value(element).is_none())
     }
 }

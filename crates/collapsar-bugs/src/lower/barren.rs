@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::distribution::Support;
-use crate::elaborate::{Elaborated, Mode, Read, Reads, Scope};
+use crate::distribution::Support::{PositiveDefinite, States, Vectors};
+use crate::elaborate::{Elaborated, Known, Mode, Read, Reads, Scope};
 
 /// Repetitions of lines that are left out.
 #[derive(Debug, Default)]
@@ -26,26 +26,13 @@ enum Mark {
     Kept,
 }
 
-/// Lines of which all repetitions are kept or none: labels, which are rows, and what may be joint.
-fn together(model: &Elaborated, line: usize) -> bool {
-    let of = model.lines[line].sampling();
-    of.is_some_and(|of| match of.distribution.support() {
-        Support::States(_) | Support::Vectors | Support::PositiveDefinite => true,
-        Support::Reals
-        | Support::Positive
-        | Support::Bounded
-        | Support::Simplex
-        | Support::Counts
-        | Support::CountVectors => false,
-    })
-}
-
 struct Search<'a> {
     model: &'a Elaborated,
     reads: Reads<'a>,
     marks: Vec<Vec<Mark>>,
-    /// Whether no repetition of a line is observed.
-    hidden: Vec<bool>,
+    /// Lines of which all repetitions are kept or none: labels, which are rows, and what may be joint,
+    /// where none is observed.
+    together: Vec<bool>,
     /// Arrays any element of which has been read.
     read: Vec<bool>,
     unseen: usize,
@@ -59,7 +46,7 @@ impl Barren {
             model,
             reads: Reads::new(model),
             marks: vec![vec![]; count],
-            hidden: vec![false; count],
+            together: vec![false; count],
             read: vec![false; model.arrays.len()],
             unseen: 0,
             stack: vec![],
@@ -125,7 +112,9 @@ impl Search<'_> {
         // Other lines are roots of the search, observed or not.
         let free = of.truncation.is_none() && !bounded.contains(&line.array);
         if free && of.distribution.is_predicted() {
-            self.hidden[index] = !any;
+            let support = of.distribution.support();
+            self.together[index] =
+                !any && matches!(support, States(_) | Vectors | PositiveDefinite);
             let mark = |observed: &bool| if *observed { Mark::Kept } else { Mark::Unseen };
             self.marks[index] = observed.iter().map(mark).collect();
             self.unseen += observed.iter().filter(|observed| !**observed).count();
@@ -137,7 +126,7 @@ impl Search<'_> {
     fn observed(&self, index: usize) -> Vec<bool> {
         let line = &self.model.lines[index];
         let array = &self.model.arrays[line.array];
-        if array.has_no_data() {
+        if array.known == Known::Nothing {
             return vec![false; line.instances];
         }
         let scope = Scope::new(self.model, Mode::Shape);
@@ -151,11 +140,8 @@ impl Search<'_> {
     /// Keeps all that a repetition depends on.
     fn follow(&mut self, line: usize, instance: usize) {
         self.stack.push((line, instance));
-        let mut found = vec![];
         while let Some((line, instance)) = self.stack.pop() {
-            found.clear();
-            self.reads.each(line, instance, |read| found.push(read));
-            for &read in &found {
+            for read in self.reads.of(line, instance) {
                 match read {
                     Read::One(definer) => {
                         self.keep(definer.line as usize, definer.instance as usize);
@@ -181,7 +167,7 @@ impl Search<'_> {
         if self.is_kept(line, instance) {
             return;
         }
-        if self.hidden[line] && together(self.model, line) {
+        if self.together[line] {
             self.keep_all(line);
         } else {
             self.keep_one(line, instance);

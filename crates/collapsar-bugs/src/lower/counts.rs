@@ -72,10 +72,8 @@ impl Emit<'_> {
         if p.elements.len() != x.len() {
             return Err(self.mismatch(x.len(), p.elements.len()));
         }
-        let counts = x
-            .iter()
-            .map(|x| self.count(x))
-            .collect::<Resolved<Vec<f64>>>()?;
+        let counts = x.iter().map(|x| self.count(x));
+        let counts: Vec<f64> = counts.collect::<Resolved<_>>()?;
         let n = self.constant(1, trials)?;
         if counts.iter().sum::<f64>() != n {
             return Err(self.outside().into());

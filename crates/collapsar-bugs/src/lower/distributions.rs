@@ -16,11 +16,11 @@ pub(super) const LN_2PI: f64 = 1.837_877_066_409_345_6;
 impl Emit<'_> {
     /// Adds all terms of the line's distribution.
     pub(super) fn distribution(&mut self, x: &[Scalar], arguments: &[Value]) -> Resolved {
-        let distribution = self.of.distribution;
+        let distribution = self.line.of.distribution;
         if x.len() > 1 && !distribution.is_multivariate() {
-            let (count, name) = (x.len(), &self.of.name.text);
+            let (count, name) = (x.len(), &self.line.of.name.text);
             let message = format!("{count} elements for {name}, which gives a single number");
-            return Err(Diagnostic::new(self.target, message, "dimension mismatch").into());
+            return Err(Diagnostic::new(self.line.target, message, "dimension mismatch").into());
         }
         let value = &x[0];
         let single = |place: usize| arguments.get(place).and_then(Value::single);
@@ -33,22 +33,16 @@ impl Emit<'_> {
             Distribution::NormalMixture => self.normal_mixture(value, arguments),
             Distribution::Interval => self.interval(value, first, &arguments[1]),
             Distribution::Gamma => {
-                let shape = self.positive(0, first)?;
-                let rate = self.rate(1, second)?;
-                self.gamma(value, shape, &rate)
+                self.gamma(value, self.positive(0, first)?, &self.rate(1, second)?)
             }
-            Distribution::Exponential => {
-                let rate = self.rate(0, first)?;
-                self.gamma(value, 1.0, &rate)
-            }
+            Distribution::Exponential => self.gamma(value, 1.0, &self.rate(0, first)?),
             Distribution::ChiSquared => {
                 let shape = 0.5 * self.positive(0, first)?;
                 self.gamma(value, shape, &Rate::constant(0.5))
             }
             Distribution::Wishart => self.wishart(x, &arguments[0], second),
             Distribution::Beta => {
-                let (a, b) = (self.positive(0, first)?, self.positive(1, second)?);
-                self.beta(value, a, b)
+                self.beta(value, self.positive(0, first)?, self.positive(1, second)?)
             }
             Distribution::Uniform => self.uniform(value, first, second),
             Distribution::Dirichlet => self.dirichlet(x, &arguments[0]),
@@ -102,7 +96,7 @@ impl Emit<'_> {
         let natural = [rate.coefficient * mean, rate.coefficient];
         let log_partition = TruncatedNormal::new(lower, upper)
             .and_then(|family| family.value_and_gradient(&natural, &mut [0.0; 2]))
-            .map_err(|error| Diagnostic::new(self.target, error.to_string(), "truncated"))?;
+            .map_err(|error| Diagnostic::new(self.line.target, error.to_string(), "truncated"))?;
         // Against that of the whole line.
         let whole = 0.5 * (LN_2PI - rate.coefficient.ln() + rate.coefficient * mean * mean);
         self.add(whole - log_partition, &[])
@@ -110,12 +104,12 @@ impl Emit<'_> {
 
     /// A mixture of normal distributions with a hidden label.
     fn normal_mixture(&mut self, x: &Scalar, arguments: &[Value]) -> Resolved {
-        let label = self.variables.hidden(self.line, self.instance);
+        let label = self.line.variables.hidden(self.line.line, self.instance);
         let (Some(variable), Scalar::Known(_)) = (label, x) else {
             let message = "dnormmix that is not observed is not supported";
             let help =
                 "write the label out: z[i] ~ dcat(pi[]) and x[i] ~ dnorm(mu[z[i]], tau[z[i]])";
-            return Err(Diagnostic::new(self.target, message, "not data")
+            return Err(Diagnostic::new(self.line.target, message, "not data")
                 .help(help)
                 .into());
         };
@@ -148,7 +142,7 @@ impl Emit<'_> {
             Scalar::Known(_) => Err(self.outside().into()),
             x => {
                 let own = self.own(x, "a number").ok();
-                let bounded = |x: &Unknown| self.variables.kind(x.variable) == Kind::Bounded;
+                let bounded = |x: &Unknown| self.line.variables.kind(x.variable) == Kind::Bounded;
                 let Some(x) = own.filter(bounded) else {
                     let reason = "dinterval must see a normal variable that is not observed";
                     return Err(self.edge(0, reason).into());
@@ -178,12 +172,11 @@ impl Emit<'_> {
 
     /// The unknown that the target is.
     fn own(&self, target: &Scalar, what: &str) -> Resolved<Unknown> {
-        let own = target.monomial();
-        if let Some([unknown]) = own.as_ref().map(|own| own.unknowns.as_slice()) {
-            return Ok(*unknown);
-        }
-        let message = format!("a target that is not {what}");
-        Err(Diagnostic::new(self.target, message, "here").into())
+        let own = target.multiple().map(|(_, unknown)| unknown);
+        own.ok_or_else(|| {
+            let message = format!("a target that is not {what}");
+            Diagnostic::new(self.line.target, message, "here").into()
+        })
     }
 
     fn uniform(&mut self, x: &Scalar, low: &Scalar, high: &Scalar) -> Resolved {
@@ -195,7 +188,7 @@ impl Emit<'_> {
             _ => {
                 let message = format!("a prior dunif({low}, {high}) has no conjugate family");
                 let help = "dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta";
-                let found = Diagnostic::new(self.of.name.span, message, "not conjugate");
+                let found = Diagnostic::new(self.line.of.name.span, message, "not conjugate");
                 Err(found.help(help).into())
             }
         }
@@ -249,8 +242,8 @@ impl Emit<'_> {
     }
 
     pub(super) fn mismatch(&self, elements: usize, parameters: usize) -> Unresolved {
-        let name = &self.of.name.text;
+        let name = &self.line.of.name.text;
         let message = format!("{elements} elements with {parameters} parameters of {name}");
-        Diagnostic::new(self.target, message, "dimension mismatch").into()
+        Diagnostic::new(self.line.target, message, "dimension mismatch").into()
     }
 }

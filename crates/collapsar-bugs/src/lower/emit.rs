@@ -4,28 +4,22 @@ use std::ops::Range;
 
 use collapsar::graph::{Atom, Kind};
 
-use super::Variables;
-use super::variables::{Joint, LineVariables};
+use super::Stochastic;
+use super::variables::LineVariables;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Elaborated, Resolved, Sampling, Unresolved};
-use crate::quantity::Element;
+use crate::elaborate::{Resolved, Unresolved};
 use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Monomial, Scalar, Unknown, Value};
 
 /// Adds the terms of one repetition of a stochastic line, given the states of labels.
 pub(super) struct Emit<'a> {
-    pub(super) sink: &'a mut Sink,
-    pub(super) variables: &'a Variables,
-    pub(super) model: &'a Elaborated,
+    pub(super) line: &'a Stochastic<'a>,
+    pub(super) instance: usize,
     /// The states that the terms hold for.
     pub(super) states: Vec<Atom>,
-    pub(super) line: usize,
-    pub(super) instance: usize,
-    pub(super) of: Sampling<'a>,
     /// Bounds, and whether the density is normalised within them.
     pub(super) bounds: Option<(f64, f64, bool)>,
-    pub(super) target: Span,
-    pub(super) source: &'a str,
+    pub(super) sink: &'a mut Sink,
 }
 
 /// Terms on the way to a graph.
@@ -87,11 +81,11 @@ pub(super) fn packed(dim: usize, row: usize, column: usize) -> u32 {
 }
 
 impl Emit<'_> {
-    /// Adds a term.
     pub(super) fn add(&mut self, coefficient: f64, atoms: &[Atom]) -> Resolved {
         if coefficient.is_nan() || coefficient == f64::INFINITY {
             let message = format!("the log density is {coefficient}");
-            return Err(Diagnostic::new(self.target, message, self.element().to_string()).into());
+            let element = self.line.element(self.instance).to_string();
+            return Err(Diagnostic::new(self.line.target, message, element).into());
         }
         let impossible = coefficient == f64::NEG_INFINITY;
         if impossible && self.states.is_empty() {
@@ -165,30 +159,22 @@ impl Emit<'_> {
                 let expected = "probabilities from 0 to 1";
                 return Err(self.parameter(argument, *p, expected).into());
             }
-            Scalar::Polynomial(monomials) => self.component(monomials),
-            Scalar::Draws(_) | Scalar::Opaque => None,
+            p => self.component(p),
         };
         if let Some(atom) = component {
             return self.add(times, &[atom]);
         }
-        let name = &self.of.name.text;
         let what = "probabilities must be constant or come from ddirch or dbeta";
-        Err(self.edge(argument, &format!("{name}'s {what}")).into())
+        Err(self.edge_of(argument, what).into())
     }
 
     /// The atom of `p`, or of `1 - p` where p is a beta variable.
-    fn component(&self, monomials: &[Monomial]) -> Option<Atom> {
-        let (monomial, complement) = match monomials {
-            [one] => (one, false),
-            [one, less] if one.unknowns.is_empty() && one.coefficient == 1.0 => (less, true),
-            _ => return None,
-        };
-        let [Unknown { variable, element }] = *monomial.unknowns.as_slice() else {
-            return None;
-        };
-        let part = match (self.variables.kind(variable), complement) {
-            (Kind::Dirichlet(_), false) if monomial.coefficient == 1.0 => element,
-            (Kind::Dirichlet(2), true) if monomial.coefficient == -1.0 => 1 - element,
+    fn component(&self, p: &Scalar) -> Option<Atom> {
+        let (coefficient, Unknown { variable, element }, complement) =
+            p.multiple_or_complement()?;
+        let part = match (self.line.variables.kind(variable), complement) {
+            (Kind::Dirichlet(_), false) if coefficient == 1.0 => element,
+            (Kind::Dirichlet(2), true) if coefficient == -1.0 => 1 - element,
             _ => return None,
         };
         Some(Atom { variable, part })
@@ -201,26 +187,22 @@ impl Emit<'_> {
         for p in probabilities {
             match p {
                 Scalar::Known(value) => known += value,
-                Scalar::Polynomial(monomials) => components.extend(self.component(monomials)),
-                Scalar::Draws(_) | Scalar::Opaque => {}
+                p => components.extend(self.component(p)),
             }
         }
         let Some(first) = components.first().copied() else {
             return Ok(());
         };
-        let parts = self.variables.kind(first.variable).atoms();
+        let parts = self.line.variables.kind(first.variable).atoms();
         components.sort_unstable();
         components.dedup();
-        let whole = components.len() == parts
-            && components
-                .iter()
-                .all(|atom| atom.variable == first.variable);
+        let mut variables = components.iter().map(|atom| atom.variable);
+        let whole = components.len() == parts && variables.all(|other| other == first.variable);
         if whole && known == 0.0 && probabilities.len() >= parts {
             return Ok(());
         }
-        let name = &self.of.name.text;
         let what = "probabilities must be all components of one ddirch or dbeta variable";
-        Err(self.edge(argument, &format!("{name}'s {what}")).into())
+        Err(self.edge_of(argument, what).into())
     }
 
     /// A rate or precision: a number, or a product of gamma variables.
@@ -234,7 +216,7 @@ impl Emit<'_> {
         }
         let mut gammas: Vec<u32> = vec![];
         for &Unknown { variable, .. } in &product.unknowns {
-            if self.variables.kind(variable) != Kind::Gamma || gammas.contains(&variable) {
+            if self.line.variables.kind(variable) != Kind::Gamma || gammas.contains(&variable) {
                 return Err(refuse().into());
             }
             gammas.push(variable);
@@ -271,7 +253,7 @@ impl Emit<'_> {
         let Unknown { variable, element } = unknown;
         let entry = |dim: usize, place: usize| packed(dim, place / dim, place % dim);
         let place = element as usize;
-        let part = match self.variables.kind(variable) {
+        let part = match self.line.variables.kind(variable) {
             Kind::Gaussian | Kind::Bounded => 0,
             Kind::Gamma => 1,
             Kind::Wishart(dim) => 1 + entry(dim, place),
@@ -284,20 +266,16 @@ impl Emit<'_> {
 
     /// Refuses a mean of a normal distribution that is not a polynomial in Gaussians.
     pub(super) fn check_mean(&self, mean: &Scalar) -> Resolved {
-        let monomials = match mean {
-            Scalar::Known(_) => return Ok(()),
-            Scalar::Polynomial(monomials) => monomials,
-            Scalar::Draws(_) | Scalar::Opaque => return Err(self.not_linear()),
-        };
-        let mut unknowns = monomials.iter().flat_map(|monomial| &monomial.unknowns);
-        let gaussian = |unknown: &Unknown| match self.variables.kind(unknown.variable) {
+        let gaussian = |unknown: &Unknown| match self.line.variables.kind(unknown.variable) {
             Kind::Gaussian | Kind::Bounded | Kind::NormalWishart(_) => true,
             Kind::Gamma | Kind::Wishart(_) | Kind::Dirichlet(_) | Kind::Label(_) => false,
         };
-        if unknowns.all(gaussian) {
-            return Ok(());
+        let linear = |monomial: &Monomial| monomial.unknowns.iter().all(gaussian);
+        match mean {
+            Scalar::Known(_) => Ok(()),
+            Scalar::Polynomial(monomials) if monomials.iter().all(linear) => Ok(()),
+            _ => Err(self.not_linear()),
         }
-        Err(self.not_linear())
     }
 
     fn not_linear(&self) -> Unresolved {
@@ -307,52 +285,54 @@ impl Emit<'_> {
 
     /// Gives up the joint variable of a mean and its precision matrix.
     pub(super) fn apart(&self, variable: u32) -> Unresolved {
-        let matrix = self.variables.line(variable);
-        let lines = &self.variables.lines;
+        let matrix = self.line.variables.line(variable);
+        let lines = &self.line.variables.lines;
         let first = lines[matrix].as_ref().map(|of| of.first);
-        let is_mean = |of: &LineVariables| Some(of.first) == first && of.joint == Some(Joint::Mean);
+        let is_mean = |of: &LineVariables| Some(of.first) == first && of.is_mean;
         let mean = lines.iter().position(|of| of.as_ref().is_some_and(is_mean));
         Unresolved::Joint(mean.unwrap_or(matrix) as u32)
     }
 
-    /// The first element of this repetition.
-    pub(super) fn element(&self) -> Element {
-        self.model.first_element(self.line, self.instance)
-    }
-
     /// A complaint about data that the distribution cannot give.
     pub(super) fn outside(&self) -> Diagnostic {
-        let (data, name) = (self.element(), &self.of.name.text);
+        let (data, name) = (self.line.element(self.instance), &self.line.of.name.text);
         let message = format!("the data of {data} are outside the support of {name}");
-        Diagnostic::new(self.target, message, "impossible under this line")
+        Diagnostic::new(self.line.target, message, "impossible under this line")
     }
 
     /// A complaint about a target that must be observed.
     pub(super) fn not_observed(&self) -> Diagnostic {
-        let name = &self.of.name.text;
+        let name = &self.line.of.name.text;
         let message = format!("{name} that is not observed has no conjugate family");
-        Diagnostic::new(self.target, message, "not data")
+        Diagnostic::new(self.line.target, message, "not data")
     }
 
     /// A complaint about a parameter's value.
     pub(super) fn parameter(&self, argument: usize, found: f64, expected: &str) -> Diagnostic {
-        self.of
-            .parameter(argument, &found, expected, &self.element())
+        let element = self.line.element(self.instance);
+        self.line.of.parameter(argument, &found, expected, &element)
     }
 
     /// A complaint about a parameter that is not as it must be.
     pub(super) fn must_be(&self, argument: usize, what: &str) -> Diagnostic {
-        let name = &self.of.name.text;
-        let parameter = self.of.distribution.parameter(argument);
-        self.edge(argument, &format!("{name}'s {parameter} must be {what}"))
+        let parameter = self.line.of.distribution.parameter(argument);
+        self.edge_of(argument, &format!("{parameter} must be {what}"))
+    }
+
+    /// The same, for a reason that begins with what it is that the distribution has.
+    fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
+        let name = &self.line.of.name.text;
+        self.edge(argument, &format!("{name}'s {what}"))
     }
 
     /// A complaint about an edge that is not conjugate.
     pub(super) fn edge(&self, argument: usize, reason: &str) -> Diagnostic {
-        let argument = &self.of.arguments[argument];
-        let parent = self.parent(argument).map(|parent| parent.of(self.source));
+        let argument = &self.line.of.arguments[argument];
+        let parent = self
+            .parent(argument)
+            .map(|parent| parent.of(self.line.source));
         let parent = parent.unwrap_or("its parent");
-        let child = self.target.of(self.source);
+        let child = self.line.target.of(self.line.source);
         let message = format!("edge {parent} -> {child} is not conjugate-exponential: {reason}");
         Diagnostic::new(argument.span, message, "this parent")
     }
@@ -363,7 +343,7 @@ impl Emit<'_> {
             let mut parts = expr.parts().into_iter();
             return parts.find_map(|part| self.parent(part));
         };
-        let array = self.model.find(&reference.name.text)?;
-        (self.model.arrays[array].defined()).then_some(reference.span)
+        let array = self.line.scope.model.find(&reference.name.text)?;
+        (self.line.scope.model.arrays[array].defined()).then_some(reference.span)
     }
 }

@@ -37,9 +37,7 @@ pub(super) fn joint_lines(
             scope.enter(index, instance);
             pair(&scope, model, &of.arguments[0], &of.arguments[1])
         });
-        let Some(pairs) = pairs.collect::<Option<Vec<(usize, u32)>>>() else {
-            continue;
-        };
+        let pairs: Vec<(usize, u32)> = pairs.collect::<Option<_>>().unwrap_or_default();
         let Some(&(matrix, _)) = pairs.first() else {
             continue;
         };
@@ -62,11 +60,8 @@ fn pair(scope: &Scope, model: &Elaborated, mean: &Expr, precision: &Expr) -> Opt
     let value = scope.evaluate(precision).ok()?;
     let mut found = None;
     for entry in &value.elements {
-        let monomial = entry.monomial()?;
-        let [unknown] = monomial.unknowns.as_slice() else {
-            return None;
-        };
-        if *found.get_or_insert(*unknown) != *unknown {
+        let (_, unknown) = entry.multiple()?;
+        if *found.get_or_insert(unknown) != unknown {
             return None;
         }
     }

@@ -3,18 +3,18 @@
 use collapsar::graph::Kind;
 
 use super::variables::NONE;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Elaborated, Mode, Sampling, Scope};
 use crate::syntax::ast::{Expr, Index, Node};
 use crate::value::{Scalar, Value};
 
 /// The kind of a stochastic line's variables.
-pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Result<Kind, Diagnostic> {
+pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Kind> {
     let line = &model.lines[index];
     let scope = Scope::new(model, Mode::Shape);
     // The most over repetitions, of which one is enough where none differs in length.
-    let most = |argument: &Expr, of_value: fn(&Value) -> usize| -> Result<usize, Diagnostic> {
+    let most = |argument: &Expr, of_value: fn(&Value) -> usize| -> Checked<usize> {
         let mut most = usize::from(line.instances == 0);
         let enough = if whole(argument) { 1 } else { usize::MAX };
         for instance in 0..line.instances.min(enough) {
@@ -73,11 +73,7 @@ fn whole(expr: &Expr) -> bool {
 }
 
 /// The component that each element of a Dirichlet line is: those whose prior is zero have none.
-pub(super) fn components(
-    model: &Elaborated,
-    index: usize,
-    of: Sampling,
-) -> Result<Vec<u32>, Diagnostic> {
+pub(super) fn components(model: &Elaborated, index: usize, of: Sampling) -> Checked<Vec<u32>> {
     if of.distribution != Distribution::Dirichlet {
         return Ok(vec![]);
     }

@@ -45,7 +45,7 @@ impl Emit<'_> {
         )?;
         let Precision::Multiple(_, variable) = self.matrix(x, 0)? else {
             let message = "dwish that is observed is not supported";
-            return Err(Diagnostic::new(self.target, message, "data").into());
+            return Err(Diagnostic::new(self.line.target, message, "data").into());
         };
         let determinant = self.determinant(variable);
         self.add(0.5 * (freedom - size - 1.0), &[determinant])?;
@@ -60,9 +60,10 @@ impl Emit<'_> {
         let matrix = DMatrix::from_row_slice(dim, dim, matrix);
         let symmetric = (&matrix - matrix.transpose()).amax() <= 1e-9 * matrix.amax();
         let Some(factor) = matrix.cholesky().filter(|_| symmetric) else {
-            let (name, span) = (&self.of.name.text, self.of.arguments[argument].span);
-            let message = format!("a matrix of {name} that is not positive definite");
-            return Err(Diagnostic::new(span, message, format!("for {}", self.element())).into());
+            let of = self.line.of;
+            let message = format!("a matrix of {} that is not positive definite", of.name.text);
+            let label = format!("for {}", self.line.element(self.instance));
+            return Err(Diagnostic::new(of.arguments[argument].span, message, label).into());
         };
         Ok(2.0 * factor.l_dirty().diagonal().map(f64::ln).sum())
     }
@@ -76,18 +77,15 @@ impl Emit<'_> {
         let dim = entries.len().isqrt();
         let mut found = None;
         let mut multiple = |place: usize, entry: &Scalar| {
-            let monomial = entry.monomial()?;
-            let [unknown] = monomial.unknowns.as_slice() else {
-                return None;
-            };
-            let before = match self.variables.kind(unknown.variable) {
+            let (coefficient, unknown) = entry.multiple()?;
+            let before = match self.line.variables.kind(unknown.variable) {
                 Kind::Wishart(size) if size == dim => 0,
                 Kind::NormalWishart(size) if size == dim => dim,
                 _ => return None,
             };
             let (row, column) = (place / dim, place % dim);
             let entry = before + row.min(column) * dim + row.max(column);
-            let here = (monomial.coefficient, unknown.variable);
+            let here = (coefficient, unknown.variable);
             let same = *found.get_or_insert(here) == here;
             (same && unknown.element as usize == entry).then_some(())
         };
@@ -101,13 +99,13 @@ impl Emit<'_> {
     }
 
     fn determinant(&self, variable: u32) -> Atom {
-        let joint = matches!(self.variables.kind(variable), Kind::NormalWishart(_));
+        let joint = matches!(self.line.variables.kind(variable), Kind::NormalWishart(_));
         let part = u32::from(joint);
         Atom { variable, part }
     }
 
     fn entry(&self, variable: u32, dim: usize, row: usize, column: usize) -> Atom {
-        let before = match self.variables.kind(variable) {
+        let before = match self.line.variables.kind(variable) {
             Kind::NormalWishart(_) => 2 + dim as u32,
             _ => 1,
         };
@@ -183,7 +181,7 @@ impl Emit<'_> {
         residuals: &[Scalar],
         variable: u32,
     ) -> Result<(Vec<Scalar>, f64), Unresolved> {
-        if !matches!(self.variables.kind(variable), Kind::NormalWishart(_)) {
+        if !matches!(self.line.variables.kind(variable), Kind::NormalWishart(_)) {
             return Ok((residuals.to_vec(), 0.0));
         }
         let mut sign: Option<f64> = None;

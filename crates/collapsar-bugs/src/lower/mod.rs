@@ -5,7 +5,6 @@
 //! - `joint`: which means are joint with their precision matrices
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
-//! - `signature`: which repetitions have the same terms
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `products`: how the product of two polynomials becomes terms
@@ -20,7 +19,6 @@ mod kinds;
 mod matrices;
 mod products;
 mod rows;
-mod signature;
 mod template;
 mod variables;
 
@@ -29,7 +27,7 @@ use std::collections::BTreeSet;
 
 use collapsar::graph::{Atom, Graph};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Latent, Mode, Resolved, Sampling, Scope, Unresolved};
 use crate::predict::Fixed;
@@ -40,9 +38,9 @@ use emit::{Emit, Sink};
 
 pub(crate) use variables::{LineVariables, Variables};
 
-/// A model as a graph, and what its variables are to the lines.
+/// A model with its data: as a graph, and what its variables are to the lines.
 #[derive(Debug)]
-pub(crate) struct Lowered {
+pub struct Prepared {
     pub(crate) model: Elaborated,
     pub(crate) graph: Graph,
     /// Where the line of each factor of the graph stands.
@@ -50,8 +48,8 @@ pub(crate) struct Lowered {
     pub(crate) variables: Variables,
 }
 
-impl Lowered {
-    pub(crate) fn new(model: Elaborated, source: &str) -> Result<Self, Diagnostic> {
+impl Prepared {
+    pub(crate) fn new(model: Elaborated, source: &str) -> Checked<Self> {
         let mut apart = BTreeSet::new();
         loop {
             let mut graph = Graph::default();
@@ -70,9 +68,7 @@ impl Lowered {
             }
         }
     }
-}
 
-impl Lowered {
     /// What the element that this repetition of a line defines is.
     pub(crate) fn origin(&self, definer: Definer) -> Origin {
         if self.model.lines[definer.line as usize].stochastic() {
@@ -110,14 +106,16 @@ fn lower(
         }));
     }
     let mut done = vec![false; lines.len()];
-    for candidate in rows::candidates(model, variables) {
-        let built = match rows::build(&candidate, &lines, model, variables, graph) {
+    for users in rows::candidates(model, variables) {
+        let built = match rows::build(&users, &lines, model, variables, graph) {
             // Another label decides what is read: no rows.
             Err(Unresolved::State(_)) => false,
             built => built?,
         };
         if built {
-            candidate.users.iter().for_each(|&user| done[user] = true);
+            for user in users {
+                done[user] = true;
+            }
         }
     }
     let mut sink = Sink::default();
@@ -282,19 +280,13 @@ impl Stochastic<'_> {
 
     fn emit<'b>(&'b self, instance: usize, sink: &'b mut Sink) -> Resolved<Emit<'b>> {
         let states = self.states.borrow();
-        let states = states.iter();
-        let states = states.map(|&(variable, part)| Atom { variable, part });
+        let atom = |&(variable, part): &(u32, u32)| Atom { variable, part };
         Ok(Emit {
-            sink,
-            states: states.collect(),
-            variables: self.variables,
-            model: self.scope.model,
-            line: self.line,
+            line: self,
             instance,
-            of: self.of,
+            states: states.iter().map(atom).collect(),
             bounds: self.bounds()?,
-            target: self.target,
-            source: self.source,
+            sink,
         })
     }
 

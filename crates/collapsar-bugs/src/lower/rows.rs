@@ -19,18 +19,11 @@ use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Index, Node, Reference};
 use crate::value::Scalar;
 
-/// Labels of one line, and the lines that depend on them.
-pub(super) struct Candidate {
-    pub(super) line: usize,
-    /// The line itself first.
-    pub(super) users: Vec<usize>,
-}
-
 /// Most repetitions of a line that depend on one label.
 const MOST_USES: usize = 64;
 
-/// Label lines that may be rows.
-pub(super) fn candidates(model: &Elaborated, variables: &Variables) -> Vec<Candidate> {
+/// Lines of labels that may be rows, each with the lines that depend on them after it.
+pub(super) fn candidates(model: &Elaborated, variables: &Variables) -> Vec<Vec<usize>> {
     let lines = 0..model.lines.len();
     let candidate = |line: usize| {
         let array = model.lines[line].array;
@@ -47,7 +40,7 @@ pub(super) fn candidates(model: &Elaborated, variables: &Variables) -> Vec<Candi
                 users.push(user);
             }
         }
-        Some(Candidate { line, users })
+        Some(users)
     };
     lines.clone().filter_map(candidate).collect()
 }
@@ -57,7 +50,7 @@ fn uses(model: &Elaborated, variables: &Variables, user: usize, line: usize) -> 
     let array = |name: &Reference| model.find(&name.name.text);
     let arguments = model.lines[user].relation.arguments().iter();
     let labels: Vec<&Reference> = (arguments.flat_map(Expr::references))
-        .filter(|name| array(name).is_some_and(|array| variables.label_array(array)))
+        .filter(|name| array(name).is_some_and(|array| variables.labels[array]))
         .collect();
     if user == line {
         return labels.is_empty().then_some(true);
@@ -74,7 +67,7 @@ fn uses(model: &Elaborated, variables: &Variables, user: usize, line: usize) -> 
 
 /// The rows of a candidate, or nothing where no kernel takes them.
 pub(super) fn build(
-    candidate: &Candidate,
+    users: &[usize],
     stochastic: &[Option<Stochastic>],
     model: &Elaborated,
     variables: &Variables,
@@ -84,11 +77,11 @@ pub(super) fn build(
         first,
         kind: Kind::Label(states),
         ..
-    }) = variables.lines[candidate.line]
+    }) = variables.lines[users[0]]
     else {
         return Ok(false);
     };
-    let count = model.lines[candidate.line].instances;
+    let count = model.lines[users[0]].instances;
     let mut builder = Builder {
         rows: Rows::new(first, count, states),
         first,
@@ -96,11 +89,11 @@ pub(super) fn build(
         states,
         sink: Sink::default(),
     };
-    for &user in &candidate.users {
+    for &user in users {
         let Some(line) = &stochastic[user] else {
             return Ok(false);
         };
-        if !builder.line(line, candidate.line)? {
+        if !builder.line(line, users[0])? {
             return Ok(false);
         }
     }
@@ -115,29 +108,6 @@ struct Builder {
     sink: Sink,
 }
 
-/// A constant, and products of atoms with coefficients.
-#[derive(Default, Clone)]
-struct StateSum {
-    constant: f64,
-    products: Vec<(f64, Vec<Atom>)>,
-}
-
-impl StateSum {
-    fn add(&mut self, coefficient: f64, atoms: Vec<Atom>) {
-        if atoms.is_empty() {
-            self.constant += coefficient;
-        } else {
-            self.products.push((coefficient, atoms));
-        }
-    }
-
-    fn put(&self, rows: &mut Rows, sums: &mut Sums, factor: u32) {
-        let products = self.products.iter();
-        let products = products.map(|(coefficient, atoms)| (*coefficient, atoms.as_slice()));
-        rows.sum(sums, self.constant, products, factor);
-    }
-}
-
 impl Builder {
     /// Adds the parts of one line; false where they have no shape that is known.
     fn line(&mut self, line: &Stochastic, labels: usize) -> Resolved<bool> {
@@ -147,7 +117,9 @@ impl Builder {
             let own: Vec<usize> = (0..instances).collect();
             return self.lookups(line, None, &own);
         }
-        let Some(reference) = label_reference(line, model.lines[labels].array) else {
+        let array = Some(model.lines[labels].array);
+        let mut references = line.of.arguments.iter().flat_map(Expr::references);
+        let Some(reference) = references.find(|name| model.find(&name.name.text) == array) else {
             return Ok(false);
         };
         let mut label_of = Vec::with_capacity(instances);
@@ -188,32 +160,10 @@ impl Builder {
     fn features(&mut self, line: &Stochastic) -> Resolved {
         let columns = line.scope.model.lines[line.line].size;
         let values = self.values(line, columns)?;
-        let features = 1 + columns + columns * (columns + 1) / 2;
         let placeholders = PLACEHOLDER..PLACEHOLDER + columns as u32;
         let placeholders: Vec<Scalar> = placeholders.map(|p| Scalar::unknown(p, 0)).collect();
         let mut sums = Sums::default();
-        for state in 0..self.states {
-            self.capture(line, 0, 0, state, Some(&placeholders))?;
-            let mut by_feature = vec![StateSum::default(); features];
-            for (coefficient, atoms) in self.sink.terms() {
-                let others = atoms.iter().filter(|atom| atom.variable != self.first);
-                let (held, rest): (Vec<Atom>, Vec<Atom>) =
-                    others.partition(|atom| atom.variable >= PLACEHOLDER);
-                let column = |atom: &Atom| (atom.variable - PLACEHOLDER) as usize;
-                let feature = match held.as_slice() {
-                    [one] => 1 + column(one),
-                    [a, b] => {
-                        let (a, b) = (column(a).min(column(b)), column(a).max(column(b)));
-                        1 + columns + a * columns - a * (a + 1) / 2 + b
-                    }
-                    _ => 0,
-                };
-                by_feature[feature].add(coefficient, rest);
-            }
-            for sum in by_feature {
-                sum.put(&mut self.rows, &mut sums, line.factor);
-            }
-        }
+        self.sums(&mut sums, line, (0, 0), Some(&placeholders))?;
         self.rows.part(RowPart::Features {
             columns,
             values,
@@ -238,24 +188,6 @@ impl Builder {
             values.extend(elements.map(|element| array.number(element)));
         }
         Ok(Arc::new(values))
-    }
-
-    /// Terms of one repetition where its label has a state.
-    fn capture(
-        &mut self,
-        line: &Stochastic,
-        instance: usize,
-        label: usize,
-        state: usize,
-        target: Option<&[Scalar]>,
-    ) -> Resolved {
-        let given = (self.first + label as u32, state as u32);
-        line.scope.enter(line.line, instance);
-        self.sink.clear();
-        line.states.borrow_mut().push(given);
-        let done = line.terms(instance, target, &mut self.sink);
-        line.states.borrow_mut().pop();
-        done
     }
 
     /// A key for each use of a label, and sums for each key. Lines that refer to labels have a
@@ -287,7 +219,7 @@ impl Builder {
             let key = known.get(&here).copied().unwrap_or(next);
             if key == next {
                 known.insert(here.clone(), key);
-                match self.sums(&mut sums, line, instance, label) {
+                match self.sums(&mut sums, line, (instance, label), None) {
                     Err(Unresolved::State(_)) => return Ok(false),
                     possible => {
                         if let (false, Some(reference)) = (possible?, reference) {
@@ -324,25 +256,53 @@ impl Builder {
         Ok(true)
     }
 
-    /// Adds a sum for each state of a repetition's label, and says whether any state is possible.
+    /// Adds sums for each state of a repetition's label, and says whether any state is possible: one
+    /// sum, or one for each feature of the observed numbers that placeholders stand for.
     fn sums(
         &mut self,
         sums: &mut Sums,
         line: &Stochastic,
-        instance: usize,
-        label: usize,
+        (instance, label): (usize, usize),
+        placeholders: Option<&[Scalar]>,
     ) -> Resolved<bool> {
         let variable = self.first + label as u32;
+        let columns = placeholders.map_or(0, <[Scalar]>::len);
+        let features = 1 + columns + columns * (columns + 1) / 2;
+        let column = |atom: &Atom| (atom.variable - PLACEHOLDER) as usize;
         let mut possible = false;
         for state in 0..self.states {
-            self.capture(line, instance, label, state, None)?;
-            let mut sum = StateSum::default();
+            line.scope.enter(line.line, instance);
+            self.sink.clear();
+            line.states.borrow_mut().push((variable, state as u32));
+            let done = line.terms(instance, placeholders, &mut self.sink);
+            line.states.borrow_mut().pop();
+            done?;
+            // For each feature a constant, and products of atoms with coefficients.
+            let mut found = vec![(0.0, vec![]); features];
             for (coefficient, atoms) in self.sink.terms() {
-                let rest = atoms.iter().filter(|atom| atom.variable != variable);
-                sum.add(coefficient, rest.copied().collect());
+                let others = atoms.iter().filter(|atom| atom.variable != variable);
+                let (held, rest): (Vec<Atom>, Vec<Atom>) =
+                    others.partition(|atom| atom.variable >= PLACEHOLDER);
+                let feature = match held.as_slice() {
+                    [one] => 1 + column(one),
+                    [a, b] => {
+                        let (a, b) = (column(a).min(column(b)), column(a).max(column(b)));
+                        1 + columns + a * columns - a * (a + 1) / 2 + b
+                    }
+                    _ => 0,
+                };
+                let (constant, products) = &mut found[feature];
+                if rest.is_empty() {
+                    *constant += coefficient;
+                } else {
+                    products.push((coefficient, rest));
+                }
             }
-            possible |= sum.constant > f64::NEG_INFINITY;
-            sum.put(&mut self.rows, sums, line.factor);
+            possible |= found[0].0 > f64::NEG_INFINITY;
+            for (constant, products) in &found {
+                let products = products.iter().map(|(c, atoms)| (*c, atoms.as_slice()));
+                self.rows.sum(sums, *constant, products, line.factor);
+            }
         }
         Ok(possible)
     }
@@ -358,12 +318,10 @@ impl Builder {
         let Some([Index::At(row), Index::At(column)]) = table.indices.as_deref() else {
             return Ok(false);
         };
-        let Some(array) = model
-            .find(&table.name.text)
-            .map(|array| &model.arrays[array])
-        else {
+        let Some(array) = model.find(&table.name.text) else {
             return Ok(false);
         };
+        let array = &model.arrays[array];
         let is_label = matches!(&column.node, Node::Reference(column) if column == label);
         let of_label = |name: &&Reference| name.name == label.name;
         let row_is_label = row.references().iter().any(of_label);
@@ -427,9 +385,41 @@ fn nothing_possible(
     Diagnostic::new(span, message, "impossible under this line").into()
 }
 
-/// The reference to labels in a line's parameters.
-fn label_reference<'a>(line: &'a Stochastic, labels: usize) -> Option<&'a Reference> {
-    let model = line.scope.model;
-    let mut references = line.of.arguments.iter().flat_map(Expr::references);
-    references.find(|reference| model.find(&reference.name.text) == Some(labels))
+impl Stochastic<'_> {
+    /// Replaces `out` by all that the parameters of a repetition read but for labels: two repetitions
+    /// with the same signature have the same terms.
+    fn signature(&self, instance: usize, out: &mut Vec<u64>) -> Resolved {
+        out.clear();
+        self.scope.enter(self.line, instance);
+        let mut arguments = self.of.arguments.iter();
+        arguments.try_for_each(|argument| self.sign(argument, out))
+    }
+
+    fn sign(&self, expr: &Expr, out: &mut Vec<u64>) -> Resolved {
+        let model = self.scope.model;
+        if let Node::Reference(reference) = &expr.node {
+            let Some(array) = model.find(&reference.name.text) else {
+                // A counter.
+                let numbers = self.scope.evaluate(expr)?.numbers().unwrap_or_default();
+                out.extend(numbers.iter().map(|number| number.to_bits()));
+                return Ok(());
+            };
+            if self.variables.labels[array] {
+                return Ok(());
+            }
+            let gated = reference.indices().flat_map(Expr::references).any(|name| {
+                let array = model.find(&name.name.text);
+                array.is_some_and(|array| self.variables.labels[array])
+            });
+            if !gated && !model.arrays[array].defined() {
+                let (_, elements) = self.scope.places(reference)?;
+                if let [element] = elements.as_slice() {
+                    out.push(model.arrays[array].number(*element).to_bits());
+                    return Ok(());
+                }
+            }
+        }
+        let mut parts = expr.parts().into_iter();
+        parts.try_for_each(|part| self.sign(part, out))
+    }
 }

@@ -70,7 +70,12 @@ impl Stochastic<'_> {
             }
             let leaves = self.scope.leaves.borrow();
             match templates.get_mut(self.scope.seen.borrow().as_slice()) {
-                Some(template) if template.leaves == leaves.len() => template.add(&leaves),
+                Some(template) if template.leaves == leaves.len() => {
+                    for term in &mut template.terms {
+                        let data = term.data.iter().map(|&leaf| leaves[leaf as usize]);
+                        term.sum += data.fold(term.coefficient, |product, datum| product * datum);
+                    }
+                }
                 _ => slow.push(instance),
             }
         }
@@ -127,15 +132,5 @@ impl Stochastic<'_> {
             leaves,
             terms: terms.collect(),
         })
-    }
-}
-
-impl Template {
-    /// Adds the numbers of one repetition.
-    fn add(&mut self, leaves: &[f64]) {
-        for term in &mut self.terms {
-            let data = term.data.iter().map(|&leaf| leaves[leaf as usize]);
-            term.sum += data.fold(term.coefficient, |product, datum| product * datum);
-        }
     }
 }

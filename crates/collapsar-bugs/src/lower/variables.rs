@@ -7,7 +7,7 @@ use collapsar::graph::{Graph, Kind};
 use super::barren::Barren;
 use super::joint::joint_lines;
 use super::kinds::{components, kind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
 use crate::quantity::Origin;
@@ -25,8 +25,8 @@ pub(crate) struct LineVariables {
     lowest: u32,
     /// The component of a Dirichlet variable that each element is, [`NONE`] where it is zero.
     components: Vec<u32>,
-    /// Whether it is the mean or the matrix of normal-Wishart variables.
-    pub(crate) joint: Option<Joint>,
+    /// Whether it is the mean of normal-Wishart variables, not their matrix.
+    pub(crate) is_mean: bool,
     /// Elements of one repetition.
     size: usize,
 }
@@ -56,13 +56,6 @@ fn scalar(kind: Kind) -> bool {
     matches!(kind, Kind::Gaussian | Kind::Bounded)
 }
 
-/// The part that a line has of a joint variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Joint {
-    Mean,
-    Matrix,
-}
-
 /// Variables from here on stand for observed numbers that are put in later.
 pub(super) const PLACEHOLDER: u32 = 0xf000_0000;
 
@@ -78,7 +71,7 @@ pub(crate) struct Variables {
     /// The first hidden label of each line that is a mixture by itself.
     hidden: Vec<Option<u32>>,
     /// Whether each array holds labels that are not observed.
-    labels: Vec<bool>,
+    pub(super) labels: Vec<bool>,
     pub(crate) barren: Barren,
 }
 
@@ -88,7 +81,7 @@ impl Variables {
         model: &Elaborated,
         graph: &mut Graph,
         apart: &BTreeSet<u32>,
-    ) -> Result<Self, Diagnostic> {
+    ) -> Checked<Self> {
         let bounded = bounded_arrays(model);
         let barren = Barren::find(model, &bounded);
         let joint = joint_lines(model, apart, &barren);
@@ -110,15 +103,11 @@ impl Variables {
             if let Some(of) = variables.lines[*matrix].clone() {
                 variables.lines[mean] = Some(LineVariables {
                     ranks: instances.clone(),
-                    joint: Some(Joint::Mean),
+                    is_mean: true,
                     size: model.lines[mean].size,
                     ..of
                 });
             }
-        }
-        for (line, of) in model.lines.iter().zip(&variables.lines) {
-            let labels = of.as_ref().is_some_and(LineVariables::are_labels);
-            variables.labels[line.array] |= labels;
         }
         Ok(variables)
     }
@@ -130,7 +119,7 @@ impl Variables {
         (index, of): (usize, Sampling),
         joint: &BTreeMap<usize, (usize, Vec<u32>)>,
         bounded: &BTreeSet<usize>,
-    ) -> Result<Option<LineVariables>, Diagnostic> {
+    ) -> Checked<Option<LineVariables>> {
         let line = &model.lines[index];
         if model.arrays[line.array].is_data() {
             return Ok(None);
@@ -155,25 +144,21 @@ impl Variables {
             }
             (kind, _) => kind,
         };
+        self.labels[line.array] |= matches!(kind, Kind::Label(_));
         Ok(Some(LineVariables {
             kind,
             first: self.add(graph, (index, line), names, kind, count as usize)?,
             ranks,
             lowest: of.distribution.lowest_state().unwrap_or(0),
             components,
-            joint: partner.map(|_| Joint::Matrix),
+            is_mean: false,
             size: line.size,
         }))
     }
 
     /// The variable of each repetition of a line, or of each element, counted from the first, and
     /// how many there are; no list where each is its own number.
-    fn ranks(
-        &self,
-        model: &Elaborated,
-        index: usize,
-        scalar: bool,
-    ) -> Result<(Vec<u32>, u32), Diagnostic> {
+    fn ranks(&self, model: &Elaborated, index: usize, scalar: bool) -> Checked<(Vec<u32>, u32)> {
         let line = &model.lines[index];
         let array = &model.arrays[line.array];
         let per = if scalar { line.size } else { 1 };
@@ -184,9 +169,7 @@ impl Variables {
                 ranks.resize(ranks.len() + per, NONE);
                 continue;
             }
-            scope.enter(index, instance);
-            let places = scope.places(&line.relation.target);
-            let (_, elements) = places?;
+            let elements = scope.targets(index, instance)?;
             let observed = |element: &usize| array.value(*element).is_some();
             let seen = elements.iter().filter(|element| observed(element)).count();
             if !scalar && seen != 0 && seen != elements.len() {
@@ -215,14 +198,13 @@ impl Variables {
         model: &Elaborated,
         graph: &mut Graph,
         (index, of): (usize, Sampling),
-    ) -> Result<Option<u32>, Diagnostic> {
+    ) -> Checked<Option<u32>> {
         let line = &model.lines[index];
         if of.distribution != Distribution::NormalMixture || line.instances == 0 {
             return Ok(None);
         }
         let scope = Scope::within(model, Mode::Shape, index, 0);
-        let means = scope.evaluate(&of.arguments[0]);
-        let states = means?.elements.len();
+        let states = scope.evaluate(&of.arguments[0])?.elements.len();
         let name = format!("the component of {}", model.arrays[line.array].name);
         let (line, kind) = ((index, line), Kind::Label(states));
         let first = self.add(graph, line, vec![name], kind, line.1.instances)?;
@@ -237,7 +219,7 @@ impl Variables {
         names: Vec<String>,
         kind: Kind,
         count: usize,
-    ) -> Result<u32, Diagnostic> {
+    ) -> Checked<u32> {
         let first = graph.declare_joint(names, kind, count).map_err(|error| {
             Diagnostic::new(line.relation.span, error.to_string(), "declared here")
         })?;
@@ -272,23 +254,20 @@ impl Variables {
             let (row, column) = (offset / dim, offset % dim);
             (row.min(column) * dim + row.max(column)) as u32
         };
-        match (of.kind, of.joint) {
-            (Kind::Label(_), _) => Origin::Label(variable, of.lowest),
-            (Kind::Dirichlet(_), _) => match of.components.get(offset) {
+        match of.kind {
+            Kind::Label(_) => Origin::Label(variable, of.lowest),
+            Kind::Dirichlet(_) => match of.components.get(offset) {
                 Some(&NONE) => Origin::Zero,
                 Some(&component) => Origin::Variable(variable, component),
                 None => Origin::Variable(variable, 0),
             },
-            (Kind::Wishart(dim), _) => Origin::Variable(variable, upper(dim)),
-            (Kind::NormalWishart(dim), Some(Joint::Matrix)) => {
-                Origin::Variable(variable, dim as u32 + upper(dim))
-            }
-            (Kind::NormalWishart(_), _) => Origin::Variable(variable, definer.offset),
-            (Kind::Gaussian | Kind::Bounded | Kind::Gamma, _) => Origin::Variable(variable, 0),
+            Kind::Wishart(dim) => Origin::Variable(variable, upper(dim)),
+            Kind::NormalWishart(_) if of.is_mean => Origin::Variable(variable, definer.offset),
+            Kind::NormalWishart(dim) => Origin::Variable(variable, dim as u32 + upper(dim)),
+            Kind::Gaussian | Kind::Bounded | Kind::Gamma => Origin::Variable(variable, 0),
         }
     }
 
-    /// How many states a label has.
     pub(crate) fn states(&self, label: u32) -> u32 {
         match self.kind(label) {
             Kind::Label(states) => states as u32,
@@ -296,12 +275,6 @@ impl Variables {
         }
     }
 
-    /// Whether an array holds labels that are not observed.
-    pub(super) fn label_array(&self, array: usize) -> bool {
-        self.labels[array]
-    }
-
-    /// The kind of a variable.
     pub(crate) fn kind(&self, variable: u32) -> Kind {
         if variable >= PLACEHOLDER {
             return Kind::Gaussian;
@@ -315,19 +288,16 @@ impl Variables {
     }
 
     fn declaration(&self, variable: u32) -> usize {
-        self.declared
-            .partition_point(|declared| declared.0 <= variable)
-            - 1
+        let after = |declared: &(u32, Kind, u32)| declared.0 <= variable;
+        self.declared.partition_point(after) - 1
     }
 }
 
 /// Arrays of normal variables that have bounds: truncated ones, and those that `dinterval` sees.
 fn bounded_arrays(model: &Elaborated) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    for line in &model.lines {
-        let Some(of) = line.sampling() else {
-            continue;
-        };
+    let lines = model.lines.iter();
+    for (line, of) in lines.filter_map(|line| Some((line, line.sampling()?))) {
         if of.truncation.is_some() {
             found.insert(line.array);
         }

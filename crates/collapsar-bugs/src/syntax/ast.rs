@@ -54,6 +54,26 @@ pub enum Statement {
     Relation(Relation),
 }
 
+/// Loops around a statement, the outermost first: counters, and what they run over.
+pub(crate) type Loops<'a> = Vec<(&'a Name, &'a Expr)>;
+
+impl Statement {
+    /// All statements in the order of the text, those in loops after their loop.
+    pub(crate) fn all(statements: &[Self]) -> Vec<(Loops<'_>, &Self)> {
+        let mut found = vec![];
+        for statement in statements {
+            found.push((vec![], statement));
+            if let Self::For { index, range, body } = statement {
+                for (mut loops, inner) in Self::all(body) {
+                    loops.insert(0, (index, range));
+                    found.push((loops, inner));
+                }
+            }
+        }
+        found
+    }
+}
+
 /// A line that defines something.
 #[derive(Debug, Clone)]
 pub struct Relation {

@@ -1,7 +1,7 @@
 //! Decides where a token of the text begins and ends.
 
 use super::ast::Span;
-use crate::Diagnostic;
+use crate::diagnostic::{Checked, Diagnostic};
 
 /// A token where it stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,66 +17,15 @@ pub(super) struct Token {
 pub(super) enum TokenKind {
     Number(f64),
     Name,
-    Arrow,
-    Assign,
-    Tilde,
-    Plus,
-    Minus,
-    Star,
-    Slash,
-    Power,
-    Product,
-    Colon,
-    Equal,
-    Unequal,
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
-    And,
-    Or,
-    Not,
-    Comma,
-    Semicolon,
-    OpenParen,
-    CloseParen,
-    OpenBracket,
-    CloseBracket,
-    OpenBrace,
-    CloseBrace,
+    /// One of [`SYMBOLS`].
+    Symbol(&'static str),
     End,
 }
 
 /// Longer ones come before those that begin them.
-const SYMBOLS: [(&str, TokenKind); 28] = [
-    ("%*%", TokenKind::Product),
-    ("<-", TokenKind::Arrow),
-    ("<=", TokenKind::AtMost),
-    (">=", TokenKind::AtLeast),
-    ("==", TokenKind::Equal),
-    ("!=", TokenKind::Unequal),
-    ("&&", TokenKind::And),
-    ("||", TokenKind::Or),
-    ("**", TokenKind::Power),
-    ("^", TokenKind::Power),
-    ("<", TokenKind::Less),
-    (">", TokenKind::Greater),
-    ("=", TokenKind::Assign),
-    ("!", TokenKind::Not),
-    ("~", TokenKind::Tilde),
-    ("+", TokenKind::Plus),
-    ("-", TokenKind::Minus),
-    ("*", TokenKind::Star),
-    ("/", TokenKind::Slash),
-    (":", TokenKind::Colon),
-    (",", TokenKind::Comma),
-    (";", TokenKind::Semicolon),
-    ("(", TokenKind::OpenParen),
-    (")", TokenKind::CloseParen),
-    ("[", TokenKind::OpenBracket),
-    ("]", TokenKind::CloseBracket),
-    ("{", TokenKind::OpenBrace),
-    ("}", TokenKind::CloseBrace),
+const SYMBOLS: [&str; 28] = [
+    "%*%", "<-", "<=", ">=", "==", "!=", "&&", "||", "**", "^", "<", ">", "=", "!", "~", "+", "-",
+    "*", "/", ":", ",", ";", "(", ")", "[", "]", "{", "}",
 ];
 
 /// The tokens of a text up to its end, or to the first place that is no token, with what is wrong there.
@@ -106,13 +55,10 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn run(&mut self, tokens: &mut Vec<Token>) -> Result<(), Diagnostic> {
+    fn run(&mut self, tokens: &mut Vec<Token>) -> Checked {
         if u32::try_from(self.source.len()).is_err() {
-            return Err(Diagnostic::new(
-                Span::default(),
-                "the text of a model must be shorter than 4 GiB",
-                "begins here",
-            ));
+            let message = "the text of a model must be shorter than 4 GiB";
+            return Err(Diagnostic::new(Span::default(), message, "begins here"));
         }
         // Some editors write a byte order mark first; it says nothing.
         if self.source.starts_with('\u{feff}') {
@@ -153,11 +99,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// A complaint about what stands from here to `end`.
+    fn complaint(&self, end: usize, message: impl Into<String>, label: &str) -> Diagnostic {
+        Diagnostic::new(self.span(self.at, end), message, label)
+    }
+
     fn digit_at(&self, at: usize) -> bool {
-        self.source
-            .as_bytes()
-            .get(at)
-            .is_some_and(u8::is_ascii_digit)
+        self.source[at..].starts_with(|c: char| c.is_ascii_digit())
     }
 
     /// The end of the characters from `at` that satisfy the condition.
@@ -168,7 +116,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Moves past spaces and comments; says whether a line ended among them.
-    fn skip_blanks(&mut self) -> Result<bool, Diagnostic> {
+    fn skip_blanks(&mut self) -> Checked<bool> {
         let start = self.at;
         loop {
             self.at = self.while_true(self.at, char::is_whitespace);
@@ -176,12 +124,9 @@ impl<'a> Lexer<'a> {
                 self.at = self.while_true(self.at, |c| c != '\n');
             } else if let Some(comment) = self.rest().strip_prefix("/*") {
                 let Some(length) = comment.find("*/") else {
-                    return Err(Diagnostic::new(
-                        self.span(self.at, self.at + 2),
-                        "a comment is not closed",
-                        "begins here",
-                    )
-                    .help("end it with `*/`"));
+                    return Err(self
+                        .complaint(self.at + 2, "a comment is not closed", "begins here")
+                        .help("end it with `*/`"));
                 };
                 self.at += length + 4;
             } else {
@@ -190,7 +135,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<TokenKind, Diagnostic> {
+    fn number(&mut self) -> Checked<TokenKind> {
         let start = self.at;
         let mut end = self.while_true(start, |c| c.is_ascii_digit());
         if self.source[end..].starts_with('.') {
@@ -209,7 +154,7 @@ impl<'a> Lexer<'a> {
         }
         let last = self.while_true(end, is_name_part);
         if last > end {
-            return Err(self.bad_number(start, digits, last));
+            return Err(self.bad_number(digits, last));
         }
         let text = &self.source[start..digits];
         match text.parse::<f64>() {
@@ -217,23 +162,19 @@ impl<'a> Lexer<'a> {
                 self.at = end;
                 Ok(TokenKind::Number(value))
             }
-            _ => Err(Diagnostic::new(
-                self.span(start, end),
-                format!("the number `{text}` is too large"),
-                "larger than a floating-point number can be",
-            )),
+            _ => {
+                let message = format!("the number `{text}` is too large");
+                Err(self.complaint(end, message, "larger than a floating-point number can be"))
+            }
         }
     }
 
     /// What is wrong with a number that ends at `digits` but has letters or dots up to `last`.
-    fn bad_number(&self, start: usize, digits: usize, last: usize) -> Diagnostic {
-        let (number, tail) = (&self.source[start..digits], &self.source[digits..last]);
-        let text = &self.source[start..last];
-        let complaint = Diagnostic::new(
-            self.span(start, last),
-            format!("`{text}` is not a number"),
-            "expected a number such as `2`, `0.5` or `1.0E-3`",
-        );
+    fn bad_number(&self, digits: usize, last: usize) -> Diagnostic {
+        let (number, tail) = (&self.source[self.at..digits], &self.source[digits..last]);
+        let message = format!("`{number}{tail}` is not a number");
+        let label = "expected a number such as `2`, `0.5` or `1.0E-3`";
+        let complaint = self.complaint(last, message, label);
         if number.ends_with('.') && tail.starts_with('.') {
             let low = number.trim_end_matches('.');
             let high = tail.trim_start_matches('.');
@@ -249,49 +190,39 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn name(&mut self) -> Result<TokenKind, Diagnostic> {
+    fn name(&mut self) -> Checked<TokenKind> {
         let end = self.while_true(self.at, is_name_part);
         let text = &self.source[self.at..end];
         if !text.is_ascii() {
-            let complaint = Diagnostic::new(
-                self.span(self.at, end),
-                format!("the name `{text}` has characters outside ASCII"),
-                "names are made of the letters a-z and A-Z, digits, dots and underscores",
-            );
+            let message = format!("the name `{text}` has characters outside ASCII");
+            let label = "names are made of the letters a-z and A-Z, digits, dots and underscores";
+            let mut complaint = self.complaint(end, message, label);
             let spelt: String = text.chars().map(spell).collect();
-            return Err(if spelt.is_ascii() {
-                complaint.help(format!("write `{spelt}`"))
-            } else {
-                complaint
-            });
+            complaint.help = spelt.is_ascii().then(|| format!("write `{spelt}`"));
+            return Err(complaint);
         }
         if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return Err(Diagnostic::new(
-                self.span(self.at, end),
-                format!("the name `{text}` does not begin with a letter"),
-                "expected a name or a number",
-            ));
+            let message = format!("the name `{text}` does not begin with a letter");
+            return Err(self.complaint(end, message, "expected a name or a number"));
         }
         self.at = end;
         Ok(TokenKind::Name)
     }
 
-    fn symbol(&mut self, first: char) -> Result<TokenKind, Diagnostic> {
+    fn symbol(&mut self, first: char) -> Checked<TokenKind> {
         let rest = self.rest();
-        if let Some((text, kind)) = SYMBOLS.iter().find(|(text, _)| rest.starts_with(text)) {
+        if let Some(text) = SYMBOLS.into_iter().find(|text| rest.starts_with(text)) {
             self.at += text.len();
-            return Ok(*kind);
+            return Ok(TokenKind::Symbol(text));
         }
         if let Some(tail) = rest.strip_prefix('%')
             && let Some(length) = tail.find(|c: char| c == '%' || c.is_whitespace())
             && tail[length..].starts_with('%')
         {
             let text = &rest[..length + 2];
-            let complaint = Diagnostic::new(
-                self.span(self.at, self.at + text.len()),
-                format!("there is no operator `{text}`"),
-                "the only operator of this form is `%*%`, the product of matrices",
-            );
+            let message = format!("there is no operator `{text}`");
+            let label = "the only operator of this form is `%*%`, the product of matrices";
+            let complaint = self.complaint(self.at + text.len(), message, label);
             return Err(match text {
                 "%%" => complaint.help("the rest of `x / y` is `x - y * trunc(x / y)`"),
                 _ => complaint,
@@ -301,14 +232,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn bad_character(&self, first: char) -> Diagnostic {
-        let complaint = Diagnostic::new(
-            self.span(self.at, self.at + first.len_utf8()),
-            format!(
-                "the character `{}` has no meaning here",
-                first.escape_debug()
-            ),
-            "not expected",
-        );
+        let escaped = first.escape_debug();
+        let message = format!("the character `{escaped}` has no meaning here");
+        let complaint = self.complaint(self.at + first.len_utf8(), message, "not expected");
         let meant = match first {
             '&' => "&&",
             '|' => "||",

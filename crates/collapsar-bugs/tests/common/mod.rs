@@ -87,9 +87,9 @@ pub(crate) fn best_bound(model: &Compiled) -> f64 {
     }
 }
 
-/// Mean of a belief; for states, of the state's number counted from 0.
-pub(crate) fn mean(belief: &PosteriorMarginal) -> f64 {
-    match belief {
+/// Mean of a marginal; for states, of the state's number counted from 0.
+pub(crate) fn mean(marginal: &PosteriorMarginal) -> f64 {
+    match marginal {
         PosteriorMarginal::Closed(marginal) => marginal.mean(),
         PosteriorMarginal::Moments { mean, .. } => *mean,
         PosteriorMarginal::States(states) => {
@@ -99,33 +99,36 @@ pub(crate) fn mean(belief: &PosteriorMarginal) -> f64 {
 }
 
 /// PosteriorMarginals by name of all quantities that are not computed.
-pub(crate) fn beliefs(
+pub(crate) fn marginals(
     prepared: &Prepared,
-    answer: &VariationalPosterior,
+    variational: &VariationalPosterior,
 ) -> BTreeMap<String, PosteriorMarginal> {
-    let beliefs = answer.marginals().expect("inside the domain");
+    let marginals = variational.marginals().expect("inside the domain");
     let mut rows = BTreeMap::new();
-    answer
+    variational
         .each_label(|variable, states| drop(rows.insert(variable, states.to_vec())))
         .expect("inside the domain");
     let quantities = prepared.quantities().expect("quantities");
-    let belief = |q: &Quantity| {
+    let marginal = |q: &Quantity| {
         let row = || match q.origin {
             Origin::Label(variable, _) => {
                 rows.get(&variable).cloned().map(PosteriorMarginal::States)
             }
             _ => None,
         };
-        Some((q.to_string(), prepared.belief(q, &beliefs).or_else(row)?))
+        Some((
+            q.to_string(),
+            prepared.marginal(q, &marginals).or_else(row)?,
+        ))
     };
-    quantities.iter().filter_map(belief).collect()
+    quantities.iter().filter_map(marginal).collect()
 }
 
 /// Posterior means by name of all quantities that are not computed.
 pub(crate) fn means(prepared: &Prepared, model: &Compiled, fit: &Fit) -> BTreeMap<String, f64> {
-    let beliefs = beliefs(prepared, &model.variational_posterior(&fit.point));
-    beliefs
+    let marginals = marginals(prepared, &model.variational_posterior(&fit.point));
+    marginals
         .into_iter()
-        .map(|(name, belief)| (name, mean(&belief)))
+        .map(|(name, marginal)| (name, mean(&marginal)))
         .collect()
 }

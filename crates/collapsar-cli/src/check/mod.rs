@@ -4,6 +4,8 @@
 
 mod report;
 
+pub(crate) use report::list;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,11 +14,11 @@ use clap::Args;
 use collapsar::graph::Demands;
 use collapsar_bugs::Drawing;
 use collapsar_formats::{read_data, write_atomically};
+use collapsar_run::check_target;
 use collapsar_run::fit::ModelSource;
 
 use crate::common::Common;
-use crate::files::check_target;
-use crate::fit::source::{SourceArgs, with};
+use crate::fit::{SourceArgs, with};
 
 const EXAMPLES: &str = "\
 Examples:

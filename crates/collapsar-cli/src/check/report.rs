@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use collapsar::graph::{Choice, Class, Compiled, Conflict, Role};
+use collapsar::graph::{Choice, Compiled, Conflict, Role};
 use collapsar::{Collapsed, Potential};
 use collapsar_bugs::outline::NodeKind;
 use collapsar_bugs::{Outline, Prepared};
@@ -52,7 +52,14 @@ pub(crate) fn classes(
         let width = (here.iter()).map(|&c| class_name(&choice.classes[c]).chars().count());
         let width = width.max().unwrap_or(0);
         for class in here {
-            line(format_args!("{}", described(&choice.classes[class], width)));
+            let of = &choice.classes[class];
+            line(format_args!(
+                "  {:width$}  {}: {}, {}",
+                class_name(of),
+                of.family,
+                count(of.blocks, "block"),
+                count(of.statistics, "statistic"),
+            ));
             if role != Role::Collapsed {
                 for reason in reasons(source, prepared, choice, class, explicit) {
                     line(format_args!("    {reason}"));
@@ -76,39 +83,24 @@ pub(crate) fn classes(
         }
     }
     if !choice.alternatives.is_empty() {
-        let chosen = class_names(compiled, true);
-        let chosen = if chosen.is_empty() {
-            "nothing".into()
-        } else {
-            chosen.join(", ")
-        };
+        let chosen = list(&class_names(compiled, true));
         line(format_args!(
             "\nmight be collapsed instead of {chosen} (--collapse A,B or --explicit A,B)"
         ));
         for set in &choice.alternatives {
-            let set: Vec<String> = set
-                .iter()
-                .map(|&c| class_name(&choice.classes[c]))
-                .collect();
-            let set = if set.is_empty() {
-                "nothing".into()
-            } else {
-                set.join(", ")
-            };
-            line(format_args!("  {set}"));
+            let set = set.iter().map(|&c| class_name(&choice.classes[c]));
+            line(format_args!("  {}", list(&set.collect::<Vec<_>>())));
         }
     }
     text
 }
 
-fn described(class: &Class, width: usize) -> String {
-    format!(
-        "  {:width$}  {}: {}, {}",
-        class_name(class),
-        class.family,
-        count(class.blocks, "block"),
-        count(class.statistics, "statistic"),
-    )
+/// Names as a sentence has them.
+pub(crate) fn list(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        _ => names.join(", "),
+    }
 }
 
 /// Why a class is not collapsed.
@@ -128,12 +120,9 @@ fn reasons(
         reasons.push(format!("asked for: --explicit {name}"));
     }
     let meetings = choice.conflicts.iter().filter_map(|conflict| {
-        let other = match (conflict.first, conflict.second) {
-            (first, second) if first == class => second,
-            (first, second) if second == class => first,
-            _ => return None,
-        };
-        Some((other, conflict))
+        let (first, second) = (conflict.first, conflict.second);
+        let other = if first == class { second } else { first };
+        (first == class || second == class).then_some((other, conflict))
     });
     let meetings: Vec<(usize, &Conflict)> = meetings.collect();
     let told = |other: usize| other == class || choice.classes[other].role == Role::Collapsed;
@@ -166,31 +155,10 @@ pub(crate) fn outline(source: &ModelSource, outline: &Outline) -> String {
             _ => "constant",
         };
         let parents: Vec<&str> = outline.parents(place).map(|p| p.name.as_str()).collect();
-        [
-            &node.name,
-            what,
-            &node.plates.join(", "),
-            &parents.join(", "),
-        ]
-        .map(str::to_owned)
+        let (plates, parents) = (node.plates.join(", "), parents.join(", "));
+        vec![node.name.clone(), what.to_owned(), plates, parents]
     });
-    let rows: Vec<[String; 4]> = rows.collect();
-    let head = ["name", "is", "for", "depends on"].map(String::from);
-    let mut widths = [0; 4];
-    for row in rows.iter().chain([&head]) {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    // Filled up, since tables are aligned to the right.
-    let fill = |row: &[String; 4]| {
-        let cells = row.iter().zip(widths);
-        cells
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect::<Vec<String>>()
-    };
-    let rows: Vec<Vec<String>> = rows.iter().map(fill).collect();
-    text += &table(&fill(&head), &rows);
+    text += &table(4, &["name", "is", "for", "depends on"], rows);
     text += "\nwhat is observed and what may be collapsed depends on the data: try --data FILE\n";
     text
 }

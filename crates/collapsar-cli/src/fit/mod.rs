@@ -1,11 +1,9 @@
 //! `collapsar fit`: fits any conjugate model in the BUGS language.
 //!
-//! - `args`: the flags as typed
-//! - `source`: those of a model and its data, which `check` has too
+//! - `args`: the flags as typed; `check` has those of a model and its data too
 //! - `summary`: what is printed
 
 mod args;
-pub(crate) mod source;
 mod summary;
 
 use std::io::Write;
@@ -19,13 +17,13 @@ use collapsar_run::fit::ModelSource;
 
 use crate::climb::{self, Bar};
 use crate::common::{Common, command};
-pub(crate) use args::FitArgs;
+pub(crate) use args::{FitArgs, SourceArgs, with};
 
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check()?;
     let request = args.request()?;
     let source = ModelSource::read(&args.source.model)?;
-    let prepared = source::with(&source, read_data(&args.source.data)?, common)?;
+    let prepared = with(&source, read_data(&args.source.data)?, common)?;
     let run = request.prepare(Arc::new(source), prepared)?;
     let monitored = run.monitor(&run.request.monitor)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
@@ -48,5 +46,8 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     }
     let summary = summary::of(args, &run, &climbed, (&monitored, &rows, draws));
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(climb::exit(&climbed, &args.climb))
+    Ok(climb::exit(
+        &climbed.outcome,
+        args.climb.require_convergence,
+    ))
 }

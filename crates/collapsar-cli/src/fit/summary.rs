@@ -7,6 +7,7 @@ use collapsar_run::Climbed;
 use collapsar_run::fit::{ModelRun, Monitored, class_names};
 
 use super::FitArgs;
+use crate::check::list;
 use crate::climb;
 use crate::text::{count, significant, table};
 
@@ -19,10 +20,6 @@ pub(crate) fn of(
     climbed: &Climbed,
     (monitored, rows, draws): (&Monitored, &[Summary], usize),
 ) -> String {
-    let list = |names: Vec<String>| match names.as_slice() {
-        [] => "nothing".to_owned(),
-        _ => names.join(", "),
-    };
     let observed: Vec<&str> = run.observed.iter().map(|(name, _)| name.as_str()).collect();
     let observed = match run.data() {
         0 => "no data".to_owned(),
@@ -35,8 +32,8 @@ pub(crate) fn of(
     let mut text = vec![format!(
         "{}: {observed}\ncollapsed: {}; explicit: {}\n{}",
         run.source.name,
-        list(class_names(&run.compiled, true)),
-        list(class_names(&run.compiled, false)),
+        list(&class_names(&run.compiled, true)),
+        list(&class_names(&run.compiled, false)),
         climb::lines(climbed)
     )];
     let shown = shown(monitored);
@@ -81,31 +78,17 @@ fn shown(monitored: &Monitored) -> Vec<usize> {
 }
 
 fn table_of(monitored: &Monitored, rows: &[Summary], shown: &[usize]) -> String {
-    let name = |place: usize| monitored.quantities[place].to_string();
-    // Filled up to the longest, so that names begin in one column.
-    let width = shown.iter().map(|&place| name(place).chars().count());
-    let width = width.max().unwrap_or(0).max("name".len());
-    let cells = |place: usize| {
+    let cells = |&place: &usize| {
         let row = rows[place];
         // What is zero but for rounding is shown as zero.
-        let range = row.quantiles[2] - row.quantiles[0];
-        let clear = |number: f64| {
-            if number.abs() < 1e-12 * range {
-                0.0
-            } else {
-                number
-            }
-        };
-        let numbers = [row.mean, row.sd]
-            .into_iter()
-            .chain(row.quantiles)
-            .map(clear);
-        let mut cells = vec![format!("{:width$}", name(place))];
-        cells.extend(numbers.map(|number| significant(number, 4)));
+        let [low, median, high] = row.quantiles;
+        let tiny = 1e-12 * (high - low);
+        let clear = |number: f64| if number.abs() < tiny { 0.0 } else { number };
+        let numbers = [row.mean, row.sd, low, median, high];
+        let mut cells = vec![monitored.quantities[place].to_string()];
+        cells.extend(numbers.map(|number| significant(clear(number), 4)));
         cells
     };
-    let mut head = vec![format!("{:width$}", "name")];
-    head.extend(["mean", "sd", "2.5%", "median", "97.5%"].map(String::from));
-    let rows: Vec<Vec<String>> = shown.iter().map(|&place| cells(place)).collect();
-    table(&head, &rows)
+    let head = ["name", "mean", "sd", "2.5%", "median", "97.5%"];
+    table(1, &head, shown.iter().map(cells))
 }

@@ -24,7 +24,7 @@ pub(crate) struct FitArgs {
     data: Option<PathBuf>,
     /// Use these columns, by name or by index from 1 (all unless given)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
+    pub(crate) columns: Option<Vec<String>>,
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -99,10 +99,6 @@ impl FitArgs {
     pub(crate) fn data(&self) -> &Path {
         let data = self.data.as_deref();
         data.expect("required unless a subcommand is given")
-    }
-
-    pub(crate) fn columns(&self) -> Option<&[String]> {
-        self.columns.as_deref()
     }
 
     /// What the flags ask for.

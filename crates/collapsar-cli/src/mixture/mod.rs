@@ -69,7 +69,7 @@ pub(crate) fn run(args: &MixtureArgs, common: &Common) -> anyhow::Result<ExitCod
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let request = args.request()?;
-    let table = read_table(args.data(), args.columns())?;
+    let table = read_table(args.data(), args.columns.as_deref())?;
     if !table.skipped.is_empty() {
         let names = table.skipped.join(", ");
         common.say(&format!("left out row names ({names})"));
@@ -88,5 +88,8 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let summary = summary::of(args, &table, &result);
     climb::warn(&result.climbed, common);
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(climb::exit(&result.climbed, &args.climb))
+    Ok(climb::exit(
+        &result.climbed.outcome,
+        args.climb.require_convergence,
+    ))
 }

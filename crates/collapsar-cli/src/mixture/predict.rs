@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use collapsar_run::mixture::{Prediction, SavedMixture};
 
-use crate::files::emit;
+use crate::common::emit;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,10 +3,10 @@
 use collapsar::mixture::Component;
 use collapsar_formats::Table;
 use collapsar_run::mixture::{MixtureResult, USED};
+use collapsar_run::name_of;
 
 use super::args::FitArgs;
 use crate::climb;
-use crate::files::name_of;
 use crate::text::{count, measured, short, table};
 
 /// The table of components shows as many columns of the data as fit into this many characters.
@@ -24,11 +24,8 @@ pub(crate) fn of(args: &FitArgs, data: &Table, result: &MixtureResult) -> String
     }
     text.push(climb::lines(&result.climbed));
     let all = &result.fit.components;
-    let mut used: Vec<(usize, &Component)> = all
-        .iter()
-        .enumerate()
-        .filter(|(_, component)| component.count >= USED)
-        .collect();
+    let mut used: Vec<(usize, &Component)> = all.iter().enumerate().collect();
+    used.retain(|(_, component)| component.count >= USED);
     used.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
     let (in_use, offered) = (used.len(), all.len());
     text.push(format!("{in_use} of {offered} components in use\n\n"));
@@ -49,57 +46,42 @@ pub(crate) fn of(args: &FitArgs, data: &Table, result: &MixtureResult) -> String
 }
 
 fn width(table: &str) -> usize {
-    table
-        .lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+    let widths = table.lines().map(|line| line.chars().count());
+    widths.max().unwrap_or(0)
 }
 
 fn comparison(result: &MixtureResult) -> String {
-    let head = ["components", "bound", "to the best", "in use", "passes", ""].map(String::from);
+    let head = ["components", "bound", "to the best", "in use", "passes", ""];
     let highest = result.climbed.best().point.bound;
-    let rows: Vec<Vec<String>> = result
-        .compared
-        .iter()
-        .map(|line| {
-            let mark = match (line.bound == highest, line.converged) {
-                (true, _) => "best",
-                (_, false) => "not converged",
-                _ => "",
-            };
-            vec![
-                line.components.to_string(),
-                format!("{:.3}", line.bound),
-                format!("{:.3}", line.bound - highest),
-                line.used.to_string(),
-                line.passes.to_string(),
-                mark.to_owned(),
-            ]
-        })
-        .collect();
-    table(&head, &rows)
+    let rows = result.compared.iter().map(|line| {
+        vec![
+            line.components.to_string(),
+            format!("{:.3}", line.bound),
+            format!("{:.3}", line.bound - highest),
+            line.used.to_string(),
+            line.passes.to_string(),
+            climb::mark(line.bound == highest, line.converged),
+        ]
+    });
+    table(0, &head, rows)
 }
 
 /// The components in use, the heaviest first.
 fn components(used: &[(usize, &Component)], columns: &[String]) -> String {
-    let mut head = ["component", "weight", "rows"].map(String::from).to_vec();
-    head.extend(columns.iter().cloned());
-    let rows: Vec<Vec<String>> = used
-        .iter()
-        .map(|(label, component)| {
-            let mut cells = vec![
-                label.to_string(),
-                measured(component.weight, Some(component.weight_sd)),
-                format!("{:.1}", component.count),
-            ];
-            cells.extend((0..columns.len()).map(|d| {
-                let sd = component.mean_sd.as_ref().map(|sds| sds[d]);
-                let spread = component.covariance.variance(d).sqrt();
-                format!("{} [{}]", measured(component.mean[d], sd), short(spread))
-            }));
-            cells
-        })
-        .collect();
-    table(&head, &rows)
+    let mut head = vec!["component", "weight", "rows"];
+    head.extend(columns.iter().map(String::as_str));
+    let rows = used.iter().map(|(label, component)| {
+        let mut cells = vec![
+            label.to_string(),
+            measured(component.weight, Some(component.weight_sd)),
+            format!("{:.1}", component.count),
+        ];
+        cells.extend((0..columns.len()).map(|d| {
+            let sd = component.mean_sd.as_ref().map(|sds| sds[d]);
+            let spread = component.covariance.variance(d).sqrt();
+            format!("{} [{}]", measured(component.mean[d], sd), short(spread))
+        }));
+        cells
+    });
+    table(0, &head, rows)
 }

@@ -6,13 +6,16 @@ use clap::{ArgAction, ArgGroup, Args};
 use collapsar::Direction;
 use collapsar::quant::fragment::{self, Library};
 use collapsar::quant::{Compression, Prior, Settings};
+use collapsar_run::ClimbOptions;
 use collapsar_run::quant::{GeneSource, Lengths, Naming, QuantRequest, ReadSource};
 
-use crate::common::{Usage, threads};
-use crate::terms::Flags;
-use crate::values::{named, not_negative};
+use crate::common::{Flags, Usage, threads};
+use crate::values::{auto, named, not_negative};
+
+const FRAGMENTS: &str = "Fragments";
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(group = ArgGroup::new("reads").required(true).args(["alignments", "prob", "classes"]))]
 pub(crate) struct FitArgs {
     /// Alignments of reads to transcripts: SAM, BAM or CRAM, all those of a read together, as aligners
@@ -32,10 +35,51 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) top: usize,
 
-    #[command(flatten)]
-    pub(crate) about: AboutArgs,
-    #[command(flatten)]
-    pub(crate) fragments: FragmentArgs,
+    /// Sequences of the transcripts that the reads were aligned to, in FASTA
+    #[arg(long, short, value_name = "FASTA", help_heading = "Transcripts")]
+    #[arg(conflicts_with = "prob")]
+    pub(crate) transcripts: Option<PathBuf>,
+    /// Names and lengths of the transcripts, as BitSeq's .tr files have them
+    #[arg(long, value_name = "FILE", help_heading = "Transcripts")]
+    #[arg(conflicts_with_all = ["alignments", "transcripts"])]
+    pub(crate) lengths: Option<PathBuf>,
+    /// Genes of the transcripts: a table of two columns, GTF or GFF3
+    #[arg(long, short, value_name = "FILE", help_heading = "Transcripts")]
+    pub(crate) gene_map: Option<PathBuf>,
+    /// Compare names without their versions: ENST00000456328 for ENST00000456328.2
+    #[arg(long, help_heading = "Transcripts")]
+    pub(crate) ignore_versions: bool,
+    /// Take names up to the first |, for FASTA of GENCODE
+    #[arg(long, help_heading = "Transcripts")]
+    pub(crate) gencode: bool,
+
+    /// How reads lie on transcripts, in salmon's words, such as IU, ISR or SF; A tells it from the reads
+    #[arg(long, short, value_name = "TYPE", default_value = "A", help_heading = FRAGMENTS)]
+    #[arg(value_parser = library)]
+    pub(crate) library_type: Library,
+    /// Mean and standard deviation of the lengths of fragments (learned from pairs unless given)
+    ///
+    /// Single reads do not show them: they are then taken to be about 250,60.
+    #[arg(long, value_name = "MEAN,SD", value_parser = mean_sd, help_heading = FRAGMENTS)]
+    pub(crate) fragment_length: Option<(f64, f64)>,
+    /// Correct for bases that fragments like to begin and end with
+    #[arg(long, help_heading = FRAGMENTS)]
+    pub(crate) sequence_bias: bool,
+    /// Correct for parts of transcripts that have more fragments than others
+    #[arg(long, help_heading = FRAGMENTS)]
+    pub(crate) position_bias: bool,
+    /// Leave out fragments longer than this
+    #[arg(long, value_name = "BASES", default_value = "1000", help_heading = FRAGMENTS)]
+    #[arg(hide_short_help = true)]
+    pub(crate) longest_fragment: u32,
+    /// Probability of a strand or orientation that the library type does not allow; 0 leaves such
+    /// alignments out
+    #[arg(long, value_name = "P", default_value = "0", help_heading = FRAGMENTS)]
+    #[arg(value_parser = not_negative, hide_short_help = true)]
+    pub(crate) incompatible: f64,
+    /// Let reads of .prob files come from noise too, as BitSeq does
+    #[arg(long, help_heading = FRAGMENTS, conflicts_with_all = ["alignments", "classes"])]
+    pub(crate) noise: bool,
 
     /// Prior of the fractions, the same for every transcript; auto learns it by raising the bound
     ///
@@ -92,62 +136,6 @@ pub(crate) struct FitArgs {
     pub(crate) require_convergence: bool,
 }
 
-/// What is known of the transcripts.
-#[derive(Debug, Args)]
-pub(crate) struct AboutArgs {
-    /// Sequences of the transcripts that the reads were aligned to, in FASTA
-    #[arg(long, short, value_name = "FASTA", help_heading = "Transcripts")]
-    #[arg(conflicts_with = "prob")]
-    pub(crate) transcripts: Option<PathBuf>,
-    /// Names and lengths of the transcripts, as BitSeq's .tr files have them
-    #[arg(long, value_name = "FILE", help_heading = "Transcripts")]
-    #[arg(conflicts_with_all = ["alignments", "transcripts"])]
-    pub(crate) lengths: Option<PathBuf>,
-    /// Genes of the transcripts: a table of two columns, GTF or GFF3
-    #[arg(long, short, value_name = "FILE", help_heading = "Transcripts")]
-    pub(crate) gene_map: Option<PathBuf>,
-    /// Compare names without their versions: ENST00000456328 for ENST00000456328.2
-    #[arg(long, help_heading = "Transcripts")]
-    pub(crate) ignore_versions: bool,
-    /// Take names up to the first |, for FASTA of GENCODE
-    #[arg(long, help_heading = "Transcripts")]
-    pub(crate) gencode: bool,
-}
-
-/// How fragments come about.
-#[derive(Debug, Args)]
-pub(crate) struct FragmentArgs {
-    /// How reads lie on transcripts, in salmon's words, such as IU, ISR or SF; A tells it from the reads
-    #[arg(long, short, value_name = "TYPE", default_value = "A", help_heading = FRAGMENTS)]
-    #[arg(value_parser = library)]
-    pub(crate) library_type: Library,
-    /// Mean and standard deviation of the lengths of fragments (learned from pairs unless given)
-    ///
-    /// Single reads do not show them: they are then taken to be about 250,60.
-    #[arg(long, value_name = "MEAN,SD", value_parser = mean_sd, help_heading = FRAGMENTS)]
-    pub(crate) fragment_length: Option<(f64, f64)>,
-    /// Correct for bases that fragments like to begin and end with
-    #[arg(long, help_heading = FRAGMENTS)]
-    pub(crate) sequence_bias: bool,
-    /// Correct for parts of transcripts that have more fragments than others
-    #[arg(long, help_heading = FRAGMENTS)]
-    pub(crate) position_bias: bool,
-    /// Leave out fragments longer than this
-    #[arg(long, value_name = "BASES", default_value = "1000", help_heading = FRAGMENTS)]
-    #[arg(hide_short_help = true)]
-    pub(crate) longest_fragment: u32,
-    /// Probability of a strand or orientation that the library type does not allow; 0 leaves such
-    /// alignments out
-    #[arg(long, value_name = "P", default_value = "0", help_heading = FRAGMENTS)]
-    #[arg(value_parser = not_negative, hide_short_help = true)]
-    pub(crate) incompatible: f64,
-    /// Let reads of .prob files come from noise too, as BitSeq does
-    #[arg(long, help_heading = FRAGMENTS, conflicts_with_all = ["alignments", "classes"])]
-    pub(crate) noise: bool,
-}
-
-const FRAGMENTS: &str = "Fragments";
-
 impl FitArgs {
     /// What the flags ask for.
     pub(crate) fn request(&self) -> QuantRequest {
@@ -159,21 +147,21 @@ impl FitArgs {
         };
         let request = QuantRequest::new(source);
         QuantRequest {
-            transcripts: self.about.transcripts.clone(),
-            lengths: self.about.lengths.clone().map(Lengths::File),
-            genes: self.about.gene_map.clone().map(GeneSource::File),
+            transcripts: self.transcripts.clone(),
+            lengths: self.lengths.clone().map(Lengths::File),
+            genes: self.gene_map.clone().map(GeneSource::File),
             naming: Naming {
-                gencode: self.about.gencode,
-                ignore_versions: self.about.ignore_versions,
+                gencode: self.gencode,
+                ignore_versions: self.ignore_versions,
             },
-            noise: self.fragments.noise,
+            noise: self.noise,
             fragments: fragment::Settings {
-                library: self.fragments.library_type,
-                fragment_length: self.fragments.fragment_length,
-                longest: self.fragments.longest_fragment,
-                incompatible: self.fragments.incompatible,
-                sequence_bias: self.fragments.sequence_bias,
-                position_bias: self.fragments.position_bias,
+                library: self.library_type,
+                fragment_length: self.fragment_length,
+                longest: self.longest_fragment,
+                incompatible: self.incompatible,
+                sequence_bias: self.sequence_bias,
+                position_bias: self.position_bias,
                 ..request.fragments
             },
             compression: Compression {
@@ -186,12 +174,15 @@ impl FitArgs {
                 search: !self.no_search,
                 ..request.settings
             },
-            method: self.method,
-            max_iterations: self.max_iterations,
+            climb: ClimbOptions {
+                method: self.method,
+                max_iterations: self.max_iterations,
+                seed: self.seed,
+                threads: threads(),
+                ..request.climb
+            },
             exact: self.posterior,
             draws: self.draws,
-            seed: self.seed,
-            threads: threads(),
             ..request
         }
     }
@@ -214,13 +205,7 @@ fn library(text: &str) -> Result<Library, String> {
 }
 
 fn prior(text: &str) -> Result<Prior, &'static str> {
-    match text {
-        "auto" => Ok(Prior::Learned),
-        _ => match text.parse() {
-            Ok(alpha) => Ok(Prior::Given(alpha)),
-            Err(_) => Err("expected auto or a number"),
-        },
-    }
+    Ok(auto(text)?.map_or(Prior::Learned, Prior::Given))
 }
 
 /// Two numbers, as in `250,60`.

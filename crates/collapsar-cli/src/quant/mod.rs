@@ -1,14 +1,12 @@
 //! `collapsar quant`: how abundant transcripts and genes are, from reads.
 //!
 //! - `args`: the flags as typed
-//! - `talk`: progress, and what is said on the way
-//! - `summary`: what is printed
+//! - `summary`: what is printed, and what is said on the way
 //! - `compare`: conditions compared, from result folders
 
 mod args;
 mod compare;
 mod summary;
-mod talk;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -16,9 +14,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use collapsar_run::quant::quantify;
 
+use crate::climb::{self, Bar};
 use crate::common::{Common, command};
 use args::FitArgs;
-use talk::Talk;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,18 +73,20 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
     let args = &args.fit;
     let request = args.request();
     args::check(&request)?;
-    let talk = Talk::new(common);
+    let bar = Bar::new(common, 1);
     let out = args.out.as_deref().map(|folder| (folder, command()));
-    let Some(result) = quantify(&request, out, &talk)? else {
+    let Some(result) = quantify(&request, out, &bar)? else {
         common.warn("interrupted; nothing was written");
         return Ok(ExitCode::from(130));
     };
-    drop(talk);
+    drop(bar);
     for doubt in &result.doubts {
         common.warn(&summary::doubt(doubt));
     }
     let summary = summary::of(args, &request, &result);
     std::io::stdout().write_all(summary.as_bytes())?;
-    let missed = args.require_convergence && !result.solved.outcome.converged;
-    Ok(ExitCode::from(if missed { 3 } else { 0 }))
+    Ok(climb::exit(
+        &result.solved.outcome,
+        args.require_convergence,
+    ))
 }

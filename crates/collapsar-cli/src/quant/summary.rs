@@ -1,10 +1,17 @@
-//! What a quantification prints: a page that a person can read.
+//! What a quantification prints, a page that a person can read, and what it says and shows on the way.
 
+use std::sync::PoisonError;
+
+use collapsar::Terms;
 use collapsar::quant::Prior;
-use collapsar_run::quant::{Doubt, Learned, QuantRequest, QuantResult, QuantTable};
+use collapsar_run::quant::{
+    Doubt, Learned, Note, QuantRequest, QuantResult, QuantTable, QuantWatch, Stage,
+};
 
 use super::args::FitArgs;
-use crate::climb::kept_in;
+use crate::climb::{Bar, kept_in, state};
+use crate::common::Flags;
+use crate::progress::Progress;
 use crate::text::{count, duration, short, table};
 
 /// A transcript with fewer reads is not there.
@@ -13,18 +20,11 @@ const THERE: f64 = 0.5;
 pub(crate) fn of(args: &FitArgs, request: &QuantRequest, result: &QuantResult) -> String {
     let (input, solved, estimates) = (&result.input, &result.solved, &result.estimates);
     let (reads, quantified) = (&input.reads, &solved.quantified);
-    let name = request.source.name();
-    let mut head = vec![format!(
-        "{name}: {}",
-        count(input.processed as usize, "read")
-    )];
+    let reads_in = count(input.processed as usize, "read");
+    let mut head = vec![format!("{}: {reads_in}", request.source.name())];
     head.push(count(input.transcripts.names.len(), "transcript"));
-    head.extend(
-        input
-            .genes
-            .iter()
-            .map(|genes| count(genes.names.len(), "gene")),
-    );
+    let genes = input.genes.iter();
+    head.extend(genes.map(|genes| count(genes.names.len(), "gene")));
     let mut lines = vec![head.join(", ")];
     lines.extend(input.learned.as_ref().map(fragments));
     let (unique, components) = (reads.unique_reads(), reads.components());
@@ -43,15 +43,17 @@ pub(crate) fn of(args: &FitArgs, request: &QuantRequest, result: &QuantResult) -
         Prior::Given(_) => "given",
     };
     lines.push(format!("prior {} ({origin})", short(quantified.alpha)));
-    let (bound, reason) = (quantified.bound, &solved.outcome.reason);
-    let not = if solved.outcome.converged { "" } else { "not " };
-    lines.push(format!("bound {bound:.3} nats, {not}converged: {reason}"));
+    let (bound, state, reason) = (
+        quantified.bound,
+        state(&solved.outcome),
+        &solved.outcome.reason,
+    );
+    lines.push(format!("bound {bound:.3} nats, {state}: {reason}"));
     let iterations = count(quantified.iterations as usize, "iteration");
     let (passes, time) = (quantified.passes, duration(solved.seconds));
-    let drawing = solved.draws.as_ref();
-    let drawing = drawing.map(|draws| (draws.len(), duration(solved.drawing)));
-    let drawing = drawing.map(|(draws, time)| format!("; {draws} draws, {time}"));
-    let drawing = drawing.unwrap_or_default();
+    let drawing = solved.draws.as_ref().map_or_else(String::new, |draws| {
+        format!("; {} draws, {}", draws.len(), duration(solved.drawing))
+    });
     lines.push(format!(
         "{iterations}, {passes:.1} passes over the data, {time}{drawing}"
     ));
@@ -61,13 +63,9 @@ pub(crate) fn of(args: &FitArgs, request: &QuantRequest, result: &QuantResult) -
         let there = rows.counts.iter().filter(|&&reads| reads >= THERE);
         count(there.count(), what)
     };
-    let of_genes = estimates.genes.as_ref();
-    let of_genes = of_genes.map(|genes| format!(" of {}", there(genes, "gene")));
-    let transcripts = there(&estimates.transcripts, "transcript");
-    lines.push(format!(
-        "expressed: {transcripts}{}",
-        of_genes.unwrap_or_default()
-    ));
+    let mut expressed = vec![there(&estimates.transcripts, "transcript")];
+    expressed.extend(estimates.genes.as_ref().map(|genes| there(genes, "gene")));
+    lines.push(format!("expressed: {}", expressed.join(" of ")));
     if args.top > 0 {
         lines.push(format!("\n{}", most(args.top, result)));
     }
@@ -99,8 +97,7 @@ fn most(top: usize, result: &QuantResult) -> String {
             format!("{:.1} to {:.1}", reads.lower, reads.upper),
         ]
     });
-    let head = [what, "TPM", "95%", "reads", "95%"].map(String::from);
-    table(&head, &cells.collect::<Vec<_>>())
+    table(0, &[what, "TPM", "95%", "reads", "95%"], cells)
 }
 
 /// What was learned from alignments, a line each.
@@ -116,15 +113,14 @@ fn fragments(learned: &Learned) -> String {
         lengths.mean(),
         lengths.sd()
     )];
-    let left_out: Vec<String> = [
+    let mut left_out = vec![];
+    for (number, why) in [
         (report.counts.incompatible, "that the library type forbids"),
         (tally.split, "with mates on different transcripts"),
         (report.counts.too_long, "from fragments too long"),
-    ]
-    .iter()
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, why)| format!("{number} {why}"))
-    .collect();
+    ] {
+        left_out.extend((number > 0).then(|| format!("{number} {why}")));
+    }
     if !left_out.is_empty() {
         lines.push(format!("left out {}", left_out.join(", ")));
     }
@@ -170,4 +166,69 @@ pub(crate) fn doubt(doubt: &Doubt) -> String {
 
 fn percent(fraction: f64) -> String {
     format!("{:.1}%", 100.0 * fraction)
+}
+
+/// A bar for the reads, then one for the climb.
+impl QuantWatch for Bar<'_> {
+    fn reaches(&self, stage: Stage) {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        match (stage, &*reading) {
+            (Stage::Reading(reads, Some(_)), Some(bar)) => bar.reach(reads),
+            (Stage::Reading(reads, None), Some(bar)) => bar.tell(|| format!("{reads} reads")),
+            (Stage::Reading(_, of), None) => {
+                *reading = Some(Progress::new(self.common, of, "reads"));
+            }
+            (Stage::Climbing, _) => *reading = None,
+            (Stage::Drawing, _) => {
+                let drawing = || "drawing from the posterior".to_owned();
+                self.progress.tell(drawing);
+            }
+        }
+    }
+
+    fn note(&self, note: Note) {
+        self.common.say(&words(&note));
+    }
+}
+
+/// What may be said of the input.
+pub(crate) fn words(note: &Note) -> String {
+    let many = |transcripts: &usize| count(*transcripts, "transcript");
+    match note {
+        Note::NoLengths(options) => {
+            let flags: Vec<String> = options.iter().map(|name| Flags.option(name)).collect();
+            let flags = flags.join(" or ");
+            format!(
+                "lengths of the transcripts are not known, so TPM are fractions of the reads in millionths; {flags} gives them"
+            )
+        }
+        Note::ShortLengths(file, number) => {
+            let number = many(number);
+            format!("{file}: {number} of an effective length below 1, taken for 1")
+        }
+        Note::NoEffectiveLengths(file, number) => {
+            let number = many(number);
+            format!("{file}: {number} without an effective length, for which the length is taken")
+        }
+        Note::UsualFragments(mean, sd) => format!(
+            "effective lengths are for fragments of {} ± {} bases; --fragment-length gives others",
+            short(*mean),
+            short(*sd)
+        ),
+        Note::Unweighted(file) => format!(
+            "{file}: classes without weights, for which one over the effective length is taken"
+        ),
+        Note::OnlyNoise(file, reads) => {
+            let reads = count(*reads, "read");
+            format!("{file}: left out {reads} that fit no transcript, only noise")
+        }
+        Note::NotAlignedTo(file, number, alignments) => {
+            let number = many(number);
+            format!("{file}: left out {number} that the header of {alignments} does not have")
+        }
+        Note::NoGene(file, number, first) => format!(
+            "{file}: no gene for {}, the first {first:?}, which count as genes of their own",
+            many(number)
+        ),
+    }
 }

@@ -14,14 +14,13 @@ use anyhow::{Result, anyhow};
 use collapsar::Terms;
 use collapsar_formats::{prepare_folder, write_atomically};
 use collapsar_reproduce::{Error, Host, Report, curvature};
+use collapsar_run::inputs;
 
 pub(crate) use args::ReproduceArgs;
 use args::{CurvatureArgs, What};
 
-use crate::common::Common;
-use crate::files::inputs;
+use crate::common::{Common, Flags};
 use crate::progress::Progress;
-use crate::terms::Flags;
 
 /// Runs what was asked for.
 pub(crate) fn run(args: &ReproduceArgs, common: &Common) -> Result<ExitCode> {

@@ -11,7 +11,7 @@ use collapsar_run::topics::{CorpusRequest, TopicsRequest};
 
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
-use crate::values::{Numbers, named, not_negative};
+use crate::values::{Numbers, auto, named, not_negative};
 
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
@@ -196,33 +196,23 @@ impl FitArgs {
 
     /// Refuses flags that do not go together and that clap cannot know of.
     fn check(&self, climb: &ClimbOptions) -> anyhow::Result<()> {
-        let refuse = |words: &str| bail!(Usage(words.to_owned()));
         let foresees = self.holdout.is_some() || self.completion.is_some();
-        if self.average && climb.restarts < 2 {
-            return refuse("--average is over several starts, expected --restarts 2 or more");
-        }
-        if self.average && !foresees && self.out.is_none() {
-            return refuse(
-                "--average needs documents to foresee or a folder to keep the fits in, expected \
-                 --holdout, --completion or --out",
-            );
-        }
-        if self.curve.is_none() {
+        let (average, curve, numbers) = (self.average, self.curve.is_some(), self.topics.0.len());
+        let refused = if average && climb.restarts < 2 {
+            "--average is over several starts, expected --restarts 2 or more"
+        } else if average && !foresees && self.out.is_none() {
+            "--average needs documents to foresee or a folder to keep the fits in, expected \
+             --holdout, --completion or --out"
+        } else if curve && !foresees {
+            "--curve needs documents to foresee, expected --holdout or --completion"
+        } else if curve && average && numbers > 1 {
+            "--curve follows one average, expected one number of topics"
+        } else if curve && !average {
+            return Ok(climb.check_one(&["curve"], numbers, "topics")?);
+        } else {
             return Ok(());
-        }
-        if !foresees {
-            return refuse(
-                "--curve needs documents to foresee, expected --holdout or --completion",
-            );
-        }
-        let numbers = self.topics.0.len();
-        if self.average && numbers > 1 {
-            return refuse("--curve follows one average, expected one number of topics");
-        }
-        if !self.average {
-            climb.check_one(&["curve"], numbers, "topics")?;
-        }
-        Ok(())
+        };
+        bail!(Usage(refused.to_owned()))
     }
 }
 
@@ -249,11 +239,7 @@ fn alpha(text: &str) -> Result<Alpha, &'static str> {
 }
 
 fn beta(text: &str) -> Result<Beta, &'static str> {
-    if text == "auto" {
-        return Ok(Beta::Learned);
-    }
-    let number = text.parse().map_err(|_| "expected auto or a number")?;
-    Ok(Beta::Given(number))
+    Ok(auto(text)?.map_or(Beta::Learned, Beta::Given))
 }
 
 fn relevance(text: &str) -> Result<f64, String> {

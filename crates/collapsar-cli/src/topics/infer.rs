@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use collapsar_run::name_of;
 use collapsar_run::topics::{SavedTopics, write_documents};
 
 use super::args::{ReadArgs, pair};
-use super::summary::foreseen;
-use super::words::{tell, tell_outside, tell_outside_of};
-use crate::common::Common;
-use crate::files::{emit, name_of};
+use super::summary::{foreseen, tell, tell_outside, tell_outside_of};
+use crate::common::{Common, emit};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,14 +1,12 @@
 //! `collapsar topics`: fits topic models (latent Dirichlet allocation), and uses fits on new documents.
 //!
 //! - `args`: the flags as typed
-//! - `words`: what is said of reading a corpus, and of topics that look wrong
-//! - `summary`: what is printed
+//! - `summary`: what is printed, and said of the corpus and of topics that look wrong
 //! - `infer`: topics of new documents
 
 mod args;
 mod infer;
 mod summary;
-mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -80,9 +78,9 @@ pub(crate) fn run(args: &TopicsArgs, common: &Common) -> anyhow::Result<ExitCode
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let request = args.request()?;
     let data = args.corpus().read()?;
-    words::tell(&data.report, &data.corpus.documents, common);
+    summary::tell(&data.report, &data.corpus.documents, common);
     let run = request.prepare(&data)?;
-    words::tell_outside(run.halves(), common);
+    summary::tell_outside(run.halves(), common);
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
     let climbs = args.topics.0.len() * args.climb.restarts as usize;
@@ -90,7 +88,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
-    let doubts: Vec<String> = result.doubts.iter().map(words::doubt).collect();
+    let doubts: Vec<String> = result.doubts.iter().map(summary::doubt).collect();
     if let Some(folder) = folder {
         run.write(folder, &result, &doubts, command())?;
     }
@@ -100,5 +98,8 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         common.warn(doubt);
     }
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(climb::exit(&result.climbed, &args.climb))
+    Ok(climb::exit(
+        &result.climbed.outcome,
+        args.climb.require_convergence,
+    ))
 }

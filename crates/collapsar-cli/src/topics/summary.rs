@@ -1,12 +1,12 @@
-//! What a fit prints: a page that a person can read.
-
-use std::fmt::Write;
+//! What a fit prints, a page that a person can read, and what is said of reading a corpus and of topics that look wrong.
 
 use collapsar::topics::{Alpha, Beta, Ranking};
-use collapsar_run::topics::{Compared, CorpusData, Measures, Score, TopicsResult};
+use collapsar_formats::{CorpusReport, OutOfVocabulary};
+use collapsar_run::topics::{Compared, CorpusData, Doubt, Halves, Measures, Score, TopicsResult};
 
 use super::args::FitArgs;
 use crate::climb;
+use crate::common::Common;
 use crate::text::{count, short, table};
 
 pub(crate) fn of(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
@@ -63,12 +63,8 @@ pub(crate) fn foreseen(score: &Score) -> String {
 
 fn priors(args: &FitArgs, result: &TopicsResult) -> String {
     let alpha = &result.fit.alpha;
-    let (least, most) = alpha
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), &a| {
-            (least.min(a), most.max(a))
-        });
-    let (least, most) = (short(least), short(most));
+    let least = short(alpha.iter().copied().fold(f64::INFINITY, f64::min));
+    let most = short(alpha.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     let range = if least == most {
         least
     } else {
@@ -86,15 +82,10 @@ fn priors(args: &FitArgs, result: &TopicsResult) -> String {
 
 fn comparison(result: &TopicsResult) -> String {
     let first = &result.compared[0];
-    let mut head = vec!["topics".to_owned(), "bound".into()];
-    head.extend(first.perplexity.map(|_| "perplexity".to_owned()));
-    head.extend(["NPMI", "diversity", "in use", "passes", ""].map(String::from));
+    let mut head = vec!["topics", "bound"];
+    head.extend(first.perplexity.map(|_| "perplexity"));
+    head.extend(["NPMI", "diversity", "in use", "passes", ""]);
     let row = |line: &Compared| {
-        let mark = match (line.topics == result.fit.topics, line.converged) {
-            (true, _) => "best",
-            (_, false) => "not converged",
-            _ => "",
-        };
         let mut cells = vec![line.topics.to_string(), format!("{:.3}", line.bound)];
         cells.extend(line.perplexity.map(|perplexity| format!("{perplexity:.1}")));
         cells.extend([
@@ -102,32 +93,27 @@ fn comparison(result: &TopicsResult) -> String {
             decimals(Some(line.measures.diversity)),
             line.used.to_string(),
             line.passes.to_string(),
-            mark.to_owned(),
+            climb::mark(line.topics == result.fit.topics, line.converged),
         ]);
         cells
     };
-    let rows: Vec<_> = result.compared.iter().map(row).collect();
-    table(&head, &rows)
+    table(0, &head, result.compared.iter().map(row))
 }
 
 /// The topics in use, the largest first, each with its words.
 fn topics(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
     let qualities = &result.quality.topics;
-    let mut used: Vec<usize> = (0..qualities.len())
-        .filter(|&topic| qualities[topic].used())
-        .collect();
+    let mut used: Vec<usize> = (0..qualities.len()).collect();
+    used.retain(|&topic| qualities[topic].used());
     used.sort_by(|&a, &b| qualities[b].tokens.total_cmp(&qualities[a].tokens));
-    let mut text = String::new();
+    let mut text = vec![];
     if used.len() < qualities.len() {
-        writeln!(
-            text,
-            "{} of {} in use; no document uses the others",
-            used.len(),
-            count(qualities.len(), "topic")
-        )
-        .expect("strings take all text");
+        let (some, all) = (used.len(), count(qualities.len(), "topic"));
+        text.push(format!(
+            "{some} of {all} in use; no document uses the others\n"
+        ));
     }
-    text += "\n  topic   share    NPMI  words\n";
+    text.push("\n  topic   share    NPMI  words\n".to_owned());
     let words = result
         .fit
         .top_words_of_all(args.top, Ranking::Relevance(args.relevance));
@@ -137,14 +123,133 @@ fn topics(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
             .map(|score| data.corpus.vocabulary[score.word].as_str())
             .collect();
         let quality = &qualities[topic];
-        writeln!(
-            text,
-            "  {topic:>5}  {:>5.1}%  {:>6}  {}",
+        text.push(format!(
+            "  {topic:>5}  {:>5.1}%  {:>6}  {}\n",
             100.0 * quality.proportion,
             decimals(quality.coherence.map(|coherence| coherence.npmi)),
             names.join(" ")
-        )
-        .expect("strings take all text");
+        ));
     }
-    text
+    text.concat()
+}
+
+/// Tells what was found and dropped while reading.
+pub(crate) fn tell(report: &CorpusReport, documents: &[String], common: &Common) {
+    for filtered in &report.filtered {
+        common.say(&format!(
+            "dropped {} ({}): {}",
+            count(filtered.words, "word"),
+            count(filtered.tokens as usize, "token"),
+            filtered.filter
+        ));
+    }
+    if report.duplicates > 0 {
+        common.say(&format!(
+            "added up {} of a document and word",
+            count(report.duplicates, "repetition")
+        ));
+    }
+    if report.replaced > 0 {
+        common.say(&format!(
+            "replaced bytes that are not UTF-8 in {}",
+            count(report.replaced, "document")
+        ));
+    }
+    if report.words_are_ids {
+        common.say("found no file that names the words; they go by their numbers");
+    }
+    if !report.empty.is_empty() {
+        common.say(&format!(
+            "kept {} without words: {}",
+            count(report.empty.len(), "document"),
+            some_of(
+                report.empty.iter().map(|&d| &*documents[d]),
+                report.empty.len()
+            )
+        ));
+    }
+}
+
+/// Tells of words of halves of documents that are outside a fit's vocabulary.
+pub(crate) fn tell_outside(halves: Option<&Halves>, common: &Common) {
+    for (name, outside) in halves.iter().flat_map(|halves| &halves.outside) {
+        tell_outside_of(name, outside, common);
+    }
+}
+
+/// Tells of words of a file that are outside a fit's vocabulary.
+pub(crate) fn tell_outside_of(name: &str, outside: &OutOfVocabulary, common: &Common) {
+    if outside.words > 0 {
+        common.say(&format!(
+            "{name}: left out {} ({}) outside the vocabulary: {}",
+            count(outside.words, "word"),
+            count(outside.tokens as usize, "token"),
+            some_of(outside.examples.iter().map(String::as_str), outside.words)
+        ));
+    }
+}
+
+/// The first few names of many.
+fn some_of<'a>(names: impl Iterator<Item = &'a str>, all: usize) -> String {
+    let shown: Vec<&str> = names.take(5).collect();
+    let more = if all > shown.len() { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// What a person should know before trusting topics, in a sentence.
+pub(crate) fn doubt(doubt: &Doubt) -> String {
+    let given = "try given ones, such as --alpha 0.1 --beta 0.05";
+    match doubt {
+        Doubt::Unused { used, topics } => {
+            let topics = count(*topics, "topic");
+            format!("with learned priors {used} of {topics} is in use; {given}")
+        }
+        Doubt::Alpha(largest) => format!(
+            "the learned alpha is as large as {}, by which all documents are alike; {given}",
+            short(*largest)
+        ),
+        Doubt::Beta(beta) => format!(
+            "the learned beta is {}, by which all topics are alike; {given}",
+            short(*beta)
+        ),
+        Doubt::Alike(groups) => {
+            let named = groups.iter().map(|group| {
+                let names: Vec<String> = group.iter().map(ToString::to_string).collect();
+                let (last, others) = names.split_last().expect("a group of two or more");
+                format!("{} and {last}", others.join(", "))
+            });
+            let named = named.collect::<Vec<_>>().join("; ");
+            format!("topics {named} are nearly the same; fewer topics may say as much")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubts_are_sentences() {
+        let given = "; try given ones, such as --alpha 0.1 --beta 0.05";
+        for (found, expected) in [
+            (
+                Doubt::Alpha(9000.0),
+                "the learned alpha is as large as 9000, by which all documents are alike",
+            ),
+            (
+                Doubt::Beta(9000.0),
+                "the learned beta is 9000, by which all topics are alike",
+            ),
+            (
+                Doubt::Unused { used: 1, topics: 2 },
+                "with learned priors 1 of 2 topics is in use",
+            ),
+        ] {
+            assert_eq!(doubt(&found), expected.to_owned() + given);
+        }
+        assert_eq!(
+            doubt(&Doubt::Alike(vec![vec![0, 3, 5], vec![1, 2]])),
+            "topics 0, 3 and 5; 1 and 2 are nearly the same; fewer topics may say as much"
+        );
+    }
 }

@@ -130,9 +130,10 @@ fn eruptions(colour: bool, interrupt: &AtomicBool) -> collapsar::Result<String> 
 fn data() -> Vec<f64> {
     let lines = FAITHFUL.lines().skip(1);
     let numbers = lines.flat_map(|line| line.split(','));
+    let numbers = numbers.map(str::parse);
     numbers
-        .map(|number| number.parse().expect("a file of numbers"))
-        .collect()
+        .collect::<Result<_, _>>()
+        .expect("a file of numbers")
 }
 
 /// What the components mean, one line each.
@@ -158,7 +159,7 @@ fn words(groups: &[(usize, &Component)], colour: bool) -> String {
          {}where each ± is one posterior standard deviation.\n",
         groups.len(),
         COMPONENTS - groups.len(),
-        lines.collect::<Vec<_>>().concat()
+        lines.collect::<String>()
     )
 }
 
@@ -202,7 +203,7 @@ fn comparison(climbs: &[Climbs; 3]) -> String {
          {}A pass over the data is what costs. Against vbem, auto takes {}, or\n\
          {} once it has tried the splits and merges that could lead to a better grouping.\n\
          {}\n",
-        table(&head.map(String::from), &rows),
+        table(0, &head, rows),
         change(plain),
         change(auto),
         if easy {

@@ -43,26 +43,22 @@ fn find(simulated: &Simulated, interrupt: &AtomicBool) -> collapsar::Result<Opti
     };
     let origins = Origins::Exact(&draws);
     let abundances = Abundances::new(reads, origins, &simulated.lengths, (chains.draws, 0))?;
-    let counts = abundances
-        .transcripts()
-        .into_iter()
-        .map(|(counts, _)| counts);
+    let (counts, _): (_, Vec<_>) = abundances.transcripts().into_iter().unzip();
     Ok(Some(Found {
         prior: solved.alpha,
         estimates: abundances.estimates().counts,
-        counts: counts.collect(),
+        counts,
     }))
 }
 
 /// Of the isoforms that reads were drawn from, how many have an interval that holds their number, and how many there
 /// are.
 fn coverage(simulated: &Simulated, found: &Found) -> (usize, usize) {
-    let pairs = simulated.counts.iter().zip(&found.counts);
-    let present = pairs.filter(|(truth, _)| **truth > 0.0);
-    let held =
-        |(truth, interval): (&f64, &Summary)| (interval.lower..=interval.upper).contains(truth);
-    let held: Vec<bool> = present.map(held).collect();
-    (held.iter().filter(|held| **held).count(), held.len())
+    let mut pairs: Vec<(&f64, &Summary)> = simulated.counts.iter().zip(&found.counts).collect();
+    pairs.retain(|(truth, _)| **truth > 0.0);
+    let present = pairs.len();
+    pairs.retain(|(truth, interval)| (interval.lower..=interval.upper).contains(truth));
+    (pairs.len(), present)
 }
 
 /// Numbers of reads found, next to the true ones.
@@ -84,7 +80,7 @@ pub(super) fn tour(interrupt: &AtomicBool) -> collapsar::Result<String> {
         .filter(|(_, isoforms)| isoforms.len() <= SHOWN)
         .max_by_key(|(_, isoforms)| (plenty(isoforms), isoforms.len()))
         .expect("a gene of few isoforms");
-    let head = ["isoform", "true reads", "found", "95 % interval"].map(String::from);
+    let head = ["isoform", "true reads", "found", "95 % interval"];
     let rows = isoforms.clone().enumerate().map(|(index, isoform)| {
         let isoform = isoform as usize;
         let interval = found.counts[isoform];
@@ -109,7 +105,7 @@ pub(super) fn tour(interrupt: &AtomicBool) -> collapsar::Result<String> {
         count(reads.components().len(), "component"),
         short(found.prior),
         gene + 1,
-        table(&head, &rows.collect::<Vec<_>>()),
+        table(0, &head, rows),
         100.0 * (held as f64 / present as f64),
         duration(seconds),
     ))

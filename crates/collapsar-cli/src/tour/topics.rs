@@ -101,7 +101,7 @@ pub(super) fn tour(interrupt: &AtomicBool) -> collapsar::Result<String> {
     let began = Instant::now();
     let (fit, found) = find(interrupt)?;
     let seconds = began.elapsed().as_secs_f64();
-    let head = ["theme", "topic", "share", "words found"].map(String::from);
+    let head = ["theme", "topic", "share", "words found"];
     let themes = THEMES.iter().zip(&found);
     let rows = themes.map(|((theme, _), found)| {
         vec![
@@ -114,18 +114,16 @@ pub(super) fn tour(interrupt: &AtomicBool) -> collapsar::Result<String> {
     // The words begin on the left and are no cells of the table therefore.
     let words = found.iter().map(|found| found.words.join(" "));
     let last = std::iter::once("foremost in the topic".to_owned()).chain(words);
-    let lines = table(&head, &rows.collect::<Vec<_>>());
+    let lines = table(0, &head, rows);
     let lines = lines.lines().zip(last);
-    let lines: Vec<String> = lines
-        .map(|(line, last)| format!("{line}  {last}\n"))
-        .collect();
+    let lines = lines.map(|(line, last)| format!("{line}  {last}\n"));
     Ok(format!(
         "\nTopics next: {DOCUMENTS} short texts that the program makes up, of {} themes with {SIZE} words each and\n\
          {SIZE} more that all share. The fit is given the texts and the number of topics. It found\n\n\
          {}\n\
          in {} over the texts and {}, and its bound is {:.2} nats.\n",
         THEMES.len(),
-        lines.concat(),
+        lines.collect::<String>(),
         count(fit.passes as usize, "pass"),
         duration(seconds),
         fit.point.bound,

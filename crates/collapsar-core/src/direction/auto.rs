@@ -74,13 +74,9 @@ impl Auto {
         } else {
             self.trust.growth
         };
-        self.forecast = self
-            .secants
-            .leap(point, self.leap, self.leap.min(limit), direction);
-        self.growing = self
-            .forecast
-            .as_ref()
-            .is_some_and(|forecast| forecast.growing);
+        let growth = self.leap.min(limit);
+        self.forecast = self.secants.leap(point, self.leap, growth, direction);
+        self.growing = self.forecast.as_ref().is_some_and(|found| found.growing);
         self.resting = false;
         Proposal {
             is_gradient: (self.forecast.is_none() || self.leap == 1.0) && !point.is_turned(),
@@ -97,7 +93,7 @@ impl Auto {
 
     pub(crate) fn learn(&mut self, before: &Iterate, after: &Iterate, fell_back: bool) {
         if fell_back {
-            self.secants.clear();
+            self.secants = Secants::new(MEMORY);
             self.leap = 1.0;
         } else if let Some(forecast) = self.forecast.take() {
             let error = self.secants.error(&forecast, after.ascent());

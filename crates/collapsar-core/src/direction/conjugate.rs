@@ -2,20 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Geometry, Iterate, Proposal};
+use super::{Iterate, Proposal};
+use crate::collapsed::Collapsed;
 use crate::error::Result;
 use crate::vector::{add, difference, dot};
 
 /// How beta is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Beta {
+    #[default]
     FletcherReeves,
     PolakRibiere,
     HestenesStiefel,
 }
 
 /// The previous gradient in both coordinates, and the previous direction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Conjugate {
     beta: Beta,
     gradient: Vec<f64>,
@@ -29,22 +31,19 @@ impl Conjugate {
     pub(crate) fn new(beta: Beta) -> Self {
         Self {
             beta,
-            gradient: vec![],
-            dual: vec![],
-            step: vec![],
-            scratch: vec![],
+            ..Self::default()
         }
     }
 
     pub(crate) fn propose(
         &mut self,
         point: &Iterate,
-        geometry: &mut dyn Geometry,
+        model: &impl Collapsed,
         direction: &mut Vec<f64>,
     ) -> Result<Proposal> {
         let gradient = &point.gradient;
         self.scratch.resize(gradient.len(), 0.0);
-        geometry.metric_product(point, gradient, &mut self.scratch)?;
+        model.metric_product(point, gradient, &mut self.scratch)?;
         let dual = &self.scratch;
         let squared_norm = dot(gradient, dual);
 
@@ -74,6 +73,7 @@ impl Conjugate {
             beta: Some(beta),
             squared_norm: Some(squared_norm),
             is_gradient: beta == 0.0,
+            passes: 1,
         })
     }
 

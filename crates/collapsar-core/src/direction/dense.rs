@@ -3,7 +3,8 @@
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use serde::{Deserialize, Serialize};
 
-use super::{Geometry, Iterate, Proposal};
+use super::{Iterate, Proposal};
+use crate::collapsed::Collapsed;
 use crate::error::Result;
 
 /// The first trust: as if two VBEM steps were made at once.
@@ -39,7 +40,7 @@ impl Dense {
     pub(crate) fn propose(
         &mut self,
         point: &Iterate,
-        geometry: &mut dyn Geometry,
+        model: &impl Collapsed,
         direction: &mut Vec<f64>,
     ) -> Result<Proposal> {
         self.used = None;
@@ -51,14 +52,18 @@ impl Dense {
             self.used = Some(0.0);
             return Ok(Proposal::gradient(point, direction));
         }
-        let Some(step) = damped(point, geometry, self.trust)? else {
+        let (step, passes) = damped(point, model, self.trust)?;
+        let Some(step) = step else {
             self.distrust();
-            return Ok(Proposal::gradient(point, direction));
+            let gradient = Proposal::gradient(point, direction);
+            return Ok(Proposal { passes, ..gradient });
         };
         self.used = Some(self.trust);
-        direction.clear();
-        direction.extend_from_slice(step.as_slice());
-        Ok(Proposal::default())
+        step.as_slice().clone_into(direction);
+        Ok(Proposal {
+            passes,
+            ..Proposal::default()
+        })
     }
 
     pub(crate) fn learn(&mut self, fell_back: bool) {
@@ -84,24 +89,25 @@ impl Dense {
 }
 
 /// Solves $(I - \rho F J) d = g$: VBEM's step where the trust ρ is zero, Newton's where it is one.
-/// `None` where the system is not positive definite, as near a saddle.
+/// `None` where the system is not positive definite, as near a saddle; with the passes that it took.
 fn damped(
     point: &Iterate,
-    geometry: &mut dyn Geometry,
+    model: &impl Collapsed,
     trust: f64,
-) -> Result<Option<DVector<f64>>> {
+) -> Result<(Option<DVector<f64>>, u64)> {
     let dim = point.messages.len();
     let mut covariance = DMatrix::zeros(dim, dim);
-    geometry.covariance(point, covariance.as_mut_slice())?;
+    model.covariance(point, covariance.as_mut_slice())?;
     let mut metric = DMatrix::zeros(dim, dim);
-    geometry.metric(point, metric.as_mut_slice())?;
+    let passes = model.metric(point, metric.as_mut_slice())?;
     let gradient = DVector::from_column_slice(&point.gradient);
     let step = if is_diagonal(&covariance) {
         solve_diagonal(&covariance, metric, trust, &gradient)
     } else {
         solve_full(covariance, &metric, trust, &gradient)
     };
-    Ok(step.filter(|step| step.iter().all(|d| d.is_finite())))
+    let step = step.filter(|step| step.iter().all(|d| d.is_finite()));
+    Ok((step, passes))
 }
 
 fn is_diagonal(matrix: &DMatrix<f64>) -> bool {

@@ -19,10 +19,8 @@ pub(crate) struct Iterate {
 impl Iterate {
     /// Where VBEM's step leads, after a change of basis where there is one.
     pub(crate) fn ascent(&self) -> &[f64] {
-        match &self.turned {
-            Some(turned) if !turned.is_empty() => turned,
-            _ => &self.gradient,
-        }
+        let turned = self.turned.as_ref().filter(|turned| !turned.is_empty());
+        turned.unwrap_or(&self.gradient)
     }
 
     /// Whether [`Iterate::ascent`] is not the gradient.

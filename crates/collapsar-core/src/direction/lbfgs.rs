@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Geometry, Iterate, Proposal};
+use super::{Iterate, Proposal};
+use crate::collapsed::Collapsed;
 use crate::error::Result;
 use crate::vector::{add, difference, dot};
 
@@ -32,12 +33,12 @@ impl Lbfgs {
     pub(crate) fn propose(
         &mut self,
         point: &Iterate,
-        geometry: &mut dyn Geometry,
+        model: &impl Collapsed,
         direction: &mut Vec<f64>,
     ) -> Result<Proposal> {
         let gradient = &point.gradient;
         self.dual.resize(gradient.len(), 0.0);
-        geometry.metric_product(point, gradient, &mut self.dual)?;
+        model.metric_product(point, gradient, &mut self.dual)?;
         let squared_norm = dot(gradient, &self.dual);
         self.complete_pair(gradient);
 
@@ -66,6 +67,7 @@ impl Lbfgs {
             beta: None,
             squared_norm: Some(squared_norm),
             is_gradient: self.pairs.is_empty(),
+            passes: 1,
         })
     }
 

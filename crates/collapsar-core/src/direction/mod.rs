@@ -24,6 +24,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::advice::Advice;
+use crate::collapsed::Collapsed;
 use crate::error::{Error, Result};
 use crate::point::Point;
 
@@ -33,7 +34,6 @@ use dense::Dense;
 pub(crate) use iterate::Iterate;
 use lbfgs::Lbfgs;
 use momentum::Momentum;
-use newton::Newton;
 
 /// Which direction a run follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,23 +72,11 @@ impl Direction {
         Self::Auto,
     ];
 
-    /// Whether it goes where changes of basis lead; the others are about the gradient.
-    pub(crate) fn follows_bases(self) -> bool {
-        self == Self::Auto
-    }
-
     /// The name, as `--method` takes it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Vbem => "vbem",
-            Self::Fr => "fr",
-            Self::Pr => "pr",
-            Self::Hs => "hs",
-            Self::Lbfgs => "lbfgs",
-            Self::Newton => "newton",
-            Self::Dense => "dense",
-            Self::Auto => "auto",
-        }
+        // In the order of the variants.
+        let names = ["vbem", "fr", "pr", "hs", "lbfgs", "newton", "dense", "auto"];
+        names[self as usize]
     }
 }
 
@@ -102,29 +90,12 @@ impl FromStr for Direction {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|direction| direction.name() == name)
-            .ok_or_else(|| {
-                Error::setting(
-                    "method",
-                    format!("{name:?}"),
-                    Self::ALL.map(Self::name).join(", "),
-                )
-            })
+        let found = Self::ALL.into_iter().find(|way| way.name() == name);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::setting("method", format!("{name:?}"), names)
+        })
     }
-}
-
-/// The linear maps at a point that rules may ask for.
-pub(crate) trait Geometry {
-    /// Writes $J a$ with the metric $J = \nabla^2 A(m)$. One pass.
-    fn metric_product(&mut self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()>;
-    /// Writes $F a$ with $F = \nabla^2 C(\tau)$, the covariance of $u(X)$. No pass.
-    fn covariance_product(&mut self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()>;
-    /// Writes $J$ by columns. As many passes as the model needs.
-    fn metric(&mut self, point: &Point, out: &mut [f64]) -> Result<()>;
-    /// Writes $F$ by columns. No pass.
-    fn covariance(&mut self, point: &Point, out: &mut [f64]) -> Result<()>;
 }
 
 /// What a rule says beside its direction.
@@ -136,6 +107,8 @@ pub(crate) struct Proposal {
     pub(crate) squared_norm: Option<f64>,
     /// Whether the direction is the natural gradient itself.
     pub(crate) is_gradient: bool,
+    /// Passes that it took to find.
+    pub(crate) passes: u64,
 }
 
 impl Proposal {
@@ -156,7 +129,7 @@ pub(crate) enum Rule {
     Vbem,
     Conjugate(Conjugate),
     Lbfgs(Lbfgs),
-    Newton(Newton),
+    Newton {},
     Dense(Dense),
     Auto(Box<Auto>),
     Momentum(Box<Momentum>),
@@ -172,7 +145,7 @@ impl Rule {
             Direction::Pr => Self::Conjugate(Conjugate::new(Beta::PolakRibiere)),
             Direction::Hs => Self::Conjugate(Conjugate::new(Beta::HestenesStiefel)),
             Direction::Lbfgs => Self::Lbfgs(Lbfgs::default()),
-            Direction::Newton => Self::Newton(Newton::default()),
+            Direction::Newton => Self::Newton {},
             Direction::Dense => Self::Dense(Dense::new(plain_steps)),
             Direction::Auto if advice.momentum => {
                 Self::Momentum(Box::new(Momentum::new(plain_steps)))
@@ -185,15 +158,15 @@ impl Rule {
     pub(crate) fn propose(
         &mut self,
         point: &Iterate,
-        geometry: &mut dyn Geometry,
+        model: &impl Collapsed,
         direction: &mut Vec<f64>,
     ) -> Result<Proposal> {
         match self {
             Self::Vbem => Ok(Proposal::gradient(point, direction)),
-            Self::Conjugate(rule) => rule.propose(point, geometry, direction),
-            Self::Lbfgs(rule) => rule.propose(point, geometry, direction),
-            Self::Newton(rule) => rule.propose(point, geometry, direction),
-            Self::Dense(rule) => rule.propose(point, geometry, direction),
+            Self::Conjugate(rule) => rule.propose(point, model, direction),
+            Self::Lbfgs(rule) => rule.propose(point, model, direction),
+            Self::Newton {} => newton::propose(point, model, direction),
+            Self::Dense(rule) => rule.propose(point, model, direction),
             Self::Auto(rule) => Ok(rule.propose(point, direction)),
             Self::Momentum(rule) => Ok(rule.propose(point, direction)),
         }
@@ -202,7 +175,7 @@ impl Rule {
     /// Learns that the step to `after` was taken; `fell_back` if it is not the one proposed.
     pub(crate) fn learn(&mut self, before: &Iterate, after: &Iterate, fell_back: bool) {
         match self {
-            Self::Vbem | Self::Newton(_) => {}
+            Self::Vbem | Self::Newton {} => {}
             Self::Conjugate(rule) => rule.learn(before, after),
             Self::Lbfgs(rule) => rule.learn(before, after, fell_back),
             Self::Dense(rule) => rule.learn(fell_back),
@@ -217,7 +190,7 @@ impl Rule {
             Self::Dense(rule) => rule.doubts(),
             Self::Auto(rule) => rule.doubts(),
             Self::Momentum(rule) => rule.doubts(),
-            Self::Vbem | Self::Conjugate(_) | Self::Lbfgs(_) | Self::Newton(_) => false,
+            _ => false,
         }
     }
 

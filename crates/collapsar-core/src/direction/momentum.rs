@@ -24,7 +24,7 @@ const REMAINDER: f64 = 0.7;
 /// Where messages are all that there is, each of them restarts by itself: parts of the model that
 /// have nothing to do with one another need not wait for whichever went too far. Where a model
 /// solves inner problems or changes its basis, they follow one coefficient, and all messages restart together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Momentum {
     /// Steps that are VBEM's own whatever comes.
     first: u64,
@@ -55,18 +55,12 @@ impl Momentum {
             first,
             age: 1.0,
             restart: true,
-            landed: vec![],
-            warm: vec![],
-            coefficient: 0.0,
-            together: false,
-            ages: vec![],
-            coefficients: vec![],
+            ..Self::default()
         }
     }
 
     pub(crate) fn propose(&mut self, point: &Iterate, direction: &mut Vec<f64>) -> Proposal {
-        direction.clear();
-        direction.extend_from_slice(point.ascent());
+        point.ascent().clone_into(direction);
         self.coefficient = if self.restart {
             0.0
         } else {
@@ -82,12 +76,8 @@ impl Momentum {
         if !is_gradient {
             let now = point.messages.iter().zip(point.ascent());
             let coefficients = coefficients.iter().cycle();
-            for (((d, (m, g)), landed), coefficient) in direction
-                .iter_mut()
-                .zip(now)
-                .zip(&self.landed)
-                .zip(coefficients)
-            {
+            let steps = direction.iter_mut().zip(now).zip(&self.landed);
+            for (((d, (m, g)), landed), coefficient) in steps.zip(coefficients) {
                 *d += coefficient * (m + g - landed); // maths §5.9
             }
         }

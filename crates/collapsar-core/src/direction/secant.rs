@@ -14,7 +14,7 @@ const INDEPENDENT: f64 = 1e-9;
 const FLAT: f64 = 1e-8;
 
 /// An accepted step in messages, with the changes of gradient and statistics along it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Secant {
     messages: Vec<f64>,
     gradient: Vec<f64>,
@@ -36,30 +36,17 @@ impl Secants {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.recent.clear();
-    }
-
     /// Remembers the step between two points.
     pub(crate) fn remember(&mut self, before: &Iterate, after: &Iterate) {
         // The oldest step gives its memory to the newest.
-        let mut secant = if self.recent.len() == self.most {
-            self.recent.pop_front()
-        } else {
-            None
+        let mut secant = Secant::default();
+        if self.recent.len() == self.most {
+            secant = self.recent.pop_front().unwrap_or_default();
         }
-        .unwrap_or_else(|| Secant {
-            messages: vec![],
-            gradient: vec![],
-            statistics: vec![],
-        });
+        let statistics = &mut secant.statistics;
         difference(&after.messages, &before.messages, &mut secant.messages);
         difference(after.ascent(), before.ascent(), &mut secant.gradient);
-        difference(
-            &after.statistics,
-            &before.statistics,
-            &mut secant.statistics,
-        );
+        difference(&after.statistics, &before.statistics, statistics);
         // A step without length in the metric (a common shift of all components) says nothing.
         if dot(&secant.messages, &secant.statistics) > 0.0 {
             self.recent.push_back(secant);
@@ -79,17 +66,13 @@ impl Secants {
         growth: f64,
         direction: &mut Vec<f64>,
     ) -> Option<Forecast> {
-        direction.clear();
-        direction.extend_from_slice(point.ascent());
-        let span = self.span()?;
+        point.ascent().clone_into(direction);
+        let (vectors, ritz) = self.span()?;
         // ⟨v, g⟩ in the metric, for each Ritz vector v.
-        let slopes: Vec<f64> = self.slopes(point.ascent()).collect();
-        let before = span.vectors.tr_mul(&DVector::from_vec(slopes));
-        let mut after = before.clone();
-        let mut coefficients = before.clone();
-        for ((after, coefficient), &theta) in
-            after.iter_mut().zip(&mut coefficients).zip(&span.ritz)
-        {
+        let before = vectors.tr_mul(&self.slopes(point.ascent()));
+        let (mut after, mut coefficients) = (before.clone(), before.clone());
+        let both = after.iter_mut().zip(&mut coefficients);
+        for ((after, coefficient), &theta) in both.zip(&ritz) {
             // A VBEM step leaves λ = 1 − θ of the slope, so n of them leave λⁿ and go
             // 1 + λ + … + λⁿ⁻¹ times as far as one. The last of them is the gradient that the
             // others leave, added below. λ is in [0, 1) at a maximum; rounding and curvature
@@ -103,25 +86,19 @@ impl Secants {
                 (1.0 - (1.0 - theta).powf(steps - 1.0)) / theta
             };
         }
-        let coefficients = &span.vectors * coefficients;
-        if coefficients
-            .iter()
-            .any(|coefficient| !coefficient.is_finite())
-        {
+        let coefficients = &vectors * coefficients;
+        if !coefficients.iter().all(|c| c.is_finite()) {
             return None;
         }
         for (secant, coefficient) in self.recent.iter().zip(coefficients.iter()) {
-            for ((d, s), y) in direction
-                .iter_mut()
-                .zip(&secant.messages)
-                .zip(&secant.gradient)
-            {
+            let changes = secant.messages.iter().zip(&secant.gradient);
+            for (d, (s, y)) in direction.iter_mut().zip(changes) {
                 *d += coefficient * (s + y); // maths §5.5
             }
         }
-        let growing = span.ritz.iter().any(|&theta| theta < -FLAT);
+        let growing = ritz.iter().any(|&theta| theta < -FLAT);
         Some(Forecast {
-            vectors: span.vectors,
+            vectors,
             before,
             after,
             growing,
@@ -132,27 +109,22 @@ impl Secants {
     ///
     /// To be asked before the step is remembered: the forecast speaks of the steps before it.
     pub(crate) fn error(&self, forecast: &Forecast, gradient: &[f64]) -> f64 {
-        let slopes: Vec<f64> = self.slopes(gradient).collect();
-        let found = forecast.vectors.tr_mul(&DVector::from_vec(slopes));
-        let size: f64 = forecast
-            .before
-            .iter()
-            .zip(&forecast.after)
-            .map(|(b, a)| b.abs().max(a.abs()).powi(2))
-            .sum();
+        let found = forecast.vectors.tr_mul(&self.slopes(gradient));
+        let sizes = forecast.before.iter().zip(&forecast.after);
+        let size: f64 = sizes.map(|(b, a)| b.abs().max(a.abs()).powi(2)).sum();
         (found - &forecast.after).norm() / size.sqrt()
     }
 
-    fn slopes(&self, gradient: &[f64]) -> impl Iterator<Item = f64> {
-        self.recent
-            .iter()
-            .map(|secant| dot(&secant.statistics, gradient))
+    fn slopes(&self, gradient: &[f64]) -> DVector<f64> {
+        let slopes = (self.recent.iter()).map(|secant| dot(&secant.statistics, gradient));
+        DVector::from_iterator(self.recent.len(), slopes)
     }
 
-    /// Ritz values and vectors of I − FJ in the span of the remembered steps, none of it from a pass:
+    /// Ritz vectors of I − FJ in the span of the remembered steps, as coefficients of these, and Ritz values:
+    /// estimates of 1 − λ, λ being VBEM's rate along the vector. None of it is from a pass:
     /// the metric carries a step in messages to one in statistics, and I − FJ carries it to the
     /// fall of the gradient (maths §5.5).
-    fn span(&self) -> Option<Span> {
+    fn span(&self) -> Option<(DMatrix<f64>, DVector<f64>)> {
         let count = self.recent.len();
         if count == 0 {
             return None;
@@ -183,19 +155,8 @@ impl Secants {
         for (mut row, unit) in vectors.row_iter_mut().zip(&units) {
             row *= *unit;
         }
-        Some(Span {
-            vectors,
-            ritz: ritz.eigenvalues,
-        })
+        Some((vectors, ritz.eigenvalues))
     }
-}
-
-/// The span of the remembered steps.
-struct Span {
-    /// Each column a Ritz vector, as coefficients of the remembered steps.
-    vectors: DMatrix<f64>,
-    /// Estimates of 1 − λ, λ being VBEM's rate along the vector.
-    ritz: DVector<f64>,
 }
 
 /// What a leap should do to the gradient's slopes along the Ritz vectors.

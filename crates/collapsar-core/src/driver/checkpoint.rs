@@ -33,10 +33,9 @@ struct Preamble {
 
 impl Checkpoint {
     pub(crate) fn new(state: &State, direction: Direction, model: String) -> Self {
-        let version = env!("CARGO_PKG_VERSION").to_owned();
         Self {
             format: FORMAT,
-            version,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             direction,
             model,
             state: state.clone(),

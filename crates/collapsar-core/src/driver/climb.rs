@@ -28,26 +28,18 @@ impl<M: Collapsed> Driver<'_, M> {
         let settled = self.jumps.map_or(0.0, Jumps::settled);
 
         let outcome = loop {
-            if self
-                .interrupt
-                .is_some_and(|flag| flag.load(Ordering::Relaxed))
-            {
+            let interrupt = self.interrupt.map(|flag| flag.load(Ordering::Relaxed));
+            if interrupt == Some(true) {
                 break Outcome::Interrupted;
             }
             if std::mem::take(&mut state.jump_due) {
                 self.jump(&mut state, &mut evaluator, &mut jumps)?;
             }
-            let proposal = state
-                .rule
-                .propose(&state.iterate, &mut evaluator, &mut direction)?;
-            let lead = state.rule.lead();
-            let mut rises = rises(
-                &mut evaluator,
-                &state.iterate,
-                (&direction, 1.0),
-                lead,
-                &mut trial,
-            )?;
+            let rule = &mut state.rule;
+            let proposal = rule.propose(&state.iterate, self.model, &mut direction)?;
+            evaluator.passes += proposal.passes;
+            let (lead, way) = (state.rule.lead(), (&direction[..], 1.0));
+            let mut rises = rises(&mut evaluator, &state.iterate, way, lead, &mut trial)?;
             let fell_back = !rises && !proposal.is_gradient;
             if fell_back && state.iterate.is_turned() {
                 state.misled += 1;
@@ -62,28 +54,22 @@ impl<M: Collapsed> Driver<'_, M> {
             }
             state.passes = evaluator.passes;
             state.seconds = seconds_before + began.elapsed().as_secs_f64();
-            let gain = if rises {
-                trial.bound - state.iterate.bound
-            } else {
-                0.0
-            };
-            let verdict = state
-                .search
-                .judge(state.iterate.bound + gain, gain, settled);
+            let before = state.iterate.bound;
+            let gain = if rises { trial.bound - before } else { 0.0 };
+            let verdict = state.search.judge(before + gain, gain, settled);
             state.jump_due = verdict == Verdict::Jump;
             if rises {
                 state.iteration += 1;
                 state.fallbacks += u64::from(fell_back);
                 // Where inner problems moved as well, statistics tell of them too.
                 let known = (proposal.is_gradient || fell_back) && trial.warm.is_empty();
+                let averaged = known.then(|| averaged_norm(&state.iterate, &trial));
                 let step = Step {
                     iteration: state.iteration,
                     passes: state.passes,
                     bound: trial.bound,
                     gain,
-                    squared_norm: proposal
-                        .squared_norm
-                        .or_else(|| known.then(|| averaged_norm(&state.iterate, &trial))),
+                    squared_norm: proposal.squared_norm.or(averaged),
                     beta: proposal.beta,
                     fell_back,
                     trial: state.search.in_trial(),
@@ -93,10 +79,7 @@ impl<M: Collapsed> Driver<'_, M> {
                 std::mem::swap(&mut state.iterate, &mut trial);
                 let mut asked_to_stop = false;
                 for observer in &mut self.observers {
-                    asked_to_stop |= observer(&step).is_break();
-                }
-                for watcher in &mut self.watchers {
-                    watcher(&step, &state.iterate);
+                    asked_to_stop |= observer(&step, &state.iterate).is_break();
                 }
                 let converged = self.stop.holds(&step).filter(Stop::is_convergence);
                 if let Some(rule) = converged
@@ -111,40 +94,34 @@ impl<M: Collapsed> Driver<'_, M> {
                 if asked_to_stop {
                     break Outcome::Interrupted;
                 }
+                self.keep(&state, |every| state.iteration.is_multiple_of(every))?;
             } else if verdict == Verdict::Finish {
                 break Outcome::Stationary;
             }
-            if let Some((path, every)) = &self.checkpoint
-                && rises
-                && state.iteration.is_multiple_of(*every)
-            {
-                Checkpoint::new(&state, self.direction, self.model.fingerprint()).write(path)?;
-            }
         };
-        if let Some((path, _)) = &self.checkpoint {
-            Checkpoint::new(&state, self.direction, self.model.fingerprint()).write(path)?;
-        }
-        let State {
-            iterate,
-            iteration,
-            passes,
-            fallbacks,
-            seconds,
-            mut search,
-            ..
-        } = state;
-        let last = search.finish().map_or(iterate, |(incumbent, _)| incumbent);
-        let (jumps_tried, jumps_taken) = (search.tried, search.taken);
+        self.keep(&state, |_| true)?;
+        let incumbent = state.search.finish();
+        let last = incumbent.map_or(state.iterate, |(incumbent, _)| incumbent);
         Ok(Fit {
             point: last.point,
             outcome,
-            iterations: iteration,
-            passes,
-            fallbacks,
-            jumps_tried,
-            jumps_taken,
-            seconds,
+            iterations: state.iteration,
+            passes: state.passes,
+            fallbacks: state.fallbacks,
+            jumps_tried: state.search.tried,
+            jumps_taken: state.search.taken,
+            seconds: state.seconds,
         })
+    }
+
+    /// Writes a checkpoint where one is asked for and `due`, given how often.
+    fn keep(&self, state: &State, due: impl Fn(u64) -> bool) -> Result<()> {
+        match &self.checkpoint {
+            Some((path, every)) if due(*every) => {
+                Checkpoint::new(state, self.direction, self.model.fingerprint()).write(path)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Goes to the next jump that lies in the model's domain, or back to the incumbent when none is left.
@@ -159,10 +136,8 @@ impl<M: Collapsed> Driver<'_, M> {
         loop {
             let (index, incumbent) = state.search.next(&state.iterate, &state.rule);
             if index == 0 || jumps.is_none() {
-                *jumps = Some(
-                    self.jumps
-                        .map_or(Ok(vec![]), |model| model.jumps(incumbent))?,
-                );
+                let found = self.jumps.map(|model| model.jumps(incumbent));
+                *jumps = Some(found.transpose()?.unwrap_or_default());
             }
             let Some(jump) = jumps.as_ref().and_then(|jumps| jumps.get(index)) else {
                 state.search.tried -= 1;
@@ -174,12 +149,10 @@ impl<M: Collapsed> Driver<'_, M> {
             state.iterate.point.messages.clone_from(&jump.messages);
             state.iterate.point.warm.clone_from(&incumbent.warm);
             state.rule = Rule::new(self.direction, true, &evaluator.advice);
-            let landed = evaluator.evaluate(&mut state.iterate);
+            let landed = lands(evaluator, &mut state.iterate);
             state.passes = evaluator.passes;
-            match landed {
-                Ok(()) => return Ok(()),
-                Err(error) if error.is_recoverable() => {}
-                Err(error) => return Err(error),
+            if landed? {
+                return Ok(());
             }
         }
     }
@@ -194,20 +167,21 @@ fn rises<M: Collapsed>(
     trial: &mut Iterate,
 ) -> Result<bool> {
     let point = &mut trial.point;
+    let moved = from.messages.iter().zip(direction);
     point.messages.clear();
-    point.messages.extend(
-        from.messages
-            .iter()
-            .zip(direction)
-            .map(|(m, d)| m + length * d),
-    );
+    point.messages.extend(moved.map(|(m, d)| m + length * d));
     point.warm.clone_from(&from.warm);
     if let (Some((before, coefficient)), Some(inner)) = (lead, evaluator.advice.inner) {
         inner.extrapolate(&mut point.warm, before, coefficient);
     }
     point.bound = f64::NAN;
-    match evaluator.evaluate(trial) {
-        Ok(()) => Ok(trial.bound > from.bound),
+    Ok(lands(evaluator, trial)? && trial.bound > from.bound)
+}
+
+/// Evaluates a point; says whether it lies in the model's domain.
+fn lands<M: Collapsed>(evaluator: &mut Evaluator<'_, M>, at: &mut Iterate) -> Result<bool> {
+    match evaluator.evaluate(at) {
+        Ok(()) => Ok(true),
         Err(error) if error.is_recoverable() => Ok(false),
         Err(error) => Err(error),
     }

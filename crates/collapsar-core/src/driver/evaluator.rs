@@ -1,16 +1,15 @@
-//! The counted ways to look at a model.
+//! The counted way to look at a model.
 
 use crate::advice::Advice;
 use crate::collapsed::Collapsed;
-use crate::direction::{Geometry, Iterate};
+use crate::direction::Iterate;
 use crate::error::{Error, Result};
-use crate::point::Point;
-use crate::vector::dot;
+use crate::vector::{absolute_dot, add, dot};
 
 /// Relative rounding error of a bound that can still be compared with another.
 const WORST_ROUNDING: f64 = 1e-10;
 
-/// The model seen through a counter: a value with its gradient is a pass, a metric product is another.
+/// The model seen through a counter: a value with its gradient is a pass.
 pub(super) struct Evaluator<'a, M: Collapsed> {
     model: &'a M,
     pub(super) advice: Advice<'a>,
@@ -38,54 +37,23 @@ impl<'a, M: Collapsed> Evaluator<'a, M> {
             (Some(turned), Some(bases)) => bases.evaluate_turned(point, turned)?,
             _ => self.model.evaluate(point)?,
         };
-        for (target, message) in point.gradient.iter_mut().zip(&point.messages) {
-            *target -= message; // maths §1.2
-        }
+        add(&mut point.gradient, -1.0, &point.messages); // maths §1.2
         if let Some(turned) = turned {
-            for (target, message) in turned.iter_mut().zip(&point.messages) {
-                *target -= message;
-            }
+            add(turned, -1.0, &point.messages);
         }
         // HRL12 (4), as maths §1.1 writes it.
         point.bound =
             local - dot(&point.messages, &point.statistics) + posterior + self.model.constant();
         // Messages far from any posterior's make the bound a small difference of huge terms,
         // and its rounding would pass for a rise.
-        let size = point
-            .messages
-            .iter()
-            .zip(&point.statistics)
-            .map(|(m, t)| (m * t).abs())
-            .sum::<f64>();
+        let size = absolute_dot(&point.messages, &point.statistics);
         let rounding = f64::EPSILON * (local.abs() + size);
         let known = rounding <= WORST_ROUNDING * point.bound.abs().max(1.0);
         if !known || point.gradient.iter().any(|g| !g.is_finite()) {
-            return Err(Error::Domain {
-                block: "bound".into(),
-                found: format!("{} with rounding errors of {rounding:.0e}", point.bound),
-                expected: "a number known to ten digits; rescale the data or widen the prior",
-            });
+            let found = format!("{} with rounding errors of {rounding:.0e}", point.bound);
+            let expected = "a number known to ten digits; rescale the data or widen the prior";
+            return Err(Error::domain("bound", found, expected));
         }
         Ok(())
-    }
-}
-
-impl<M: Collapsed> Geometry for Evaluator<'_, M> {
-    fn metric_product(&mut self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
-        self.passes += 1;
-        self.model.metric_product(point, along, out)
-    }
-
-    fn covariance_product(&mut self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
-        self.model.covariance_product(point, along, out)
-    }
-
-    fn metric(&mut self, point: &Point, out: &mut [f64]) -> Result<()> {
-        self.passes += self.model.metric(point, out)?;
-        Ok(())
-    }
-
-    fn covariance(&mut self, point: &Point, out: &mut [f64]) -> Result<()> {
-        self.model.covariance(point, out)
     }
 }

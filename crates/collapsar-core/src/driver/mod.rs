@@ -1,7 +1,7 @@
 //! The loop: safety, stopping, observers and checkpoints.
 //!
 //! - `climb`: the steps of a run
-//! - `evaluator`: the counted ways to look at a model
+//! - `evaluator`: the counted way to look at a model
 //! - `stop`: when to stop
 //! - `checkpoint`: how a run is written down and taken up again
 //! - `restart`: many starts, the best kept
@@ -125,11 +125,8 @@ pub(crate) struct State {
     pub(crate) jump_due: bool,
 }
 
-/// An observer sees every accepted step and may ask to stop.
-pub type Observer<'a> = Box<dyn FnMut(&Step) -> ControlFlow<()> + Send + 'a>;
-
-/// A watcher sees every accepted step and the point that it led to.
-pub type Watcher<'a> = Box<dyn FnMut(&Step, &Point) + Send + 'a>;
+/// An observer sees every accepted step and the point that it led to, and may ask to stop.
+type Observer<'a> = Box<dyn FnMut(&Step, &Point) -> ControlFlow<()> + Send + 'a>;
 
 /// A run of one direction on one model.
 ///
@@ -139,7 +136,6 @@ pub struct Driver<'a, M: Collapsed> {
     direction: Direction,
     stop: Stop,
     observers: Vec<Observer<'a>>,
-    watchers: Vec<Watcher<'a>>,
     checkpoint: Option<(PathBuf, u64)>,
     interrupt: Option<&'a AtomicBool>,
     spent: u64,
@@ -154,7 +150,6 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             direction,
             stop: Stop::Gain(1e-6) | Stop::Iterations(10_000),
             observers: Vec::new(),
-            watchers: Vec::new(),
             checkpoint: None,
             interrupt: None,
             spent: 0,
@@ -185,15 +180,21 @@ impl<'a, M: Collapsed> Driver<'a, M> {
 
     /// Shows every accepted step to `observer` as well.
     #[must_use]
-    pub fn observe(mut self, observer: impl FnMut(&Step) -> ControlFlow<()> + Send + 'a) -> Self {
-        self.observers.push(Box::new(observer));
+    pub fn observe(
+        mut self,
+        mut observer: impl FnMut(&Step) -> ControlFlow<()> + Send + 'a,
+    ) -> Self {
+        self.observers.push(Box::new(move |step, _| observer(step)));
         self
     }
 
     /// Shows every accepted step to `watcher`, with the point that it led to.
     #[must_use]
-    pub fn watch(mut self, watcher: impl FnMut(&Step, &Point) + Send + 'a) -> Self {
-        self.watchers.push(Box::new(watcher));
+    pub fn watch(mut self, mut watcher: impl FnMut(&Step, &Point) + Send + 'a) -> Self {
+        self.observers.push(Box::new(move |step, point| {
+            watcher(step, point);
+            ControlFlow::Continue(())
+        }));
         self
     }
 
@@ -218,14 +219,13 @@ impl<'a, M: Collapsed> Driver<'a, M> {
     pub fn run(self, start: Vec<f64>) -> Result<Fit> {
         let expected = self.model.local().dim();
         if start.len() != expected {
-            return Err(Error::data(
-                Place::Whole("start"),
-                format!("{} messages", start.len()),
-                format!("{expected}, as the model has"),
-            ));
+            let found = format!("{} messages", start.len());
+            let expected = format!("{expected}, as the model has");
+            return Err(Error::data(Place::Whole("start"), found, expected));
         }
         let mut evaluator = Evaluator::new(self.model, self.spent);
-        let turns = self.direction.follows_bases() && evaluator.advice.bases.is_some();
+        // Only `auto` goes where changes of basis lead; the others are about the gradient.
+        let turns = self.direction == Direction::Auto && evaluator.advice.bases.is_some();
         let mut iterate = Iterate {
             point: Point {
                 messages: start,

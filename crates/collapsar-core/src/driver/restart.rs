@@ -37,16 +37,10 @@ impl Restarts {
     /// # Panics
     /// Where there is none.
     pub fn new(fits: Vec<Fit>) -> Self {
-        assert!(!fits.is_empty(), "restarts hold at least one fit");
-        let bound = |index: usize| fits[index].point.bound;
-        let higher = |best, index| {
-            if bound(index) > bound(best) {
-                index
-            } else {
-                best
-            }
-        };
-        let best = (1..fits.len()).fold(0, higher);
+        let bound = |index: &usize| fits[*index].point.bound;
+        let highest = (0..fits.len()).rev();
+        let best = highest.max_by(|a, b| bound(a).total_cmp(&bound(b)));
+        let best = best.expect("restarts hold at least one fit");
         Self { fits, best }
     }
 

@@ -104,17 +104,15 @@ impl Search {
     /// Moves on to the next jump: gives its index, and the point that it leaves from.
     pub(crate) fn next(&mut self, iterate: &Iterate, rule: &Rule) -> (usize, &Point) {
         self.tried += 1;
-        let phase = std::mem::replace(&mut self.phase, Phase::Finish);
-        self.phase = match phase {
-            Phase::Trial { incumbent, index } => Phase::Trial {
+        if let Phase::Trial { index, .. } = &mut self.phase {
+            *index += 1;
+        } else {
+            let incumbent = Box::new((iterate.clone(), rule.clone()));
+            self.phase = Phase::Trial {
                 incumbent,
-                index: index + 1,
-            },
-            _ => Phase::Trial {
-                incumbent: Box::new((iterate.clone(), rule.clone())),
                 index: 0,
-            },
-        };
+            };
+        }
         let Phase::Trial { incumbent, index } = &self.phase else {
             unreachable!("set just above")
         };

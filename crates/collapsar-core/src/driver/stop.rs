@@ -69,17 +69,11 @@ impl BitOr for Stop {
     type Output = Stop;
 
     fn bitor(self, other: Stop) -> Stop {
-        match (self, other) {
-            (Self::Any(mut left), Self::Any(right)) => {
-                left.extend(right);
-                Self::Any(left)
-            }
-            (Self::Any(mut rules), rule) => {
-                rules.push(rule);
-                Self::Any(rules)
-            }
-            (left, right) => Self::Any(vec![left, right]),
-        }
+        let rules = |rule| match rule {
+            Self::Any(rules) => rules,
+            rule => vec![rule],
+        };
+        Self::Any([rules(self), rules(other)].concat())
     }
 }
 
@@ -87,26 +81,19 @@ impl BitAnd for Stop {
     type Output = Stop;
 
     fn bitand(self, other: Stop) -> Stop {
-        match (self, other) {
-            (Self::All(mut rules), rule) => {
-                rules.push(rule);
-                Self::All(rules)
-            }
-            (left, right) => Self::All(vec![left, right]),
-        }
+        let rules = |rule| match rule {
+            Self::All(rules) => rules,
+            rule => vec![rule],
+        };
+        Self::All([rules(self), rules(other)].concat())
     }
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let join = |f: &mut fmt::Formatter<'_>, rules: &[Stop], word: &str| {
-            for (index, rule) in rules.iter().enumerate() {
-                if index > 0 {
-                    write!(f, " {word} ")?;
-                }
-                write!(f, "{rule}")?;
-            }
-            Ok(())
+        let joined = |rules: &[Stop], word: &str| {
+            let rules: Vec<String> = rules.iter().map(Self::to_string).collect();
+            rules.join(word)
         };
         match self {
             Self::Gain(least) => write!(f, "gain below {least:e}"),
@@ -114,8 +101,8 @@ impl fmt::Display for Stop {
             Self::Iterations(most) => write!(f, "{most} iterations"),
             Self::Passes(most) => write!(f, "{most} passes"),
             Self::Time(most) => write!(f, "{} seconds", most.as_secs_f64()),
-            Self::Any(rules) => join(f, rules, "or"),
-            Self::All(rules) => join(f, rules, "and"),
+            Self::Any(rules) => f.write_str(&joined(rules, " or ")),
+            Self::All(rules) => f.write_str(&joined(rules, " and ")),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A categorical distribution: logits in, probabilities out.
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 
-use super::{Family, check_length};
+use super::{Family, check_length, pick, require};
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::special::log_sum_exp;
 
 const BLOCK: &str = "categorical block";
@@ -26,21 +26,6 @@ impl Categorical {
     pub fn new(components: usize) -> Self {
         Self { components }
     }
-
-    /// Log-sum-exp of the logits, where it is a number.
-    fn log_partition(self, natural: &[f64]) -> Result<f64> {
-        check_length(BLOCK, natural, self.components)?;
-        let value = log_sum_exp(natural);
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(Error::domain(
-                BLOCK,
-                format!("the logits sum to {value}"),
-                "logits below infinity, one of them finite",
-            ))
-        }
-    }
 }
 
 impl Potential for Categorical {
@@ -49,7 +34,12 @@ impl Potential for Categorical {
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let value = self.log_partition(at)?;
+        check_length(BLOCK, at, self.components)?;
+        let value = log_sum_exp(at);
+        let expected = "logits below infinity, one of them finite";
+        require(value.is_finite(), BLOCK, expected, || {
+            format!("the logits sum to {value}")
+        })?;
         for (g, logit) in gradient.iter_mut().zip(at) {
             *g = (logit - value).exp(); // maths §3.1
         }
@@ -78,22 +68,16 @@ impl Family for Categorical {
 
     fn natural(&self, ordinary: &Vec<f64>) -> Result<Vec<f64>> {
         check_length(BLOCK, ordinary, self.components)?;
-        if let Some(p) = ordinary.iter().find(|p| !(0.0..=1.0).contains(*p)) {
-            return Err(Error::domain(
-                BLOCK,
-                format!("a probability is {p}"),
-                "0 to 1",
-            ));
+        for p in ordinary {
+            require((0.0..=1.0).contains(p), BLOCK, "0 to 1", || {
+                format!("a probability is {p}")
+            })?;
         }
         let sum: f64 = ordinary.iter().sum();
         // What people write with eight digits sums to one within this.
-        if (sum - 1.0).abs() > 1e-6 {
-            return Err(Error::domain(
-                BLOCK,
-                format!("the probabilities sum to {sum}"),
-                "a sum of 1",
-            ));
-        }
+        require((sum - 1.0).abs() <= 1e-6, BLOCK, "a sum of 1", || {
+            format!("the probabilities sum to {sum}")
+        })?;
         Ok(ordinary.iter().map(|p| (p / sum).ln()).collect())
     }
 
@@ -104,31 +88,13 @@ impl Family for Categorical {
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<usize> {
-        let probabilities = self.ordinary(natural)?;
-        Ok(pick(&probabilities, 1.0, rng))
+        Ok(pick(&self.ordinary(natural)?, 1.0, rng))
     }
 
     fn statistics(&self, draw: &usize, out: &mut [f64]) {
         out.fill(0.0);
         out[*draw] = 1.0;
     }
-}
-
-/// One of several, with probabilities in proportion to these weights, which sum to `total`.
-pub fn pick<R: Rng + ?Sized>(weights: &[f64], total: f64, rng: &mut R) -> usize {
-    let mut left: f64 = rng.random::<f64>() * total;
-    let mut last = 0;
-    for (place, &weight) in weights.iter().enumerate() {
-        if weight > 0.0 {
-            if left < weight {
-                return place;
-            }
-            // Rounding may leave a crumb after the last weight: it is that one's.
-            last = place;
-            left -= weight;
-        }
-    }
-    last
 }
 
 #[cfg(test)]

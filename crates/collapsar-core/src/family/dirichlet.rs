@@ -5,13 +5,12 @@ use rand_distr::{Distribution, Exp1, Gamma};
 
 use super::{Family, check_length, check_positive};
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::special::{
     digamma, digamma_gap, ln_beta, ln_gamma, log_sum_exp, trigamma, trigamma_gap,
 };
 
 const BLOCK: &str = "Dirichlet block";
-const EXPECTED: &str = "positive, finite concentrations";
 
 /// A Dirichlet distribution; natural parameters are concentrations, statistics log-probabilities.
 ///
@@ -28,14 +27,10 @@ impl Dirichlet {
         Self { dim: components }
     }
 
-    /// Natural parameters with the same concentration for each of `components`.
-    pub fn symmetric(components: usize, concentration: f64) -> Vec<f64> {
-        vec![concentration; components]
-    }
-
     fn check(self, natural: &[f64]) -> Result<()> {
         check_length(BLOCK, natural, self.dim)?;
-        check_positive(BLOCK, "concentration", natural, EXPECTED)
+        let expected = "positive, finite concentrations";
+        check_positive(BLOCK, "concentration", natural, expected)
     }
 }
 
@@ -100,8 +95,7 @@ impl Family for Dirichlet {
     type Draw = Vec<f64>;
 
     fn natural(&self, ordinary: &Vec<f64>) -> Result<Vec<f64>> {
-        self.check(ordinary)?;
-        Ok(ordinary.clone())
+        self.ordinary(ordinary)
     }
 
     fn ordinary(&self, natural: &[f64]) -> Result<Vec<f64>> {
@@ -111,12 +105,7 @@ impl Family for Dirichlet {
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Vec<f64>> {
         self.check(natural)?;
-        let mut draw = Vec::with_capacity(self.dim);
-        for &a in natural {
-            draw.push(ln_gamma_draw(a, rng).ok_or_else(|| {
-                Error::domain(BLOCK, format!("a concentration is {a}"), EXPECTED)
-            })?);
-        }
+        let mut draw: Vec<f64> = natural.iter().map(|a| ln_gamma_draw(*a, rng)).collect();
         let total = log_sum_exp(&draw);
         for x in &mut draw {
             *x -= total;
@@ -129,19 +118,19 @@ impl Family for Dirichlet {
     }
 }
 
-/// The logarithm of a Gamma(shape, 1) draw; `None` where the shape is not positive and finite.
+/// The logarithm of a Gamma(shape, 1) draw, for a positive shape.
 ///
 /// A draw with a small shape underflows, so it is made from one with shape + 1 and a power of a
 /// uniform, in logarithms: ln u / shape is minus an exponential over the shape.
-pub(super) fn ln_gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> Option<f64> {
+pub(super) fn ln_gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
     let small = shape < 1.0;
-    let gamma = Gamma::new(if small { shape + 1.0 } else { shape }, 1.0).ok()?;
-    let ln_draw = f64::ln(gamma.sample(rng));
+    let gamma = Gamma::new(if small { shape + 1.0 } else { shape }, 1.0);
+    let ln_draw = f64::ln(gamma.expect("a positive shape").sample(rng));
     if small {
         let exponential: f64 = Exp1.sample(rng);
-        Some(ln_draw - exponential / shape)
+        ln_draw - exponential / shape
     } else {
-        Some(ln_draw)
+        ln_draw
     }
 }
 
@@ -154,7 +143,7 @@ mod tests {
     #[test]
     fn tiny_concentrations_give_finite_statistics() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let natural = Dirichlet::symmetric(5, 1e-3);
+        let natural = [1e-3; 5];
         for _ in 0..1000 {
             let draw = Dirichlet::new(5)
                 .sample(&natural, &mut rng)

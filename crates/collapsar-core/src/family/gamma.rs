@@ -3,9 +3,9 @@
 use rand::Rng;
 
 use super::dirichlet::ln_gamma_draw;
-use super::{Family, check_length, is_positive};
+use super::{Family, POSITIVE, check_length, is_positive, require};
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::special::{digamma, ln_gamma, trigamma};
 
 const BLOCK: &str = "gamma block";
@@ -20,38 +20,14 @@ const BLOCK: &str = "gamma block";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gamma;
 
-/// Ordinary parameters of [`Gamma`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GammaOrdinary {
-    /// $a$.
-    pub shape: f64,
-    /// $b$: the mean is $a / b$.
-    pub rate: f64,
-}
-
-/// A draw of [`Gamma`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GammaDraw {
-    /// $\tau$, zero where it underflows.
-    pub value: f64,
-    /// $\ln\tau$, which is finite whatever the shape.
-    pub ln: f64,
-}
-
 fn point(natural: &[f64]) -> Result<(f64, f64)> {
     check_length(BLOCK, natural, 2)?;
-    check(natural[0], natural[1])?;
-    Ok((natural[0], natural[1]))
-}
-
-fn check(shape: f64, rate: f64) -> Result<()> {
-    for (name, value) in [("shape", shape), ("rate", rate)] {
-        if !is_positive(value) {
-            let found = format!("the {name} is {value}");
-            return Err(Error::domain(BLOCK, found, "a positive, finite number"));
-        }
+    for (name, value) in ["shape", "rate"].iter().zip(natural) {
+        require(is_positive(*value), BLOCK, POSITIVE, || {
+            format!("the {name} is {value}")
+        })?;
     }
-    Ok(())
+    Ok((natural[0], natural[1]))
 }
 
 impl Potential for Gamma {
@@ -76,33 +52,28 @@ impl Potential for Gamma {
 }
 
 impl Family for Gamma {
-    type Ordinary = GammaOrdinary;
-    type Draw = GammaDraw;
+    /// The shape $a$ and the rate $b$: the mean is $a / b$.
+    type Ordinary = Vec<f64>;
+    /// $\ln\tau$, which is finite whatever the shape.
+    type Draw = f64;
 
-    fn natural(&self, ordinary: &GammaOrdinary) -> Result<Vec<f64>> {
-        check(ordinary.shape, ordinary.rate)?;
-        Ok(vec![ordinary.shape, ordinary.rate])
+    fn natural(&self, ordinary: &Vec<f64>) -> Result<Vec<f64>> {
+        self.ordinary(ordinary)
     }
 
-    fn ordinary(&self, natural: &[f64]) -> Result<GammaOrdinary> {
-        let (shape, rate) = point(natural)?;
-        Ok(GammaOrdinary { shape, rate })
+    fn ordinary(&self, natural: &[f64]) -> Result<Vec<f64>> {
+        point(natural)?;
+        Ok(natural.to_vec())
     }
 
-    fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<GammaDraw> {
+    fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<f64> {
         let (a, b) = point(natural)?;
-        let ln = ln_gamma_draw(a, rng).ok_or_else(|| {
-            Error::domain(BLOCK, format!("the shape is {a}"), "a number to draw with")
-        })? - b.ln();
-        Ok(GammaDraw {
-            value: ln.exp(),
-            ln,
-        })
+        Ok(ln_gamma_draw(a, rng) - b.ln())
     }
 
-    fn statistics(&self, draw: &GammaDraw, out: &mut [f64]) {
-        out[0] = draw.ln;
-        out[1] = -draw.value;
+    fn statistics(&self, draw: &f64, out: &mut [f64]) {
+        out[0] = *draw;
+        out[1] = -draw.exp();
     }
 }
 
@@ -138,8 +109,8 @@ mod tests {
         let mut underflows = 0;
         for _ in 0..1000 {
             let draw = Gamma.sample(&[1e-4, 2.0], &mut rng).expect("in the domain");
-            assert!(draw.ln.is_finite() && draw.value.is_finite());
-            underflows += usize::from(draw.value == 0.0);
+            assert!(draw.is_finite() && draw.exp().is_finite());
+            underflows += usize::from(draw.exp() == 0.0);
         }
         // P(ln τ < -745) is about e^{-0.0745}: the logarithm is needed.
         assert!(underflows > 800, "{underflows}");
@@ -159,10 +130,7 @@ mod tests {
                 "{bad:?}"
             );
         }
-        let bad = GammaOrdinary {
-            shape: 1.0,
-            rate: -2.0,
-        };
+        let bad = vec![1.0, -2.0];
         assert_eq!(
             Gamma.natural(&bad).expect_err("negative").to_string(),
             "gamma block: the rate is -2, expected a positive, finite number"

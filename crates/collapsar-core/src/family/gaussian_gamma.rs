@@ -3,11 +3,11 @@
 use rand::Rng;
 
 use super::dirichlet::ln_gamma_draw;
-use super::gaussian::{Solved, not_finite, slopes};
-use super::{Family, Gaussian, GaussianOrdinary, check_length, is_positive};
+use super::gaussian::{Solved, not_finite};
+use super::{Family, Gaussian, GaussianOrdinary, POSITIVE, check_length, is_positive, require};
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
-use crate::number::Real;
+use crate::error::Result;
+use crate::number::{Dual, Real};
 use crate::vector::dot;
 
 const BLOCK: &str = "Gaussian-gamma block";
@@ -18,7 +18,7 @@ const BLOCK: &str = "Gaussian-gamma block";
 /// $$p(\tau, x) \propto \tau^{a - 1} e^{-b\tau + \tau h'x - \frac12 \tau x'\Lambda x}$$
 ///
 /// Natural parameters are $(a, b, h, \Lambda_{11} .. \Lambda_{nn}, \Lambda_{ij})$ with the pairs in
-/// the order of [`GaussianGamma::pairs`]; statistics are $\ln\tau$, $-\tau$, $\tau x_i$,
+/// the order of [`Gaussian::pairs`]; statistics are $\ln\tau$, $-\tau$, $\tau x_i$,
 /// $-\tfrac12 \tau x_i^2$ and $-\tau x_i x_j$. With $m = \Lambda^{-1}h$,
 ///
 /// $$\tau \sim \mathrm{Gamma}(a - \tfrac n2, b - \tfrac12 h'm), \qquad
@@ -30,7 +30,8 @@ const BLOCK: &str = "Gaussian-gamma block";
 /// $\tfrac12 y^2$ to $b$, $yc$ to $h$ and $cc'$ to $\Lambda$.
 #[derive(Debug, Clone)]
 pub struct GaussianGamma {
-    field: Gaussian,
+    /// $x$ where $\tau$ is one.
+    pub field: Gaussian,
 }
 
 /// Ordinary parameters of [`GaussianGamma`].
@@ -54,11 +55,6 @@ pub struct GaussianGammaDraw {
 }
 
 impl GaussianGamma {
-    /// The field of scalars given that their precision has a factor of one.
-    pub fn field(&self) -> &Gaussian {
-        &self.field
-    }
-
     /// A block of `n` scalars whose $\Lambda$ may be nonzero at these pairs, as
     /// [`Gaussian::new`].
     ///
@@ -70,85 +66,54 @@ impl GaussianGamma {
         }
     }
 
-    /// Number $n$ of scalars.
-    pub fn scalars(&self) -> usize {
-        self.field.scalars()
-    }
-
-    /// The pairs with an entry of their own, each once, the smaller scalar first, in order.
-    pub fn pairs(&self) -> &[(u32, u32)] {
-        self.field.pairs()
-    }
-
-    /// The mean of each scalar and the diagonal of $\Lambda^{-1}$, with the shape and the rate of
-    /// $\tau$: scalar $i$ is Student-t about its mean, with twice the shape as degrees of freedom
+    /// The ordinary parameters and the diagonal of $\Lambda^{-1}$: scalar $i$ is Student-t about its mean, with twice the shape as degrees of freedom
     /// and the squared scale $\Lambda^{-1}_{ii}$ times the rate over the shape.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain.
-    pub fn marginals(&self, natural: &[f64]) -> Result<GaussianGammaMarginals> {
-        let GaussianGammaOrdinary { shape, rate, .. } = self.ordinary(natural)?;
-        let (means, variances) = self.field.marginals(&natural[2..])?;
-        Ok(GaussianGammaMarginals {
-            shape,
-            rate,
-            means,
-            variances,
-        })
+    /// Outside the domain.
+    pub fn marginals(&self, natural: &[f64]) -> Result<(GaussianGammaOrdinary, Vec<f64>)> {
+        let ordinary = self.ordinary(natural)?;
+        let (_, variances) = self.field.marginals(&natural[2..])?;
+        Ok((ordinary, variances))
     }
 
     /// The shape left for τ once x is integrated out.
     fn shape<T: Real>(&self, a: T) -> Result<T> {
-        let shape = a - T::from(0.5 * self.scalars() as f64);
-        if is_positive(shape.value()) {
-            return Ok(shape);
-        }
-        let found = format!("a shape of {} for {} scalars", a.value(), self.scalars());
-        Err(Error::domain(BLOCK, found, "more than half the scalars"))
+        let shape = a - T::from(0.5 * self.field.scalars() as f64);
+        let enough = is_positive(shape.value());
+        require(enough, BLOCK, "more than half the scalars", || {
+            format!(
+                "a shape of {} for {} scalars",
+                a.value(),
+                self.field.scalars()
+            )
+        })?;
+        Ok(shape)
     }
 
     /// The shape and the rate of τ, and the solution for x.
-    fn solve(&self, natural: &[f64]) -> Result<(f64, f64, Solved<'_, f64>)> {
-        check_length(BLOCK, natural, self.dim())?;
+    fn solve<T: Real>(&self, natural: &[T]) -> Result<(T, T, Solved<'_, T>)> {
         let shape = self.shape(natural[0])?;
         let solved = self.field.solve(BLOCK, &natural[2..])?;
-        let rate = natural[1] - 0.5 * solved.square;
-        check_rate(rate)?;
+        let rate = natural[1] - T::from(0.5) * solved.square;
+        check_rate(rate.value())?;
         Ok((shape, rate, solved))
     }
 
     fn evaluate<T: Real>(&self, natural: &[T], gradient: &mut [T]) -> Result<T> {
-        let shape = self.shape(natural[0])?;
-        let moments = self.field.moments(BLOCK, &natural[2..])?;
-        let rate = natural[1] - T::from(0.5) * moments.square;
-        check_rate(rate.value())?;
+        let (shape, rate, solved) = self.solve(natural)?;
         let precision = shape / rate; // maths §3.10
         gradient[0] = shape.digamma() - rate.ln();
         gradient[1] = -precision;
-        self.field.write(&moments, precision, &mut gradient[2..]);
-        Ok(moments.ln_volume() + shape.ln_gamma() - shape * rate.ln())
+        let ln_volume = (self.field).write(&solved, precision, &mut gradient[2..]);
+        Ok(ln_volume + shape.ln_gamma() - shape * rate.ln())
     }
-}
-
-/// What [`GaussianGamma::marginals`] returns.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GaussianGammaMarginals {
-    /// The shape of $\tau$.
-    pub shape: f64,
-    /// The rate of $\tau$.
-    pub rate: f64,
-    /// The mean of each scalar.
-    pub means: Vec<f64>,
-    /// The variance of each scalar where $\tau$ is one.
-    pub variances: Vec<f64>,
 }
 
 fn check_rate(rate: f64) -> Result<()> {
-    if is_positive(rate) {
-        return Ok(());
-    }
-    let found = format!("the rate of the precision is {rate}");
-    Err(Error::domain(BLOCK, found, "a positive, finite number"))
+    require(is_positive(rate), BLOCK, POSITIVE, || {
+        format!("the rate of the precision is {rate}")
+    })
 }
 
 impl Potential for GaussianGamma {
@@ -164,7 +129,7 @@ impl Potential for GaussianGamma {
     /// The slope of the gradient, by dual numbers.
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         check_length(BLOCK, at, self.dim())?;
-        slopes(at, along, out, |at, gradient| self.evaluate(at, gradient))
+        Dual::slopes(at, along, out, |at, gradient| self.evaluate(at, gradient))
     }
 }
 
@@ -173,7 +138,7 @@ impl Family for GaussianGamma {
     type Draw = GaussianGammaDraw;
 
     fn natural(&self, ordinary: &GaussianGammaOrdinary) -> Result<Vec<f64>> {
-        let a = ordinary.shape + 0.5 * self.scalars() as f64;
+        let a = ordinary.shape + 0.5 * self.field.scalars() as f64;
         self.shape(a)?;
         check_rate(ordinary.rate)?;
         let shifts = self.field.shifts(BLOCK, &ordinary.field)?;
@@ -181,17 +146,12 @@ impl Family for GaussianGamma {
         if !b.is_finite() {
             return Err(not_finite(BLOCK, b));
         }
-        let field = [
-            &shifts,
-            &ordinary.field.precisions,
-            &ordinary.field.couplings,
-        ];
-        let mut natural = vec![a, b];
-        natural.extend(field.into_iter().flatten());
-        Ok(natural)
+        let (precisions, couplings) = (&ordinary.field.precisions, &ordinary.field.couplings);
+        Ok([&[a, b], &shifts[..], precisions, couplings].concat())
     }
 
     fn ordinary(&self, natural: &[f64]) -> Result<GaussianGammaOrdinary> {
+        check_length(BLOCK, natural, self.dim())?;
         let (shape, rate, solved) = self.solve(natural)?;
         Ok(GaussianGammaOrdinary {
             shape,
@@ -201,8 +161,9 @@ impl Family for GaussianGamma {
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<GaussianGammaDraw> {
+        check_length(BLOCK, natural, self.dim())?;
         let (shape, rate, solved) = self.solve(natural)?;
-        let ln_precision = ln_gamma_draw(shape, rng).ok_or_else(|| no_draw(shape))? - rate.ln();
+        let ln_precision = ln_gamma_draw(shape, rng) - rate.ln();
         let widen = (-0.5 * ln_precision).exp();
         let pairs = solved.mean.iter().zip(solved.noise(rng));
         Ok(GaussianGammaDraw {
@@ -222,11 +183,6 @@ impl Family for GaussianGamma {
             *o *= root;
         }
     }
-}
-
-fn no_draw(shape: f64) -> Error {
-    let found = format!("the shape of the precision is {shape}");
-    Error::domain(BLOCK, found, "a number to draw with")
 }
 
 #[cfg(test)]

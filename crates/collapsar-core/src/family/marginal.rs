@@ -134,7 +134,7 @@ fn normal_quantile(probability: f64) -> f64 {
     let goal = probability.ln();
     // Below -38.5 the probability is no longer a number.
     let start = -(SQRT_2 * (-(2.0 * probability).ln()).max(0.0).sqrt());
-    solve(-38.5, 0.0, start, |z| {
+    solve(-38.5, 0.0, start, relative, |z| {
         let below = normal_cdf(z);
         let density = (-0.5 * z * z).exp() / TAU.sqrt();
         (below.ln() - goal, density / below)
@@ -170,7 +170,7 @@ fn student_quantile(degrees: f64, probability: f64) -> f64 {
         }
         high *= 1.5;
     }
-    -solve(low, high, high / 1.5, at).exp()
+    -solve(low, high, high / 1.5, relative, at).exp()
 }
 
 fn gamma_quantile(shape: f64, probability: f64) -> f64 {
@@ -236,12 +236,23 @@ fn from_zero(tail: f64, centre: f64, at: impl Fn(f64) -> (f64, f64)) -> f64 {
         high += step;
         step *= 2.0;
     }
-    solve(low, high, tail.clamp(low, high), at).exp()
+    solve(low, high, tail.clamp(low, high), relative, at).exp()
+}
+
+/// A step that changes nothing in twelve digits.
+fn relative(x: f64) -> f64 {
+    1e-12 * x.abs().max(1e-3)
 }
 
 /// The root of an increasing function with its slope: steps of Newton, halving where one would
-/// leave the bracket.
-fn solve(mut low: f64, mut high: f64, start: f64, at: impl Fn(f64) -> (f64, f64)) -> f64 {
+/// leave the bracket, until one is as small as `small` says for where it begins.
+pub(super) fn solve(
+    mut low: f64,
+    mut high: f64,
+    start: f64,
+    small: impl Fn(f64) -> f64,
+    at: impl Fn(f64) -> (f64, f64),
+) -> f64 {
     let mut x = start.clamp(low, high);
     for _ in 0..200 {
         let (value, slope) = at(x);
@@ -255,9 +266,9 @@ fn solve(mut low: f64, mut high: f64, start: f64, at: impl Fn(f64) -> (f64, f64)
             next = 0.5 * (low + high);
         }
         // Newton's error is then far below the step.
-        let small = (next - x).abs() <= 1e-12 * x.abs().max(1e-3);
+        let done = (next - x).abs() <= small(x);
         x = next;
-        if small {
+        if done {
             break;
         }
     }

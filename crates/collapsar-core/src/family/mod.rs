@@ -4,12 +4,11 @@
 //! - `dirichlet`: a Dirichlet distribution, with draws kept as logarithms.
 //! - `stick_breaking`: the weights of a Dirichlet process as independent sticks.
 //! - `network`: discrete variables that tables tie, summed out exactly.
-//! - `normal_wishart`: normal means with one full precision matrix in common.
+//! - `normal_wishart`: normal means with one full precision matrix in common, or that matrix alone.
 //! - `normal_gamma`: normal means with a precision for each group of coordinates.
 //! - `gamma`: a gamma distribution, with draws kept as logarithms too.
 //! - `gaussian`: scalars with a precision matrix that is mostly zero.
 //! - `gaussian_gamma`: the same with an unknown factor on the precision.
-//! - `wishart`: a precision matrix alone.
 //! - `truncated_normal`: a normal variable between constant bounds.
 //! - `student_t`: the predictive density of a normal component.
 //! - `marginal`: the distribution of one scalar: mean, standard deviation, CDF, quantiles.
@@ -26,26 +25,21 @@ mod normal_wishart;
 mod stick_breaking;
 mod student_t;
 mod truncated_normal;
-mod wishart;
 
-pub use categorical::{Categorical, pick};
+pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
-pub use gamma::{Gamma, GammaDraw, GammaOrdinary};
-pub use gaussian::{Gaussian, GaussianOrdinary};
-pub use gaussian::{GaussianCache, GaussianSampler};
-pub use gaussian_gamma::{
-    GaussianGamma, GaussianGammaDraw, GaussianGammaMarginals, GaussianGammaOrdinary,
-};
+pub use gamma::Gamma;
+pub use gaussian::{Gaussian, GaussianCache, GaussianOrdinary, GaussianSampler};
+pub use gaussian_gamma::{GaussianGamma, GaussianGammaDraw, GaussianGammaOrdinary};
 pub use marginal::Marginal;
 pub use network::{Network, Table};
 pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
 pub use stick_breaking::StickBreaking;
 pub use student_t::StudentT;
-pub use truncated_normal::{TruncatedNormal, TruncatedNormalOrdinary};
-pub use wishart::{Wishart, WishartDraw, WishartOrdinary};
+pub use truncated_normal::TruncatedNormal;
 
-use rand::Rng;
+use rand::{Rng, RngExt};
 
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
@@ -82,17 +76,28 @@ pub trait Family: Potential {
     fn statistics(&self, draw: &Self::Draw, out: &mut [f64]);
 }
 
+const POSITIVE: &str = "a positive, finite number";
+
 /// Refuses natural parameters of the wrong length, and families of nothing.
 fn check_length(block: &str, natural: &[f64], length: usize) -> Result<()> {
-    if natural.len() == length && length > 0 {
+    let expected = "as many parameters as the family has, one at least";
+    let fits = natural.len() == length && length > 0;
+    require(fits, block, expected, || {
+        format!("{} parameters where the family has {length}", natural.len())
+    })
+}
+
+/// Refuses what does not hold.
+fn require(
+    holds: bool,
+    block: &str,
+    expected: &'static str,
+    found: impl FnOnce() -> String,
+) -> Result<()> {
+    if holds {
         return Ok(());
     }
-    let found = format!("{} parameters where the family has {length}", natural.len());
-    Err(Error::domain(
-        block,
-        found,
-        "as many parameters as the family has, one at least",
-    ))
+    Err(Error::domain(block, found(), expected))
 }
 
 /// Refuses values that are not positive and finite.
@@ -102,13 +107,32 @@ pub fn check_positive(
     values: &[f64],
     expected: &'static str,
 ) -> Result<()> {
-    match values.iter().position(|v| !is_positive(*v)) {
-        None => Ok(()),
-        Some(k) => {
-            let found = format!("{what} {} of {} is {}", k + 1, values.len(), values[k]);
-            Err(Error::domain(block, found, expected))
+    let good = values.iter().take_while(|v| is_positive(**v)).count();
+    require(good == values.len(), block, expected, || {
+        format!(
+            "{what} {} of {} is {}",
+            good + 1,
+            values.len(),
+            values[good]
+        )
+    })
+}
+
+/// One of several, with probabilities in proportion to these weights, which sum to `total`.
+pub fn pick<R: Rng + ?Sized>(weights: &[f64], total: f64, rng: &mut R) -> usize {
+    let mut left = total * rng.random::<f64>();
+    let mut chosen = 0;
+    for (index, &weight) in weights.iter().enumerate() {
+        // Rounding may leave a crumb after the last that can be: it is that one's.
+        if weight > 0.0 {
+            chosen = index;
+            if left < weight {
+                break;
+            }
+            left -= weight;
         }
     }
+    chosen
 }
 
 fn is_positive(value: f64) -> bool {

@@ -5,10 +5,11 @@ use std::f64::consts::TAU;
 use rand::Rng;
 use rand_distr::{Distribution, Gamma, StandardNormal};
 
-use super::{Family, check_length, check_positive, is_positive};
+use super::{Family, POSITIVE, check_length, check_positive, is_positive, require};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::special::{digamma, ln_gamma, trigamma};
+use crate::vector::dot;
 
 const BLOCK: &str = "normal-gamma block";
 const SCALES: &str = "positive, finite scales";
@@ -28,8 +29,10 @@ const SCALES: &str = "positive, finite scales";
 /// + \sum_g \bigl[\ln\Gamma(\tfrac\nu2) - \tfrac\nu2 \ln\tfrac{s_g}2\bigr]$$
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NormalGamma {
-    groups: usize,
-    size: usize,
+    /// Number $G$ of precisions.
+    pub groups: usize,
+    /// Number $n$ of coordinates that share a precision.
+    pub size: usize,
 }
 
 /// Ordinary parameters of [`NormalGamma`].
@@ -65,40 +68,36 @@ impl NormalGamma {
         Self { groups: 1, size: d }
     }
 
-    /// Number $G$ of precisions.
-    pub fn groups(&self) -> usize {
-        self.groups
-    }
-
-    /// Number $n$ of coordinates that share a precision.
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     /// Length $D$ of the mean.
     pub fn dimensions(&self) -> usize {
         self.groups * self.size
     }
 
-    /// Checks the natural parameters and returns the ordinary ones.
-    fn point(&self, natural: &[f64]) -> Result<NormalGammaOrdinary> {
-        check_length(BLOCK, natural, self.dim())?;
-        let (kappa, nu) = (natural[0], natural[1]);
-        check_counts(kappa, nu)?;
-        let (h, q) = natural[2..].split_at(self.dimensions());
-        let mean: Vec<f64> = h.iter().map(|h| h / kappa).collect();
-        let groups = q
-            .iter()
-            .zip(h.chunks_exact(self.size))
-            .zip(mean.chunks_exact(self.size));
-        let scales: Vec<f64> = groups.map(|((q, h), m)| q - dot(h, m)).collect(); // maths §3.5
-        check_positive(BLOCK, "scale", &scales, SCALES)?;
-        Ok(NormalGammaOrdinary {
-            mean,
-            mean_precision: kappa,
-            degrees_of_freedom: nu,
-            scales,
-        })
+    /// Writes statistics of these means and precisions, with what `spread` of the means adds to the
+    /// quadratic and the sum of the logarithms of the precisions.
+    fn write(
+        &self,
+        out: &mut [f64],
+        mean: &[f64],
+        precisions: &[f64],
+        spread: f64,
+        ln_precisions: f64,
+    ) {
+        let (head, rest) = out.split_at_mut(2);
+        let (shifts, last) = rest.split_at_mut(self.dimensions());
+        let mut quadratic = spread;
+        let groups = mean.chunks_exact(self.size).zip(precisions);
+        for ((m, precision), shifts) in groups.zip(shifts.chunks_exact_mut(self.size)) {
+            quadratic += precision * dot(m, m);
+            for (o, m) in shifts.iter_mut().zip(m) {
+                *o = precision * m;
+            }
+        }
+        head[0] = -0.5 * quadratic;
+        head[1] = 0.5 * ln_precisions;
+        for (o, precision) in last.iter_mut().zip(precisions) {
+            *o = -0.5 * precision;
+        }
     }
 }
 
@@ -108,39 +107,20 @@ impl Potential for NormalGamma {
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let NormalGammaOrdinary {
-            mean,
-            mean_precision: kappa,
-            degrees_of_freedom: nu,
-            scales,
-        } = self.point(at)?;
+        let point = self.ordinary(at)?;
+        let (kappa, nu) = (point.mean_precision, point.degrees_of_freedom);
         let (d, groups) = (self.dimensions() as f64, self.groups as f64);
-        let (head, rest) = gradient.split_at_mut(2);
-        let (shifts, precisions) = rest.split_at_mut(self.dimensions());
-        let mut quadratic = d / kappa;
-        let mut ln_rates = 0.0;
-        for (g, m) in mean.chunks_exact(self.size).enumerate() {
-            let precision = nu / scales[g]; // maths §3.5
-            ln_rates += (0.5 * scales[g]).ln();
-            quadratic += precision * dot(m, m);
-            for (o, m) in shifts[g * self.size..].iter_mut().zip(m) {
-                *o = precision * m;
-            }
-            precisions[g] = -0.5 * precision;
-        }
-        head[0] = -0.5 * quadratic;
-        head[1] = 0.5 * (groups * digamma(0.5 * nu) - ln_rates);
+        let ln_rates: f64 = point.scales.iter().map(|s| (0.5 * s).ln()).sum();
+        let precisions: Vec<f64> = point.scales.into_iter().map(|s| nu / s).collect(); // maths §3.5
+        let ln_precisions = groups * digamma(0.5 * nu) - ln_rates;
+        self.write(gradient, &point.mean, &precisions, d / kappa, ln_precisions);
         Ok(0.5 * d * (TAU / kappa).ln() + groups * ln_gamma(0.5 * nu) - 0.5 * nu * ln_rates)
     }
 
     /// Differentiates the mean along the direction.
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
-        let NormalGammaOrdinary {
-            mean,
-            mean_precision: kappa,
-            degrees_of_freedom: nu,
-            scales,
-        } = self.point(at)?;
+        let point = self.ordinary(at)?;
+        let (kappa, nu) = (point.mean_precision, point.degrees_of_freedom);
         let d = self.dimensions();
         let (dkappa, dnu) = (along[0], along[1]);
         let (dh, dq) = along[2..].split_at(d);
@@ -148,21 +128,22 @@ impl Potential for NormalGamma {
         let (shifts, precisions) = rest.split_at_mut(d);
         let mut quadratic = -(d as f64) * dkappa / (kappa * kappa);
         let mut ln_rates = 0.0;
-        for (g, m) in mean.chunks_exact(self.size).enumerate() {
+        for (g, m) in point.mean.chunks_exact(self.size).enumerate() {
+            let scale = point.scales[g];
             let range = g * self.size..(g + 1) * self.size;
             let dh = &dh[range.clone()];
             let square = dot(m, m);
             // maths §3.5: ds = dq - 2 m'dh + m'm dκ, dm = (dh - m dκ) / κ
             let ds = dq[g] - 2.0 * dot(m, dh) + square * dkappa;
-            let precision = nu / scales[g];
-            let dprecision = (dnu - precision * ds) / scales[g];
+            let precision = nu / scale;
+            let dprecision = (dnu - precision * ds) / scale;
             quadratic += dprecision * square;
             for ((o, m), dh) in shifts[range].iter_mut().zip(m).zip(dh) {
                 let dm = (dh - m * dkappa) / kappa;
                 quadratic += 2.0 * precision * m * dm;
                 *o = dprecision * m + precision * dm;
             }
-            ln_rates += ds / scales[g];
+            ln_rates += ds / scale;
             precisions[g] = -0.5 * dprecision;
         }
         head[0] = -0.5 * quadratic;
@@ -183,72 +164,65 @@ impl Family for NormalGamma {
         check_positive(BLOCK, "scale", &ordinary.scales, SCALES)?;
         let mut natural = vec![kappa, nu];
         natural.extend(ordinary.mean.iter().map(|m| kappa * m));
-        let groups = ordinary
-            .scales
-            .iter()
-            .zip(ordinary.mean.chunks_exact(self.size));
+        let groups = (ordinary.scales.iter()).zip(ordinary.mean.chunks_exact(self.size));
         natural.extend(groups.map(|(s, m)| s + kappa * dot(m, m))); // maths §3.5
         Ok(natural)
     }
 
     fn ordinary(&self, natural: &[f64]) -> Result<NormalGammaOrdinary> {
-        self.point(natural)
+        check_length(BLOCK, natural, self.dim())?;
+        let (kappa, nu) = (natural[0], natural[1]);
+        check_counts(kappa, nu)?;
+        let (h, q) = natural[2..].split_at(self.dimensions());
+        let mean: Vec<f64> = h.iter().map(|h| h / kappa).collect();
+        let groups = (h.chunks_exact(self.size)).zip(mean.chunks_exact(self.size));
+        let scales: Vec<f64> = q
+            .iter()
+            .zip(groups)
+            .map(|(q, (h, m))| q - dot(h, m))
+            .collect(); // maths §3.5
+        check_positive(BLOCK, "scale", &scales, SCALES)?;
+        Ok(NormalGammaOrdinary {
+            mean,
+            mean_precision: kappa,
+            degrees_of_freedom: nu,
+            scales,
+        })
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<NormalGammaDraw> {
-        let NormalGammaOrdinary {
-            mut mean,
-            mean_precision,
-            degrees_of_freedom,
-            scales,
-        } = self.point(natural)?;
+        let mut point = self.ordinary(natural)?;
         let mut precisions = Vec::with_capacity(self.groups);
-        for (scale, mean) in scales.iter().zip(mean.chunks_exact_mut(self.size)) {
-            let gamma = Gamma::new(0.5 * degrees_of_freedom, 2.0 / scale)
+        let groups = point.mean.chunks_exact_mut(self.size);
+        for (scale, mean) in point.scales.iter().zip(groups) {
+            let gamma = Gamma::new(0.5 * point.degrees_of_freedom, 2.0 / scale)
                 .map_err(|_| Error::domain(BLOCK, format!("a scale is {scale}"), SCALES))?;
             let precision: f64 = gamma.sample(rng);
             precisions.push(precision);
             for m in mean {
                 let noise: f64 = StandardNormal.sample(rng);
-                *m += noise / (mean_precision * precision).sqrt();
+                *m += noise / (point.mean_precision * precision).sqrt();
             }
         }
-        Ok(NormalGammaDraw { mean, precisions })
+        Ok(NormalGammaDraw {
+            mean: point.mean,
+            precisions,
+        })
     }
 
     fn statistics(&self, draw: &NormalGammaDraw, out: &mut [f64]) {
-        let d = self.dimensions();
-        let (mut quadratic, mut ln_precisions) = (0.0, 0.0);
-        for (g, mean) in draw.mean.chunks_exact(self.size).enumerate() {
-            let precision = draw.precisions[g];
-            quadratic += precision * dot(mean, mean);
-            ln_precisions += precision.ln();
-            for (o, m) in out[2 + g * self.size..].iter_mut().zip(mean) {
-                *o = precision * m;
-            }
-        }
-        out[0] = -0.5 * quadratic;
-        out[1] = 0.5 * ln_precisions;
-        for (o, precision) in out[2 + d..].iter_mut().zip(&draw.precisions) {
-            *o = -0.5 * precision;
-        }
+        let ln_precisions: f64 = draw.precisions.iter().map(|precision| precision.ln()).sum();
+        self.write(out, &draw.mean, &draw.precisions, 0.0, ln_precisions);
     }
 }
 
 fn check_counts(kappa: f64, nu: f64) -> Result<()> {
-    if !is_positive(kappa) {
-        let found = format!("the precision of the mean is {kappa}");
-        return Err(Error::domain(BLOCK, found, "a positive, finite number"));
-    }
-    if !is_positive(nu) {
-        let found = format!("the degrees of freedom are {nu}");
-        return Err(Error::domain(BLOCK, found, "a positive, finite number"));
-    }
-    Ok(())
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    require(is_positive(kappa), BLOCK, POSITIVE, || {
+        format!("the precision of the mean is {kappa}")
+    })?;
+    require(is_positive(nu), BLOCK, POSITIVE, || {
+        format!("the degrees of freedom are {nu}")
+    })
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@ use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, DVectorView, Dyn};
 use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
-use super::{Family, StudentT, check_length, check_positive};
+use super::{Family, StudentT, check_length, check_positive, require};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::special::{ln_multivariate_gamma, multivariate_digamma, multivariate_trigamma};
+
+const MORE_FREEDOM: &str = "more than the dimensions less one";
 
 /// Means $\mu_k$ that share one precision matrix $\Lambda$.
 ///
@@ -25,10 +27,14 @@ use crate::special::{ln_multivariate_gamma, multivariate_digamma, multivariate_t
 ///
 /// $$A = \tfrac{KD}{2} \ln 2\pi - \tfrac D2 \sum_k \ln \kappa_k + \tfrac{\nu D}{2} \ln 2
 /// - \tfrac\nu2 \ln|S| + \ln\Gamma_D(\tfrac\nu2)$$
+///
+/// Without means, $K = 0$, it is the Wishart distribution of a precision matrix alone (maths §3.8): there a
+/// datum at distance $x$ from its known mean adds 1 to $\nu$, $xx'$ to $Q = S$ and the same to the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NormalWishart {
     dim: usize,
-    means: usize,
+    /// How many means share the precision matrix.
+    pub means: usize,
 }
 
 /// Ordinary parameters of [`NormalWishart`].
@@ -58,8 +64,7 @@ pub struct NormalWishartDraw {
 
 /// What value, gradient and Hessian product have in common at one point.
 struct Point<'a> {
-    mean_precisions: &'a [f64],
-    degrees_of_freedom: f64,
+    parts: Parts<'a>,
     means: Vec<DVector<f64>>,
     scale: Cholesky<f64, Dyn>,
     ln_determinant: f64,
@@ -77,6 +82,11 @@ impl NormalWishart {
     /// One mean with its own precision matrix: a component with full covariance.
     pub fn new(dim: usize) -> Self {
         Self::tied(dim, 1)
+    }
+
+    /// A precision matrix alone.
+    pub fn wishart(dim: usize) -> Self {
+        Self::tied(dim, 0)
     }
 
     /// Several means that share one precision matrix: components with tied covariance.
@@ -98,39 +108,22 @@ impl NormalWishart {
         }
     }
 
-    fn not_positive_definite(&self) -> Error {
-        let found = "the scale matrix is not positive definite".to_owned();
-        Error::domain(self.block(), found, "a positive definite scale matrix")
-    }
-
-    /// Number $K$ of means.
-    pub fn means(&self) -> usize {
-        self.means
-    }
-
     /// The density of the next datum of the component `mean_index`.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain, or where there is no such mean.
+    /// Outside the domain, or where there is no such mean.
     pub fn predictive(&self, natural: &[f64], mean_index: usize) -> Result<StudentT> {
         let mut ordinary = self.ordinary(natural)?;
-        if mean_index >= self.means {
-            let found = format!("mean {mean_index} of {}", self.means);
-            return Err(Error::domain(
-                self.block(),
-                found,
-                "an index below the number of means",
-            ));
-        }
+        let expected = "an index below the number of means";
+        require(mean_index < self.means, self.block(), expected, || {
+            format!("mean {mean_index} of {}", self.means)
+        })?;
         let kappa = ordinary.mean_precisions[mean_index];
         let freedom = ordinary.degrees_of_freedom - self.dim as f64 + 1.0;
         let factor = (kappa + 1.0) / (kappa * freedom); // maths §3.6
         ordinary.scale.iter_mut().for_each(|s| *s *= factor);
-        StudentT::new(
-            freedom,
-            ordinary.means.swap_remove(mean_index),
-            &ordinary.scale,
-        )
+        let mean = ordinary.means.swap_remove(mean_index);
+        StudentT::new(freedom, mean, &ordinary.scale)
     }
 
     fn parts<'a>(&self, vector: &'a [f64]) -> Parts<'a> {
@@ -148,27 +141,17 @@ impl NormalWishart {
 
     fn point<'a>(&self, natural: &'a [f64]) -> Result<Point<'a>> {
         check_length(self.block(), natural, self.dim())?;
-        let Parts {
-            mean_precisions,
-            degrees_of_freedom,
-            shifts,
-            packed,
-        } = self.parts(natural);
-        self.check(mean_precisions, degrees_of_freedom)?;
-        let mut scale = unpack(packed, self.dim);
+        let parts = self.parts(natural);
+        self.check(parts.mean_precisions, parts.degrees_of_freedom)?;
+        let mut scale = unpack(parts.packed, self.dim);
         let mut means = Vec::with_capacity(self.means);
-        for (shift, kappa) in shifts.column_iter().zip(mean_precisions) {
+        for (shift, kappa) in parts.shifts.column_iter().zip(parts.mean_precisions) {
             scale.ger(-1.0 / kappa, &shift, &shift, 1.0); // maths §3.4
             means.push(shift / *kappa);
         }
-        let scale = Cholesky::new(scale).ok_or_else(|| self.not_positive_definite())?;
-        let ln_determinant = ln_determinant(&scale);
-        if !ln_determinant.is_finite() {
-            return Err(self.not_positive_definite());
-        }
+        let (scale, ln_determinant) = factor(self.block(), scale)?;
         Ok(Point {
-            mean_precisions,
-            degrees_of_freedom,
+            parts,
             means,
             scale,
             ln_determinant,
@@ -178,19 +161,11 @@ impl NormalWishart {
     fn check(&self, mean_precisions: &[f64], degrees_of_freedom: f64) -> Result<()> {
         let expected = "positive, finite precisions of the means";
         check_positive(self.block(), "mean precision", mean_precisions, expected)?;
-        let fewest = self.dim as f64 - 1.0;
-        if degrees_of_freedom > fewest && degrees_of_freedom.is_finite() {
-            return Ok(());
-        }
-        let found = format!(
-            "{degrees_of_freedom} degrees of freedom in {} dimensions",
-            self.dim
-        );
-        Err(Error::domain(
-            self.block(),
-            found,
-            "more than the dimensions less one",
-        ))
+        let enough = degrees_of_freedom > self.dim as f64 - 1.0 && degrees_of_freedom.is_finite();
+        require(enough, self.block(), MORE_FREEDOM, || {
+            let dim = self.dim;
+            format!("{degrees_of_freedom} degrees of freedom in {dim} dimensions")
+        })
     }
 
     /// Writes a vector laid out as the natural parameters are; `precision` is E[Λ] or its
@@ -213,11 +188,8 @@ impl NormalWishart {
             o.copy_from_slice(shift.as_slice());
         }
         for (o, (i, j)) in packed.iter_mut().zip(pairs(self.dim)) {
-            *o = if i == j {
-                -0.5 * precision[(i, i)]
-            } else {
-                -precision[(i, j)]
-            };
+            let factor = if i == j { -0.5 } else { -1.0 };
+            *o = factor * precision[(i, j)];
         }
     }
 }
@@ -229,21 +201,17 @@ impl Potential for NormalWishart {
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let point = self.point(at)?;
-        let (d, nu) = (self.dim as f64, point.degrees_of_freedom);
+        let (d, nu) = (self.dim as f64, point.parts.degrees_of_freedom);
+        let kappas = point.parts.mean_precisions;
         let precision = point.scale.inverse() * nu;
         let shifts: Vec<_> = point.means.iter().map(|m| &precision * m).collect();
         // maths §3.4
-        let quadratics = point.means.iter().zip(&shifts).zip(point.mean_precisions);
+        let quadratics = point.means.iter().zip(&shifts).zip(kappas);
         let quadratics = quadratics.map(|((m, shift), kappa)| d / kappa + m.dot(shift));
         let expected = multivariate_digamma(self.dim, 0.5 * nu) + d * LN_2 - point.ln_determinant;
-        self.write(
-            gradient,
-            quadratics,
-            0.5 * expected,
-            shifts.iter().cloned(),
-            &precision,
-        );
-        let ln_kappas: f64 = point.mean_precisions.iter().map(|kappa| kappa.ln()).sum();
+        let (half, shifts) = (0.5 * expected, shifts.iter().cloned());
+        self.write(gradient, quadratics, half, shifts, &precision);
+        let ln_kappas: f64 = kappas.iter().map(|kappa| kappa.ln()).sum();
         Ok(0.5 * d * (self.means as f64 * TAU.ln() - ln_kappas)
             + 0.5 * nu * (d * LN_2 - point.ln_determinant)
             + ln_multivariate_gamma(self.dim, 0.5 * nu))
@@ -252,7 +220,8 @@ impl Potential for NormalWishart {
     /// Differentiates the mean along the direction; the Hessian itself is never formed.
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let point = self.point(at)?;
-        let (d, nu) = (self.dim as f64, point.degrees_of_freedom);
+        let (d, nu) = (self.dim as f64, point.parts.degrees_of_freedom);
+        let kappas = point.parts.mean_precisions;
         let along = self.parts(along);
         let inverse = point.scale.inverse();
         // maths §3.4: dS = dQ - Σ (dh m' + m dh' - m m' dκ), and dm = (dh - m dκ) / κ
@@ -263,21 +232,18 @@ impl Potential for NormalWishart {
             scale.ger(-1.0, &dh, m, 1.0);
             scale.ger(-1.0, m, &dh, 1.0);
             scale.ger(dkappa, m, m, 1.0);
-            means.push((dh - m * dkappa) / point.mean_precisions[k]);
+            means.push((dh - m * dkappa) / kappas[k]);
         }
         // maths §3.4: dE[Λ] = dν S⁻¹ - ν S⁻¹ dS S⁻¹
         let ratio = &inverse * scale;
         let precision = (along.degrees_of_freedom * &inverse) - nu * (&ratio * &inverse);
         let bases = || {
-            point
-                .means
-                .iter()
-                .zip(&means)
-                .map(|(m, dm)| (m, &inverse * dm * nu))
+            let pairs = point.means.iter().zip(&means);
+            pairs.map(|(m, dm)| (m, &inverse * dm * nu))
         };
         let quadratics = bases().enumerate().map(|(k, (m, base))| {
-            let kappa = point.mean_precisions[k];
-            -d * along.mean_precisions[k] / (kappa * kappa) + m.dot(&(&precision * m + 2.0 * base))
+            let square = kappas[k] * kappas[k];
+            -d * along.mean_precisions[k] / square + m.dot(&(&precision * m + 2.0 * base))
         });
         let shifts = bases().map(|(m, base)| &precision * m + base);
         let half_ln_determinant =
@@ -307,11 +273,10 @@ impl Family for NormalWishart {
             let size = square[(i, i)].abs().sqrt() * square[(j, j)].abs().sqrt();
             (square[(i, j)] - square[(j, i)]).abs() <= 1e-8 * size
         });
-        let positive =
-            Cholesky::new(square.clone()).is_some_and(|s| ln_determinant(&s).is_finite());
-        if !symmetric || !positive {
-            return Err(self.not_positive_definite());
+        if !symmetric {
+            return Err(not_positive_definite(self.block()));
         }
+        factor(self.block(), square.clone())?;
         let mut natural = ordinary.mean_precisions.clone();
         natural.push(ordinary.degrees_of_freedom);
         for (m, kappa) in ordinary.means.iter().zip(&ordinary.mean_precisions) {
@@ -327,16 +292,17 @@ impl Family for NormalWishart {
     fn ordinary(&self, natural: &[f64]) -> Result<NormalWishartOrdinary> {
         let point = self.point(natural)?;
         // From the natural parameters and not as L L', which would round twice.
-        let mut scale = unpack(self.parts(natural).packed, self.dim);
-        for (m, kappa) in point.means.iter().zip(point.mean_precisions) {
+        let kappas = point.parts.mean_precisions;
+        let mut scale = unpack(point.parts.packed, self.dim);
+        for (m, kappa) in point.means.iter().zip(kappas) {
             scale.ger(-kappa, m, m, 1.0);
         }
         // The two triangles may differ in the last place.
         scale.fill_lower_triangle_with_upper_triangle();
         Ok(NormalWishartOrdinary {
             means: point.means.iter().map(|m| m.as_slice().to_vec()).collect(),
-            mean_precisions: point.mean_precisions.to_vec(),
-            degrees_of_freedom: point.degrees_of_freedom,
+            mean_precisions: kappas.to_vec(),
+            degrees_of_freedom: point.parts.degrees_of_freedom,
             scale: scale.as_slice().to_vec(),
         })
     }
@@ -349,10 +315,10 @@ impl Family for NormalWishart {
         let mut root = DMatrix::zeros(d, d);
         let mut ln_determinant = -point.ln_determinant;
         for i in 0..d {
-            let freedom = point.degrees_of_freedom - i as f64;
+            let freedom = point.parts.degrees_of_freedom - i as f64;
             let chi_squared = ChiSquared::new(freedom).map_err(|_| {
                 let found = format!("{freedom} degrees of freedom left");
-                Error::domain(self.block(), found, "more than the dimensions less one")
+                Error::domain(self.block(), found, MORE_FREEDOM)
             })?;
             let square: f64 = chi_squared.sample(rng);
             ln_determinant += square.ln();
@@ -365,41 +331,32 @@ impl Family for NormalWishart {
         // B = L⁻ᵀ A, so that Λ = B Bᵀ, and B⁻ᵀ z = L A⁻ᵀ z has covariance Λ⁻¹.
         let factor = lower
             .tr_solve_lower_triangular(&root)
-            .ok_or_else(|| self.not_positive_definite())?;
+            .ok_or_else(|| not_positive_definite(self.block()))?;
         let precision = &factor * factor.transpose();
         let mut means = Vec::with_capacity(self.means);
-        for (m, kappa) in point.means.iter().zip(point.mean_precisions) {
+        for (m, kappa) in point.means.iter().zip(point.parts.mean_precisions) {
             let noise: DVector<f64> = DVector::from_fn(d, |_, _| StandardNormal.sample(rng));
             let noise = root
                 .tr_solve_lower_triangular(&noise)
-                .ok_or_else(|| self.not_positive_definite())?;
+                .ok_or_else(|| not_positive_definite(self.block()))?;
             let mean = m + &lower * noise / kappa.sqrt();
             means.push(mean.as_slice().to_vec());
         }
-        let precision = precision.as_slice().to_vec();
         Ok(NormalWishartDraw {
             means,
-            precision,
+            precision: precision.as_slice().to_vec(),
             ln_determinant,
         })
     }
 
     fn statistics(&self, draw: &NormalWishartDraw, out: &mut [f64]) {
         let precision = DMatrix::from_row_slice(self.dim, self.dim, &draw.precision);
-        let means = || {
-            draw.means
-                .iter()
-                .map(|m| DVectorView::from_slice(m, self.dim))
-        };
-        let quadratics = means().map(|m| m.dot(&(&precision * m)));
-        let shifts = means().map(|m| &precision * m);
-        self.write(
-            out,
-            quadratics,
-            0.5 * draw.ln_determinant,
-            shifts,
-            &precision,
-        );
+        let vector = |m| DVectorView::from_slice(m, self.dim);
+        let means: Vec<_> = draw.means.iter().map(|m| vector(m)).collect();
+        let quadratics = means.iter().map(|m| m.dot(&(&precision * m)));
+        let shifts = means.iter().map(|m| &precision * m);
+        let half_ln_determinant = 0.5 * draw.ln_determinant;
+        self.write(out, quadratics, half_ln_determinant, shifts, &precision);
     }
 }
 
@@ -417,19 +374,27 @@ fn unpack(packed: &[f64], d: usize) -> DMatrix<f64> {
     square
 }
 
-/// Sums logarithms: nalgebra's own determinant is a product, which overflows.
-pub(super) fn ln_determinant(cholesky: &Cholesky<f64, Dyn>) -> f64 {
-    2.0 * cholesky
-        .l_dirty()
-        .diagonal()
-        .iter()
-        .map(|x| x.ln())
-        .sum::<f64>()
+/// The factor of a positive definite matrix and the logarithm of its determinant, as a sum of logarithms:
+/// nalgebra's own determinant is a product, which overflows.
+pub(super) fn factor(block: &str, matrix: DMatrix<f64>) -> Result<(Cholesky<f64, Dyn>, f64)> {
+    let cholesky = Cholesky::new(matrix).ok_or_else(|| not_positive_definite(block))?;
+    let diagonal = cholesky.l_dirty().diagonal();
+    let ln_determinant = 2.0 * diagonal.iter().map(|x| x.ln()).sum::<f64>();
+    if ln_determinant.is_finite() {
+        return Ok((cholesky, ln_determinant));
+    }
+    Err(not_positive_definite(block))
+}
+
+fn not_positive_definite(block: &str) -> Error {
+    let found = "the scale matrix is not positive definite";
+    Error::domain(block, found, "a positive definite scale matrix")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::Gamma;
     use std::f64::consts::PI;
 
     fn example() -> (NormalWishart, NormalWishartOrdinary) {
@@ -501,5 +466,72 @@ mod tests {
             natural[k] = kept;
         }
         assert!(family.ordinary(&natural[1..]).is_err());
+    }
+
+    #[test]
+    fn one_row_is_a_gamma() {
+        // Λ ~ Gamma(ν/2, S/2): the statistics are those of the gamma, both halved.
+        let (natural, halved) = ([3.4, 0.6], [1.7, 0.3]);
+        let (mut found, mut expected) = ([0.0; 2], [0.0; 2]);
+        let value = NormalWishart::wishart(1).value_and_gradient(&natural, &mut found);
+        let twin = Gamma.value_and_gradient(&halved, &mut expected);
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-14 * b.abs().max(1.0);
+        assert!(close(value.expect("inside"), twin.expect("inside")));
+        assert!(close(found[0], 0.5 * expected[0]) && close(found[1], 0.5 * expected[1]));
+    }
+
+    #[test]
+    fn a_mean_that_is_integrated_out_leaves_the_normal_wishart() {
+        // ∫ dμ of a normal-Wishart block is a Wishart with the same ν and S, times (2π/κ)^{D/2}.
+        let scale = vec![2.0, 0.3, 0.3, 1.5];
+        let (kappa, freedom) = (0.7, 3.5);
+        let with_mean = NormalWishartOrdinary {
+            means: vec![vec![1.0, -2.0]],
+            mean_precisions: vec![kappa],
+            degrees_of_freedom: freedom,
+            scale: scale.clone(),
+        };
+        let alone = NormalWishartOrdinary {
+            means: vec![],
+            mean_precisions: vec![],
+            degrees_of_freedom: freedom,
+            scale,
+        };
+        let natural = NormalWishart::wishart(2)
+            .natural(&alone)
+            .expect("in the domain");
+        assert_eq!(natural, [3.5, 2.0, 0.3, 1.5]);
+        let value = NormalWishart::wishart(2).value_and_gradient(&natural, &mut [0.0; 4]);
+        let block = NormalWishart::new(2);
+        let natural = block.natural(&with_mean).expect("in the domain");
+        let joint = block.value_and_gradient(&natural, &mut [0.0; 7]);
+        let expected = joint.expect("in the domain") - (std::f64::consts::TAU / kappa).ln();
+        let found = value.expect("in the domain");
+        assert!((found - expected).abs() < 1e-13, "{found} {expected}");
+    }
+
+    #[test]
+    fn parameters_outside_the_domain_of_a_wishart_are_errors() {
+        let family = NormalWishart::wishart(2);
+        for bad in [
+            &[1.0, 2.0, 0.3, 1.5][..],
+            &[3.0, 1.0, 2.0, 1.0],
+            &[3.0, f64::NAN, 0.0, 1.0],
+            &[3.0, 1.0],
+        ] {
+            let found = family.value_and_gradient(bad, &mut [0.0; 4]);
+            assert!(found.is_err(), "{bad:?}");
+        }
+        let indefinite = NormalWishartOrdinary {
+            means: vec![],
+            mean_precisions: vec![],
+            degrees_of_freedom: 3.0,
+            scale: vec![1.0, 2.0, 2.0, 1.0],
+        };
+        assert_eq!(
+            family.natural(&indefinite).expect_err("no").to_string(),
+            "Wishart block: the scale matrix is not positive definite, \
+             expected a positive definite scale matrix"
+        );
     }
 }

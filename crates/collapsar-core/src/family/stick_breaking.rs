@@ -5,11 +5,10 @@ use rand::Rng;
 use super::dirichlet::ln_gamma_draw;
 use super::{Family, check_length, check_positive};
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::special::{digamma_gap, ln_beta, trigamma, trigamma_gap};
 
 const BLOCK: &str = "stick-breaking block";
-const EXPECTED: &str = "positive, finite shapes";
 
 /// Sticks $v_k \sim \mathrm{Beta}(a_k, b_k)$ that make weights $\pi_k = v_k \prod_{j<k} (1 - v_j)$.
 ///
@@ -56,21 +55,17 @@ impl StickBreaking {
     /// $E[\pi_k]$ for each component, and the mass expected beyond the last.
     pub fn expected_weights(natural: &[f64]) -> (Vec<f64>, f64) {
         let mut left = 1.0;
-        let weights = natural
-            .chunks_exact(2)
-            .map(|shapes| {
-                let total = shapes[0] + shapes[1];
-                let weight = left * shapes[0] / total;
-                left *= shapes[1] / total;
-                weight
-            })
-            .collect();
-        (weights, left)
+        let weights = natural.as_chunks().0.iter().map(|[a, b]| {
+            let weight = left * a / (a + b);
+            left *= b / (a + b);
+            weight
+        });
+        (weights.collect(), left)
     }
 
     fn check(self, natural: &[f64]) -> Result<()> {
         check_length(BLOCK, natural, 2 * self.sticks)?;
-        check_positive(BLOCK, "shape", natural, EXPECTED)
+        check_positive(BLOCK, "shape", natural, "positive, finite shapes")
     }
 }
 
@@ -82,10 +77,9 @@ impl Potential for StickBreaking {
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         self.check(at)?;
         let mut value = 0.0;
-        for (shapes, g) in at.chunks_exact(2).zip(gradient.chunks_exact_mut(2)) {
+        for (&[a, b], g) in at.as_chunks().0.iter().zip(gradient.chunks_exact_mut(2)) {
             // Differences in one piece: a stick with a million counts on one side and one on the
             // other would lose digits to cancelling log-gammas.
-            let (a, b) = (shapes[0], shapes[1]);
             value += ln_beta(a, b); // maths §3.3
             g[0] = -digamma_gap(a, b);
             g[1] = -digamma_gap(b, a);
@@ -95,9 +89,8 @@ impl Potential for StickBreaking {
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         self.check(at)?;
-        let sticks = at.chunks_exact(2).zip(along.chunks_exact(2));
-        for ((shapes, d), o) in sticks.zip(out.chunks_exact_mut(2)) {
-            let (a, b) = (shapes[0], shapes[1]);
+        let sticks = at.as_chunks().0.iter().zip(along.chunks_exact(2));
+        for ((&[a, b], d), o) in sticks.zip(out.chunks_exact_mut(2)) {
             let shared = trigamma(a + b);
             o[0] = trigamma_gap(a, b) * d[0] - shared * d[1]; // maths §3.3
             o[1] = trigamma_gap(b, a) * d[1] - shared * d[0];
@@ -120,21 +113,15 @@ impl Family for StickBreaking {
 
     fn ordinary(&self, natural: &[f64]) -> Result<Vec<[f64; 2]>> {
         self.check(natural)?;
-        Ok(natural
-            .chunks_exact(2)
-            .map(|shapes| [shapes[0], shapes[1]])
-            .collect())
+        Ok(natural.as_chunks().0.to_vec())
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Vec<[f64; 2]>> {
-        let mut draw = Vec::with_capacity(self.sticks);
-        for [a, b] in self.ordinary(natural)? {
-            let pair = ln_gamma_draw(a, rng).zip(ln_gamma_draw(b, rng));
-            let (x, y) =
-                pair.ok_or_else(|| Error::domain(BLOCK, format!("shapes {a}, {b}"), EXPECTED))?;
-            draw.push([-ln_1p_exp(y - x), -ln_1p_exp(x - y)]);
-        }
-        Ok(draw)
+        let draw = self.ordinary(natural)?.into_iter().map(|shapes| {
+            let [x, y] = shapes.map(|shape| ln_gamma_draw(shape, rng));
+            [-ln_1p_exp(y - x), -ln_1p_exp(x - y)]
+        });
+        Ok(draw.collect())
     }
 
     fn statistics(&self, draw: &Vec<[f64; 2]>, out: &mut [f64]) {

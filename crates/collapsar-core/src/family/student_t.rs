@@ -2,13 +2,13 @@
 
 use std::f64::consts::PI;
 
-use nalgebra::{Cholesky, DMatrix};
+use nalgebra::DMatrix;
 use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
-use super::normal_wishart::ln_determinant;
-use super::{check_length, is_positive};
-use crate::error::{Error, Result};
+use super::normal_wishart::factor;
+use super::{POSITIVE, check_length, is_positive, require};
+use crate::error::Result;
 use crate::special::{ln_beta, ln_gamma};
 
 const BLOCK: &str = "Student-t";
@@ -38,25 +38,16 @@ impl StudentT {
     pub fn new(degrees_of_freedom: f64, location: Vec<f64>, scale: &[f64]) -> Result<Self> {
         let d = location.len();
         check_length(BLOCK, scale, d * d)?;
-        if !is_positive(degrees_of_freedom) {
-            let found = format!("{degrees_of_freedom} degrees of freedom");
-            return Err(Error::domain(BLOCK, found, "a positive, finite number"));
-        }
-        let cholesky = Cholesky::new(DMatrix::from_row_slice(d, d, scale));
-        let cholesky = cholesky
-            .filter(|c| ln_determinant(c).is_finite())
-            .ok_or_else(|| {
-                let found = "the scale matrix is not positive definite".to_owned();
-                Error::domain(BLOCK, found, "a positive definite scale matrix")
-            })?;
+        require(is_positive(degrees_of_freedom), BLOCK, POSITIVE, || {
+            format!("{degrees_of_freedom} degrees of freedom")
+        })?;
+        let scale = DMatrix::from_row_slice(d, d, scale);
+        let (cholesky, ln_determinant) = factor(BLOCK, scale)?;
         let lower = cholesky.l_dirty();
         let rows = (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)));
         let factor = rows.map(|(i, j)| {
-            if i == j {
-                1.0 / lower[(i, j)]
-            } else {
-                lower[(i, j)]
-            }
+            let entry = lower[(i, j)];
+            if i == j { 1.0 / entry } else { entry }
         });
         let half = 0.5 * d as f64;
         // maths §3.6. The difference of log-gammas through ln B, which does not cancel when the
@@ -64,7 +55,7 @@ impl StudentT {
         let constant = ln_gamma(half)
             - ln_beta(0.5 * degrees_of_freedom, half)
             - half * (degrees_of_freedom * PI).ln()
-            - 0.5 * ln_determinant(&cholesky);
+            - 0.5 * ln_determinant;
         Ok(Self {
             degrees_of_freedom,
             location,
@@ -101,8 +92,9 @@ impl StudentT {
             .expect("degrees of freedom were checked when this was made")
             .sample(rng);
         let widen = (self.degrees_of_freedom / chi_squared).sqrt();
-        let noise: Vec<f64> = (0..self.dim())
-            .map(|_| StandardNormal.sample(rng))
+        let noise: Vec<f64> = StandardNormal
+            .sample_iter(&mut *rng)
+            .take(self.dim())
             .collect();
         let mut rest = &self.factor[..];
         let mut draw = self.location.clone();

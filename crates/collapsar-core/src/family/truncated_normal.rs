@@ -7,9 +7,10 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Family, check_length};
+use super::marginal::solve;
+use super::{Family, check_length, require};
 use crate::collapsed::Potential;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const BLOCK: &str = "truncated normal block";
 /// Normal draws that are tried before a quantile is computed.
@@ -27,15 +28,6 @@ const TRIES: usize = 8;
 pub struct TruncatedNormal {
     lower: f64,
     upper: f64,
-}
-
-/// Ordinary parameters of [`TruncatedNormal`]: those of the variable without bounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TruncatedNormalOrdinary {
-    /// Where the density would have its top: $h / \lambda$.
-    pub centre: f64,
-    /// $\lambda$.
-    pub precision: f64,
 }
 
 /// A stretch along which the density falls, from its top on.
@@ -76,31 +68,18 @@ impl TruncatedNormal {
     /// # Errors
     /// Where the lower bound is not below the upper one.
     pub fn new(lower: f64, upper: f64) -> Result<Self> {
-        if lower < upper && lower < f64::INFINITY && upper > f64::NEG_INFINITY {
-            return Ok(Self { lower, upper });
-        }
-        let found = format!("the bounds are {lower} and {upper}");
-        Err(Error::domain(
-            BLOCK,
-            found,
-            "a lower bound below the upper one",
-        ))
-    }
-
-    /// The lower bound.
-    pub fn lower(&self) -> f64 {
-        self.lower
-    }
-
-    /// The upper bound.
-    pub fn upper(&self) -> f64 {
-        self.upper
+        // Of two numbers, the lower is not plus infinity and the upper not minus infinity.
+        let expected = "a lower bound below the upper one";
+        require(lower < upper, BLOCK, expected, || {
+            format!("the bounds are {lower} and {upper}")
+        })?;
+        Ok(Self { lower, upper })
     }
 
     /// The mean and the variance.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain.
+    /// Outside the domain.
     pub fn mean_and_variance(&self, natural: &[f64]) -> Result<(f64, f64)> {
         let moments = self.pieces(natural)?.moments();
         Ok((moments.mean, moments.second))
@@ -109,7 +88,7 @@ impl TruncatedNormal {
     /// The value that has this probability below it.
     ///
     /// # Errors
-    /// OutOfVocabulary the domain.
+    /// Outside the domain.
     pub fn quantile(&self, natural: &[f64], probability: f64) -> Result<f64> {
         let value = self.pieces(natural)?.quantile(probability);
         // The sum of a top and a distance may round to just outside.
@@ -117,19 +96,15 @@ impl TruncatedNormal {
     }
 
     fn check(&self, h: f64, precision: f64) -> Result<()> {
-        if !(h.is_finite() && precision.is_finite()) {
-            let found = format!("the parameters are {h} and {precision}");
-            return Err(Error::domain(BLOCK, found, "finite numbers"));
-        }
-        if precision > 0.0 || (self.lower.is_finite() && self.upper.is_finite()) {
-            return Ok(());
-        }
-        let found = format!("the precision is {precision}");
-        Err(Error::domain(
-            BLOCK,
-            found,
-            "a positive number where a bound is infinite",
-        ))
+        let finite = h.is_finite() && precision.is_finite();
+        require(finite, BLOCK, "finite numbers", || {
+            format!("the parameters are {h} and {precision}")
+        })?;
+        let bounded = precision > 0.0 || (self.lower.is_finite() && self.upper.is_finite());
+        let expected = "a positive number where a bound is infinite";
+        require(bounded, BLOCK, expected, || {
+            format!("the precision is {precision}")
+        })
     }
 
     fn pieces(&self, natural: &[f64]) -> Result<Pieces> {
@@ -139,28 +114,23 @@ impl TruncatedNormal {
         let ln_density = |x: f64| x * (h - 0.5 * precision * x);
         let centre = h / precision;
         let inside = self.lower < centre && centre < self.upper;
-        // Tops with the side on which the density falls, and how much room there is.
-        let width = self.upper - self.lower;
+        // Tops with the side on which the density falls, and how far it does.
+        let (lower, upper) = (self.lower, self.upper);
         let tops = if inside && precision > 0.0 {
-            [
-                Some((centre, -1.0, centre - self.lower)),
-                Some((centre, 1.0, self.upper - centre)),
-            ]
+            [Some((centre, -1.0, lower)), Some((centre, 1.0, upper))]
         } else if inside {
-            [
-                Some((self.lower, 1.0, centre - self.lower)),
-                Some((self.upper, -1.0, self.upper - centre)),
-            ]
+            [Some((lower, 1.0, centre)), Some((upper, -1.0, centre))]
         } else {
             // One slope throughout; at an end where it is zero the curvature decides.
-            let falls = if self.lower.is_finite() {
-                let slope = h - precision * self.lower;
-                slope < 0.0 || (slope == 0.0 && precision > 0.0)
+            let slope = h - precision * lower;
+            let falls = slope < 0.0 || (slope == 0.0 && precision > 0.0);
+            let (left, right) = ((lower, 1.0, upper), (upper, -1.0, lower));
+            let only = if lower.is_finite() && falls {
+                left
             } else {
-                false
+                right
             };
-            let top = if falls { self.lower } else { self.upper };
-            [Some((top, if falls { 1.0 } else { -1.0 }, width)), None]
+            [Some(only), None]
         };
         let reference = tops
             .iter()
@@ -169,15 +139,11 @@ impl TruncatedNormal {
             .reduce(|a, b| if ln_density(b) > ln_density(a) { b } else { a })
             .unwrap_or(centre);
         let ln_peak = ln_density(reference);
-        if !ln_peak.is_finite() {
-            let found = format!("the log density is {ln_peak} at its top");
-            return Err(Error::domain(
-                BLOCK,
-                found,
-                "parameters that are not too large",
-            ));
-        }
-        let piece = |(top, side, room): (f64, f64, f64)| {
+        let expected = "parameters that are not too large";
+        require(ln_peak.is_finite(), BLOCK, expected, || {
+            format!("the log density is {ln_peak} at its top")
+        })?;
+        let piece = |(top, side, end): (f64, f64, f64)| {
             let slope = if inside && precision > 0.0 {
                 0.0
             } else {
@@ -187,7 +153,7 @@ impl TruncatedNormal {
             Piece {
                 top: away,
                 side,
-                length: room.min(reach(slope, precision)),
+                length: (end - top).abs().min(reach(slope, precision)),
                 slope,
                 // The difference of two values of the log density, factored.
                 ln_height: away * (h - 0.5 * precision * (top + reference)),
@@ -309,42 +275,20 @@ impl Pieces {
         }
         let total: f64 = panels.iter().map(|panel| panel.3).sum();
         let mut left = probability.clamp(0.0, 1.0) * total;
-        let last = panels.len() - 1;
-        for (k, (piece, from, to, mass)) in panels.into_iter().enumerate() {
-            if left > mass && k < last {
-                left -= mass;
-                continue;
-            }
-            // Measured from the top, what is wanted is the mass before the point or after it.
-            let wanted = if piece.side > 0.0 { left } else { mass - left };
-            let away = self.distance(piece, from, to, wanted);
-            return self.reference + (piece.top + piece.side * away);
+        let mut place = 0;
+        while place + 1 < panels.len() && left > panels[place].3 {
+            left -= panels[place].3;
+            place += 1;
         }
-        f64::NAN
-    }
-
-    /// The distance from the top before which a panel has the wanted mass: Newton in a bracket.
-    fn distance(&self, piece: &Piece, from: f64, to: f64, wanted: f64) -> f64 {
-        let (mut low, mut high) = (from, to);
-        let mut at = 0.5 * (from + to);
-        for _ in 0..100 {
+        // Measured from the top, what is wanted is the mass before the point or after it.
+        let (piece, from, to, mass) = panels[place];
+        let wanted = if piece.side > 0.0 { left } else { mass - left };
+        let small = |_: f64| 1e-13 * piece.length;
+        let away = solve(from, to, 0.5 * (from + to), small, |at| {
             let over = piece.mass(self.precision, from, at) - wanted;
-            if over < 0.0 {
-                low = at;
-            } else {
-                high = at;
-            }
-            let mut next = at - over / piece.density(self.precision, at);
-            if !(low..=high).contains(&next) {
-                next = 0.5 * (low + high);
-            }
-            let small = (next - at).abs() <= 1e-13 * piece.length;
-            at = next;
-            if small {
-                break;
-            }
-        }
-        at
+            (over, piece.density(self.precision, at))
+        });
+        self.reference + (piece.top + piece.side * away)
     }
 }
 
@@ -362,16 +306,11 @@ impl Potential for TruncatedNormal {
 
     /// Covariances of x and -½x², by central moments (maths §3.11).
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
-        let Moments {
-            mean,
-            second,
-            third,
-            fourth,
-            ..
-        } = self.pieces(at)?.moments();
+        let m = self.pieces(at)?.moments();
+        let (mean, second, third) = (m.mean, m.second, m.third);
         let mixed = -0.5 * (third + 2.0 * mean * second);
         let squares =
-            0.25 * ((fourth - second * second) + 4.0 * mean * third + 4.0 * mean * mean * second);
+            0.25 * ((m.fourth - second * second) + 4.0 * mean * third + 4.0 * mean * mean * second);
         out[0] = second * along[0] + mixed * along[1];
         out[1] = mixed * along[0] + squares * along[1];
         Ok(())
@@ -379,25 +318,27 @@ impl Potential for TruncatedNormal {
 }
 
 impl Family for TruncatedNormal {
-    type Ordinary = TruncatedNormalOrdinary;
+    /// Those of the variable without bounds: where the density would have its top, $h / \lambda$, and the
+    /// precision $\lambda$.
+    type Ordinary = [f64; 2];
     type Draw = f64;
 
-    fn natural(&self, ordinary: &TruncatedNormalOrdinary) -> Result<Vec<f64>> {
-        let natural = vec![ordinary.precision * ordinary.centre, ordinary.precision];
-        self.check(natural[0], natural[1])?;
-        Ok(natural)
+    fn natural(&self, [centre, precision]: &[f64; 2]) -> Result<Vec<f64>> {
+        let shift = precision * centre;
+        self.check(shift, *precision)?;
+        Ok(vec![shift, *precision])
     }
 
     /// A density without curvature has no centre and is refused here only.
-    fn ordinary(&self, natural: &[f64]) -> Result<TruncatedNormalOrdinary> {
+    fn ordinary(&self, natural: &[f64]) -> Result<[f64; 2]> {
         check_length(BLOCK, natural, 2)?;
         self.check(natural[0], natural[1])?;
         let (centre, precision) = (natural[0] / natural[1], natural[1]);
-        if !centre.is_finite() {
-            let found = format!("the centre is {centre}");
-            return Err(Error::domain(BLOCK, found, "a precision other than zero"));
-        }
-        Ok(TruncatedNormalOrdinary { centre, precision })
+        let expected = "a precision other than zero";
+        require(centre.is_finite(), BLOCK, expected, || {
+            format!("the centre is {centre}")
+        })?;
+        Ok([centre, precision])
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<f64> {
@@ -521,12 +462,9 @@ lower upper h precision value mean variance
         );
         assert!(whole.ordinary(&[1.0, 0.0]).is_err());
         assert_eq!(
-            half.natural(&TruncatedNormalOrdinary {
-                centre: 1.0,
-                precision: -2.0
-            })
-            .expect_err("unbounded")
-            .to_string(),
+            half.natural(&[1.0, -2.0])
+                .expect_err("unbounded")
+                .to_string(),
             "truncated normal block: the precision is -2, \
              expected a positive number where a bound is infinite"
         );

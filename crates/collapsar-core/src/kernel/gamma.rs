@@ -7,6 +7,7 @@
 use pulp::{Arch, NullaryFnOnce};
 
 use super::{LN2_HIGH, LN2_LOW, exp_nonpositive};
+use crate::special::asymptotic_term as term;
 
 /// How far arguments are raised.
 const RAISE: f64 = 6.0;
@@ -46,37 +47,33 @@ fn rising(x: f64) -> (f64, f64) {
     (product, reciprocals)
 }
 
+/// Ten terms of an asymptotic series, written out: a loop over terms would keep those over arguments from
+/// becoming vector code.
+#[inline(always)]
+fn series<const DERIVATIVE: u32>(x: f64) -> f64 {
+    let s = const { term(DERIVATIVE, 9) };
+    let s = const { term(DERIVATIVE, 8) } + x * s;
+    let s = const { term(DERIVATIVE, 7) } + x * s;
+    let s = const { term(DERIVATIVE, 6) } + x * s;
+    let s = const { term(DERIVATIVE, 5) } + x * s;
+    let s = const { term(DERIVATIVE, 4) } + x * s;
+    let s = const { term(DERIVATIVE, 3) } + x * s;
+    let s = const { term(DERIVATIVE, 2) } + x * s;
+    let s = const { term(DERIVATIVE, 1) } + x * s;
+    x * s + const { term(DERIVATIVE, 0) }
+}
+
 /// 1/(2y) + 1/(12y²) − 1/(120y⁴) + …: ln y less the digamma of y, for y ≥ 6.
 #[inline(always)]
 fn digamma_series(r: f64) -> f64 {
     let r2 = r * r;
-    let s = -174_611.0 / 6600.0;
-    let s = 43_867.0 / 14_364.0 + r2 * s;
-    let s = -3617.0 / 8160.0 + r2 * s;
-    let s = 1.0 / 12.0 + r2 * s;
-    let s = -691.0 / 32_760.0 + r2 * s;
-    let s = 1.0 / 132.0 + r2 * s;
-    let s = -1.0 / 240.0 + r2 * s;
-    let s = 1.0 / 252.0 + r2 * s;
-    let s = -1.0 / 120.0 + r2 * s;
-    let s = 1.0 / 12.0 + r2 * s;
-    0.5 * r + r2 * s
+    0.5 * r + r2 * series::<1>(r2)
 }
 
 /// The Stirling series of ln Γ(y) after its elementary terms, for y ≥ 6.
 #[inline(always)]
 fn stirling_series(r: f64) -> f64 {
-    let r2 = r * r;
-    let s = -174_611.0 / 125_400.0;
-    let s = 43_867.0 / 244_188.0 + r2 * s;
-    let s = -3617.0 / 122_400.0 + r2 * s;
-    let s = 1.0 / 156.0 + r2 * s;
-    let s = -691.0 / 360_360.0 + r2 * s;
-    let s = 1.0 / 1188.0 + r2 * s;
-    let s = -1.0 / 1680.0 + r2 * s;
-    let s = 1.0 / 1260.0 + r2 * s;
-    let s = -1.0 / 360.0 + r2 * s;
-    r * (1.0 / 12.0 + r2 * s)
+    r * series::<0>(r * r)
 }
 
 /// ln Γ(x) and ψ(x).
@@ -102,17 +99,7 @@ fn exp_digamma(x: f64) -> f64 {
 fn trigamma(x: f64) -> f64 {
     let r = 1.0 / (x + RAISE);
     let r2 = r * r;
-    let s = -174_611.0 / 330.0;
-    let s = 43_867.0 / 798.0 + r2 * s;
-    let s = -3617.0 / 510.0 + r2 * s;
-    let s = 7.0 / 6.0 + r2 * s;
-    let s = -691.0 / 2730.0 + r2 * s;
-    let s = 5.0 / 66.0 + r2 * s;
-    let s = -1.0 / 30.0 + r2 * s;
-    let s = 1.0 / 42.0 + r2 * s;
-    let s = -1.0 / 30.0 + r2 * s;
-    let s = 1.0 / 6.0 + r2 * s;
-    let series = r + r2 * (0.5 + r * s);
+    let series = r + r2 * (0.5 + r * series::<2>(r2));
     // Squares of reciprocals in the pairs of `rising`.
     let pair = |a: f64, b: f64| {
         let product = a * b;

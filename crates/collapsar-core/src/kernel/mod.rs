@@ -59,32 +59,17 @@ pub fn softmax_columns(
     highest: &mut [f64],
     total: &mut [f64],
 ) -> f64 {
-    Arch::new().dispatch(Softmax {
-        logits,
-        width,
-        highest,
-        total,
-    })
+    Arch::new().dispatch(Softmax(logits, width, highest, total))
 }
 
-struct Softmax<'a> {
-    logits: &'a mut [f64],
-    width: usize,
-    highest: &'a mut [f64],
-    total: &'a mut [f64],
-}
+struct Softmax<'a>(&'a mut [f64], usize, &'a mut [f64], &'a mut [f64]);
 
 impl NullaryFnOnce for Softmax<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn call(self) -> f64 {
-        let Self {
-            logits,
-            width,
-            highest,
-            total,
-        } = self;
+        let Self(logits, width, highest, total) = self;
         let (highest, total) = (&mut highest[..width], &mut total[..width]);
         highest.fill(f64::NEG_INFINITY);
         for row in logits.chunks_exact(width) {
@@ -121,46 +106,26 @@ pub fn softmax_jacobian_columns(
     width: usize,
     mean: &mut [f64],
 ) {
-    Arch::new().dispatch(Jacobian {
-        responsibilities,
-        changes,
-        width,
-        mean,
-    });
+    Arch::new().dispatch(Jacobian(responsibilities, changes, width, mean));
 }
 
-struct Jacobian<'a> {
-    responsibilities: &'a [f64],
-    changes: &'a mut [f64],
-    width: usize,
-    mean: &'a mut [f64],
-}
+struct Jacobian<'a>(&'a [f64], &'a mut [f64], usize, &'a mut [f64]);
 
 impl NullaryFnOnce for Jacobian<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self {
-            responsibilities,
-            changes,
-            width,
-            mean,
-        } = self;
+        let Self(responsibilities, changes, width, mean) = self;
         let mean = &mut mean[..width];
         mean.fill(0.0);
-        for (r, d) in responsibilities
-            .chunks_exact(width)
-            .zip(changes.chunks_exact(width))
-        {
+        let rows = responsibilities.chunks_exact(width);
+        for (r, d) in rows.clone().zip(changes.chunks_exact(width)) {
             for ((m, &r), &d) in mean.iter_mut().zip(r).zip(d) {
                 *m += r * d;
             }
         }
-        for (r, d) in responsibilities
-            .chunks_exact(width)
-            .zip(changes.chunks_exact_mut(width))
-        {
+        for (r, d) in rows.zip(changes.chunks_exact_mut(width)) {
             for ((&m, &r), d) in mean.iter().zip(r).zip(d) {
                 *d = r * (*d - m);
             }

@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Verdict, evaluate, hessian_diagonal};
+use super::{Verdict, evaluate, hessian_diagonal, holds};
 use crate::family::Family;
 
 /// Draws that [`conforms`] takes: enough for errors of a few per cent, in milliseconds.
@@ -17,18 +17,12 @@ const DRAWS: usize = 4000;
 /// # Errors
 /// Where they do not.
 pub fn round_trip<F: Family>(family: &F, natural: &[f64]) -> Verdict {
-    let ordinary = family
-        .ordinary(natural)
-        .map_err(|e| format!("round trip: {e}"))?;
-    let back = family
-        .natural(&ordinary)
-        .map_err(|e| format!("round trip: {e}"))?;
-    if back.len() != natural.len() {
-        return Err(format!(
-            "round trip: {} parameters became {}",
-            natural.len(),
-            back.len()
-        ));
+    let ordinary = family.ordinary(natural);
+    let back = ordinary.and_then(|ordinary| family.natural(&ordinary));
+    let back = back.map_err(|e| format!("round trip: {e}"))?;
+    let (before, after) = (natural.len(), back.len());
+    if after != before {
+        return Err(format!("round trip: {before} parameters became {after}"));
     }
     let difference: Vec<f64> = back.iter().zip(natural).map(|(b, n)| b - n).collect();
     let largest = |v: &[f64]| {
@@ -47,13 +41,10 @@ pub fn round_trip<F: Family>(family: &F, natural: &[f64]) -> Verdict {
         .zip(&mean_back)
         .map(|(m, b)| (m - b).abs() / m.abs().max(f64::MIN_POSITIVE))
         .fold(0.0, |a, e| if e <= a { a } else { e });
-    if worst <= 1e-12 {
-        return Ok(());
-    }
-    Err(format!(
-        "round trip: a parameter moved by {:e}, a mean by {worst:e} of itself",
-        largest(&difference)
-    ))
+    holds(worst <= 1e-12, || {
+        let moved = largest(&difference);
+        format!("round trip: a parameter moved by {moved:e}, a mean by {worst:e} of itself")
+    })
 }
 
 /// The average statistics of `n` draws are within five standard errors of the mean.
@@ -74,9 +65,9 @@ pub fn draws_match_mean<F: Family>(family: &F, natural: &[f64], seed: u64, n: us
             .map_err(|e| format!("{law}: {e}"))?;
         family.statistics(&draw, &mut statistics);
         for (i, u) in statistics.iter().enumerate() {
-            if !u.is_finite() {
-                return Err(format!("{law}: statistic {i} of a draw is {u}"));
-            }
+            holds(u.is_finite(), || {
+                format!("{law}: statistic {i} of a draw is {u}")
+            })?;
             sums[i] += u - mean[i];
             ranges[i] = ranges[i].max((u - mean[i]).abs());
         }
@@ -89,13 +80,10 @@ pub fn draws_match_mean<F: Family>(family: &F, natural: &[f64], seed: u64, n: us
         // statistics that are rarely large, such as the indicator of an improbable component.
         // The last is the rounding of statistics that hardly vary.
         let allowed = 5.0 * standard_error + 4.0 * ranges[i] / n + 1e-12 * mean[i].abs();
-        if error > allowed || error.is_nan() {
-            return Err(format!(
-                "{law}: statistic {i} is off by {:.1} standard errors from {:e}",
-                error / standard_error,
-                mean[i]
-            ));
-        }
+        holds(error <= allowed, || {
+            let (errors, mean) = (error / standard_error, mean[i]);
+            format!("{law}: statistic {i} is off by {errors:.1} standard errors from {mean:e}")
+        })?;
     }
     Ok(())
 }

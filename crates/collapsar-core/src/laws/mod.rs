@@ -15,6 +15,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::Potential;
+use crate::vector::{absolute_dot, dot};
 
 /// What a law says: nothing, or which law failed and by how much.
 pub type Verdict = Result<(), String>;
@@ -46,13 +47,7 @@ pub fn gradient_is_slope(potential: &impl Potential, at: &[f64], along: &[f64]) 
         let (value, gradient) = evaluate(potential, at)?;
         Ok((vec![value], vec![dot(&gradient, along)]))
     };
-    let first = first_step(potential, at, along)?;
-    match model_slope(value_and_slope, at, along, first)? {
-        Some(fitted) if (fitted - 2.0).abs() > SLOPE_TOLERANCE || fitted.is_nan() => Err(format!(
-            "{law}: the error falls with slope {fitted:.3}, expected 2"
-        )),
-        _ => Ok(()),
-    }
+    falls(law, TWO, potential, value_and_slope, at, along)
 }
 
 /// The Hessian product is the slope of the gradient: $g(x + td) - g(x) - tHd$ falls as $t^2$ or
@@ -64,13 +59,36 @@ pub fn hessian_is_slope(potential: &impl Potential, at: &[f64], along: &[f64]) -
     let law = "Hessian product is the slope of the gradient";
     let gradient_and_slopes =
         |at: &[f64]| Ok((evaluate(potential, at)?.1, product(potential, at, along)?));
+    let function = gradient_and_slopes;
+    falls(law, TWO_OR_MORE, potential, function, at, along)
+}
+
+/// A slope in words, and how much it may be.
+type Slope = (&'static str, f64);
+
+const TWO: Slope = ("2", 2.0 + SLOPE_TOLERANCE);
+const TWO_OR_MORE: Slope = ("2 or more", f64::INFINITY);
+
+/// Judges the slope with which the error of the first-order model of a function falls; the potential is
+/// the one in whose Fisher length steps are measured.
+fn falls(
+    law: &str,
+    (expected, most): Slope,
+    potential: &impl Potential,
+    function: impl Fn(&[f64]) -> Result<(Vec<f64>, Vec<f64>), String>,
+    at: &[f64],
+    along: &[f64],
+) -> Verdict {
     let first = first_step(potential, at, along)?;
-    match model_slope(gradient_and_slopes, at, along, first)? {
-        Some(fitted) if fitted < 2.0 - SLOPE_TOLERANCE || fitted.is_nan() => Err(format!(
-            "{law}: the error falls with slope {fitted:.3}, expected 2 or more"
-        )),
-        _ => Ok(()),
-    }
+    let fitted = model_slope(function, at, along, first)?.unwrap_or(2.0);
+    holds((2.0 - SLOPE_TOLERANCE..=most).contains(&fitted), || {
+        format!("{law}: the error falls with slope {fitted:.3}, expected {expected}")
+    })
+}
+
+/// What a law says that holds, or fails in these words.
+fn holds(law: bool, failure: impl FnOnce() -> String) -> Verdict {
+    if law { Ok(()) } else { Err(failure()) }
 }
 
 /// The Hessian is symmetric: $a'Hb = b'Ha$.
@@ -89,14 +107,10 @@ pub fn hessian_is_symmetric(
     // loses digits in the products themselves, half of which must be left.
     let size = absolute_dot(a, &product_b) + absolute_dot(b, &product_a);
     let error = (left - right).abs();
-    if error <= 1e-8 * size {
-        Ok(())
-    } else {
-        Err(format!(
-            "Hessian is symmetric: {left:e} and {right:e} differ by {:e} of their terms",
-            error / size
-        ))
-    }
+    holds(error <= 1e-8 * size, || {
+        let part = error / size;
+        format!("Hessian is symmetric: {left:e} and {right:e} differ by {part:e} of their terms")
+    })
 }
 
 /// The Hessian is non-negative: $d'Hd \ge 0$.
@@ -108,13 +122,9 @@ pub fn hessian_is_nonnegative(potential: &impl Potential, at: &[f64], along: &[f
     let (square, size) = (dot(along, &product), absolute_dot(along, &product));
     // A direction of no curvature may come out negative by the rounding of its terms; as above,
     // half the digits of an ill-conditioned point may be lost.
-    if square >= -1e-8 * size {
-        Ok(())
-    } else {
-        Err(format!(
-            "Hessian is non-negative: {square:e} along a direction with terms of {size:e}"
-        ))
-    }
+    holds(square >= -1e-8 * size, || {
+        format!("Hessian is non-negative: {square:e} along a direction with terms of {size:e}")
+    })
 }
 
 /// Runs every law of a potential at `at`, along random directions.
@@ -124,9 +134,17 @@ pub fn hessian_is_nonnegative(potential: &impl Potential, at: &[f64], along: &[f
 pub fn conforms(potential: &impl Potential, at: &[f64], seed: u64) -> Verdict {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let diagonal = hessian_diagonal(potential, at)?;
-    let mut previous = direction(&diagonal, &mut rng);
+    conforms_along(potential, at, || Ok(direction(&diagonal, &mut rng)))
+}
+
+fn conforms_along(
+    potential: &impl Potential,
+    at: &[f64],
+    mut direction: impl FnMut() -> Result<Vec<f64>, String>,
+) -> Verdict {
+    let mut previous = direction()?;
     for _ in 0..3 {
-        let along = direction(&diagonal, &mut rng);
+        let along = direction()?;
         gradient_is_slope(potential, at, &along)?;
         hessian_is_slope(potential, at, &along)?;
         hessian_is_symmetric(potential, at, &along, &previous)?;
@@ -250,30 +268,18 @@ fn fitted_slope(errors: &[(f64, f64)]) -> Option<f64> {
 
 fn evaluate(potential: &impl Potential, at: &[f64]) -> Result<(f64, Vec<f64>), String> {
     let mut gradient = vec![f64::NAN; at.len()];
-    let value = potential
-        .value_and_gradient(at, &mut gradient)
-        .map_err(|e| e.to_string())?;
+    let value = potential.value_and_gradient(at, &mut gradient)?;
     Ok((value, gradient))
 }
 
 fn product(potential: &impl Potential, at: &[f64], along: &[f64]) -> Result<Vec<f64>, String> {
     let mut out = vec![f64::NAN; at.len()];
-    potential
-        .hessian_product(at, along, &mut out)
-        .map_err(|e| e.to_string())?;
+    potential.hessian_product(at, along, &mut out)?;
     Ok(out)
 }
 
 fn moved(at: &[f64], along: &[f64], step: f64) -> Vec<f64> {
     at.iter().zip(along).map(|(x, d)| x + step * d).collect()
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn absolute_dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum()
 }
 
 #[cfg(test)]

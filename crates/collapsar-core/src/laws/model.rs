@@ -6,11 +6,9 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
-use super::{
-    SLOPE_TOLERANCE, Verdict, dot, evaluate, first_step, gradient_is_slope, hessian_diagonal,
-    hessian_is_nonnegative, hessian_is_slope, hessian_is_symmetric, model_slope, moved, product,
-};
-use crate::{Collapsed, Direction, Driver, Fit, Jumps, Potential, Result, Step, Stop};
+use super::{TWO_OR_MORE, Verdict, evaluate, falls, hessian_diagonal, holds, moved, product};
+use crate::vector::{absolute_dot, add, dot};
+use crate::{Collapsed, Direction, Driver, Fit, Jumps, Point, Potential, Result, Step, Stop};
 
 /// Runs are followed to gains below this many nats.
 const LAST_GAIN: f64 = 1e-12;
@@ -37,13 +35,7 @@ const DIFFERENCE_TOLERANCE: f64 = 1e-6;
 const LEAST_CURVATURE: f64 = 1e-2;
 
 /// Everything that one evaluation tells.
-struct View {
-    bound: f64,
-    statistics: Vec<f64>,
-    gradient: Vec<f64>,
-}
-
-fn view<M: Collapsed>(model: &M, messages: &[f64]) -> Result<View> {
+fn view<M: Collapsed>(model: &M, messages: &[f64]) -> Result<Point> {
     let mut statistics = vec![f64::NAN; messages.len()];
     let local = model
         .local()
@@ -52,20 +44,16 @@ fn view<M: Collapsed>(model: &M, messages: &[f64]) -> Result<View> {
     let posterior = model
         .posterior()
         .value_and_gradient(&statistics, &mut gradient)?;
-    for (g, m) in gradient.iter_mut().zip(messages) {
-        *g -= m; // maths §1.2
-    }
+    add(&mut gradient, -1.0, messages); // maths §1.2
     // maths §1.1
     let bound = local - dot(messages, &statistics) + posterior + model.constant();
-    Ok(View {
-        bound,
+    Ok(Point {
+        messages: messages.to_vec(),
         statistics,
         gradient,
+        bound,
+        warm: vec![],
     })
-}
-
-fn seen<M: Collapsed>(model: &M, messages: &[f64]) -> std::result::Result<View, String> {
-    view(model, messages).map_err(|e| e.to_string())
 }
 
 /// The bound at `messages`, with all its constants.
@@ -122,14 +110,12 @@ pub fn gradient_is_slope_of_bound<M: Collapsed>(
 ) -> Verdict {
     let law = "gradient is the slope of the bound";
     let value_and_slope = |at: &[f64]| {
-        let View {
-            bound, gradient, ..
-        } = seen(model, at)?;
-        let dual = product(model.local(), at, &gradient)?;
-        Ok((vec![bound], vec![dot(&dual, along)]))
+        let point = view(model, at)?;
+        let dual = product(model.local(), at, &point.gradient)?;
+        Ok((vec![point.bound], vec![dot(&dual, along)]))
     };
-    let first = first_step(model.local(), messages, along)?;
-    falls(law, model_slope(value_and_slope, messages, along, first)?)
+    let (local, function) = (model.local(), value_and_slope);
+    falls(law, TWO_OR_MORE, local, function, messages, along)
 }
 
 /// The gradient changes by $(FJ - I)d$ along `along`, at every point (maths §1.5): the equation
@@ -140,41 +126,23 @@ pub fn gradient_is_slope_of_bound<M: Collapsed>(
 pub fn gradient_has_curvature<M: Collapsed>(model: &M, messages: &[f64], along: &[f64]) -> Verdict {
     let law = "gradient changes by (FJ - I) d";
     let gradient_and_slopes = |at: &[f64]| {
-        let View {
-            statistics,
-            gradient,
-            ..
-        } = seen(model, at)?;
-        Ok((gradient, curve(model, at, &statistics, along)?))
+        let point = view(model, at)?;
+        let slopes = curve(model, &point, along)?;
+        Ok((point.gradient, slopes))
     };
-    let first = first_step(model.local(), messages, along)?;
-    falls(
-        law,
-        model_slope(gradient_and_slopes, messages, along, first)?,
-    )
-}
-
-fn falls(law: &str, slope: Option<f64>) -> Verdict {
-    match slope {
-        Some(fitted) if fitted < 2.0 - SLOPE_TOLERANCE || fitted.is_nan() => Err(format!(
-            "{law}: the error falls with slope {fitted:.3}, expected 2 or more"
-        )),
-        _ => Ok(()),
-    }
+    let (local, function) = (model.local(), gradient_and_slopes);
+    falls(law, TWO_OR_MORE, local, function, messages, along)
 }
 
 /// (FJ − I) d.
 fn curve<M: Collapsed>(
     model: &M,
-    messages: &[f64],
-    statistics: &[f64],
+    point: &Point,
     along: &[f64],
 ) -> std::result::Result<Vec<f64>, String> {
-    let dual = product(model.local(), messages, along)?;
-    let mut image = product(model.posterior(), statistics, &dual)?;
-    for (i, d) in image.iter_mut().zip(along) {
-        *i -= d;
-    }
+    let dual = product(model.local(), &point.messages, along)?;
+    let mut image = product(model.posterior(), &point.statistics, &dual)?;
+    add(&mut image, -1.0, along);
     Ok(image)
 }
 
@@ -186,7 +154,7 @@ fn curve<M: Collapsed>(
 /// # Errors
 /// Where it is not, or where the model cannot be evaluated at `messages`.
 pub fn curvature<M: Collapsed>(model: &M, messages: &[f64], along: &[f64]) -> Verdict {
-    let here = seen(model, messages)?;
+    let here = view(model, messages)?;
     let dual = product(model.local(), messages, along)?;
     let square = dot(&dual, along);
     if square <= 0.0 {
@@ -195,7 +163,7 @@ pub fn curvature<M: Collapsed>(model: &M, messages: &[f64], along: &[f64]) -> Ve
     let step = DIFFERENCE / square.sqrt();
     let slopes = |step: f64| {
         let at = moved(messages, along, step);
-        let gradient = seen(model, &at)?.gradient;
+        let gradient = view(model, &at)?.gradient;
         let slope = |g: &[f64]| Ok::<_, String>(dot(&product(model.local(), &at, g)?, along));
         Ok::<_, String>((slope(&gradient)?, slope(&here.gradient)?))
     };
@@ -208,16 +176,14 @@ pub fn curvature<M: Collapsed>(model: &M, messages: &[f64], along: &[f64]) -> Ve
     let (whole, half) = (difference(step)?, difference(0.5 * step)?);
     let found = (4.0 * half.0 - whole.0) / 3.0;
     let third = (4.0 * half.1 - whole.1) / 3.0;
-    let second = dot(&dual, &curve(model, messages, &here.statistics, along)?);
+    let second = dot(&dual, &curve(model, &here, along)?);
     let expected = second + third;
     let terms = square + (second + square).abs() + third.abs();
-    if (found - expected).abs() <= DIFFERENCE_TOLERANCE * terms {
-        Ok(())
-    } else {
-        Err(format!(
-            "curvature: the second derivative is {found:e}, expected {expected:e} with terms of {terms:e}"
-        ))
-    }
+    let close = (found - expected).abs() <= DIFFERENCE_TOLERANCE * terms;
+    holds(close, || {
+        let which = format!("the second derivative is {found:e}");
+        format!("curvature: {which}, expected {expected:e} with terms of {terms:e}")
+    })
 }
 
 /// Both log-partition functions obey the laws of potentials, at `messages` and at the statistics
@@ -229,15 +195,8 @@ pub fn potentials_conform<M: Collapsed>(model: &M, messages: &[f64], seed: u64) 
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let local = model.local();
     let named = |which: &'static str| move |e: String| format!("{which}: {e}");
-    let mut previous = direction(model, messages, &mut rng)?;
-    for _ in 0..3 {
-        let along = direction(model, messages, &mut rng)?;
-        gradient_is_slope(local, messages, &along).map_err(named("local"))?;
-        hessian_is_slope(local, messages, &along).map_err(named("local"))?;
-        hessian_is_symmetric(local, messages, &along, &previous).map_err(named("local"))?;
-        hessian_is_nonnegative(local, messages, &along).map_err(named("local"))?;
-        previous = along;
-    }
+    let along = || direction(model, messages, &mut rng);
+    super::conforms_along(local, messages, along).map_err(named("local"))?;
     let (_, statistics) = evaluate(local, messages)?;
     super::conforms(model.posterior(), &statistics, seed).map_err(named("posterior"))
 }
@@ -247,18 +206,17 @@ pub fn potentials_conform<M: Collapsed>(model: &M, messages: &[f64], seed: u64) 
 /// # Errors
 /// Where it does, or where the model cannot be evaluated.
 pub fn vbem_step_cannot_fall<M: Collapsed>(model: &M, messages: &[f64]) -> Verdict {
-    let before = seen(model, messages)?;
+    let before = view(model, messages)?;
     let target = moved(messages, &before.gradient, 1.0);
-    let after = seen(model, &target)?;
+    let after = view(model, &target)?;
     // The bound is a difference of ⟨m, τ⟩ and A, each with some roundings of its terms.
-    let terms = super::absolute_dot(messages, &before.statistics)
-        + super::absolute_dot(&target, &after.statistics);
+    let terms =
+        absolute_dot(messages, &before.statistics) + absolute_dot(&target, &after.statistics);
     let gain = after.bound - before.bound;
-    if gain >= -8.0 * f64::EPSILON * (terms + before.bound.abs()) {
-        Ok(())
-    } else {
-        Err(format!("a VBEM step cannot fall: it gained {gain:e}"))
-    }
+    let rounding = 8.0 * f64::EPSILON * (terms + before.bound.abs());
+    holds(gain >= -rounding, || {
+        format!("a VBEM step cannot fall: it gained {gain:e}")
+    })
 }
 
 /// Runs every law of a point at `messages`, along random directions.
@@ -314,24 +272,17 @@ fn rises<M: Collapsed>(
             trace.push(*step);
             std::ops::ControlFlow::Continue(())
         })
-        .run(start.to_vec())
-        .map_err(|e| e.to_string())?;
-    let mut highest = seen(model, start)?.bound;
+        .run(start.to_vec())?;
+    let mut highest = view(model, start)?.bound;
     let mut before = highest;
     for step in &trace {
-        // Written so that a NaN is a fall.
-        if !(step.trial || step.bound > highest) {
-            return Err(format!(
-                "iteration {} has bound {}, after {highest}",
-                step.iteration, step.bound
-            ));
-        }
-        if !gains(before, step) {
-            return Err(format!(
-                "iteration {} says it gained {} from {before} to {}",
-                step.iteration, step.gain, step.bound
-            ));
-        }
+        let (iteration, gain, bound) = (step.iteration, step.gain, step.bound);
+        holds(step.trial || bound > highest, || {
+            format!("iteration {iteration} has bound {bound}, after {highest}")
+        })?;
+        holds(gains(before, step), || {
+            format!("iteration {iteration} says it gained {gain} from {before} to {bound}")
+        })?;
         before = step.bound;
         if !step.trial {
             highest = step.bound;
@@ -340,17 +291,14 @@ fn rises<M: Collapsed>(
     let Fit { point, .. } = &fit;
     // A jump may land on an optimum that no step leads away from.
     let landed = fit.jumps_taken > 0 && point.bound > highest;
-    if point.bound != highest && !landed {
-        return Err(format!(
-            "the run ends at {}, but reached {highest}",
-            point.bound
-        ));
-    }
-    let there = seen(model, &point.messages)?;
-    if there.statistics != point.statistics || there.gradient != point.gradient {
-        return Err("the run's point is not what its messages give".to_owned());
-    }
-    Ok(())
+    holds(point.bound == highest || landed, || {
+        format!("the run ends at {}, but reached {highest}", point.bound)
+    })?;
+    let there = view(model, &point.messages)?;
+    let same = there.statistics == point.statistics && there.gradient == point.gradient;
+    holds(same, || {
+        "the run's point is not what its messages give".to_owned()
+    })
 }
 
 /// Value, gradient and Hessian product of both log-partition functions have the same bits with
@@ -360,15 +308,12 @@ fn rises<M: Collapsed>(
 /// Where they have not.
 pub fn threads_do_not_matter<M: Collapsed>(model: &M, messages: &[f64]) -> Verdict {
     let everything = || {
-        let View {
-            bound,
-            statistics,
-            gradient,
-        } = seen(model, messages)?;
-        let along = moved(messages, &gradient, 1.0);
+        let point = view(model, messages)?;
+        let along = moved(messages, &point.gradient, 1.0);
         let dual = product(model.local(), messages, &along)?;
-        let image = product(model.posterior(), &statistics, &dual)?;
-        let numbers = [vec![bound], statistics, gradient, dual, image].concat();
+        let image = product(model.posterior(), &point.statistics, &dual)?;
+        let (bound, statistics) = (vec![point.bound], point.statistics);
+        let numbers = [bound, statistics, point.gradient, dual, image].concat();
         Ok::<Vec<u64>, String>(numbers.iter().map(|x| x.to_bits()).collect())
     };
     let mut first = None;
@@ -403,16 +348,15 @@ pub fn rules_agree_on_stationarity<M: Collapsed>(model: &M, start: &[f64]) -> Ve
             .stop(Stop::Gain(LAST_GAIN) | Stop::Passes(MOST_PASSES))
             .run(start.to_vec())
             .map_err(|e| format!("{direction}: {e}"))?;
-        if !fit.outcome.converged() {
-            return Err(format!("{direction}: {} without convergence", fit.outcome));
-        }
-        let norm = squared_norm(model, &fit.point.messages).map_err(|e| e.to_string())?;
+        holds(fit.outcome.converged(), || {
+            format!("{direction}: {} without convergence", fit.outcome)
+        })?;
+        let norm = squared_norm(model, &fit.point.messages)?;
         let allowed = STATIONARY * fit.point.bound.abs().max(1.0);
-        if norm > allowed || norm.is_nan() {
-            return Err(format!(
-                "{direction}: ended with a squared norm of {norm:e}, expected less than {allowed:e}"
-            ));
-        }
+        holds(norm <= allowed, || {
+            let ended = format!("ended with a squared norm of {norm:e}");
+            format!("{direction}: {ended}, expected less than {allowed:e}")
+        })?;
     }
     Ok(())
 }

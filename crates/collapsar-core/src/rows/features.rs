@@ -33,15 +33,11 @@ impl Features {
         let squares = &mut out[width + block.len()..];
         match self {
             Self::Full => {
-                let mut rows = squares.chunks_exact_mut(width);
-                for i in 0..columns {
-                    let left = &block[i * width..(i + 1) * width];
-                    for j in i..columns {
-                        let right = &block[j * width..(j + 1) * width];
-                        let row = rows.next().expect("a row for every pair of columns");
-                        for ((p, a), b) in row.iter_mut().zip(left).zip(right) {
-                            *p = a * b;
-                        }
+                let pairs = (0..columns).flat_map(|i| (i..columns).map(move |j| (i, j)));
+                for (row, (i, j)) in squares.chunks_exact_mut(width).zip(pairs) {
+                    let (left, right) = (&block[i * width..][..width], &block[j * width..]);
+                    for ((p, a), b) in row.iter_mut().zip(left).zip(right) {
+                        *p = a * b;
                     }
                 }
             }

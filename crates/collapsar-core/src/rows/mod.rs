@@ -24,21 +24,15 @@ pub struct Rows {
 impl Rows {
     /// Copies row-major `values`, mapping each number by `(x - shift) / scale` of its column.
     pub fn new(values: &[f64], columns: usize, shift: &[f64], scale: &[f64]) -> Self {
-        let rows = values.len() / columns;
         let mut stored = Vec::with_capacity(values.len());
         for block in values.chunks(BLOCK * columns) {
             for c in 0..columns {
-                stored.extend(
-                    block
-                        .iter()
-                        .skip(c)
-                        .step_by(columns)
-                        .map(|x| (x - shift[c]) / scale[c]),
-                );
+                let column = block.iter().skip(c).step_by(columns);
+                stored.extend(column.map(|x| (x - shift[c]) / scale[c]));
             }
         }
         Self {
-            len: rows,
+            len: values.len() / columns,
             columns,
             values: stored,
         }
@@ -66,11 +60,8 @@ impl Rows {
     ) -> impl Iterator<Item = (usize, usize, &[f64])> {
         rows.clone().step_by(BLOCK).map(move |first| {
             let width = BLOCK.min(rows.end - first);
-            (
-                first,
-                width,
-                &self.values[first * self.columns..(first + width) * self.columns],
-            )
+            let values = first * self.columns..(first + width) * self.columns;
+            (first, width, &self.values[values])
         })
     }
 

@@ -19,14 +19,6 @@ pub struct SoftmaxSum {
     buffers: Buffers,
 }
 
-/// What a block of rows needs, in one buffer.
-struct Scratch<'a> {
-    features: &'a mut [f64],
-    logits: &'a mut [f64],
-    highest: &'a mut [f64],
-    total: &'a mut [f64],
-}
-
 impl SoftmaxSum {
     /// The sum over `rows` with so many components.
     pub fn new(rows: Rows, features: Features, components: usize) -> Self {
@@ -57,7 +49,8 @@ impl SoftmaxSum {
         Chunks::new(self.rows.len(), BLOCK)
     }
 
-    fn with_scratch<T>(&self, work: impl FnOnce(Scratch<'_>) -> T) -> T {
+    /// Lends `work` what a block of rows needs: features, logits, their highest and total for each row.
+    fn with_scratch<T>(&self, work: impl FnOnce([&mut [f64]; 4]) -> T) -> T {
         let (features, logits) = (self.features() * BLOCK, self.components * BLOCK);
         let all = features + logits + 2 * BLOCK;
         self.buffers.lend(all + LANES, |buffer| {
@@ -66,12 +59,7 @@ impl SoftmaxSum {
             let (features, rest) = buffer.split_at_mut(features);
             let (logits, rest) = rest.split_at_mut(logits);
             let (highest, total) = rest.split_at_mut(BLOCK);
-            work(Scratch {
-                features,
-                logits,
-                highest,
-                total,
-            })
+            work([features, logits, highest, total])
         })
     }
 
@@ -101,17 +89,17 @@ impl SoftmaxSum {
         mut block: impl FnMut(usize, usize, &[f64], &mut [f64]),
     ) -> Result<f64> {
         let (k, p) = (self.components, self.features());
-        self.with_scratch(|scratch| {
+        self.with_scratch(|[features, logits, highest, total]| {
             let mut value = 0.0;
             for (first, width, data) in self.rows.within(rows) {
-                let features = &mut scratch.features[..p * width];
-                let logits = &mut scratch.logits[..k * width];
+                let features = &mut features[..p * width];
+                let logits = &mut logits[..k * width];
                 self.features.expand(data, width, features);
                 multiply(messages, (k, p), features, width, logits);
-                let part = softmax_columns(logits, width, scratch.highest, scratch.total);
+                let part = softmax_columns(logits, width, highest, total);
                 if !part.is_finite() {
                     let (row, found) = (0..width)
-                        .map(|i| (first + i, scratch.highest[i] + scratch.total[i].ln()))
+                        .map(|i| (first + i, highest[i] + total[i].ln()))
                         .find(|(_, value)| !value.is_finite())
                         .unwrap_or((first, part));
                     return Err(Error::Datum { row, found });
@@ -172,25 +160,21 @@ impl SoftmaxSum {
     ) -> Result<Vec<f64>> {
         let (k, p) = (self.components, self.features());
         let mut statistics = vec![0.0; k * p];
-        sum(
-            self.chunks(),
-            &self.buffers,
-            &mut statistics,
-            |rows, partial| {
-                self.with_lanes(partial, |lanes| {
-                    self.with_scratch(|scratch| {
-                        for (first, width, data) in self.rows.within(rows) {
-                            let features = &mut scratch.features[..p * width];
-                            let responsibilities = &mut scratch.logits[..k * width];
-                            self.features.expand(data, width, features);
-                            fill(first, width, responsibilities);
-                            accumulate(responsibilities, features, (k, p), width, lanes);
-                        }
-                        Ok(0.0)
-                    })
+        let (chunks, out) = (self.chunks(), &mut statistics);
+        sum(chunks, &self.buffers, out, |rows, partial| {
+            self.with_lanes(partial, |lanes| {
+                self.with_scratch(|[features, responsibilities, ..]| {
+                    for (first, width, data) in self.rows.within(rows) {
+                        let features = &mut features[..p * width];
+                        let responsibilities = &mut responsibilities[..k * width];
+                        self.features.expand(data, width, features);
+                        fill(first, width, responsibilities);
+                        accumulate(responsibilities, features, (k, p), width, lanes);
+                    }
+                    Ok(0.0)
                 })
-            },
-        )?;
+            })
+        })?;
         Ok(statistics)
     }
 }

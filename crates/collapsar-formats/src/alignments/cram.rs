@@ -10,7 +10,7 @@ use noodles_sam::alignment::Record as _;
 use noodles_sam::alignment::record::data::field::Tag;
 
 use super::header::Header;
-use super::record::{Record, place};
+use super::record::Record;
 use super::source::GivenSequences;
 use super::trouble::Trouble;
 
@@ -112,19 +112,10 @@ fn missing(error: io::Error) -> Trouble {
 
 fn plain(from: &cram::Record<'_>, dictionary: &sam::Header) -> Result<Record, Trouble> {
     let mut to = Record {
-        name: from.name().map(|name| name.to_vec()).unwrap_or_default(),
-        flags: from.flags()?,
-        place: place(
-            from.reference_sequence_id(dictionary),
-            from.alignment_start(),
-        )?,
-        mate: place(
-            from.mate_reference_sequence_id(dictionary),
-            from.mate_alignment_start(),
-        )?,
         bases: from.sequence().iter().collect(),
         ..Record::default()
     };
+    to.take_places(from, dictionary)?;
     to.bases.make_ascii_uppercase();
     for op in from.cigar().iter() {
         to.cigar.push(op?);
@@ -137,15 +128,13 @@ fn plain(from: &cram::Record<'_>, dictionary: &sam::Header) -> Result<Record, Tr
     }
     // Not all tags: the read group is looked up in a header that we do not keep.
     let data = from.data();
-    for tag in [
+    let tags = [
         Tag::HIT_INDEX,
         Tag::EDIT_DISTANCE,
         Tag::MISMATCHED_POSITIONS,
-    ] {
-        if let Some(value) = data.get(&tag) {
-            to.take(tag, &value?);
-        }
-    }
+    ];
+    let tags = tags.iter().filter_map(|tag| Some((*tag, data.get(tag)?)));
+    to.take_tags(tags.map(|(tag, value)| Ok((tag, value?))))?;
     Ok(to)
 }
 

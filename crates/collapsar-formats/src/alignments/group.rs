@@ -8,6 +8,7 @@ use super::trouble::Trouble;
 use super::{Fragment, Tally, Target};
 
 /// The alignments of one read.
+#[derive(Default)]
 pub(super) struct Group {
     pub(super) name: Vec<u8>,
     scorer: Scorer,
@@ -31,18 +32,6 @@ struct Original {
 }
 
 impl Group {
-    pub(super) fn new() -> Self {
-        Group {
-            name: Vec::new(),
-            scorer: Scorer::new(),
-            hits: Vec::new(),
-            paired: false,
-            letters: Default::default(),
-            waiting: Vec::new(),
-            pairs: Pairs::default(),
-        }
-    }
-
     pub(super) fn begin(&mut self, name: &[u8]) {
         self.name.clear();
         self.name.extend_from_slice(name);

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use noodles_sam::Header;
+use noodles_sam::alignment as sam;
 use noodles_sam::alignment::record::Flags;
 use noodles_sam::alignment::record::cigar::Op;
 use noodles_sam::alignment::record::data::field::{Tag, Value};
@@ -38,20 +40,45 @@ impl Record {
         (self.place, self.mate, self.nm, self.hi) = (None, None, None, None);
     }
 
-    /// Takes a tag if it is one of the three that count. False once there is no need for further ones:
-    /// HI comes before NM and MD from every aligner that writes it.
-    pub(super) fn take(&mut self, tag: Tag, value: &Value<'_>) -> bool {
-        let number = |value: &Value<'_>| value.as_int().and_then(|n| u32::try_from(n).ok());
-        if tag == Tag::EDIT_DISTANCE {
-            self.nm = number(value);
-        } else if tag == Tag::HIT_INDEX {
-            self.hi = number(value);
-        } else if tag == Tag::MISMATCHED_POSITIONS
-            && let Value::String(text) = value
-        {
-            self.md.extend_from_slice(text);
+    /// Takes the name, the flags and the places.
+    pub(super) fn take_places(
+        &mut self,
+        from: &impl sam::Record,
+        header: &Header,
+    ) -> io::Result<()> {
+        if let Some(name) = from.name() {
+            self.name.extend_from_slice(name);
         }
-        self.nm.is_none() || self.md.is_empty()
+        self.flags = from.flags()?;
+        self.place = place(from.reference_sequence_id(header), from.alignment_start())?;
+        let mate = from.mate_reference_sequence_id(header);
+        self.mate = place(mate, from.mate_alignment_start())?;
+        Ok(())
+    }
+
+    /// Takes the three tags that count, up to where there is no need for further ones: HI comes before NM
+    /// and MD from every aligner that writes it.
+    pub(super) fn take_tags<'t>(
+        &mut self,
+        tags: impl Iterator<Item = io::Result<(Tag, Value<'t>)>>,
+    ) -> io::Result<()> {
+        for field in tags {
+            let (tag, value) = field?;
+            let number = || value.as_int().and_then(|n| u32::try_from(n).ok());
+            if tag == Tag::EDIT_DISTANCE {
+                self.nm = number();
+            } else if tag == Tag::HIT_INDEX {
+                self.hi = number();
+            } else if tag == Tag::MISMATCHED_POSITIONS
+                && let Value::String(text) = value
+            {
+                self.md.extend_from_slice(text);
+            }
+            if self.nm.is_some() && !self.md.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The first of two mates, the second, or a read without a mate.
@@ -79,7 +106,7 @@ pub(super) enum Mate {
 }
 
 /// A place as the format crates give it: a target's index and a position from 1, each of which may be absent.
-pub(super) fn place<P: Into<usize>>(
+fn place<P: Into<usize>>(
     target: Option<io::Result<usize>>,
     position: Option<io::Result<P>>,
 ) -> io::Result<Option<(u32, u32)>> {

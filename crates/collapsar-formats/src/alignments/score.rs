@@ -155,8 +155,8 @@ pub(super) struct Scorer {
 }
 
 enum Evidence<'a> {
-    /// Nothing to look at: no mismatch, or no way to know.
-    None,
+    /// No mismatch.
+    Agreement,
     /// = and X.
     Kinds,
     Tag(Mismatches<'a>),
@@ -165,8 +165,8 @@ enum Evidence<'a> {
     Number(u32),
 }
 
-impl Scorer {
-    pub(super) fn new() -> Self {
+impl Default for Scorer {
+    fn default() -> Self {
         let error = |quality: usize| 10_f64.powf(quality as f64 / -10.0);
         Scorer {
             // Any of the three other bases, against the right one.
@@ -174,7 +174,9 @@ impl Scorer {
             blank: std::array::from_fn(|q| (BLANK / (1.0 - error(q))).ln()),
         }
     }
+}
 
+impl Scorer {
     /// `position` is where the alignment begins on `target`, whose bases may be unknown.
     pub(super) fn score(
         &self,
@@ -185,7 +187,7 @@ impl Scorer {
         position: usize,
     ) -> Result<Score, Trouble> {
         let evidence = if record.nm == Some(shape.gaps) {
-            Some(Evidence::None)
+            Some(Evidence::Agreement)
         } else if shape.explicit {
             Some(Evidence::Kinds)
         } else if !record.md.is_empty() {
@@ -198,7 +200,8 @@ impl Scorer {
                 .map(|nm| Evidence::Number(nm.saturating_sub(shape.gaps)))
         };
         let known = evidence.is_some();
-        let mut evidence = evidence.unwrap_or(Evidence::None);
+        // Where nothing tells, all bases are taken to agree.
+        let mut evidence = evidence.unwrap_or(Evidence::Agreement);
         let mut sum = 0.0;
         // The next base of the read, of the target, and of those that lie on each other.
         let (mut at, mut to, mut column) = (0, position, 0);
@@ -207,7 +210,7 @@ impl Scorer {
             match op.kind() {
                 Kind::Match | Kind::SequenceMatch | Kind::SequenceMismatch => {
                     match &mut evidence {
-                        Evidence::None => {}
+                        Evidence::Agreement => {}
                         Evidence::Kinds if op.kind() == Kind::SequenceMatch => {}
                         Evidence::Kinds => {
                             for offset in 0..length {

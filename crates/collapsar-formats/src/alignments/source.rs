@@ -11,7 +11,7 @@ use noodles_sam as sam;
 use super::bytes::{Bytes, Kind};
 use super::cram::Cram;
 use super::header::Header;
-use super::record::{Record, place};
+use super::record::Record;
 use super::trouble::Trouble;
 
 type Input = Box<dyn BufRead + Send>;
@@ -22,16 +22,14 @@ pub(super) type GivenSequences = Arc<OnceLock<SharedSequences>>;
 pub(super) type SharedSequences = Arc<dyn Sequences + Send + Sync>;
 
 pub(super) enum Source {
-    Sam {
-        reader: sam::io::Reader<Input>,
-        buffer: sam::Record,
-        dictionary: Box<sam::Header>,
-    },
-    Bam {
-        reader: bam::io::Reader<Input>,
-        buffer: bam::Record,
-        whole: Arc<AtomicBool>,
-    },
+    Sam(sam::io::Reader<Input>, sam::Record, Box<sam::Header>),
+    /// With whether the file has been read to its last block. Its records need no header.
+    Bam(
+        bam::io::Reader<Input>,
+        bam::Record,
+        Box<sam::Header>,
+        Arc<AtomicBool>,
+    ),
     Cram(Box<Cram>),
 }
 
@@ -43,22 +41,17 @@ impl Source {
                 let mut text = Vec::new();
                 reader.header_reader().read_to_end(&mut text)?;
                 let header = Header::parse(&text)?;
-                let source = Source::Sam {
-                    reader,
-                    buffer: sam::Record::default(),
-                    dictionary: Box::new(header.dictionary()),
-                };
-                (source, header)
+                let dictionary = Box::new(header.dictionary());
+                (
+                    Source::Sam(reader, sam::Record::default(), dictionary),
+                    header,
+                )
             }
             Kind::Bam => {
                 let mut reader = bam::io::Reader::from(bytes.reader);
                 let header = bam_header(&mut reader)?;
-                let source = Source::Bam {
-                    reader,
-                    buffer: bam::Record::default(),
-                    whole: bytes.whole,
-                };
-                (source, header)
+                let (buffer, none) = (bam::Record::default(), Box::default());
+                (Source::Bam(reader, buffer, none, bytes.whole), header)
             }
             Kind::Cram => {
                 let (cram, header) = Cram::new(bytes.reader, Arc::clone(sequences))?;
@@ -71,8 +64,8 @@ impl Source {
 
     pub(super) fn format(&self) -> &'static str {
         match self {
-            Source::Sam { .. } => "SAM",
-            Source::Bam { .. } => "BAM",
+            Source::Sam(..) => "SAM",
+            Source::Bam(..) => "BAM",
             Source::Cram(_) => "CRAM",
         }
     }
@@ -80,22 +73,14 @@ impl Source {
     /// Fills `record` with the next one; false at the end.
     pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, Trouble> {
         match self {
-            Source::Sam {
-                reader,
-                buffer,
-                dictionary,
-            } => {
+            Source::Sam(reader, buffer, dictionary) => {
                 if reader.read_record(buffer)? == 0 {
                     return Ok(false);
                 }
                 record.clear();
                 from_sam(buffer, dictionary, record)?;
             }
-            Source::Bam {
-                reader,
-                buffer,
-                whole,
-            } => {
+            Source::Bam(reader, buffer, dictionary, whole) => {
                 if reader.read_record(buffer)? == 0 {
                     if !whole.load(Ordering::Acquire) {
                         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
@@ -103,7 +88,7 @@ impl Source {
                     return Ok(false);
                 }
                 record.clear();
-                from_bam(buffer, record)?;
+                from_bam(buffer, dictionary, record)?;
             }
             Source::Cram(cram) => return cram.read(record),
         }
@@ -143,18 +128,7 @@ fn bam_header(reader: &mut bam::io::Reader<Input>) -> Result<Header, Trouble> {
 }
 
 fn from_sam(from: &sam::Record, dictionary: &sam::Header, to: &mut Record) -> Result<(), Trouble> {
-    if let Some(name) = from.name() {
-        to.name.extend_from_slice(name);
-    }
-    to.flags = from.flags()?;
-    to.place = place(
-        from.reference_sequence_id(dictionary),
-        from.alignment_start(),
-    )?;
-    to.mate = place(
-        from.mate_reference_sequence_id(dictionary),
-        from.mate_alignment_start(),
-    )?;
+    to.take_places(from, dictionary)?;
     for op in from.cigar().iter() {
         to.cigar.push(op.map_err(io::Error::other)?);
     }
@@ -163,25 +137,11 @@ fn from_sam(from: &sam::Record, dictionary: &sam::Header, to: &mut Record) -> Re
     let qualities = from.quality_scores();
     to.qualities
         .extend(qualities.as_ref().iter().map(|q| q.saturating_sub(b'!')));
-    for field in from.data().iter() {
-        let (tag, value) = field?;
-        if !to.take(tag, &value) {
-            break;
-        }
-    }
-    Ok(())
+    Ok(to.take_tags(from.data().iter())?)
 }
 
-fn from_bam(from: &bam::Record, to: &mut Record) -> Result<(), Trouble> {
-    if let Some(name) = from.name() {
-        to.name.extend_from_slice(name);
-    }
-    to.flags = from.flags();
-    to.place = place(from.reference_sequence_id(), from.alignment_start())?;
-    to.mate = place(
-        from.mate_reference_sequence_id(),
-        from.mate_alignment_start(),
-    )?;
+fn from_bam(from: &bam::Record, dictionary: &sam::Header, to: &mut Record) -> Result<(), Trouble> {
+    to.take_places(from, dictionary)?;
     for op in from.cigar().iter() {
         to.cigar.push(op?);
     }
@@ -195,13 +155,7 @@ fn from_bam(from: &bam::Record, to: &mut Record) -> Result<(), Trouble> {
     to.bases.truncate(sequence.len());
     to.qualities
         .extend_from_slice(from.quality_scores().as_bytes());
-    for field in from.data().iter() {
-        let (tag, value) = field?;
-        if !to.take(tag, &value) {
-            break;
-        }
-    }
-    Ok(())
+    Ok(to.take_tags(from.data().iter())?)
 }
 
 /// BAM packs two bases into a byte.

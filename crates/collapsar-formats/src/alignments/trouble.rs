@@ -2,27 +2,25 @@
 
 use std::io;
 
-use collapsar::Hint;
-
-use crate::error::{Error, FilePlace, Problem};
+use crate::error::{Error, FilePlace};
 
 /// What was found, what was expected and the next thing to try.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The content is understood but cannot be used.
-    Content(Problem),
+    /// The content is understood but cannot be used; there may be something to try.
+    Content(String, &'static str, Option<&'static str>),
     /// The bytes cannot be read or contradict the format.
     Bytes(io::Error),
 }
 
 impl Trouble {
     pub(super) fn new(found: impl Into<String>, expected: &'static str) -> Self {
-        Trouble::Content(Problem::content(found, expected))
+        Trouble::Content(found.into(), expected, None)
     }
 
     pub(super) fn hint(mut self, next: &'static str) -> Self {
-        if let Trouble::Content(problem) = &mut self {
-            problem.set_hint(Hint::plain(next));
+        if let Trouble::Content(_, _, hint) = &mut self {
+            *hint = Some(next);
         }
         self
     }
@@ -31,7 +29,10 @@ impl Trouble {
     pub(super) fn at(self, path: &str, format: &'static str, place: FilePlace) -> Error {
         use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
         let error = match self {
-            Trouble::Content(problem) => return Error::at(path, place, problem),
+            Trouble::Content(found, expected, hint) => {
+                let error = Error::content(path, found, expected).at(place);
+                return hint.into_iter().fold(error, Error::trying);
+            }
             Trouble::Bytes(error) => error,
         };
         let cause = match error.kind() {

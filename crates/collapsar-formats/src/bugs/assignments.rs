@@ -23,6 +23,8 @@ pub(super) fn read(input: Opened) -> Result<Items> {
         tokens: Tokens::new(input),
         items: Items::new(),
         name: String::new(),
+        values: Vec::new(),
+        depth: 0,
     };
     dump.statements()?;
     if dump.items.is_empty() {
@@ -37,6 +39,10 @@ struct Dump {
     items: Items,
     /// The name whose value is being read, as errors show it.
     name: String,
+    /// The numbers of that value so far.
+    values: Vec<f64>,
+    /// The calls that are open.
+    depth: usize,
 }
 
 /// What the numbers of a value are arranged in.
@@ -104,15 +110,15 @@ impl Dump {
     /// Reads the value of a name.
     fn item(&mut self, name: String, line: u64) -> Result<()> {
         self.name = quoted(&name);
-        let mut values = Vec::new();
-        let array = match self.value(&mut values, 0)? {
+        let shape = self.value()?;
+        let values = std::mem::take(&mut self.values);
+        let array = match shape {
             None => Array::vector(values),
-            Some(Shape { dims, by_row }) => {
-                if !by_row {
-                    values = row_major(&dims, values);
-                }
-                Array { dims, values }
-            }
+            Some(Shape { dims, by_row: true }) => Array { dims, values },
+            Some(Shape { dims, .. }) => Array {
+                values: row_major(&dims, values),
+                dims,
+            },
         };
         let item = Item::Array(array);
         push(&mut self.items, &self.tokens.path, line, name, item)
@@ -125,14 +131,17 @@ impl Dump {
     }
 
     /// Appends the numbers of a value; a shape where one is given.
-    fn value(&mut self, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
+    fn value(&mut self) -> Result<Option<Shape>> {
         let (token, line) = self.tokens.next()?;
-        if depth > DEEPEST {
+        if self.depth > DEEPEST {
             return Err(self.refuse(line, format_args!("more than {DEEPEST} nested calls")));
         }
         match token {
             Token::Name(function) if self.tokens.take(b'(')? => {
-                return self.call(&function, line, into, depth);
+                self.depth += 1;
+                let shape = self.call(&function, line)?;
+                self.depth -= 1;
+                return Ok(shape);
             }
             Token::Text(_) => return Err(self.refuse(line, token.shown())),
             token => {
@@ -140,9 +149,9 @@ impl Dump {
                 if self.tokens.take(b':')? {
                     let (token, line) = self.tokens.next()?;
                     let last = self.scalar(token, line)?;
-                    self.range(first, last, line, into)?;
+                    self.range(first, last, line)?;
                 } else {
-                    into.push(first);
+                    self.values.push(first);
                 }
             }
         }
@@ -150,31 +159,23 @@ impl Dump {
     }
 
     /// Appends the numbers of a call, whose bracket is open.
-    fn call(
-        &mut self,
-        function: &str,
-        line: u64,
-        into: &mut Vec<f64>,
-        depth: usize,
-    ) -> Result<Option<Shape>> {
+    fn call(&mut self, function: &str, line: u64) -> Result<Option<Shape>> {
         match function {
-            "c" => self.combined(into, depth)?,
-            "structure" => return self.structure(line, into, depth),
+            "c" => self.combined()?,
+            "structure" => return self.structure(line),
             "as.integer" | "as.numeric" | "as.double" => {
-                let begin = into.len();
+                let begin = self.values.len();
                 // As in R, nothing is left of a shape.
-                self.value(into, depth + 1)?;
+                self.value()?;
                 let after = format!("the value of {function}");
                 self.tokens.expect(b')', &after)?;
                 if function == "as.integer" {
-                    for value in &mut into[begin..] {
+                    for value in &mut self.values[begin..] {
                         *value = value.trunc();
                     }
                 }
             }
-            "integer" | "numeric" | "double" | "logical" => {
-                self.zeros(function, line, into, depth)?;
-            }
+            "integer" | "numeric" | "double" | "logical" => self.zeros(function, line)?,
             "list" => return Err(self.refuse(line, "a list")),
             other => return Err(self.refuse(line, format_args!("the call {}", quoted(other)))),
         }
@@ -203,7 +204,7 @@ impl Dump {
         number.ok_or_else(|| self.refuse(line, token.shown()))
     }
 
-    fn range(&self, first: f64, last: f64, line: u64, into: &mut Vec<f64>) -> Result<()> {
+    fn range(&mut self, first: f64, last: f64, line: u64) -> Result<()> {
         let steps = (last - first).abs();
         if steps.is_nan() || steps >= LONGEST_RANGE {
             let found = format!("the range {first}:{last} in {}", self.name);
@@ -211,19 +212,20 @@ impl Dump {
             return Err(self.tokens.refuse(line, found, expected));
         }
         let step = if last < first { -1.0 } else { 1.0 };
-        into.extend((0..=steps as usize).map(|k| first + step * k as f64));
+        let numbers = (0..=steps as usize).map(|k| first + step * k as f64);
+        self.values.extend(numbers);
         Ok(())
     }
 
     /// The rest of `c(...)`.
-    fn combined(&mut self, into: &mut Vec<f64>, depth: usize) -> Result<()> {
+    fn combined(&mut self) -> Result<()> {
         if self.tokens.take(b')')? {
             return Ok(());
         }
         loop {
             // Names of elements, as in c(a = 1), say nothing about the numbers.
             self.argument()?;
-            self.value(into, depth + 1)?;
+            self.value()?;
             if !self.tokens.take(b',')? {
                 let after = format!("the numbers of {}", self.name);
                 return self.tokens.expect(b')', &after);
@@ -232,23 +234,17 @@ impl Dump {
     }
 
     /// The rest of `numeric(0)` and the like.
-    fn zeros(
-        &mut self,
-        function: &str,
-        line: u64,
-        into: &mut Vec<f64>,
-        depth: usize,
-    ) -> Result<()> {
-        let mut length = Vec::new();
+    fn zeros(&mut self, function: &str, line: u64) -> Result<()> {
+        let begin = self.values.len();
         if *self.tokens.peek()? != Token::Mark(b')') {
-            self.value(&mut length, depth + 1)?;
+            self.value()?;
         }
         let after = format!("the length in {function}");
         self.tokens.expect(b')', &after)?;
-        match length.as_slice() {
+        match self.values.split_off(begin).as_slice() {
             [] => {}
             [n] if n.fract() == 0.0 && (0.0..LONGEST_RANGE).contains(n) => {
-                into.resize(into.len() + *n as usize, 0.0);
+                self.values.resize(begin + *n as usize, 0.0);
             }
             other => {
                 let found = format!("{function}({})", listed(other));
@@ -259,8 +255,8 @@ impl Dump {
     }
 
     /// The rest of `structure(numbers, .Dim = lengths)`; other attributes say nothing about the numbers.
-    fn structure(&mut self, line: u64, into: &mut Vec<f64>, depth: usize) -> Result<Option<Shape>> {
-        let begin = into.len();
+    fn structure(&mut self, line: u64) -> Result<Option<Shape>> {
+        let begin = self.values.len();
         let mut dims: Option<Vec<f64>> = None;
         let (mut has_data, mut by_row) = (false, false);
         loop {
@@ -270,12 +266,12 @@ impl Dump {
                 // WinBUGS always names it, and there the last index runs fastest.
                 None | Some(".Data") if !has_data => {
                     (has_data, by_row) = (true, argument.is_some());
-                    self.value(into, depth + 1)?;
+                    self.value()?;
                 }
                 Some(".Dim" | "dim") => {
-                    let mut lengths = Vec::new();
-                    self.value(&mut lengths, depth + 1)?;
-                    dims = Some(lengths);
+                    let before = self.values.len();
+                    self.value()?;
+                    dims = Some(self.values.split_off(before));
                 }
                 _ => self.skip_argument()?,
             }
@@ -285,7 +281,7 @@ impl Dump {
                 break;
             }
         }
-        let number = into.len() - begin;
+        let number = self.values.len() - begin;
         let Some(lengths) = dims else { return Ok(None) };
         let whole =
             |length: &f64| length.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(length);

@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use collapsar::Hint;
 use collapsar_bugs::{Array, Data, Sparse};
 
 use crate::error::{Error, Result};
@@ -53,8 +52,8 @@ pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
         for (name, item) in read(path, input)? {
             if let Some(before) = givers.get(&name) {
                 let found = format!("{name:?}, which {before} gives as well");
-                let hint = Hint::plain("leaving one of the two out");
-                return Err(Error::content(file, found, "each name once").with_hint(hint));
+                let error = Error::content(file, found, "each name once");
+                return Err(error.trying("leaving one of the two out"));
             }
             givers.insert(name.clone(), file.clone());
             match item {
@@ -89,9 +88,8 @@ fn read(path: &Path, mut input: Opened) -> Result<Items> {
         "r" | "txt" | "dump" => assignments::read(input),
         _ if begins_like_an_assignment(text) => assignments::read(input),
         _ => {
-            let hint = Hint::plain("a name that ends in .json, .R, .csv or .tsv");
-            let found = "text of an unknown kind";
-            Err(Error::content(input.name, found, FORMATS).with_hint(hint))
+            let error = Error::content(input.name, "text of an unknown kind", FORMATS);
+            Err(error.trying("a name that ends in .json, .R, .csv or .tsv"))
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Decides which column or field holds the text and which the documents' names.
 
-use crate::error::{Error, Problem, Result};
+use collapsar::Hint;
+
+use crate::error::{Error, Result, listed};
 use crate::table::find_column;
 
 use super::options::CorpusOptions;
@@ -49,11 +51,21 @@ pub(super) fn text(
         .or_else(|| only(&nearly))
         .or_else(|| only(&texts))
         .ok_or_else(|| {
-            let no_text = Problem::NoText {
-                noun,
-                columns: names.to_vec(),
-                text: texts.iter().map(|&i| names[i].clone()).collect(),
-            };
-            Error::of(path, no_text)
+            let text: Vec<String> = texts.iter().map(|&i| names[i].clone()).collect();
+            no_text(path, noun, names, &text)
         })
+}
+
+/// The error of columns or fields of which it is not clear which one holds the text; `text` are those that do.
+pub(crate) fn no_text(path: &str, noun: &str, columns: &[String], text: &[String]) -> Error {
+    let Some(last) = text.last() else {
+        let found = match columns {
+            [] => format!("no {noun}s"),
+            columns => format!("{noun}s {} hold no text", listed(columns)),
+        };
+        return Error::content(path, found, "one with text");
+    };
+    let found = format!("{noun}s {} hold text", listed(text));
+    let error = Error::content(path, found, "one of them to be named \"text\"");
+    error.with_hint(Hint::set("text_column", format!("{last:?}")))
 }

@@ -14,7 +14,7 @@ pub(super) fn format(source: &CorpusSource) -> CorpusFormat {
             let name = name.unwrap_or_default().to_string_lossy().to_lowercase();
             by_content(&input.head, &input.extension)
                 .or_else(|| by_name(&name, &input.extension))
-                .unwrap_or(CorpusFormat::Lines)
+                .unwrap_or_default()
         }
     }
 }
@@ -51,16 +51,15 @@ fn by_content(head: &[u8], extension: &str) -> Option<CorpusFormat> {
         .take(100)
         .collect();
     if lines.is_empty() {
-        None
-    } else if docword(&lines) {
-        Some(CorpusFormat::Docword)
-    } else if let Some(format) = pairs(&lines, whole_lines, extension) {
-        Some(format)
-    } else if json(&lines, whole_lines, extension) {
-        Some(CorpusFormat::JsonLines)
-    } else {
-        None
+        return None;
     }
+    let format = if docword(&lines) {
+        Some(CorpusFormat::Docword)
+    } else {
+        pairs(&lines, whole_lines, extension)
+    };
+    let json = || json(&lines, whole_lines, extension).then_some(CorpusFormat::JsonLines);
+    format.or_else(json)
 }
 
 fn docword(lines: &[&[u8]]) -> bool {

@@ -20,28 +20,14 @@ pub(super) struct Total {
     pub(super) line: u64,
 }
 
-/// Counts of words in documents, both from 0.
+/// Documents, words, both from 0, and counts.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
-    documents: Vec<u32>,
-    words: Vec<u32>,
-    counts: Vec<f32>,
-}
+pub(super) struct Entries(pub(super) Vec<(u32, u32, f32)>);
 
 impl Entries {
-    pub(super) fn push(&mut self, document: u32, word: u32, count: f32) {
-        self.documents.push(document);
-        self.words.push(word);
-        self.counts.push(count);
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.words.len()
-    }
-
     /// Refuses a number of documents or nameless words that so few entries make absurd.
     pub(super) fn plausible(&self, path: &str, noun: &str, total: Total) -> Result<()> {
-        let (entries, number) = (self.len() as u64, total.number);
+        let (entries, number) = (self.0.len() as u64, total.number);
         let most = entries + SPARE;
         if number <= most {
             return Ok(());
@@ -70,17 +56,17 @@ impl Entries {
         vocabulary: Vec<String>,
     ) -> Result<(Corpus, usize)> {
         let mut starts = vec![0usize; documents.len() + 1];
-        for &document in &self.documents {
+        for &(document, ..) in &self.0 {
             starts[document as usize + 1] += 1;
         }
         for document in 0..documents.len() {
             starts[document + 1] += starts[document];
         }
         let mut next = starts.clone();
-        let mut pairs = vec![(0u32, 0f32); self.len()];
-        for (index, &document) in self.documents.iter().enumerate() {
+        let mut pairs = vec![(0u32, 0f32); self.0.len()];
+        for &(document, word, count) in &self.0 {
             let slot = &mut next[document as usize];
-            pairs[*slot] = (self.words[index], self.counts[index]);
+            pairs[*slot] = (word, count);
             *slot += 1;
         }
         drop((next, self));

@@ -5,7 +5,7 @@ use std::fmt;
 use collapsar::Hint;
 use serde::{Serialize, Serializer};
 
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Result};
 
 use super::Corpus;
 use super::options::{CorpusFormat, CorpusOptions};
@@ -43,7 +43,7 @@ pub enum WordFilter {
 
 impl WordFilter {
     /// What would keep such words.
-    pub(crate) fn hint(self) -> Hint {
+    fn hint(self) -> Hint {
         match self {
             Self::NoLetter => Hint::give("keep_numbers"),
             Self::Short(_) => Hint::lower("min_length"),
@@ -55,7 +55,7 @@ impl WordFilter {
     }
 
     /// What the words are, whichever list they are in.
-    pub(crate) fn kind(self) -> String {
+    fn kind(self) -> String {
         match self {
             Self::NoLetter => "without a letter".to_owned(),
             Self::Short(least) => format!("shorter than {least} letters"),
@@ -126,11 +126,7 @@ pub(super) fn apply(
         }
     }
     if kept.iter().all(|&word| tokens[word] == 0.0) {
-        let no_words = Problem::NoWords {
-            tokens: tokens.iter().sum(),
-            filtered: filter.removed,
-        };
-        return Err(Error::of(path, no_words));
+        return Err(no_words(path, tokens.iter().sum(), &filter.removed));
     }
     let removed = filter.removed;
     let mut places = vec![None; words.len()];
@@ -139,6 +135,25 @@ pub(super) fn apply(
     }
     let vocabulary = kept.iter().map(|&word| words[word].clone()).collect();
     Ok((moved(corpus, &places, vocabulary), removed))
+}
+
+/// The error of filters that left no word.
+pub(crate) fn no_words(path: &str, tokens: f64, filtered: &[Filtered]) -> Error {
+    // Reversed, so that of equals it is the first: the later ones saw less.
+    let most = filtered.iter().rev();
+    let found = match most.max_by(|a, b| a.tokens.total_cmp(&b.tokens)) {
+        Some(most) => {
+            let removed = format!(
+                "{} of {tokens} tokens were {}",
+                most.tokens,
+                most.filter.kind()
+            );
+            format!("no words are left after filtering ({removed})")
+        }
+        None => "documents without a word".to_owned(),
+    };
+    let hints = filtered.iter().map(|filtered| filtered.filter.hint());
+    Error::content(path, found, "at least one").with_hint(Hint::Any(hints.collect()))
 }
 
 /// The most frequent first, and of equals the first in the alphabet.

@@ -9,7 +9,7 @@ use crate::error::{Error, FilePlace, Result};
 use super::Corpus;
 use super::entries::too_many;
 use super::numbers::LARGEST;
-use super::options::{CorpusOptions, InvalidUtf8};
+use super::options::CorpusOptions;
 use super::source::decode;
 use super::tokens::tokens;
 
@@ -20,9 +20,8 @@ const CHUNK: usize = 64;
 
 /// Takes one text after the other.
 pub(super) struct Gatherer<'a> {
-    path: &'a str,
-    pub(super) invalid: InvalidUtf8,
-    lowercase: bool,
+    pub(super) path: &'a str,
+    pub(super) options: &'a CorpusOptions,
     batch: Vec<String>,
     bytes: usize,
     ids: HashMap<String, u32>,
@@ -31,11 +30,10 @@ pub(super) struct Gatherer<'a> {
 }
 
 impl<'a> Gatherer<'a> {
-    pub(super) fn new(path: &'a str, options: &CorpusOptions) -> Self {
+    pub(super) fn new(path: &'a str, options: &'a CorpusOptions) -> Self {
         Gatherer {
             path,
-            invalid: options.invalid_utf8,
-            lowercase: options.tokens.lowercase,
+            options,
             batch: Vec::new(),
             bytes: 0,
             ids: HashMap::new(),
@@ -47,9 +45,9 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// How many documents there are so far.
-    pub(super) fn len(&self) -> usize {
-        self.corpus.documents.len()
+    /// The number of the next document, from 1.
+    pub(super) fn number(&self) -> usize {
+        self.corpus.documents.len() + 1
     }
 
     pub(super) fn push(&mut self, name: String, text: String) -> Result<()> {
@@ -70,7 +68,7 @@ impl<'a> Gatherer<'a> {
         place: FilePlace,
         bytes: &[u8],
     ) -> Result<()> {
-        let (text, replaced) = decode(path, place, bytes, self.invalid)?;
+        let (text, replaced) = decode(path, place, bytes, self.options.invalid_utf8)?;
         self.note(replaced);
         self.push(name, text.into_owned())
     }
@@ -80,6 +78,14 @@ impl<'a> Gatherer<'a> {
         self.replaced += usize::from(replaced);
     }
 
+    /// Refuses a corpus without documents, for what was found in their place.
+    pub(super) fn some(&self, found: &str) -> Result<()> {
+        match self.corpus.documents.len() {
+            0 => Err(Error::no_documents(self.path, found)),
+            _ => Ok(()),
+        }
+    }
+
     /// The corpus, and the number of documents in which something was replaced.
     pub(super) fn finish(mut self) -> Result<(Corpus, usize)> {
         self.count()?;
@@ -87,7 +93,7 @@ impl<'a> Gatherer<'a> {
     }
 
     fn count(&mut self) -> Result<()> {
-        let lowercase = self.lowercase;
+        let lowercase = self.options.tokens.lowercase;
         let parts: Vec<Part> = self
             .batch
             .par_chunks(CHUNK)

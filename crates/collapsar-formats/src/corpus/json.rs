@@ -7,25 +7,21 @@ use crate::lines::Lines;
 
 use super::columns;
 use super::gather::Gatherer;
-use super::options::CorpusOptions;
 use super::source::decode;
 
-pub(super) fn read(
-    mut lines: Lines,
-    options: &CorpusOptions,
-    gatherer: &mut Gatherer<'_>,
-) -> Result<()> {
+pub(super) fn read(mut lines: Lines, gatherer: &mut Gatherer<'_>) -> Result<()> {
+    let options = gatherer.options;
     let expected = "a JSON object or string a line";
     let mut field = options.text_column.clone();
     while lines.next_filled()? {
-        let (path, place) = (lines.path(), lines.place());
-        let (line, replaced) = decode(path, place, lines.bytes(), gatherer.invalid)?;
+        let (path, place) = (&lines.path, lines.place());
+        let (line, replaced) = decode(path, place, &lines.bytes, options.invalid_utf8)?;
         gatherer.note(replaced);
         let value: Value = serde_json::from_str(&line).map_err(|error| {
             let (cause, byte) = (json_cause(&error), error.column());
             lines.refuse(format!("no JSON ({cause} at byte {byte})"), expected)
         })?;
-        let number = (gatherer.len() + 1).to_string();
+        let number = gatherer.number().to_string();
         match value {
             Value::String(text) => gatherer.push(number, text)?,
             Value::Object(mut object) => {
@@ -53,10 +49,7 @@ pub(super) fn read(
             other => return Err(lines.refuse(kind(&other), expected)),
         }
     }
-    if gatherer.len() == 0 {
-        return Err(Error::no_documents(lines.path(), "empty lines"));
-    }
-    Ok(())
+    gatherer.some("empty lines")
 }
 
 /// The field of the text, by the first object.

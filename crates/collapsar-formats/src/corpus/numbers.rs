@@ -44,46 +44,33 @@ pub(super) fn id(
     (first, last): (u64, u64),
     whose: &str,
 ) -> Result<u32> {
-    match whole(bytes) {
-        Some(id) if (first..=last).contains(&id) => u32::try_from(id - first).ok(),
-        _ => None,
-    }
-    .ok_or_else(|| {
-        lines.refuse(
-            format!("{noun} {}", shown(bytes)),
-            format!("a whole number from {first} to {last}{whose}"),
-        )
-    })
+    let id = whole(bytes).filter(|id| (first..=last).contains(id));
+    id.and_then(|id| u32::try_from(id - first).ok())
+        .ok_or_else(|| {
+            let expected = format!("a whole number from {first} to {last}{whose}");
+            lines.refuse(format!("{noun} {}", shown(bytes)), expected)
+        })
 }
 
-/// A count that is finite, not negative, not too large and, where that is refused, not 0.
-pub(super) fn count(lines: &Lines, bytes: &[u8], zero: Zero) -> Result<f32> {
+/// A count that is finite, not negative, not too large and, unless `zero` is another way to write that there is
+/// none, not 0.
+pub(super) fn count(lines: &Lines, bytes: &[u8], zero: bool) -> Result<f32> {
     let number = match whole(bytes) {
         Some(number) => Some(number as f64),
         None => std::str::from_utf8(bytes)
             .ok()
             .and_then(|text| text.parse::<f64>().ok()),
     };
-    let accepted = |number: &f64| {
-        (0.0..=LARGEST).contains(number) && (zero == Zero::Dropped || *number as f32 > 0.0)
-    };
-    match number.filter(accepted) {
-        Some(number) => Ok(number as f32),
-        None => Err(lines.refuse(
-            format!("count {}", shown(bytes)),
-            match zero {
-                Zero::Dropped => format!("a number from 0 to {LARGEST}"),
-                Zero::Refused => format!("a number above 0 and at most {LARGEST}"),
-            },
-        )),
-    }
-}
-
-/// What a count of 0 is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Zero {
-    /// Another way to write that there is none.
-    Dropped,
-    /// A mistake.
-    Refused,
+    let accepted =
+        |number: &f64| (0.0..=LARGEST).contains(number) && (zero || *number as f32 > 0.0);
+    let number = number.filter(accepted).ok_or_else(|| {
+        let least = if zero {
+            "from 0 to"
+        } else {
+            "above 0 and at most"
+        };
+        let expected = format!("a number {least} {LARGEST}");
+        lines.refuse(format!("count {}", shown(bytes)), expected)
+    })?;
+    Ok(number as f32)
 }

@@ -108,11 +108,12 @@ pub fn read_stop_words(path: &Path) -> Result<Vec<String>> {
 }
 
 /// The formats of corpora.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CorpusFormat {
     /// A text in each file below a folder.
     Folder,
-    /// A text a line.
+    /// A text a line; what nothing speaks against.
+    #[default]
     Lines,
     /// A text a row of CSV, TSV or Parquet.
     Table,
@@ -141,18 +142,29 @@ impl CorpusFormat {
         CorpusFormat::MatrixMarket,
     ];
 
+    /// The names to ask for it by, the usual one first, and what a file in it is.
+    fn words(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            CorpusFormat::Folder => (&["folder"], "a folder of texts"),
+            CorpusFormat::Lines => (&["lines"], "UTF-8 text with a document a line"),
+            CorpusFormat::Table => (
+                &["table", "csv", "tsv", "parquet"],
+                "CSV or TSV in UTF-8, or Parquet",
+            ),
+            CorpusFormat::JsonLines => (
+                &["jsonl", "json-lines", "ndjson"],
+                "a JSON object or string a line",
+            ),
+            CorpusFormat::Docword => (&["docword", "uci"], "a docword file (the UCI bag of words)"),
+            CorpusFormat::LdaC => (&["ldac", "lda-c"], "an LDA-C file"),
+            CorpusFormat::SvmLight => (&["svmlight", "libsvm"], "an SVMlight file"),
+            CorpusFormat::MatrixMarket => (&["mtx", "matrix-market"], "a Matrix Market file"),
+        }
+    }
+
     /// The name to ask for it by.
     pub fn name(self) -> &'static str {
-        match self {
-            CorpusFormat::Folder => "folder",
-            CorpusFormat::Lines => "lines",
-            CorpusFormat::Table => "table",
-            CorpusFormat::JsonLines => "jsonl",
-            CorpusFormat::Docword => "docword",
-            CorpusFormat::LdaC => "ldac",
-            CorpusFormat::SvmLight => "svmlight",
-            CorpusFormat::MatrixMarket => "mtx",
-        }
+        self.words().0[0]
     }
 
     /// Whether it holds texts, not counts.
@@ -163,16 +175,7 @@ impl CorpusFormat {
 
     /// What a file in it is, in an error.
     pub(super) fn description(self) -> &'static str {
-        match self {
-            CorpusFormat::Folder => "a folder of texts",
-            CorpusFormat::Lines => "UTF-8 text with a document a line",
-            CorpusFormat::Table => "CSV or TSV in UTF-8, or Parquet",
-            CorpusFormat::JsonLines => "a JSON object or string a line",
-            CorpusFormat::Docword => "a docword file (the UCI bag of words)",
-            CorpusFormat::LdaC => "an LDA-C file",
-            CorpusFormat::SvmLight => "an SVMlight file",
-            CorpusFormat::MatrixMarket => "a Matrix Market file",
-        }
+        self.words().1
     }
 }
 
@@ -181,19 +184,12 @@ impl FromStr for CorpusFormat {
 
     /// By name or by a usual extension.
     fn from_str(text: &str) -> Result<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "folder" => Ok(CorpusFormat::Folder),
-            "lines" => Ok(CorpusFormat::Lines),
-            "table" | "csv" | "tsv" | "parquet" => Ok(CorpusFormat::Table),
-            "jsonl" | "json-lines" | "ndjson" => Ok(CorpusFormat::JsonLines),
-            "docword" | "uci" => Ok(CorpusFormat::Docword),
-            "ldac" | "lda-c" => Ok(CorpusFormat::LdaC),
-            "svmlight" | "libsvm" => Ok(CorpusFormat::SvmLight),
-            "mtx" | "matrix-market" => Ok(CorpusFormat::MatrixMarket),
-            _ => {
+        let name = text.to_ascii_lowercase();
+        let mut all = Self::ALL.into_iter();
+        all.find(|format| format.words().0.contains(&name.as_str()))
+            .ok_or_else(|| {
                 let names = Self::ALL.map(Self::name).join(", ");
-                Err(collapsar::Error::setting("format", format!("{text:?}"), names).into())
-            }
-        }
+                collapsar::Error::setting("format", format!("{text:?}"), names).into()
+            })
     }
 }

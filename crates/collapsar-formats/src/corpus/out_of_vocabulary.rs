@@ -20,11 +20,6 @@ pub struct OutOfVocabulary {
     pub report: CorpusReport,
 }
 
-/// A corpus over exactly the vocabulary.
-pub(super) fn nothing(corpus: Corpus, report: CorpusReport) -> (Corpus, OutOfVocabulary) {
-    finish(corpus, report, Vec::new(), 0.0)
-}
-
 /// Moves the corpus to `vocabulary`.
 pub(super) fn map(
     corpus: Corpus,
@@ -55,7 +50,8 @@ pub(super) fn map(
     finish(corpus, report, missed, total)
 }
 
-fn finish(
+/// Tells of a corpus over exactly the vocabulary, and of the words that it missed.
+pub(super) fn finish(
     corpus: Corpus,
     mut report: CorpusReport,
     mut missed: Vec<String>,

@@ -1,27 +1,25 @@
 //! Reads documents as lines of `word:count` pairs: LDA-C, with their number before them and words from
 //! 0, and SVMlight, with a label before them, comments behind them and words from 1.
 
-use collapsar::Hint;
-
 use crate::error::{Error, Result};
 use crate::lines::{Lines, fields, shown, whole};
 
 use super::entries::{Counted, Entries, Total};
-use super::numbers::{Known, Zero, count, id};
+use super::numbers::{Known, count, id};
 
 pub(super) fn lda_c(mut lines: Lines, known: &Known) -> Result<Counted> {
-    let mut reader = Reader::new(known, 0, Zero::Refused);
+    let mut reader = Reader::new(known, 0);
     // Empty lines are no documents (those say 0), so only the end of the file may have some.
     let mut blank = None;
     while lines.next()? {
-        let mut parts = fields(lines.bytes());
+        let mut parts = fields(&lines.bytes);
         let Some(first) = parts.next() else {
-            blank = blank.or(Some(lines.line()));
+            blank = blank.or(Some(lines.line));
             continue;
         };
         if let Some(line) = blank {
             let expected = "0 for a document without words";
-            return Err(Error::line(lines.path(), line, "an empty line", expected));
+            return Err(Error::line(&lines.path, line, "an empty line", expected));
         }
         let expected = "the number of word:count pairs that follow";
         let claimed = whole(first).ok_or_else(|| lines.refuse(shown(first), expected))?;
@@ -36,13 +34,13 @@ pub(super) fn lda_c(mut lines: Lines, known: &Known) -> Result<Counted> {
         }
         reader.documents += 1;
     }
-    reader.finish(lines.path())
+    reader.finish(&lines.path)
 }
 
 pub(super) fn svm_light(mut lines: Lines, known: &Known) -> Result<Counted> {
-    let mut reader = Reader::new(known, 1, Zero::Dropped);
+    let mut reader = Reader::new(known, 1);
     while lines.next()? {
-        let bytes = lines.bytes();
+        let bytes = &lines.bytes;
         let bytes = bytes.split(|&byte| byte == b'#').next().unwrap_or(bytes);
         let mut parts = fields(bytes);
         let Some(label) = parts.next() else {
@@ -56,12 +54,11 @@ pub(super) fn svm_light(mut lines: Lines, known: &Known) -> Result<Counted> {
         }
         reader.documents += 1;
     }
-    reader.finish(lines.path())
+    reader.finish(&lines.path)
 }
 
 struct Reader<'k> {
     known: &'k Known,
-    zero: Zero,
     /// The first and the last id.
     range: (u64, u64),
     whose: String,
@@ -72,13 +69,10 @@ struct Reader<'k> {
 }
 
 impl<'k> Reader<'k> {
-    fn new(known: &'k Known, first: u64, zero: Zero) -> Self {
-        let (size, whose) = known
-            .limit()
-            .unwrap_or((u64::from(u32::MAX), String::new()));
+    fn new(known: &'k Known, first: u64) -> Self {
+        let (size, whose) = (known.limit()).unwrap_or((u64::from(u32::MAX), String::new()));
         Reader {
             known,
-            zero,
             range: (first, (size + first).saturating_sub(1)),
             whose,
             largest: None,
@@ -91,23 +85,22 @@ impl<'k> Reader<'k> {
         let Ok(document) = u32::try_from(self.documents) else {
             return Err(lines.refuse("one more document", format!("at most {}", u32::MAX)));
         };
-        let colon = part.iter().position(|&byte| byte == b':');
-        let Some(colon) = colon else {
+        let Some(colon) = part.iter().position(|&byte| byte == b':') else {
             return Err(lines.refuse(shown(part), "a word:count pair"));
         };
-        if self.range.0 == 1 && &part[..colon] == b"0" {
+        let svm_light = self.range.0 == 1;
+        if svm_light && &part[..colon] == b"0" {
             // The default of scikit-learn's writer.
-            let hint = Hint::plain("dump_svmlight_file with zero_based=False");
             let error = lines.refuse("word \"0\"", "words from 1");
-            return Err(error.with_hint(hint));
+            return Err(error.trying("dump_svmlight_file with zero_based=False"));
         }
         let word = id(lines, "word", &part[..colon], self.range, &self.whose)?;
-        let count = count(lines, &part[colon + 1..], self.zero)?;
+        let count = count(lines, &part[colon + 1..], svm_light)?;
         if self.largest.is_none_or(|(largest, _)| word > largest) {
-            self.largest = Some((word, lines.line()));
+            self.largest = Some((word, lines.line));
         }
         if count > 0.0 {
-            self.entries.push(document, word, count);
+            self.entries.0.push((document, word, count));
         }
         Ok(())
     }

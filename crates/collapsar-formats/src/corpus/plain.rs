@@ -12,27 +12,22 @@ use super::gather::Gatherer;
 /// A document a line, empty lines too: its number is its name.
 pub(super) fn lines(mut lines: Lines, gatherer: &mut Gatherer<'_>) -> Result<()> {
     while lines.next()? {
-        let name = lines.line().to_string();
-        gatherer.push_bytes(name, lines.path(), lines.place(), lines.bytes())?;
+        let name = lines.line.to_string();
+        gatherer.push_bytes(name, &lines.path, lines.place(), &lines.bytes)?;
     }
     Ok(())
 }
 
 /// A document a file, in the order of their paths; what is hidden is skipped.
 pub(super) fn folder(folder: &Path, gatherer: &mut Gatherer<'_>) -> Result<()> {
-    let files = files(folder)?;
-    if files.is_empty() {
-        let name = folder.display().to_string();
-        return Err(Error::no_documents(&name, "a folder without files"));
-    }
-    for path in files {
+    for path in files(folder)? {
         let input = Opened::open(&path)?.text("UTF-8 text, as in every file of the folder")?;
         let name = input.name.clone();
         let bytes = input.bytes()?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         gatherer.push_bytes(relative(&path, folder), &name, FilePlace::Line(1), text)?;
     }
-    Ok(())
+    gatherer.some("a folder without files")
 }
 
 /// The files below a folder, in the order of their paths.

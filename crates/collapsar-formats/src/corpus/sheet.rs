@@ -1,22 +1,18 @@
 //! Reads a column of CSV or TSV as texts.
 
 use crate::csv::{Field, Sheet, field};
-use crate::error::{Error, FilePlace, Problem, Result};
+use crate::error::{Error, FilePlace, Result};
 use crate::open::Opened;
 use crate::records::{Delimiter, Record, Records};
 
 use super::columns;
 use super::gather::Gatherer;
-use super::options::{CorpusOptions, InvalidUtf8};
+use super::options::InvalidUtf8;
 
 /// Rows looked at to find the column of text.
 const AHEAD: usize = 100;
 
-pub(super) fn read(
-    input: Opened,
-    options: &CorpusOptions,
-    gatherer: &mut Gatherer<'_>,
-) -> Result<()> {
+pub(super) fn read(input: Opened, gatherer: &mut Gatherer<'_>) -> Result<()> {
     let path = &input.name;
     let delimiter = match Delimiter::guess(&input.extension, &input.head) {
         // A single column of texts has spaces too.
@@ -36,18 +32,17 @@ pub(super) fn read(
         let has_text = |row: &Record| field(row.get(index)) == Field::Text;
         Some(index) != sheet.row_names && (names.len() == 1 || ahead.iter().any(has_text))
     };
-    let (text, id) = columns::select(path, names, options, is_text)?;
+    let (text, id) = columns::select(path, names, gatherer.options, is_text)?;
     let mut take = |row: &Record| {
         if let Some((line, byte)) = row.replaced {
-            if gatherer.invalid == InvalidUtf8::Refuse {
-                let place = FilePlace::Line(line);
-                return Err(Error::at(path, place, Problem::Utf8 { byte }));
+            if gatherer.options.invalid_utf8 == InvalidUtf8::Refuse {
+                return Err(Error::not_utf8(path, FilePlace::Line(line), byte));
             }
             gatherer.note(true);
         }
         let name = match id {
             Some(id) => row.get(id).to_owned(),
-            None => (gatherer.len() + 1).to_string(),
+            None => gatherer.number().to_string(),
         };
         gatherer.push(name, row.get(text).to_owned())
     };
@@ -57,8 +52,5 @@ pub(super) fn read(
     while sheet.next(&mut row)? {
         take(&row)?;
     }
-    if gatherer.len() == 0 {
-        return Err(Error::no_documents(path, "a header and no rows"));
-    }
-    Ok(())
+    gatherer.some("a header and no rows")
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::lines::Lines;
-use crate::open::Opened;
+use crate::open::{Opened, beside};
 
 use super::options::{CorpusFormat, CorpusOptions, InvalidUtf8};
 use super::source::decode;
@@ -17,8 +17,8 @@ pub(super) fn vocabulary(
     options: &CorpusOptions,
 ) -> Result<Option<(PathBuf, Vec<String>)>> {
     let found = || {
-        let candidates = vocabulary_names(path?, format);
-        candidates.into_iter().find(|candidate| candidate.is_file())
+        let path = path?;
+        beside(path, &vocabulary_names(path, format)).next()
     };
     let Some(path) = options.vocabulary.clone().or_else(found) else {
         return Ok(None);
@@ -50,14 +50,14 @@ pub(super) fn vocabulary(
 
 /// The documents' names: from a file beside the data if it has a line for each, else `1`, `2`, …
 pub(super) fn documents(path: Option<&Path>, format: CorpusFormat, number: usize) -> Vec<String> {
-    let candidates = path.map(|path| document_names(path, format));
-    for candidate in candidates.unwrap_or_default() {
-        // Names are a help and no more: a file that cannot be read is as good as none.
-        if candidate.is_file()
-            && let Ok(names) = word_list(&candidate, InvalidUtf8::Replace)
-            && names.len() == number
-        {
-            return names;
+    if let Some(path) = path {
+        for candidate in beside(path, &document_names(path, format)) {
+            // Names are a help and no more: a file that cannot be read is as good as none.
+            if let Ok(names) = word_list(&candidate, InvalidUtf8::Replace)
+                && names.len() == number
+            {
+                return names;
+            }
         }
     }
     (1..=number).map(|document| document.to_string()).collect()
@@ -69,13 +69,13 @@ pub(super) fn word_list(path: &Path, invalid: InvalidUtf8) -> Result<Vec<String>
     let mut lines = Lines::new(input);
     let mut words = Vec::new();
     while lines.next()? {
-        let (text, _) = decode(lines.path(), lines.place(), lines.bytes(), invalid)?;
+        let (text, _) = decode(&lines.path, lines.place(), &lines.bytes, invalid)?;
         words.push(text.trim().to_owned());
     }
     Ok(words)
 }
 
-fn vocabulary_names(path: &Path, format: CorpusFormat) -> Vec<PathBuf> {
+fn vocabulary_names(path: &Path, format: CorpusFormat) -> Vec<String> {
     let (name, bare) = names(path);
     let mut found = Vec::new();
     if let Some(rest) = name.strip_prefix("docword.") {
@@ -96,17 +96,17 @@ fn vocabulary_names(path: &Path, format: CorpusFormat) -> Vec<PathBuf> {
             found.push("vocab.txt".to_owned());
         }
     }
-    beside(path, &found)
+    found
 }
 
-fn document_names(path: &Path, format: CorpusFormat) -> Vec<PathBuf> {
+fn document_names(path: &Path, format: CorpusFormat) -> Vec<String> {
     let (name, bare) = names(path);
     match name.strip_prefix("docword.") {
         Some(rest) if format == CorpusFormat::Docword => {
             let stem = rest.strip_suffix(".txt").unwrap_or(rest);
-            beside(path, &[format!("docs.{stem}.txt"), format!("docs.{stem}")])
+            vec![format!("docs.{stem}.txt"), format!("docs.{stem}")]
         }
-        _ => beside(path, &[format!("{bare}.titles")]),
+        _ => vec![format!("{bare}.titles")],
     }
 }
 
@@ -119,15 +119,4 @@ fn names(path: &Path) -> (String, String) {
         _ => name.clone(),
     };
     (name, bare)
-}
-
-/// Each name in the file's folder, plain and compressed.
-fn beside(path: &Path, names: &[String]) -> Vec<PathBuf> {
-    let plain_and_compressed = |name: &String| {
-        [
-            path.with_file_name(name),
-            path.with_file_name(format!("{name}.gz")),
-        ]
-    };
-    names.iter().flat_map(plain_and_compressed).collect()
 }

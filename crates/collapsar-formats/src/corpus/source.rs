@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use collapsar::{Change, Hint};
 
-use crate::error::{Error, FilePlace, Problem, Result};
+use crate::error::{Error, FilePlace, Result};
 use crate::open::{Opened, name_of};
 use crate::records::position;
 
@@ -115,7 +115,7 @@ pub(super) fn decode<'b>(
                 }
                 place => (place, index as u64 + 1),
             };
-            Err(Error::at(path, place, Problem::Utf8 { byte }))
+            Err(Error::not_utf8(path, place, byte))
         }
     }
 }

@@ -6,56 +6,41 @@ use std::collections::HashSet;
 
 use super::options::StopWords;
 
-/// Groups of words, each with what they are.
-const ENGLISH: [(&str, &str); 7] = [
-    (
-        "articles, demonstratives and quantifiers",
-        "a an the this that these those some any no every each either neither both all few fewer \
-         less least many more most much several such other others another same own enough",
-    ),
-    (
-        "pronouns",
-        "i me my mine myself you your yours yourself yourselves he him his himself she her hers \
-         herself it its itself we us our ours ourselves they them their theirs themselves one \
-         ones oneself who whom whose which what whoever whatever whichever someone somebody \
-         something anyone anybody anything everyone everybody everything nobody none nothing",
-    ),
-    (
-        "prepositions",
-        "about above across after against along among amongst around as at before behind below \
-         beneath beside besides between beyond by despite down during except for from in inside \
-         into like near of off on onto out outside over past per since through throughout till to \
-         toward towards under until up upon via with within without",
-    ),
-    (
-        "conjunctions and question words",
-        "and or nor but yet so if unless because although though while whereas whether than when \
-         whenever where wherever why how however therefore thus hence moreover",
-    ),
-    (
-        "auxiliaries",
-        "am is are was were be been being have has had having do does did done doing will would \
-         shall should can could may might must ought cannot",
-    ),
-    (
-        "adverbs of place, time and degree that stand in for others",
-        "not very too also just only even quite rather almost already always ever never often \
-         again further here there now then once still else well perhaps etc",
-    ),
-    (
-        "contractions",
-        "i'm i've i'll i'd you're you've you'll you'd he's he'll he'd she's she'll she'd it's \
-         it'll it'd we're we've we'll we'd they're they've they'll they'd that's that'll that'd \
-         there's there'll here's who's who'll who'd what's what're where's when's why's how's \
-         let's isn't aren't wasn't weren't haven't hasn't hadn't don't doesn't didn't won't \
-         wouldn't shan't shouldn't can't couldn't mayn't mightn't mustn't needn't oughtn't ain't \
-         could've should've would've might've must've",
-    ),
+const ENGLISH: [&str; 7] = [
+    // Articles, demonstratives and quantifiers.
+    "a an the this that these those some any no every each either neither both all few fewer \
+     less least many more most much several such other others another same own enough",
+    // Pronouns.
+    "i me my mine myself you your yours yourself yourselves he him his himself she her hers \
+     herself it its itself we us our ours ourselves they them their theirs themselves one \
+     ones oneself who whom whose which what whoever whatever whichever someone somebody \
+     something anyone anybody anything everyone everybody everything nobody none nothing",
+    // Prepositions.
+    "about above across after against along among amongst around as at before behind below \
+     beneath beside besides between beyond by despite down during except for from in inside \
+     into like near of off on onto out outside over past per since through throughout till to \
+     toward towards under until up upon via with within without",
+    // Conjunctions and question words.
+    "and or nor but yet so if unless because although though while whereas whether than when \
+     whenever where wherever why how however therefore thus hence moreover",
+    // Auxiliaries.
+    "am is are was were be been being have has had having do does did done doing will would \
+     shall should can could may might must ought cannot",
+    // Adverbs of place, time and degree that stand in for others.
+    "not very too also just only even quite rather almost already always ever never often \
+     again further here there now then once still else well perhaps etc",
+    // Contractions.
+    "i'm i've i'll i'd you're you've you'll you'd he's he'll he'd she's she'll she'd it's \
+     it'll it'd we're we've we'll we'd they're they've they'll they'd that's that'll that'd \
+     there's there'll here's who's who'll who'd what's what're where's when's why's how's \
+     let's isn't aren't wasn't weren't haven't hasn't hadn't don't doesn't didn't won't \
+     wouldn't shan't shouldn't can't couldn't mayn't mightn't mustn't needn't oughtn't ain't \
+     could've should've would've might've must've",
 ];
 
 fn english() -> impl Iterator<Item = &'static str> {
-    let words = ENGLISH.iter().map(|(_, words)| words);
-    words.flat_map(|words| words.split_ascii_whitespace())
+    let groups = ENGLISH.iter();
+    groups.flat_map(|words| words.split_ascii_whitespace())
 }
 
 /// A set of words to drop.

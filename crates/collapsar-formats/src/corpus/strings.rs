@@ -9,37 +9,25 @@ use parquet::file::reader::FileReader;
 use parquet::schema::types::ColumnDescriptor;
 
 use crate::error::{Error, FilePlace, Result};
-use crate::guard::guarded;
-use crate::parquet::{Group, Values, all, batch, open, other_type, refusal};
+use crate::parquet::{Group, Values, all, batch, open, other_type, refusal, unpanicked};
 
 use super::columns;
 use super::gather::Gatherer;
-use super::options::CorpusOptions;
 
 /// Rows asked for at a time: texts are long, so fewer than for numbers.
 const BATCH: usize = 1 << 10;
 
 /// Guarded, because the parquet crate answers some damage by a panic.
-pub(super) fn read(
-    path: &str,
-    file: File,
-    options: &CorpusOptions,
-    gatherer: &mut Gatherer<'_>,
-) -> Result<()> {
-    guarded(|| read_groups(path, file, options, gatherer))
-        .unwrap_or_else(|| Err(Error::damaged(path, "Parquet", "it contradicts itself")))
+pub(super) fn read(file: File, gatherer: &mut Gatherer<'_>) -> Result<()> {
+    unpanicked(gatherer.path, || read_groups(file, gatherer))
 }
 
-fn read_groups(
-    path: &str,
-    file: File,
-    options: &CorpusOptions,
-    gatherer: &mut Gatherer<'_>,
-) -> Result<()> {
+fn read_groups(file: File, gatherer: &mut Gatherer<'_>) -> Result<()> {
+    let path = gatherer.path;
     let (reader, names) = open(path, file)?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let is_text = |index: usize| is_string(&schema.column(index));
-    let (text, id) = columns::select(path, &names, options, is_text)?;
+    let (text, id) = columns::select(path, &names, gatherer.options, is_text)?;
     let refuse = |index: usize, expected: &str| {
         let found = format!("column {:?} of another type", names[index]);
         Err(Error::content(path, found, expected))
@@ -72,7 +60,7 @@ fn read_groups(
         {
             rows += texts.len();
             for text in texts.drain(..) {
-                let number = gatherer.len() + 1;
+                let number = gatherer.number();
                 let name = match &mut ids {
                     // There are as many as rows, which are checked below.
                     Some(ids) => ids.next().flatten().unwrap_or_default(),
@@ -85,10 +73,7 @@ fn read_groups(
         }
         group.check(rows)?;
     }
-    if gatherer.len() == 0 {
-        return Err(Error::no_documents(path, "a table without rows"));
-    }
-    Ok(())
+    gatherer.some("a table without rows")
 }
 
 fn is_string(column: &ColumnDescriptor) -> bool {
@@ -105,11 +90,11 @@ fn is_integer(column: &ColumnDescriptor) -> bool {
 /// All names of a group: they are short.
 fn identifiers(column: ColumnReader, highest: i16) -> Values<String> {
     match column {
-        ColumnReader::ByteArrayColumnReader(reader) => all(reader, BATCH, highest, |bytes| {
+        ColumnReader::ByteArrayColumnReader(reader) => all(reader, highest, |bytes| {
             String::from_utf8_lossy(bytes.data()).into_owned()
         }),
-        ColumnReader::Int32ColumnReader(reader) => all(reader, BATCH, highest, ToString::to_string),
-        ColumnReader::Int64ColumnReader(reader) => all(reader, BATCH, highest, ToString::to_string),
+        ColumnReader::Int32ColumnReader(reader) => all(reader, highest, ToString::to_string),
+        ColumnReader::Int64ColumnReader(reader) => all(reader, highest, ToString::to_string),
         _ => Err(other_type()),
     }
 }

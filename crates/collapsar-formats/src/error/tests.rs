@@ -1,7 +1,8 @@
 //! The full text of every kind of error.
 
 use super::*;
-use crate::corpus::{Filtered, WordFilter};
+use crate::corpus::{Filtered, WordFilter, no_text, no_words};
+use crate::table::{Selection, find_column, select};
 
 /// Options as the program has them.
 struct Flags;
@@ -22,22 +23,17 @@ fn names(n: usize) -> Vec<String> {
 
 /// One of each kind; the readers' own tests make most of them from files.
 fn all() -> Vec<Error> {
-    let data = |problem| Error::of("data.csv", problem);
-    let line = |line, problem| Error::at("data.csv", FilePlace::Line(line), problem);
-    let text = |columns: usize, numeric: usize| {
-        data(Problem::Text {
-            columns: names(columns),
-            found: NotNumbers::Text {
-                example: "a".into(),
-                line: 2,
-            },
-            numeric: names(numeric),
-        })
+    let not_numbers = |columns: usize, found: &str, numeric: usize| {
+        let selection = Selection {
+            indices: vec![],
+            names: [names(columns), names(numeric)].concat(),
+            skipped: vec![],
+        };
+        selection.not_numbers("data.csv", found, |column| column >= columns)
     };
-    let missing = |column: &str, found: &str| Problem::Missing {
-        column: column.into(),
-        found: found.into(),
-    };
+    let text = |columns, numeric| not_numbers(columns, "text (\"a\" in line 2)", numeric);
+    let missing = |place, column, found| Error::missing("data.csv", place, column, found);
+    let repeated = ["b".to_owned(), "x".to_owned(), "b".to_owned()];
     let removed = |filter, tokens| Filtered {
         filter,
         words: 1,
@@ -48,6 +44,7 @@ fn all() -> Vec<Error> {
         number: 7,
         read: read.map(str::to_owned),
     };
+    let odd = |place| Error::content("a.bam", "is odd", "even").at(place);
     vec![
         Error::file("data.csv", &io::ErrorKind::NotFound.into()),
         Error::file("data.csv", &io::ErrorKind::PermissionDenied.into()),
@@ -55,82 +52,40 @@ fn all() -> Vec<Error> {
         Error::content("data.csv", "a zip file", "text"),
         Error::damaged("data.parquet", "Parquet", "Corrupt footer.\nmore"),
         Error::empty("data.csv", "an empty file"),
-        line(
-            3,
-            Problem::Ragged {
-                found: 1,
-                expected: 4,
-            },
-        ),
+        Error::ragged("data.csv", 3, 1, 4),
         Error::encoding("data.csv", 3),
         text(1, 0),
         text(14, 2),
         text(2, 30),
-        data(Problem::Text {
-            columns: names(2),
-            found: NotNumbers::Types(names(2)),
-            numeric: names(1),
-        }),
-        line(7, missing("b", "NA")),
-        Error::at("data.csv", FilePlace::Row(7), missing("2", "null")),
-        data(Problem::NoColumn {
-            column: "b".into(),
-            columns: names(2),
-        }),
-        data(Problem::Ambiguous {
-            option: "columns",
-            column: "b".into(),
-            indices: vec![1, 3],
-        }),
-        data(Problem::Repeated { column: "b".into() }),
+        not_numbers(2, "x0 and x1", 1),
+        missing(FilePlace::Line(7), "b", "NA"),
+        missing(FilePlace::Row(7), "2", "null"),
+        find_column("data.csv", &names(2), "columns", "b").unwrap_err(),
+        find_column("data.csv", &repeated, "columns", "b").unwrap_err(),
+        select(
+            "data.csv",
+            &repeated[..2],
+            None,
+            Some(&["b".into(), "1".into()]),
+        )
+        .unwrap_err(),
         Error::line("docword.x.txt", 4, "count \"0\"", "a number above 0"),
-        Error::at("a.txt", FilePlace::Line(4), Problem::Utf8 { byte: 17 }),
+        Error::not_utf8("a.txt", FilePlace::Line(4), 17),
         Error::no_documents("a.txt", "an empty file"),
-        Error::of(
+        no_words(
             "corpus.txt",
-            Problem::NoWords {
-                tokens: 900.0,
-                filtered: vec![
-                    removed(WordFilter::StopWords("english"), 812.0),
-                    removed(WordFilter::Rare(5), 88.0),
-                ],
-            },
+            900.0,
+            &[
+                removed(WordFilter::StopWords("english"), 812.0),
+                removed(WordFilter::Rare(5), 88.0),
+            ],
         ),
-        Error::of(
-            "corpus.txt",
-            Problem::NoWords {
-                tokens: 0.0,
-                filtered: vec![],
-            },
-        ),
-        data(Problem::NoText {
-            noun: "column",
-            columns: names(14),
-            text: names(2),
-        }),
-        data(Problem::NoText {
-            noun: "field",
-            columns: names(2),
-            text: vec![],
-        }),
-        Error::of(
-            "t.fa",
-            Problem::SameName {
-                names: ["a.1".into(), "a.2".into()],
-                option: "ignore_versions",
-            },
-        ),
-        Error::at(
-            "a.bam",
-            record(Some("r")),
-            Problem::content("is odd", "even"),
-        ),
-        Error::at("a.bam", record(None), Problem::content("is odd", "even")),
-        Error::at(
-            "a.bam",
-            FilePlace::Read("r".into()),
-            Problem::content("is odd", "even"),
-        ),
+        no_words("corpus.txt", 0.0, &[]),
+        no_text("data.csv", "column", &names(14), &names(2)),
+        no_text("data.csv", "field", &names(2), &[]),
+        odd(record(Some("r"))),
+        odd(record(None)),
+        odd(FilePlace::Read("r".into())),
         collapsar::Error::setting("min_docs", 0, "a number from 1").into(),
     ]
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, count};
 
 use super::counts::{read_counts, read_names};
 use super::float::float;
-use crate::lines::{Lines, fields, first, shown, unique, whole};
+use crate::lines::{Lines, fields, first, shown, whole};
 
 const EXPECTED: &str = "salmon's eq_classes.txt or a kallisto .ec file";
 
@@ -47,25 +47,25 @@ pub fn read_classes(path: &Path) -> Result<Classes> {
     if !input.next_filled()? {
         return Err(unknown(&input, "blank lines"));
     }
-    match first(input.bytes()).map(|field| field.map(whole)) {
+    match first(&input.bytes).map(|field| field.map(whole)) {
         [Some(Some(transcripts)), None, None] => salmon(input, transcripts),
         [Some(Some(_)), Some(_), None] if path == Path::new("-") => {
             let found = "kallisto's classes, whose counts are in a file beside them";
             Err(unknown(&input, found))
         }
         [Some(Some(_)), Some(_), None] => kallisto(input, path),
-        _ => Err(unknown(&input, &shown(input.bytes()))),
+        _ => Err(unknown(&input, &shown(&input.bytes))),
     }
 }
 
 fn unknown(input: &Lines, found: &str) -> Error {
-    Error::content(input.path(), found, EXPECTED)
+    Error::content(&input.path, found, EXPECTED)
 }
 
 fn salmon(mut input: Lines, transcripts: u64) -> Result<Classes> {
     let damaged = |input: &Lines, cause: &str| {
         let cause = format!("it ends {cause}");
-        Err(Error::damaged(input.path(), "eq_classes.txt", cause))
+        Err(Error::damaged(&input.path, "eq_classes.txt", cause))
     };
     if transcripts == 0 || transcripts > u64::from(u32::MAX) {
         let found = count(transcripts, "transcript");
@@ -74,22 +74,22 @@ fn salmon(mut input: Lines, transcripts: u64) -> Result<Classes> {
     if !input.next_filled()? {
         return damaged(&input, "before the number of classes");
     }
-    let number = whole(input.bytes().trim_ascii())
-        .ok_or_else(|| input.refuse(shown(input.bytes()), "the number of classes"))?;
+    let number = whole(input.bytes.trim_ascii())
+        .ok_or_else(|| input.refuse(shown(&input.bytes), "the number of classes"))?;
     let mut names: Vec<String> = Vec::with_capacity(transcripts.min(TRUSTED) as usize);
     let mut lines = Vec::with_capacity(names.capacity());
     for read in 0..transcripts {
         if !input.next_filled()? {
             return damaged(&input, &format!("after {read} of {transcripts} names"));
         }
-        let [Some(name), None] = first(input.bytes()) else {
+        let [Some(name), None] = first(&input.bytes) else {
             let expected = format!("name {} of {transcripts}, one a line", read + 1);
-            return Err(input.refuse(shown(input.bytes()), expected));
+            return Err(input.refuse(shown(&input.bytes), expected));
         };
         names.push(input.decode(name)?.to_owned());
-        lines.push(input.line());
+        lines.push(input.line);
     }
-    unique(input.path(), "transcript", &names, &lines)?;
+    input.unique(&names, &lines)?;
     let mut classes = Vec::with_capacity(number.min(TRUSTED) as usize);
     while input.next_filled()? {
         if classes.len() as u64 == number {
@@ -113,8 +113,8 @@ fn salmon(mut input: Lines, transcripts: u64) -> Result<Classes> {
 
 /// A line of salmon's: a number, so many transcripts, perhaps as many weights, and a count.
 fn class(input: &Lines, transcripts: u64) -> Result<Class> {
-    let all = fields(input.bytes()).count() as u64;
-    let mut parts = fields(input.bytes());
+    let all = fields(&input.bytes).count() as u64;
+    let mut parts = fields(&input.bytes);
     let size = parts.next().unwrap_or_default();
     let Some(size) = whole(size).filter(|&size| size > 0 && size < all) else {
         let found = format!("a class of {} transcripts", shown(size));
@@ -199,9 +199,9 @@ fn kallisto(mut input: Lines, path: &Path) -> Result<Classes> {
 
 /// The transcripts of class `number`, of so many.
 fn kallisto_class(input: &Lines, number: usize, transcripts: u64) -> Result<Vec<u32>> {
-    let [Some(own), Some(ids), None] = first(input.bytes()) else {
+    let [Some(own), Some(ids), None] = first(&input.bytes) else {
         let expected = "a class and its transcripts between commas";
-        return Err(input.refuse(shown(input.bytes()), expected));
+        return Err(input.refuse(shown(&input.bytes), expected));
     };
     if whole(own) != Some(number as u64) {
         let found = format!("class {}", shown(own));

@@ -1,26 +1,25 @@
 //! Decides which file beside kallisto's classes counts their reads, and which names the transcripts.
 
-use std::path::{Path, PathBuf};
-
-use collapsar::Hint;
+use std::path::Path;
 
 use crate::error::{Error, Result};
 
 use super::classes::amount;
-use crate::lines::{Lines, first, shown, unique, whole};
+use crate::lines::{Lines, first, shown, whole};
+use crate::open::beside;
 
 /// The names in `transcripts.txt` beside the classes, if there is one.
 pub(super) fn read_names(classes: &Path) -> Result<Vec<String>> {
-    let Some(path) = beside(classes, &["transcripts.txt".to_owned()]) else {
+    let Some(path) = beside(classes, &["transcripts.txt".to_owned()]).next() else {
         return Ok(Vec::new());
     };
     let mut input = Lines::open(&path, "a transcript a line")?;
     let (mut names, mut lines) = (Vec::new(), Vec::new());
     while input.next_filled()? {
         names.push(input.text()?.trim().to_owned());
-        lines.push(input.line());
+        lines.push(input.line);
     }
-    unique(input.path(), "transcript", &names, &lines)?;
+    input.unique(&names, &lines)?;
     Ok(names)
 }
 
@@ -30,7 +29,7 @@ pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
     let bare = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = bare.strip_suffix(".ec").unwrap_or(bare);
     let names = [".tsv", ".tcc.mtx", ".mtx"].map(|end| format!("{stem}{end}"));
-    let Some(path) = beside(classes, &names) else {
+    let Some(path) = beside(classes, &names).next() else {
         let found = format!("neither {} nor {} beside it", names[0], names[1]);
         let expected = "the counts that kallisto writes beside its classes";
         let path = classes.display().to_string();
@@ -40,21 +39,27 @@ pub(super) fn read_counts(classes: &Path, number: usize) -> Result<Vec<f64>> {
     let mut counts = vec![None; number];
     if input.peek()? == Some(b'%') {
         matrix(&mut input, &mut counts)?;
-        return Ok(counts.into_iter().map(Option::unwrap_or_default).collect());
+    } else {
+        list(&mut input, &mut counts)?;
     }
-    let mut found = 0;
+    Ok(counts.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// A class and its count a line.
+fn list(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
+    let (number, mut found) = (counts.len(), 0);
     while input.next_filled()? {
-        let [Some(class), Some(count), None] = first(input.bytes()) else {
-            return Err(input.refuse(shown(input.bytes()), "a class and its count"));
+        let [Some(class), Some(count), None] = first(&input.bytes) else {
+            return Err(input.refuse(shown(&input.bytes), "a class and its count"));
         };
-        set(&input, &mut counts, class, 0, count)?;
+        set(input, counts, class, 0, count)?;
         found += 1;
     }
     if found < number {
         let cause = format!("it ends after {found} of {number} classes");
-        return Err(Error::damaged(input.path(), "counts", cause));
+        return Err(Error::damaged(&input.path, "counts", cause));
     }
-    Ok(counts.into_iter().map(Option::unwrap_or_default).collect())
+    Ok(())
 }
 
 /// A matrix of one row, in Matrix Market's coordinates: samples by classes.
@@ -62,17 +67,17 @@ fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
     let mut claimed = None;
     let mut found = 0;
     while input.next_filled()? {
-        if input.bytes().starts_with(b"%") {
+        if input.bytes.starts_with(b"%") {
             continue;
         }
-        let [Some(sample), Some(second), Some(third), None] = first(input.bytes()) else {
-            return Err(input.refuse(shown(input.bytes()), "three numbers"));
+        let [Some(sample), Some(second), Some(third), None] = first(&input.bytes) else {
+            return Err(input.refuse(shown(&input.bytes), "three numbers"));
         };
         if claimed.is_none() {
             if whole(sample) != Some(1) {
                 let found = format!("{} samples", shown(sample));
                 let hint = "one sample at a time, or the .ec file that has a .tsv beside it";
-                return Err(input.refuse(found, "one").with_hint(Hint::plain(hint)));
+                return Err(input.refuse(found, "one").trying(hint));
             }
             if whole(second) != Some(counts.len() as u64) {
                 let found = format!("{} classes", shown(second));
@@ -93,7 +98,7 @@ fn matrix(input: &mut Lines, counts: &mut [Option<f64>]) -> Result<()> {
         Some(claimed) => format!("{found} entries where its size says {claimed}"),
         None => "it has no size".to_owned(),
     };
-    Err(Error::damaged(input.path(), "Matrix Market", cause))
+    Err(Error::damaged(&input.path, "Matrix Market", cause))
 }
 
 /// Sets the count of a class; classes are numbered from `first` on.
@@ -116,13 +121,4 @@ fn set(
         Some(_) => Err(input.refuse(format!("{} a second time", found()), "each class once")),
         None => Ok(()),
     }
-}
-
-/// The first of these files that is there, plain or zipped.
-fn beside(path: &Path, names: &[String]) -> Option<PathBuf> {
-    let all = names
-        .iter()
-        .flat_map(|name| [name.clone(), format!("{name}.gz")]);
-    all.map(|name| path.with_file_name(name))
-        .find(|candidate| candidate.is_file())
 }

@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use collapsar::Hint;
-
 use crate::error::{Error, Result};
 
-use crate::lines::{Lines, fields, shown, unique};
+use crate::lines::{Lines, fields, shown};
 
 const EXPECTED: &str = "transcripts in FASTA";
 
@@ -61,25 +59,24 @@ pub fn read_transcripts(path: &Path) -> Result<Transcripts> {
         starts: vec![0],
     };
     while input.next_filled()? {
-        let bytes = input.bytes();
+        let bytes = &input.bytes;
         if let Some(header) = bytes.strip_prefix(b">") {
-            close(&mut all, &lines, input.path())?;
+            close(&mut all, &lines, &input.path)?;
             let name = fields(header).next();
             let name = name.filter(|_| !header[0].is_ascii_whitespace());
             let name = name.ok_or_else(|| input.refuse(shown(bytes), "a name after >"))?;
             all.names.push(input.decode(name)?.to_owned());
-            lines.push(input.line());
+            lines.push(input.line);
             continue;
         }
         let Some(name) = all.names.last() else {
             let found = format!("{} at the beginning", shown(bytes));
             let expected = "transcripts in FASTA, which begins with >";
-            let error = Error::content(input.path(), found, expected);
+            let error = Error::content(&input.path, found, expected);
             if bytes[0] != b'@' {
                 return Err(error);
             }
-            let hint = Hint::plain("the FASTA that the reads were aligned to");
-            return Err(error.with_hint(hint));
+            return Err(error.trying("the FASTA that the reads were aligned to"));
         };
         let start = all.sequences.len();
         let letters = bytes.trim_ascii().iter();
@@ -91,11 +88,11 @@ pub fn read_transcripts(path: &Path) -> Result<Transcripts> {
             return Err(input.refuse(found, "a letter of a nucleotide"));
         }
     }
-    close(&mut all, &lines, input.path())?;
+    close(&mut all, &lines, &input.path)?;
     if all.is_empty() {
-        return Err(Error::content(input.path(), "blank lines", EXPECTED));
+        return Err(Error::content(&input.path, "blank lines", EXPECTED));
     }
-    unique(input.path(), "transcript", &all.names, &lines)?;
+    input.unique(&all.names, &lines)?;
     all.sequences.shrink_to_fit();
     Ok(all)
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, count};
 use crate::open::{Opened, text_error};
 
 use super::float::float;
-use crate::lines::{Lines, shown, unique};
+use crate::lines::{Lines, shown};
 
 /// A quantification.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,24 +63,18 @@ fn read_quant_sf(path: &Path) -> Result<Quantification> {
     const EXPECTED: &str = "a quant.sf file with Name, Length, EffectiveLength, TPM and NumReads";
     let mut input = Lines::open(path, EXPECTED)?;
     input.next_filled()?;
-    let header: Vec<&[u8]> = input.bytes().split(|&byte| byte == b'\t').collect();
-    let places = COLUMNS.map(|name| header.iter().position(|&cell| cell == name.as_bytes()));
-    let [
-        Some(name),
-        Some(length),
-        Some(effective),
-        Some(tpm),
-        Some(reads),
-    ] = places
-    else {
-        let found = format!("{} at the beginning", shown(input.bytes()));
-        return Err(Error::content(input.path(), found, EXPECTED));
+    let header: Vec<&[u8]> = input.bytes.split(|&byte| byte == b'\t').collect();
+    let place = |name: &&str| header.iter().position(|&cell| cell == name.as_bytes());
+    let places: Option<Vec<usize>> = COLUMNS.iter().map(place).collect();
+    let Some(&[name, ref places @ ..]) = places.as_deref() else {
+        let found = format!("{} at the beginning", shown(&input.bytes));
+        return Err(Error::content(&input.path, found, EXPECTED));
     };
-    let (places, width) = ([length, effective, tpm, reads], header.len());
+    let width = header.len();
     let (mut names, mut lines) = (Vec::new(), Vec::new());
     let mut numbers = [const { Vec::new() }; 4];
     while input.next_filled()? {
-        let cells: Vec<&[u8]> = input.bytes().split(|&byte| byte == b'\t').collect();
+        let cells: Vec<&[u8]> = input.bytes.split(|&byte| byte == b'\t').collect();
         if cells.len() != width {
             return Err(input.ragged(cells.len(), width));
         }
@@ -93,13 +87,13 @@ fn read_quant_sf(path: &Path) -> Result<Quantification> {
             })?);
         }
         names.push(input.decode(cells[name])?.to_owned());
-        lines.push(input.line());
+        lines.push(input.line);
     }
     if names.is_empty() {
         let cause = "it has no transcripts";
-        return Err(Error::damaged(input.path(), "quant.sf", cause));
+        return Err(Error::damaged(&input.path, "quant.sf", cause));
     }
-    unique(input.path(), "transcript", &names, &lines)?;
+    input.unique(&names, &lines)?;
     let [lengths, effective, tpm, counts] = numbers;
     Ok(Quantification {
         names,

@@ -47,7 +47,7 @@ pub fn read_genes(path: &Path) -> Result<GeneMap> {
     let mut input = Lines::open(path, EXPECTED)?;
     let mut builder = Builder::default();
     while input.next_filled()? {
-        if input.bytes().starts_with(b"#") {
+        if input.bytes.starts_with(b"#") {
             continue;
         }
         if columns(input.text()?).is_some() {
@@ -59,7 +59,7 @@ pub fn read_genes(path: &Path) -> Result<GeneMap> {
     let map = builder.map;
     if map.transcripts.is_empty() {
         let found = "no transcript with a gene";
-        return Err(Error::content(input.path(), found, EXPECTED));
+        return Err(Error::content(&input.path, found, EXPECTED));
     }
     Ok(map)
 }
@@ -108,18 +108,11 @@ impl Builder {
     }
 }
 
-/// A transcript of GFF3 whose parents may come later.
-struct Child {
-    line: u64,
-    transcript: String,
-    version: Option<String>,
-    parents: String,
-}
-
 /// Reads GTF or GFF3 from the present line to the end.
 fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
     let mut genes: HashMap<String, String> = HashMap::new();
-    let mut children: Vec<Child> = Vec::new();
+    // Transcripts of GFF3, whose parents may come later: lines, names, versions, parents.
+    let mut children: Vec<(u64, String, Option<String>, String)> = Vec::new();
     loop {
         let text = input.text()?;
         // GFF3 may end in sequences.
@@ -136,7 +129,7 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
                     transcript,
                     version,
                     gene,
-                } => builder.add((input.path(), input.line()), transcript, version, gene)?,
+                } => builder.add((&input.path, input.line), transcript, version, gene)?,
                 Feature::Gene { id, name } => {
                     genes.insert(id.to_owned(), name.to_owned());
                 }
@@ -144,12 +137,10 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
                     transcript,
                     version,
                     parents,
-                } => children.push(Child {
-                    line: input.line(),
-                    transcript: transcript.to_owned(),
-                    version: version.map(str::to_owned),
-                    parents: parents.to_owned(),
-                }),
+                } => {
+                    let (name, version) = (transcript.to_owned(), version.map(str::to_owned));
+                    children.push((input.line, name, version, parents.to_owned()));
+                }
                 Feature::Other => {}
             }
         }
@@ -157,11 +148,9 @@ fn annotation(input: &mut Lines, builder: &mut Builder) -> Result<()> {
             break;
         }
     }
-    for child in &children {
-        let parents = child.parents.split(',');
-        for gene in parents.filter_map(|parent| genes.get(parent)) {
-            let version = child.version.as_deref();
-            builder.add((input.path(), child.line), &child.transcript, version, gene)?;
+    for (line, transcript, version, parents) in &children {
+        for gene in parents.split(',').filter_map(|parent| genes.get(parent)) {
+            builder.add((&input.path, *line), transcript, version.as_deref(), gene)?;
         }
     }
     Ok(())
@@ -208,7 +197,7 @@ fn table(input: &mut Lines, builder: &mut Builder) -> Result<()> {
                 .ok_or_else(|| input.refuse(quoted(text), "a transcript and its gene"))
         };
         let (transcript, gene) = (cell(transcript_column)?, cell(gene_column)?);
-        builder.add((input.path(), input.line()), transcript, None, gene)?;
+        builder.add((&input.path, input.line), transcript, None, gene)?;
         if !input.next_filled()? {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result, count};
 
 use super::float::float;
-use crate::lines::{Lines, fields, first, shown, unique, whole};
+use crate::lines::{Lines, fields, first, shown, whole};
 
 const EXPECTED: &str = "a .tr file as BitSeq's parseAlignment writes it";
 
@@ -34,7 +34,7 @@ pub fn read_lengths(path: &Path) -> Result<Vec<TranscriptLength>> {
     let (mut rows, mut lines): (Vec<TranscriptLength>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut claimed = None;
     while input.next_filled()? {
-        let bytes = input.bytes();
+        let bytes = &input.bytes;
         if bytes.starts_with(b"#") {
             let mut parts = fields(&bytes[1..]);
             if parts.next() == Some(b"M") {
@@ -46,27 +46,27 @@ pub fn read_lengths(path: &Path) -> Result<Vec<TranscriptLength>> {
             continue;
         }
         rows.push(row(&input)?);
-        lines.push(input.line());
+        lines.push(input.line);
     }
     let found = rows.len() as u64;
     if let Some(claimed) = claimed
         && found != claimed
     {
         let cause = format!("{} where # M says {claimed}", count(found, "transcript"));
-        return Err(Error::damaged(input.path(), ".tr", cause));
+        return Err(Error::damaged(&input.path, ".tr", cause));
     }
     if rows.is_empty() {
-        return Err(Error::content(input.path(), "no transcripts", EXPECTED));
+        return Err(Error::content(&input.path, "no transcripts", EXPECTED));
     }
     let names = rows.iter().map(|row| &row.name);
-    unique(input.path(), "transcript", names, &lines)?;
+    input.unique(names, &lines)?;
     Ok(rows)
 }
 
 fn row(input: &Lines) -> Result<TranscriptLength> {
-    let [Some(gene), Some(name), Some(length), effective, None] = first(input.bytes()) else {
+    let [Some(gene), Some(name), Some(length), effective, None] = first(&input.bytes) else {
         let expected = "a gene, a transcript, its length and perhaps its effective length";
-        return Err(input.refuse(shown(input.bytes()), expected));
+        return Err(input.refuse(shown(&input.bytes), expected));
     };
     let name = input.decode(name)?;
     let number = |noun: &str, field: &[u8], least: f64, expected: &'static str| {

@@ -6,8 +6,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
-use collapsar::Hint;
-
 use crate::error::{Error, Result, count};
 
 use crate::lines::{Lines, fields, shown, whole};
@@ -49,7 +47,7 @@ impl ProbReader {
         let (mut reads, mut mapped, mut transcripts, mut scale) = (None, None, None, None);
         while let Some(b'#' | b'\n' | b'\r' | b'\xef') = lines.peek()? {
             lines.next()?;
-            let mut parts = fields(lines.bytes().strip_prefix(b"#").unwrap_or_default());
+            let mut parts = fields(lines.bytes.strip_prefix(b"#").unwrap_or_default());
             let number = match parts.next() {
                 Some(b"Ntotal") => &mut reads,
                 Some(b"Nmap") => &mut mapped,
@@ -65,11 +63,11 @@ impl ProbReader {
                 _ => continue,
             };
             *number = Some(parts.next().and_then(whole).ok_or_else(|| {
-                let found = shown(lines.bytes());
+                let found = shown(&lines.bytes);
                 lines.refuse(found, "a whole number after the name")
             })?);
         }
-        let refuse = |found: &str, expected: &str| Error::content(lines.path(), found, expected);
+        let refuse = |found: &str, expected: &str| Error::content(&lines.path, found, expected);
         let (Some(reads), Some(mapped), Some(transcripts)) = (reads, mapped, transcripts) else {
             let missing = [(reads, "Ntotal"), (mapped, "Nmap"), (transcripts, "M")];
             let names = missing.iter().filter(|(number, _)| number.is_none());
@@ -79,8 +77,8 @@ impl ProbReader {
         };
         let Some(scale) = scale else {
             let found = "neither # LOGFORMAT nor # NEWFORMAT at the beginning, as in an old version of the format";
-            let hint = Hint::plain("making it again with parseAlignment of BitSeq 0.7");
-            return Err(refuse(found, "one of them").with_hint(hint));
+            let error = refuse(found, "one of them");
+            return Err(error.trying("making it again with parseAlignment of BitSeq 0.7"));
         };
         if transcripts == 0 || transcripts >= u64::from(u32::MAX) {
             let found = format!("# M {transcripts}");
@@ -110,13 +108,13 @@ impl ProbReader {
 
     /// The last read's name.
     pub fn name(&self) -> Cow<'_, str> {
-        let name = self.lines.bytes().get(self.name.clone());
+        let name = self.lines.bytes.get(self.name.clone());
         String::from_utf8_lossy(name.unwrap_or_default())
     }
 
     /// The last read's line, from 1.
     pub fn line(&self) -> u64 {
-        self.lines.line()
+        self.lines.line
     }
 
     /// Replaces `entries` by those of the next read: a transcript's number, from 1, or 0 for noise, and
@@ -132,7 +130,7 @@ impl ProbReader {
             if !self.lines.next()? {
                 return self.finish();
             }
-            let mut cursor = Cursor::new(self.lines.bytes());
+            let mut cursor = Cursor::new(&self.lines.bytes);
             if cursor.at_end() {
                 continue;
             }
@@ -157,14 +155,14 @@ impl ProbReader {
         if self.read < self.header.mapped {
             let (read, mapped) = (self.read, self.header.mapped);
             let cause = format!("it ends after {read} of {mapped} reads");
-            return Err(Error::damaged(self.lines.path(), ".prob", cause));
+            return Err(Error::damaged(&self.lines.path, ".prob", cause));
         }
         Ok(false)
     }
 
     #[cold]
     fn refuse(&self, fault: &Fault) -> Error {
-        let field = |range: &Range<usize>| shown(&self.lines.bytes()[range.clone()]);
+        let field = |range: &Range<usize>| shown(&self.lines.bytes[range.clone()]);
         let (found, expected): (String, String) = match fault {
             Fault::Number(range) if range.is_empty() => (
                 "nothing after its name".into(),

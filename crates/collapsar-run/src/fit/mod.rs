@@ -150,10 +150,14 @@ impl ModelRun {
         draws.map_err(|refusal| self.source.no_answer(refusal))
     }
 
-    fn posterior<'a>(&'a self, answer: &'a VariationalPosterior<'a>, seed: u64) -> Posterior<'a> {
+    fn posterior<'a>(
+        &'a self,
+        variational: &'a VariationalPosterior<'a>,
+        seed: u64,
+    ) -> Posterior<'a> {
         Posterior {
             prepared: &self.prepared,
-            answer,
+            variational,
             seed,
         }
     }

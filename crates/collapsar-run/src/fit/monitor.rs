@@ -29,14 +29,23 @@ impl Monitored {
         selections: &[Selection],
     ) -> Result<Self> {
         let arrays = prepared.unknowns();
-        let of = |chosen: &dyn Fn(&str) -> bool| {
-            let quantities = prepared.quantities_of(chosen);
-            quantities.map_err(|diagnostic| source.refusal(diagnostic))
-        };
+        let large = |array: &UnknownArray| array.elements > MANY;
+        let find = |name: &str| arrays.iter().find(|array| array.name == name);
+        let by_rule = |array: &UnknownArray| !(array.labels || (large(array) && array.computed));
+        let quantities = prepared.quantities_of(|name: &str| match selections {
+            [] => find(name).is_some_and(by_rule),
+            _ => selections.iter().any(|s| s.array == name),
+        });
+        let mut quantities = quantities.map_err(|diagnostic| source.refusal(diagnostic))?;
         if selections.is_empty() {
-            return Self::by_rule(&arrays, of);
+            let small = |q: &Quantity| !find(&q.element.array).is_some_and(large);
+            let left_out = arrays.iter().filter(|array| array.labels || large(array));
+            return Ok(Self {
+                small: quantities.iter().map(small).collect(),
+                quantities,
+                left_out: left_out.cloned().collect(),
+            });
         }
-        let mut quantities = of(&|array| selections.iter().any(|s| s.array == array))?;
         for selection in selections {
             if !quantities.iter().any(|q| selection.contains(&q.element)) {
                 return Err(unknown(selection, &arrays));
@@ -47,25 +56,6 @@ impl Monitored {
             small: vec![true; quantities.len()],
             quantities,
             left_out: vec![],
-        })
-    }
-
-    fn by_rule(
-        arrays: &[UnknownArray],
-        of: impl Fn(&dyn Fn(&str) -> bool) -> Result<Vec<Quantity>>,
-    ) -> Result<Self> {
-        let large = |array: &UnknownArray| array.elements > MANY;
-        let find = |name: &str| arrays.iter().find(|array| array.name == name);
-        let quantities = of(&|name| {
-            find(name).is_some_and(|array| !(array.labels || (large(array) && array.computed)))
-        })?;
-        let left_out = arrays.iter().filter(|array| array.labels || large(array));
-        Ok(Self {
-            small: (quantities.iter())
-                .map(|quantity| !find(&quantity.element.array).is_some_and(large))
-                .collect(),
-            quantities,
-            left_out: left_out.cloned().collect(),
         })
     }
 }

@@ -2,15 +2,14 @@
 
 use collapsar_bugs::{Quantity, Summary};
 use collapsar_formats::write_atomically;
+use collapsar_text::quoted;
 use serde_json::json;
 
 use super::{ModelRun, Monitored, class_names};
 use crate::climb::Climbed;
 use crate::error::Result;
 use crate::folder::RunFolder;
-use crate::inputs::inputs;
-use crate::record::Record;
-use crate::text::{header, numbers, quoted};
+use crate::record::{Record, header, inputs, numbers};
 
 /// Draws that are made before they are written.
 const BATCH: usize = 1000;
@@ -28,8 +27,7 @@ impl ModelRun {
         write_atomically(&folder.path().join("posterior.csv"), |out| {
             writeln!(out, "name,mean,sd,q2.5,median,q97.5")?;
             for (quantity, row) in monitored.quantities.iter().zip(rows) {
-                let name = quantity.to_string();
-                let name = quoted(&name);
+                let name = quoted(&quantity.to_string());
                 let (mean, sd) = (row.mean, row.sd);
                 let [low, median, high] = row.quantiles;
                 writeln!(out, "{name},{mean:?},{sd:?},{low:?},{median:?},{high:?}")?;
@@ -76,13 +74,11 @@ impl ModelRun {
             header(out, &names)?;
             for first in (0..count).step_by(BATCH) {
                 let range = first..count.min(first + BATCH);
-                let draws = match self.draws(point, quantities, seed, range.clone()) {
-                    Ok(draws) => draws,
-                    Err(error) => {
-                        refused = Err(error);
-                        return Err(std::io::ErrorKind::InvalidData.into());
-                    }
-                };
+                let draws = self.draws(point, quantities, seed, range.clone());
+                let draws = draws.map_err(|error| {
+                    refused = Err(error);
+                    std::io::ErrorKind::InvalidData
+                })?;
                 for draw in 0..range.len() {
                     numbers(out, draws.iter().map(|of| of[draw]))?;
                 }

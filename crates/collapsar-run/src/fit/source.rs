@@ -8,7 +8,7 @@ use collapsar::graph::{Class, Compiled, Demands, Role};
 use collapsar_bugs::{Data, Diagnostic, Model, PosteriorError, Prepared, Span};
 
 use crate::error::{Error, Result};
-use crate::inputs::name_of;
+use crate::record::name_of;
 
 /// The text of a model that was read.
 #[derive(Debug, Clone)]

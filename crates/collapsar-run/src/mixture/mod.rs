@@ -10,12 +10,12 @@ mod saved;
 
 use collapsar::Jumps;
 use collapsar::mixture::{Mixture, MixtureFit, Mixtures, Start};
+use collapsar_text::count;
 use serde::Serialize;
 
 use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::text::count;
 
 pub use request::{MixtureInput, MixtureRequest, StartOption};
 pub use saved::{Prediction, SavedMixture};

@@ -1,17 +1,15 @@
 //! What may be asked of a mixture, and what it means for the data at hand: files read, checked once.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use collapsar::mixture::{Mixtures, Scale, Settings, Start};
 use collapsar_formats::{Table, read_labels, read_table};
 
 use super::MixtureRun;
 use crate::error::{Error, Result};
-use crate::inputs::name_of;
 use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE};
+use crate::record::name_of;
 
 /// Mixtures, as a user asks for them.
 #[derive(Debug, Clone)]
@@ -47,15 +45,13 @@ pub enum StartOption {
     Each(Vec<Start>),
 }
 
-impl FromStr for StartOption {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
-        Ok(match text {
+impl From<&str> for StartOption {
+    fn from(text: &str) -> Self {
+        match text {
             "random" => Self::Random,
             "kmeans" => Self::KMeans,
             file => Self::Labels(file.into()),
-        })
+        }
     }
 }
 
@@ -96,8 +92,7 @@ impl<'a> MixtureInput<'a> {
         match self.file {
             Some((file, columns)) => Error::Data {
                 error: Box::new(error),
-                name: name_of(file),
-                columns: columns.to_vec(),
+                file: (name_of(file), columns.to_vec()),
             },
             None => error.into(),
         }
@@ -153,11 +148,9 @@ impl MixtureRequest {
 fn scale(file: &Path, columns: usize) -> Result<Scale> {
     let matrix = read_table(file, None)?;
     if (matrix.rows, matrix.columns.len()) != (columns, columns) {
-        return Err(Error::input(
-            file.display().to_string(),
-            format!("a table of {} by {}", matrix.rows, matrix.columns.len()),
-            format!("a scale matrix of {columns} by {columns}"),
-        ));
+        let found = format!("a table of {} by {}", matrix.rows, matrix.columns.len());
+        let expected = format!("a scale matrix of {columns} by {columns}");
+        return Err(Error::input(file.display().to_string(), found, expected));
     }
     Ok(Scale::Matrix(matrix.values))
 }

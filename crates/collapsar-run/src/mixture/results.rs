@@ -6,8 +6,7 @@ use serde_json::json;
 use super::{MixtureResult, MixtureRun, SavedMixture};
 use crate::error::Result;
 use crate::folder::RunFolder;
-use crate::record::{Record, merged};
-use crate::text::{header, numbers};
+use crate::record::{Record, header, merged, numbers};
 
 impl MixtureRun<'_> {
     /// Writes all files of a run.
@@ -20,12 +19,10 @@ impl MixtureRun<'_> {
         let (request, input) = (&self.request, &self.input);
         let (climbed, fit, model) = (&result.climbed, &result.fit, &result.model);
         let point = &climbed.best().point;
-        let numbered = || {
-            (1..=input.columns)
-                .map(|column| column.to_string())
-                .collect()
+        let columns: Vec<String> = match input.file {
+            Some((_, names)) => names.to_vec(),
+            None => (1..=input.columns).map(|n| n.to_string()).collect(),
         };
-        let columns = (input.file).map_or_else(numbered, |(_, names)| names.to_vec());
         let density = fit.predictive()?;
         let ln_density = density.score(input.values, input.columns)?.ln_density;
         // The fit's own responsibilities: q(Z), which the bound is about.
@@ -82,9 +79,7 @@ impl MixtureRun<'_> {
 }
 
 fn most_probable(row: &[f64]) -> (usize, f64) {
-    let first = (0, f64::NEG_INFINITY);
-    row.iter().enumerate().fold(
-        first,
-        |best, (k, &p)| if p > best.1 { (k, p) } else { best },
-    )
+    let all = row.iter().copied().enumerate();
+    let higher = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
+    all.fold((0, f64::NEG_INFINITY), higher)
 }

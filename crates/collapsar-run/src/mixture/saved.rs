@@ -4,11 +4,11 @@ use std::path::Path;
 
 use collapsar::mixture::{Covariance, Matrix, MixtureFit, Scores};
 use collapsar_formats::{Error as FileError, Problem, Table, read_table};
+use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::record::{SavedFile, write_json};
-use crate::text::count;
 
 const FILE: SavedFile = SavedFile {
     name: "components.json",
@@ -66,11 +66,9 @@ impl SavedMixture {
         };
         let (found, expected) = (table.columns.len(), self.columns.len());
         if found != expected {
-            return Err(Error::input(
-                data.display().to_string(),
-                count(found, "column"),
-                format!("{expected} as the fit has ({})", self.columns.join(", ")),
-            ));
+            let (name, found) = (data.display().to_string(), count(found, "column"));
+            let expected = format!("{expected} as the fit has ({})", self.columns.join(", "));
+            return Err(Error::input(name, found, expected));
         }
         let density = self.fit.predictive()?;
         let scores = density.score(&table.values, expected)?;
@@ -136,8 +134,6 @@ fn read_like(data: &Path, names: &[String]) -> Result<Table> {
 
 /// Whether a file's columns are known by their numbers only.
 fn is_nameless(columns: &[String]) -> bool {
-    columns
-        .iter()
-        .enumerate()
-        .all(|(index, name)| *name == (index + 1).to_string())
+    let mut numbered = (1..).zip(columns);
+    numbered.all(|(number, name): (usize, _)| *name == number.to_string())
 }

@@ -7,6 +7,7 @@ use collapsar::Hint;
 use collapsar::quant::ReadsBuilder;
 use collapsar::quant::fragment::{Fragments, Report, Sequences};
 use collapsar_formats::{Alignments, Fragment, Tally, Target, read_transcripts};
+use collapsar_text::count;
 
 use super::input::{Given, Learned};
 use super::matching::{Naming, matched};
@@ -14,8 +15,7 @@ use super::request::QuantRequest;
 use super::transcripts::Transcripts;
 use super::watch::{Counter, Note, QuantWatch};
 use crate::error::{Error, Result};
-use crate::inputs::name_of;
-use crate::text::count;
+use crate::record::name_of;
 
 /// Threads that decompress: more are faster than what takes their bytes.
 const WORKERS: usize = 3;
@@ -35,7 +35,7 @@ pub(super) fn read(
     };
     let name = name_of(file);
     // One thread reads.
-    let workers = request.threads.saturating_sub(1).min(WORKERS);
+    let workers = request.climb.threads.saturating_sub(1).min(WORKERS);
     let mut alignments = Alignments::open(file, workers)?;
     let targets = alignments.targets().to_vec();
     let sequences = Arc::new(Targets::find(&name, &targets, fasta, request.naming)?);
@@ -80,8 +80,8 @@ pub(super) fn read(
             names: targets.iter().map(shown).collect(),
             lengths: lengths.into_iter().map(f64::from).collect(),
             effective: report.effective_lengths.clone(),
+            genes: None,
         },
-        genes: None,
         processed: tally.reads,
         learned: Some(Learned { report, tally }),
     }))

@@ -32,7 +32,7 @@ pub struct QuantEstimates {
     /// The fraction of the reads that is noise.
     pub noise: Option<f64>,
     /// Draws of reads to keep where there are none of the exact posterior, in the order of the transcripts.
-    draws: Vec<Vec<f64>>,
+    pub(super) draws: Vec<Vec<f64>>,
 }
 
 impl QuantEstimates {
@@ -76,24 +76,10 @@ impl QuantEstimates {
             transcripts,
         })
     }
-
-    /// The draws of reads that are kept, one after the other, each in the order of the transcripts.
-    pub(super) fn draws<'a>(
-        &'a self,
-        request: &QuantRequest,
-        input: &'a QuantInput,
-        solved: &'a Solved,
-    ) -> Box<dyn Iterator<Item = Vec<f64>> + 'a> {
-        let Some(exact) = &solved.draws else {
-            return Box::new(self.draws.iter().cloned());
-        };
-        let counts = |index| without(input.offset(), exact.counts(&input.reads, index));
-        Box::new(request.kept_draws().map(counts))
-    }
 }
 
 /// All but the first few, in the same memory.
-fn without<T>(first: usize, mut values: Vec<T>) -> Vec<T> {
+pub(super) fn without<T>(first: usize, mut values: Vec<T>) -> Vec<T> {
     values.drain(..first);
     values
 }

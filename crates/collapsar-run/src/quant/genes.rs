@@ -5,13 +5,13 @@ use std::path::Path;
 
 use collapsar::Hint;
 use collapsar_formats::{GeneMap, read_genes, strip_version};
+use collapsar_text::count;
 
 use super::matching::Naming;
 use super::request::GeneSource;
 use super::watch::{Note, QuantWatch};
 use crate::error::{Error, Result};
-use crate::inputs::name_of;
-use crate::text::count;
+use crate::record::name_of;
 
 /// Genes in the order of their first transcript.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,15 +1,19 @@
 //! What a quantification is of, whichever source it came from.
 
+use std::path::Path;
+
+use collapsar::Hint;
 use collapsar::quant::fragment::Report;
 use collapsar::quant::{Reads, ReadsBuilder};
-use collapsar_formats::Tally;
+use collapsar_formats::{Class, ProbReader, Tally, read_classes};
 
+use super::aligned;
 use super::genes::Genes;
 use super::request::{QuantRequest, ReadMatrix, ReadSource};
-use super::transcripts::{self, GeneNames, Listed, Transcripts};
-use super::watch::QuantWatch;
-use super::{aligned, classes, prob};
-use crate::error::Result;
+use super::transcripts::{self, Listed, Transcripts};
+use super::watch::{Counter, Note, QuantWatch};
+use crate::error::{Error, Result};
+use crate::record::name_of;
 
 /// Reads, the transcripts that they may come from, and what is known of both.
 #[derive(Debug)]
@@ -37,11 +41,10 @@ pub struct Learned {
     pub tally: Tally,
 }
 
-/// What all readers give; genes of other files come later.
+/// What all readers give; genes of other files than that of the transcripts come later.
 pub(super) struct Given {
     pub(super) builder: ReadsBuilder,
     pub(super) transcripts: Transcripts,
-    pub(super) genes: GeneNames,
     pub(super) processed: u64,
     pub(super) learned: Option<Learned>,
 }
@@ -61,15 +64,18 @@ impl QuantInput {
     pub fn read(request: &QuantRequest, watch: &dyn QuantWatch) -> Result<Option<Self>> {
         let given = match &request.source {
             ReadSource::Alignments(file) => aligned::read(file, request, watch)?,
-            ReadSource::Prob(file) => prob::read(file, request, watch)?,
-            ReadSource::Classes(file) => classes::read(file, request, watch)?,
+            ReadSource::Prob(file) => of_prob(file, request, watch)?,
+            ReadSource::Classes(file) => of_classes(file, request, watch)?,
             ReadSource::Matrix(matrix) => Some(of_matrix(matrix, request, watch)?),
         };
-        let Some(given) = given else { return Ok(None) };
+        let Some(mut given) = given else {
+            return Ok(None);
+        };
+        let named = given.transcripts.genes.take();
         let names = &given.transcripts.names;
         let genes = match &request.genes {
             Some(source) => Some(Genes::find(source, names, request.naming, watch)?),
-            None => given.genes.map(|genes| Genes::new(names, &genes, true)),
+            None => named.map(|genes| Genes::new(names, &genes, true)),
         };
         Ok(Some(Self {
             reads: given.builder.finish()?,
@@ -107,7 +113,7 @@ fn of_matrix(matrix: &ReadMatrix, request: &QuantRequest, watch: &dyn QuantWatch
         number,
         exactly: Some(format!("the {number} of reads")),
     };
-    let (transcripts, genes) = transcripts::find(listed, request, watch)?;
+    let transcripts = transcripts::find(listed, request, watch)?;
     let mut builder = ReadsBuilder::new(number, request.compression)?;
     let mut entries = Vec::new();
     for (range, &count) in matrix.starts.windows(2).zip(&matrix.counts) {
@@ -122,8 +128,134 @@ fn of_matrix(matrix: &ReadMatrix, request: &QuantRequest, watch: &dyn QuantWatch
     Ok(Given {
         builder,
         transcripts,
-        genes,
         processed: matrix.counts.iter().sum::<f64>() as u64,
         learned: None,
     })
+}
+
+/// Reads as BitSeq's `.prob` files give them; nothing where it was interrupted.
+fn of_prob(file: &Path, request: &QuantRequest, watch: &dyn QuantWatch) -> Result<Option<Given>> {
+    let mut reader = ProbReader::open(file)?;
+    let header = *reader.header();
+    let name = name_of(file);
+    let listed = Listed {
+        source: &name,
+        names: vec![],
+        number: header.transcripts,
+        exactly: Some(format!("{} as # M in {name} says", header.transcripts)),
+    };
+    let transcripts = transcripts::find(listed, request, watch)?;
+    if header.mapped == 0 {
+        let found = "no reads with alignments";
+        return Err(Error::input(name, found, "at least one"));
+    }
+    let noise = usize::from(request.noise);
+    let mut builder = ReadsBuilder::new(header.transcripts + noise, request.compression)?;
+    builder.reserve(header.mapped);
+    let mut counter = Counter::new(watch, Some(header.mapped));
+    let mut entries = Vec::new();
+    let mut only_noise = 0;
+    while reader.next(&mut entries)? {
+        if !request.noise {
+            // BitSeq counts transcripts from 1 on, noise being 0.
+            entries.retain(|entry| entry.0 > 0);
+            for entry in &mut entries {
+                entry.0 -= 1;
+            }
+        }
+        if entries.is_empty() {
+            only_noise += 1;
+        } else {
+            builder.push(&entries, 1.0)?;
+        }
+        if counter.count().is_break() {
+            return Ok(None);
+        }
+    }
+    if only_noise == counter.reads {
+        let found = "no read fits a transcript, only noise";
+        return Err(Error::input(name, found, "at least one"));
+    }
+    if only_noise > 0 {
+        watch.note(Note::OnlyNoise(name, only_noise as usize));
+    }
+    if request.lengths.is_none() {
+        watch.note(Note::NoLengths(&["lengths"]));
+    }
+    Ok(Some(Given {
+        builder,
+        transcripts,
+        processed: header.reads,
+        learned: None,
+    }))
+}
+
+/// Options that give lengths.
+const LENGTHS: [&str; 2] = ["lengths", "transcripts"];
+
+/// Reads as equivalence classes give them; nothing where it was interrupted.
+fn of_classes(
+    file: &Path,
+    request: &QuantRequest,
+    watch: &dyn QuantWatch,
+) -> Result<Option<Given>> {
+    let name = name_of(file);
+    let classes = read_classes(file)?;
+    let unweighted = classes.classes.iter().any(|class| class.weights.is_none());
+    let measured = request.lengths.is_some() || request.transcripts.is_some();
+    if unweighted && !measured {
+        let expected = "lengths of the transcripts to weigh them by";
+        let error = Error::input(name, "classes without weights", expected);
+        return Err(error.with_hint(Hint::Any(LENGTHS.map(Hint::give).into())));
+    }
+    if !measured {
+        watch.note(Note::NoLengths(&LENGTHS));
+    }
+    let listed = Listed {
+        source: &name,
+        names: classes.names,
+        number: classes.transcripts,
+        exactly: None,
+    };
+    let transcripts = transcripts::find(listed, request, watch)?;
+    if unweighted {
+        watch.note(Note::Unweighted(name.clone()));
+    }
+    let mut builder = ReadsBuilder::new(transcripts.len(), request.compression)?;
+    let mut counter = Counter::new(watch, Some(classes.classes.len() as u64));
+    let mut reads = 0.0;
+    for (number, class) in classes.classes.iter().enumerate() {
+        if class.count > 0.0 {
+            let pushed = builder.push(&entries(class, &transcripts), class.count);
+            pushed.map_err(|error| Error::of_file(error, format!("{name}: class {number}")))?;
+            reads += class.count;
+        }
+        if counter.count().is_break() {
+            return Ok(None);
+        }
+    }
+    if reads == 0.0 {
+        let found = "no class has a read";
+        return Err(Error::input(name, found, "at least one"));
+    }
+    Ok(Some(Given {
+        builder,
+        transcripts,
+        processed: reads as u64,
+        learned: None,
+    }))
+}
+
+/// A class's transcripts and ln p(read | transcript), up to what they have in common.
+fn entries(class: &Class, transcripts: &Transcripts) -> Vec<(u32, f64)> {
+    let ids = class.transcripts.iter();
+    match &class.weights {
+        Some(weights) => (ids.zip(weights))
+            .filter(|(_, weight)| **weight > 0.0)
+            .map(|(&id, weight)| (id, weight.ln()))
+            .collect(),
+        None => ids
+            .map(|&id| (id, -transcripts.effective[id as usize].ln()))
+            .collect(),
+    }
 }

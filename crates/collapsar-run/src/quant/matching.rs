@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use collapsar::{Change, Hint};
 use collapsar_formats::{strip_gencode, strip_version};
+use collapsar_text::count;
 
 use crate::error::{Error, Result};
-use crate::text::count;
 
 /// What of a name counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,28 +3,25 @@
 //! - `request`: what is asked for, and the defaults
 //! - `watch`: how it is watched, and what may be said of the input
 //! - `input`: reads, transcripts and genes, whichever source they came from
-//! - `aligned`, `prob`, `classes`: reads as each kind of file gives them
+//! - `aligned`: reads as alignments give them
 //! - `transcripts`: which transcripts there are, and their lengths
 //! - `matching`: which transcripts of two files are the same
 //! - `genes`: which transcripts make a gene
 //! - `solve`: from reads to a posterior
 //! - `estimates`: what it knows of transcripts and genes
 //! - `doubts`: what makes it doubtful
-//! - `results`, `salmon`: the files, ours and those that salmon has too
+//! - `results`: the files, ours and those that salmon has too
 //! - `compare`: conditions compared, from result folders
 
 mod aligned;
-mod classes;
 pub mod compare;
 mod doubts;
 mod estimates;
 mod genes;
 mod input;
 mod matching;
-mod prob;
 mod request;
 mod results;
-mod salmon;
 mod solve;
 mod transcripts;
 mod watch;
@@ -33,6 +30,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 pub use doubts::Doubt;
+use estimates::without;
 pub use estimates::{QuantEstimates, QuantTable};
 pub use genes::Genes;
 pub use input::{Learned, QuantInput};
@@ -63,8 +61,12 @@ pub type QuantOut<'a> = (&'a Path, Vec<String>);
 
 impl QuantResult {
     /// The draws of reads that were asked for, one after the other, each in the order of the transcripts.
-    pub fn draws(&self, request: &QuantRequest) -> impl Iterator<Item = Vec<f64>> {
-        self.estimates.draws(request, &self.input, &self.solved)
+    pub fn draws(&self, request: &QuantRequest) -> Box<dyn Iterator<Item = Vec<f64>> + '_> {
+        let (input, Some(exact)) = (&self.input, &self.solved.draws) else {
+            return Box::new(self.estimates.draws.iter().cloned());
+        };
+        let counts = move |index| without(input.offset(), exact.counts(&input.reads, index));
+        Box::new(request.kept_draws().map(counts))
     }
 }
 

@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use collapsar::Direction;
 use collapsar::quant::fragment;
 use collapsar::quant::{Chains, Compression, Prior, Settings};
 use serde_json::{Value, json};
 
 use super::matching::Naming;
-use crate::inputs::name_of;
-use crate::plan::{MAX_ITERATIONS, threads};
+use crate::plan::ClimbOptions;
+use crate::record::name_of;
 
 /// A quantification as its user describes it.
 #[derive(Debug, Clone)]
@@ -35,19 +34,14 @@ pub struct QuantRequest {
     pub compression: Compression,
     /// Prior, tolerance and search.
     pub settings: Settings,
-    /// How the bound is climbed.
-    pub method: Direction,
-    /// Steps after which a climb stops, with a method other than `auto`.
-    pub max_iterations: u64,
+    /// How the bound is climbed; steps after which a climb stops count with a method other than `auto`, and the
+    /// tolerance is that of the settings.
+    pub climb: ClimbOptions,
     /// Whether deviations and intervals are of the posterior itself, by draws, rather than of the collapsed
     /// fit's own Dirichlet distribution.
     pub exact: bool,
     /// Draws of the reads of each transcript to keep.
     pub draws: usize,
-    /// Seed of every random number.
-    pub seed: u64,
-    /// How many threads there are, which changes no result.
-    pub threads: usize,
 }
 
 /// Where reads come from.
@@ -127,37 +121,30 @@ impl QuantRequest {
             fragments: fragment::Settings::default(),
             compression: Compression::default(),
             settings: Settings::default(),
-            method: Direction::Auto,
-            max_iterations: MAX_ITERATIONS,
+            climb: ClimbOptions::default(),
             exact: true,
             draws: 0,
-            seed: 0,
-            threads: threads(None),
         }
     }
 
     /// All files to read.
     pub fn files(&self) -> Vec<PathBuf> {
-        let about = [
-            self.transcripts.as_deref(),
-            self.lengths_file(),
-            self.genes_file(),
-        ];
-        let files = [self.source.file()].into_iter().chain(about);
-        files.flatten().map(Path::to_owned).collect()
+        let (source, transcripts) = (self.source.file(), self.transcripts.as_deref());
+        let files = [source, transcripts, self.lengths_file(), self.genes_file()];
+        files.into_iter().flatten().map(Path::to_owned).collect()
     }
 
     pub(super) fn lengths_file(&self) -> Option<&Path> {
         match &self.lengths {
             Some(Lengths::File(file)) => Some(file),
-            Some(Lengths::Effective(..)) | None => None,
+            _ => None,
         }
     }
 
     pub(super) fn genes_file(&self) -> Option<&Path> {
         match &self.genes {
             Some(GeneSource::File(file)) => Some(file),
-            Some(GeneSource::ByName(_) | GeneSource::InOrder(_)) | None => None,
+            _ => None,
         }
     }
 
@@ -166,7 +153,7 @@ impl QuantRequest {
         let chains = Chains::default();
         Chains {
             draws: self.draws.max(chains.draws),
-            seed: self.seed,
+            seed: self.climb.seed,
             ..chains
         }
     }
@@ -196,13 +183,13 @@ impl QuantRequest {
             },
             "posterior": if self.exact { "exact" } else { "collapsed" },
             "draws": self.draws,
-            "method": self.method,
+            "method": self.climb.method,
             "tolerance": self.settings.tolerance,
             "search": self.settings.search,
-            "max_iterations": self.max_iterations,
+            "max_iterations": self.climb.max_iterations,
             "cut": self.compression.cut,
             "grain": self.compression.grain,
-            "threads": self.threads,
+            "threads": self.climb.threads,
         })
     }
 }

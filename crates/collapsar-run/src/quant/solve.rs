@@ -6,14 +6,13 @@ use std::time::Instant;
 use collapsar::quant::{Draws, Prior, Quant, Quantified, Solver};
 use collapsar::{Direction, Step};
 use collapsar_formats::Outcome;
+use collapsar_text::count;
 
 use super::input::QuantInput;
 use super::request::QuantRequest;
 use super::watch::{QuantWatch, Stage};
 use crate::climb::{Ascent, Run};
 use crate::error::Result;
-use crate::plan::ClimbOptions;
-use crate::text::count;
 
 /// A posterior, and what it cost.
 #[derive(Debug)]
@@ -43,7 +42,7 @@ impl Solved {
         let began = Instant::now();
         let (reads, settings) = (&input.reads, &request.settings);
         let solver = Solver::new(reads, settings)?.interrupt(watch.interrupt());
-        let (quantified, steps) = if request.method == Direction::Auto {
+        let (quantified, steps) = if request.climb.method == Direction::Auto {
             (solver.run()?, vec![])
         } else {
             let alpha = match settings.prior {
@@ -84,12 +83,7 @@ fn climb(
     watch: &dyn QuantWatch,
 ) -> Result<(Quantified, Vec<Step>)> {
     let model = Quant::whole(&input.reads, alpha);
-    let mut options = ClimbOptions {
-        method: request.method,
-        max_iterations: request.max_iterations,
-        ..ClimbOptions::default()
-    };
-    let plan = options.plan(request.settings.tolerance)?;
+    let plan = request.climb.clone().plan(request.settings.tolerance)?;
     let start = |_, _| Ok((vec![0.0; input.reads.transcripts()], 0));
     let ascent = Ascent::new(&model, "all transcripts".to_owned(), &start);
     let climbs = Run::new(&plan, watch).climbs(&ascent)?;
@@ -99,7 +93,7 @@ fn climb(
 
 fn outcome(request: &QuantRequest, quantified: &Quantified) -> Outcome {
     let gain = format!("gain below {:e}", request.settings.tolerance);
-    let reason = match (quantified.unfinished, request.method) {
+    let reason = match (quantified.unfinished, request.climb.method) {
         (0, Direction::Auto) => format!("{gain} in every component"),
         (0, _) => gain,
         (unfinished, Direction::Auto) => {

@@ -5,13 +5,13 @@ use std::path::Path;
 use collapsar::Place;
 use collapsar::quant::fragment::{self, Fragments};
 use collapsar_formats::{TranscriptLength, read_lengths, read_transcripts};
+use collapsar_text::count;
 
 use super::matching::matched;
 use super::request::{Lengths, QuantRequest};
 use super::watch::{Note, QuantWatch};
 use crate::error::{Error, Result};
-use crate::inputs::name_of;
-use crate::text::count;
+use crate::record::name_of;
 
 /// Transcripts in the order of the input.
 #[derive(Debug, Default)]
@@ -22,10 +22,9 @@ pub struct Transcripts {
     pub lengths: Vec<f64>,
     /// Their effective lengths, ones where they are not known.
     pub effective: Vec<f64>,
+    /// The gene of each, where their file names any; taken away once there are genes.
+    pub(super) genes: Option<Vec<Option<String>>>,
 }
-
-/// The gene of each transcript, where a file names any.
-pub(super) type GeneNames = Option<Vec<Option<String>>>;
 
 /// The transcripts that a source of reads speaks of.
 pub(super) struct Listed<'a> {
@@ -38,28 +37,16 @@ pub(super) struct Listed<'a> {
     pub(super) exactly: Option<String>,
 }
 
-/// Transcripts whose lengths are known, in the order of their file.
-struct Measured {
-    file: String,
-    transcripts: Transcripts,
-    genes: GeneNames,
-}
+/// Transcripts whose lengths are known, in the order of their file, which comes first.
+type Measured = (String, Transcripts);
 
 impl Transcripts {
-    /// Transcripts of unknown lengths, called `1`, `2`, … where there are no names.
-    fn unmeasured(names: Vec<String>, number: usize) -> Self {
-        Self {
-            lengths: vec![1.0; number],
-            effective: vec![1.0; number],
-            names: named(names, number),
-        }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.lengths.len()
     }
 }
 
+/// Names, which are `1`, `2`, … where there are none.
 fn named(names: Vec<String>, number: usize) -> Vec<String> {
     if names.is_empty() {
         return (1..=number).map(|number| number.to_string()).collect();
@@ -72,7 +59,7 @@ pub(super) fn find(
     mut listed: Listed<'_>,
     request: &QuantRequest,
     watch: &dyn QuantWatch,
-) -> Result<(Transcripts, GeneNames)> {
+) -> Result<Transcripts> {
     if let Some(names) = &request.names {
         if names.len() != listed.number {
             let expected = format!("one for each of {} transcripts", listed.number);
@@ -80,36 +67,41 @@ pub(super) fn find(
         }
         listed.names.clone_from(names);
     }
-    let Some(known) = measured(request, watch)? else {
-        let transcripts = Transcripts::unmeasured(listed.names, listed.number);
-        return Ok((transcripts, None));
+    let Some((file, known)) = measured(request, watch)? else {
+        return Ok(Transcripts {
+            lengths: vec![1.0; listed.number],
+            effective: vec![1.0; listed.number],
+            names: named(listed.names, listed.number),
+            genes: None,
+        });
     };
-    if listed.names.is_empty() || known.transcripts.names.is_empty() {
-        return in_order(known, listed, request);
+    if listed.names.is_empty() || known.names.is_empty() {
+        return in_order(file, known, listed, request);
     }
-    let names = (&*known.file, &*known.transcripts.names);
+    let names = (&*file, &*known.names);
     let places = matched((listed.source, &listed.names), names, request.naming)?;
     let at = |values: &[f64]| places.iter().map(|&p| values[p as usize]).collect();
     let shown = |name: &String| request.naming.shown(name).to_owned();
-    let transcripts = Transcripts {
-        lengths: at(&known.transcripts.lengths),
-        effective: at(&known.transcripts.effective),
-        names: listed.names.iter().map(shown).collect(),
-    };
     let genes = known.genes.map(|genes| {
         let gene = |&place: &u32| genes[place as usize].clone();
         places.iter().map(gene).collect()
     });
-    Ok((transcripts, genes))
+    Ok(Transcripts {
+        lengths: at(&known.lengths),
+        effective: at(&known.effective),
+        names: listed.names.iter().map(shown).collect(),
+        genes,
+    })
 }
 
 /// The known transcripts as they are, in the memory that they have.
 fn in_order(
-    mut known: Measured,
+    file: String,
+    mut known: Transcripts,
     listed: Listed<'_>,
     request: &QuantRequest,
-) -> Result<(Transcripts, GeneNames)> {
-    let found = known.transcripts.len();
+) -> Result<Transcripts> {
+    let found = known.len();
     if let Some(Lengths::Effective(..)) = &request.lengths {
         if found != listed.number {
             return Err(Error::Library(collapsar::Error::data(
@@ -118,40 +110,37 @@ fn in_order(
                 format!("one for each of {} transcripts", listed.number),
             )));
         }
-        known.transcripts.names = named(listed.names, found);
-        return Ok((known.transcripts, None));
+        known.names = named(listed.names, found);
+        return Ok(known);
     }
     if found < listed.number || (listed.exactly.is_some() && found > listed.number) {
-        let in_order = format!(
-            "the {} of {} in the same order",
-            listed.number, listed.source
-        );
-        let expected = listed.exactly.unwrap_or(in_order);
-        return Err(Error::input(
-            known.file,
+        let (number, source) = (listed.number, listed.source);
+        let in_order = format!("the {number} of {source} in the same order");
+        let (found, expected) = (
             count(found, "transcript"),
-            expected,
-        ));
+            listed.exactly.unwrap_or(in_order),
+        );
+        return Err(Error::input(file, found, expected));
     }
-    for name in &mut known.transcripts.names {
+    for name in &mut known.names {
         name.truncate(request.naming.shown(name).len());
     }
-    Ok((known.transcripts, known.genes))
+    Ok(known)
 }
 
 /// Transcripts with lengths, and the file that they are from.
 fn measured(request: &QuantRequest, watch: &dyn QuantWatch) -> Result<Option<Measured>> {
     match (&request.lengths, &request.transcripts) {
         (Some(Lengths::File(file)), _) => of_tr(file, watch).map(Some),
-        (Some(Lengths::Effective(names, lengths)), _) => Ok(Some(Measured {
-            file: "lengths".to_owned(),
-            transcripts: Transcripts {
+        (Some(Lengths::Effective(names, lengths)), _) => {
+            let transcripts = Transcripts {
                 names: names.clone(),
                 lengths: lengths.clone(),
                 effective: lengths.clone(),
-            },
-            genes: None,
-        })),
+                genes: None,
+            };
+            Ok(Some(("lengths".to_owned(), transcripts)))
+        }
         (None, Some(file)) => of_fasta(file, request, watch).map(Some),
         (None, None) => Ok(None),
     }
@@ -167,6 +156,7 @@ fn of_tr(file: &Path, watch: &dyn QuantWatch) -> Result<Measured> {
     // Room for all at once: lists that grow leave holes in memory for the rest of the run.
     let genes = known.then(|| rows.iter_mut().map(|row| row.gene.take()).collect());
     let transcripts = Transcripts {
+        genes,
         lengths: rows.iter().map(|row| row.length).collect(),
         effective: rows.iter().map(|row| effective(row).max(1.0)).collect(),
         names: rows.into_iter().map(|row| row.name).collect(),
@@ -178,11 +168,7 @@ fn of_tr(file: &Path, watch: &dyn QuantWatch) -> Result<Measured> {
     if missing > 0 {
         watch.note(Note::NoEffectiveLengths(file.clone(), missing));
     }
-    Ok(Measured {
-        file,
-        transcripts,
-        genes,
-    })
+    Ok((file, transcripts))
 }
 
 /// Sequences, whose effective lengths need lengths of fragments, as there are none to learn from.
@@ -198,13 +184,11 @@ fn of_fasta(file: &Path, request: &QuantRequest, watch: &dyn QuantWatch) -> Resu
         let lengths = &report.fragment_length;
         watch.note(Note::UsualFragments(lengths.mean(), lengths.sd()));
     }
-    Ok(Measured {
-        file: name_of(file),
-        transcripts: Transcripts {
-            names: fasta.names().to_vec(),
-            lengths: bases.into_iter().map(f64::from).collect(),
-            effective: report.effective_lengths,
-        },
+    let transcripts = Transcripts {
+        names: fasta.names().to_vec(),
+        lengths: bases.into_iter().map(f64::from).collect(),
+        effective: report.effective_lengths,
         genes: None,
-    })
+    };
+    Ok((name_of(file), transcripts))
 }

@@ -8,11 +8,11 @@ use collapsar_formats::{
     Corpus, CorpusOptions, CorpusReport, OutOfVocabulary, StopWords, read_corpus, read_corpus_with,
     read_stop_words,
 };
+use collapsar_text::count;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::inputs::name_of;
-use crate::text::count;
+use crate::record::name_of;
 
 /// A corpus to read.
 #[derive(Debug, Clone)]
@@ -52,8 +52,9 @@ impl CorpusRequest {
             Some(file) => StopWords::List(read_stop_words(Path::new(file))?),
         };
         let (corpus, report) = read_corpus(&self.file, &self.options)?;
+        let request = self;
         Ok(CorpusData {
-            request: self,
+            request,
             corpus,
             report,
         })
@@ -79,17 +80,13 @@ impl CorpusData {
         };
         // Halves seldom have a list of words of their own, and the corpus's is what their ids mean.
         options.vocabulary = (options.vocabulary).or_else(|| self.report.vocabulary.clone());
-        let ids_are_positions = self.ids_are_positions();
-        Halves::read(files, &self.corpus.vocabulary, &options, ids_are_positions)
+        let known = (&*self.corpus.vocabulary, self.ids_are_positions());
+        Halves::read(files, known, &options)
     }
 
     /// The corpus as the library takes it.
     pub(super) fn library(&self) -> Result<Arc<topics::Corpus>> {
-        library(&self.corpus).map_err(|error| Error::Data {
-            error: Box::new(error),
-            name: self.name(),
-            columns: vec![],
-        })
+        library(&self.corpus).map_err(|error| Error::of_file(error, self.name()))
     }
 
     /// The files that were read.
@@ -118,14 +115,12 @@ impl Halves {
     /// Reads documents whose halves are in two files, with the vocabulary of a fit.
     pub(super) fn read(
         files: &[PathBuf; 2],
-        vocabulary: &[String],
+        known: Known<'_>,
         options: &CorpusOptions,
-        ids_are_positions: bool,
     ) -> Result<Self> {
         let names = files.each_ref().map(|file| name_of(file));
         let read = |half: usize| {
-            let (corpus, outside) =
-                read_like(&files[half], vocabulary, options, ids_are_positions)?;
+            let (corpus, outside) = read_like(&files[half], known, options)?;
             if corpus.words.is_empty() {
                 let found = "no word of the vocabulary";
                 return Err(Error::input(&names[half], found, "documents to foresee"));
@@ -150,18 +145,20 @@ impl Halves {
         Ok(Self {
             observed: library(&observed)?,
             evaluated: library(&evaluated)?,
-            whole: gathered(whole, vocabulary.len())?,
+            whole: gathered(whole, known.0.len())?,
             outside: vec![first, second],
         })
     }
 }
 
+/// The vocabulary of a fit, and whether numbers of words in a corpus of counts are positions in it.
+pub(super) type Known<'a> = (&'a [String], bool);
+
 /// Reads documents with the vocabulary of a fit.
 pub(super) fn read_like(
     file: &Path,
-    vocabulary: &[String],
+    (vocabulary, ids_are_positions): Known<'_>,
     options: &CorpusOptions,
-    ids_are_positions: bool,
 ) -> Result<(Corpus, OutOfVocabulary)> {
     let (corpus, outside) = read_corpus_with(file, vocabulary, options)?;
     if outside.report.words_are_ids && !ids_are_positions {
@@ -225,9 +222,8 @@ pub(super) fn config(data: &CorpusData) -> Value {
 /// What `run.json` says of reading.
 pub(super) fn record(data: &CorpusData) -> Value {
     let report = &data.report;
-    let filtered: Vec<Value> = report
-        .filtered
-        .iter()
+    let filtered = report.filtered.iter();
+    let filtered: Vec<Value> = filtered
         .map(|f| json!({"filter": f.filter.to_string(), "words": f.words, "tokens": f.tokens}))
         .collect();
     json!({

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::Halves;
 use crate::climb::lock;
 use crate::error::Result;
+use crate::record::merged;
 
 /// Whether the curve has a point after so many steps: 1, 2, 3, 5, 8, and then 12, 20, 30, 50, 80 times
 /// powers of ten.
@@ -45,13 +46,8 @@ struct State {
     outcome: Result<()>,
 }
 
-/// What was done to get to a point, and how high it lies.
-#[derive(Debug, Clone, Copy)]
-struct Cost {
-    iterations: u64,
-    passes: u64,
-    bound: f64,
-}
+/// Iterations and passes that led to a point, and how high it lies.
+type Cost = (u64, u64, f64);
 
 impl<'a> Curve<'a> {
     /// Begins to measure: before anything that a fit needs is made.
@@ -64,11 +60,7 @@ impl<'a> Curve<'a> {
             state: Mutex::new(State {
                 lines: Vec::new(),
                 apart: (Duration::ZERO, Duration::ZERO),
-                cost: Cost {
-                    iterations: 0,
-                    passes: 0,
-                    bound: f64::NEG_INFINITY,
-                },
+                cost: (0, 0, f64::NEG_INFINITY),
                 outcome: Ok(()),
             }),
         }
@@ -77,32 +69,25 @@ impl<'a> Curve<'a> {
     /// Takes in a step of the only climb.
     pub(super) fn step(&self, model: &Topics, step: &Step, point: &Point) {
         if is_shown(step.iteration) {
-            self.point(&[model.fit(point)], |_| Cost {
-                iterations: step.iteration,
-                passes: step.passes,
-                bound: step.bound,
-            });
+            let cost = (step.iteration, step.passes, step.bound);
+            self.point(&[model.fit(point)], |_| cost);
         }
     }
 
     /// Takes in the end of the only climb.
     pub(super) fn end(&self, model: &Topics, fit: &Fit) {
-        let last = lock(&self.state).cost.iterations;
+        let (last, ..) = lock(&self.state).cost;
         if last != fit.iterations {
-            self.point(&[model.fit(&fit.point)], |_| Cost {
-                iterations: fit.iterations,
-                passes: fit.passes,
-                bound: fit.point.bound,
-            });
+            let cost = (fit.iterations, fit.passes, fit.point.bound);
+            self.point(&[model.fit(&fit.point)], |_| cost);
         }
     }
 
     /// Takes in the end of one climb of several; `fits` are those so far.
     pub(super) fn restart(&self, fits: &[TopicsFit], fit: &Fit) {
-        self.point(fits, |before| Cost {
-            iterations: before.iterations + fit.iterations,
-            passes: before.passes + fit.passes,
-            bound: before.bound.max(fit.point.bound),
+        self.point(fits, |(iterations, passes, bound)| {
+            let bound = bound.max(fit.point.bound);
+            (iterations + fit.iterations, passes + fit.passes, bound)
         });
     }
 
@@ -118,7 +103,7 @@ impl<'a> Curve<'a> {
         let wall = (now - self.began.0).saturating_sub(state.apart.0);
         let spent = since(self.began.1, cpu).map(|spent| spent.saturating_sub(state.apart.1));
         state.cost = cost(state.cost);
-        let added = self.add(&mut state, fits, wall, spent);
+        let added = self.add(&mut state, fits, [Some(wall), spent]);
         if state.outcome.is_ok() {
             state.outcome = added;
         }
@@ -130,19 +115,21 @@ impl<'a> Curve<'a> {
         &self,
         state: &mut State,
         fits: &[TopicsFit],
-        wall: Duration,
-        cpu: Option<Duration>,
+        spent: [Option<Duration>; 2],
     ) -> Result<()> {
         let foreseen = completion(fits, &self.halves.observed, &self.halves.evaluated)?;
-        let mut line = self.common.clone();
-        line["restarts"] = json!(fits.len());
-        line["iterations"] = json!(state.cost.iterations);
-        line["passes"] = json!(state.cost.passes);
-        line["cpu_seconds"] = json!(cpu.map(|cpu| cpu.as_secs_f64()));
-        line["wall_seconds"] = json!(wall.as_secs_f64());
-        line["perplexity"] = json!(foreseen.perplexity());
-        line["bound"] = json!(state.cost.bound);
-        state.lines.push(line);
+        let (iterations, passes, bound) = state.cost;
+        let [wall, cpu] = spent.map(|spent| spent.map(|spent| spent.as_secs_f64()));
+        let own = json!({
+            "restarts": fits.len(),
+            "iterations": iterations,
+            "passes": passes,
+            "cpu_seconds": cpu,
+            "wall_seconds": wall,
+            "perplexity": foreseen.perplexity(),
+            "bound": bound,
+        });
+        state.lines.push(merged(&self.common, own));
         // Few lines, so the file is whole after each.
         Ok(write_atomically(&self.file, |out| {
             let mut lines = state.lines.iter();

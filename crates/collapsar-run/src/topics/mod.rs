@@ -4,13 +4,11 @@
 //! - `holdout`: which documents are held out, and how each is halved
 //! - `request`: what may be asked for, and what it means for the corpus at hand
 //! - `curve`: perplexity and cost along a climb
-//! - `score`: how well a fit foresees documents
-//! - `average`: fits of several starts, kept to be averaged
+//! - `score`: how well a fit foresees documents, or several that are kept to be averaged
 //! - `quality`: measures of the topics themselves, and what looks wrong with them
 //! - `results`: the files of a run
 //! - `saved`: `topics.json`, written, read and used on new documents
 
-mod average;
 mod corpus;
 mod curve;
 mod holdout;
@@ -24,20 +22,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use collapsar::topics::{Corpus, Quality, Settings, Topics, TopicsFit};
 use collapsar::{Fit, Outcome, Point, Step};
+use collapsar_text::count;
 use serde::Serialize;
 
 use crate::climb::{Ascent, Climbed, Watch, each, lock};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::text::count;
 
-pub use average::Average;
 pub use corpus::{CorpusData, CorpusRequest, Halves};
 pub use quality::{Doubt, Measures};
 pub use request::TopicsRequest;
 pub use results::write_documents;
+pub(crate) use saved::others;
 pub use saved::{Inferred, SavedTopics};
-pub use score::Score;
+pub use score::{Average, Score};
 
 use curve::Curve;
 use holdout::Holdout;
@@ -130,9 +128,8 @@ impl TopicsRun<'_> {
             watch,
             &request.topics,
             |run, topics| {
-                let curve = request.curve.clone().zip(self.halves());
-                let curve =
-                    curve.map(|(file, halves)| Curve::begin(file, halves, self.line(topics)));
+                let curve = (request.curve.clone().zip(self.halves()))
+                    .map(|(file, halves)| Curve::begin(file, halves, self.line(topics)));
                 let model = self.model(topics)?;
                 let average = Mutex::new(Average::default());
                 let at_step = |step: &Step, point: &Point| {

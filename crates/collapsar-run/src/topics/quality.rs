@@ -92,21 +92,16 @@ fn groups(topics: usize, similarities: &[f64], used: impl Fn(usize) -> bool) -> 
             let (one, other) = (group[a], group[b]);
             if similarities[a * topics + b] > ALIKE && one != other {
                 let (least, most) = (one.min(other), one.max(other));
-                for g in &mut group {
-                    if *g == most {
-                        *g = least;
-                    }
+                for g in group.iter_mut().filter(|g| **g == most) {
+                    *g = least;
                 }
             }
         }
     }
-    let members = |first: usize| {
-        (0..topics)
-            .filter(|&t| group[t] == first)
-            .collect::<Vec<_>>()
-    };
-    let all = (0..topics).map(members);
-    all.filter(|members| members.len() > 1).collect()
+    let members = |first: usize| (0..topics).filter(|&t| group[t] == first).collect();
+    let mut all: Vec<Vec<usize>> = (0..topics).map(members).collect();
+    all.retain(|members| members.len() > 1);
+    all
 }
 
 #[cfg(test)]

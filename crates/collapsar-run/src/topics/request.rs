@@ -10,9 +10,8 @@ use super::corpus::{self, CorpusData};
 use super::holdout::Holdout;
 use super::{Held, TopicsRun};
 use crate::error::Result;
-use crate::inputs::check_target;
 use crate::plan::{ClimbOptions, topics_tolerance};
-use crate::record::merged;
+use crate::record::{check_target, merged};
 
 /// Topics, as a user asks for them.
 #[derive(Debug, Clone)]

@@ -1,9 +1,11 @@
 //! The files of a fit of topics.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use collapsar::topics::{Ranking, TopicsFit};
 use collapsar_formats::{Corpus, write_atomically};
+use collapsar_text::quoted;
 use serde_json::{Value, json};
 
 use super::corpus::{self, CorpusData};
@@ -12,7 +14,6 @@ use super::{Held, TopicsResult, TopicsRun};
 use crate::error::Result;
 use crate::folder::RunFolder;
 use crate::record::Record;
-use crate::text::quoted;
 
 /// Words of each topic in `topics.csv`, unless all are asked for.
 const WORDS: usize = 1000;
@@ -83,15 +84,20 @@ impl TopicsRun<'_> {
 
     /// The fit itself, and the others of an average.
     fn save(&self, folder: &RunFolder, result: &TopicsResult, data: &CorpusData) -> Result<()> {
-        let about = About::new(data, &self.training, result.climbed.best().point.bound);
-        let vocabulary = &data.corpus.vocabulary;
-        saved::write(&saved::best(folder.path()), &about, vocabulary, &result.fit)?;
+        let write = |path: &Path, bound: f64, fit: &TopicsFit| {
+            let about = About::new(data, &self.training, bound);
+            let vocabulary = &data.corpus.vocabulary;
+            write_atomically(path, |out| saved::write_to(out, &about, vocabulary, fit))
+        };
+        let (best, bound) = (
+            saved::best(folder.path()),
+            result.climbed.best().point.bound,
+        );
+        write(&best, bound, &result.fit)?;
         for (member, fit) in result.average.others() {
-            let about = About::new(data, &self.training, member.bound);
-            saved::write(
+            write(
                 &saved::other(folder.path(), member.seed)?,
-                &about,
-                vocabulary,
+                member.bound,
                 fit,
             )?;
         }
@@ -100,13 +106,11 @@ impl TopicsRun<'_> {
 
     /// The documents that were held out, by name.
     fn held_out(&self, data: &CorpusData) -> Value {
-        match &self.held {
-            Held::Out(holdout) => {
-                let names = holdout.held.iter().map(|&d| &data.corpus.documents[d]);
-                json!(names.collect::<Vec<_>>())
-            }
-            _ => json!(null),
-        }
+        let Held::Out(holdout) = &self.held else {
+            return Value::Null;
+        };
+        let names = holdout.held.iter().map(|&d| &data.corpus.documents[d]);
+        json!(names.collect::<Vec<_>>())
     }
 
     /// Proportions of every document of the corpus: as fitted, or inferred where it was held out.
@@ -174,9 +178,8 @@ fn write_topics(out: &mut dyn Write, first: &str, topics: usize) -> io::Result<(
 
 /// Numbers after what a line begins with; seven digits, which is more than any of them is worth.
 fn write_row(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
-    numbers
-        .iter()
-        .try_for_each(|x| write!(out, ",{:?}", *x as f32))?;
+    let mut numbers = numbers.iter();
+    numbers.try_for_each(|x| write!(out, ",{:?}", *x as f32))?;
     writeln!(out)
 }
 
@@ -201,9 +204,8 @@ pub fn write_documents(
     for (index, row) in proportions.chunks(topics).enumerate() {
         let (_, counts) = corpus.document(index);
         // Not sum(), whose zero is negative.
-        let words = counts
-            .iter()
-            .fold(0.0, |sum, &count| sum + f64::from(count));
+        let counts = counts.iter().map(|&count| f64::from(count));
+        let words = counts.fold(0.0, |sum, count| sum + count);
         write!(out, "{},{words}", quoted(&corpus.documents[index]))?;
         write_row(out, row)?;
     }

@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use collapsar::topics::{self, TopicsFit};
-use collapsar_formats::{Corpus, CorpusOptions, OutOfVocabulary, TokenOptions, write_atomically};
+use collapsar_formats::{Corpus, CorpusOptions, OutOfVocabulary, TokenOptions};
 use serde::{Deserialize, Serialize};
 
-use super::corpus::{CorpusData, Halves, library, read_like};
+use super::corpus::{CorpusData, Halves, Known, library, read_like};
 use super::score::Score;
 use crate::error::{Error, Result};
 use crate::record::SavedFile;
@@ -102,9 +102,7 @@ impl SavedTopics {
 
     /// What new documents are about; those without any word that the fit knows get the prior's proportions.
     pub fn infer(&self, file: &Path, options: CorpusOptions) -> Result<Inferred> {
-        let options = self.options(options);
-        let positions = self.about.ids_are_positions;
-        let (corpus, outside) = read_like(file, &self.vocabulary, &options, positions)?;
+        let (corpus, outside) = read_like(file, self.known(), &self.options(options))?;
         let proportions = if corpus.words.is_empty() {
             // The library refuses a corpus without words; here it means the prior everywhere.
             let alpha = &self.fit.alpha;
@@ -123,13 +121,11 @@ impl SavedTopics {
 
     /// Reads documents whose halves are in two files.
     pub fn halves(&self, files: &[PathBuf; 2], options: CorpusOptions) -> Result<Halves> {
-        let options = self.options(options);
-        Halves::read(
-            files,
-            &self.vocabulary,
-            &options,
-            self.about.ids_are_positions,
-        )
+        Halves::read(files, self.known(), &self.options(options))
+    }
+
+    fn known(&self) -> Known<'_> {
+        (&self.vocabulary, self.about.ids_are_positions)
     }
 
     /// How well the fit, or the mean of an average that it is one of, foresees documents.
@@ -168,18 +164,7 @@ impl SavedTopics {
 }
 
 /// Writes a fit, a word a line.
-pub(super) fn write(
-    path: &Path,
-    about: &About,
-    vocabulary: &[String],
-    fit: &TopicsFit,
-) -> Result<()> {
-    Ok(write_atomically(path, |out| {
-        write_to(out, about, vocabulary, fit)
-    })?)
-}
-
-fn write_to(
+pub(super) fn write_to(
     out: &mut dyn Write,
     about: &About,
     vocabulary: &[String],
@@ -194,12 +179,8 @@ fn write_to(
     writeln!(out, "  \"words\": [")?;
     let mut between = "";
     for (word, row) in vocabulary.iter().zip(fit.word_counts.chunks(fit.topics)) {
-        let counts: Vec<(usize, f64)> = row
-            .iter()
-            .copied()
-            .enumerate()
-            .filter(|&(_, count)| count >= LEAST)
-            .collect();
+        let mut counts: Vec<(usize, f64)> = row.iter().copied().enumerate().collect();
+        counts.retain(|&(_, count)| count >= LEAST);
         write!(out, "{between}    ")?;
         serde_json::to_writer(&mut *out, &(word, counts))?;
         between = ",\n";
@@ -220,7 +201,7 @@ pub(super) fn other(folder: &Path, seed: u64) -> Result<PathBuf> {
 }
 
 /// Files of the other fits of an average in a folder, in the order of their seeds.
-fn others(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
+pub(crate) fn others(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     let place = folder.join(AVERAGE);
     if !place.is_dir() {
         return Ok(Vec::new());

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{
     Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, Network, NormalWishart,
-    TruncatedNormal, Wishart,
+    TruncatedNormal,
 };
 use collapsar_core::{Potential, Result};
 
@@ -26,90 +26,41 @@ pub(super) enum BlockFamily {
     GaussianGamma(GaussianGamma),
     Bounded(TruncatedNormal),
     Gamma(Gamma),
-    Wishart(Wishart),
+    Wishart(NormalWishart),
     NormalWishart(NormalWishart),
     Dirichlet(Dirichlet),
     Label(Categorical),
-    Network(Box<Network>, Tables),
+    /// With the variables of each table, sorted, and the number of the table.
+    Network(Box<Network>, Vec<(Vec<u32>, usize)>),
 }
 
-/// Where the tables of a network begin.
-#[derive(Debug)]
-pub(super) struct Tables {
-    /// Sorted scopes, with their states and the place of the first entry.
-    scopes: Vec<(Vec<u32>, Vec<usize>, usize)>,
-}
-
-impl Block {
-    pub(super) fn gaussian(family: Gaussian, variables: Vec<u32>) -> Self {
-        Self::new(BlockFamily::Gaussian(family), variables)
-    }
-
-    pub(super) fn gaussian_gamma(
-        family: GaussianGamma,
-        mut variables: Vec<u32>,
-        precision: u32,
-    ) -> Self {
-        variables.push(precision);
-        Self::new(BlockFamily::GaussianGamma(family), variables)
-    }
-
-    pub(super) fn network(
-        family: Network,
-        variables: Vec<u32>,
-        scopes: &[Vec<u32>],
-        graph: &Graph,
-    ) -> Self {
-        let mut start = 0;
-        let mut tables: Vec<_> = (scopes.iter())
-            .map(|scope| {
-                let states = graph.states(scope);
-                let first = start;
-                start += states.iter().product::<usize>();
-                (scope.clone(), states, first)
-            })
-            .collect();
-        tables.sort_unstable();
-        Self::new(
-            BlockFamily::Network(Box::new(family), Tables { scopes: tables }),
-            variables,
-        )
-    }
-
-    /// A variable by itself; not a Gaussian, which always comes by [`Block::gaussian`].
+impl BlockFamily {
+    /// That of a variable by itself.
     pub(super) fn single(kind: Kind, variable: u32, graph: &Graph) -> Result<Self> {
-        let family = match kind {
-            Kind::Gaussian => BlockFamily::Gaussian(Gaussian::new(1, &[])),
+        Ok(match kind {
+            Kind::Gaussian => Self::Gaussian(Gaussian::new(1, &[])),
             Kind::Bounded => {
                 let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
                 let (lower, upper) = *graph.bounds.get(&variable).unwrap_or(&everywhere);
-                BlockFamily::Bounded(TruncatedNormal::new(lower, upper)?)
+                Self::Bounded(TruncatedNormal::new(lower, upper)?)
             }
-            Kind::Gamma => BlockFamily::Gamma(Gamma),
-            Kind::Wishart(dim) => BlockFamily::Wishart(Wishart::new(dim)),
-            Kind::NormalWishart(dim) => BlockFamily::NormalWishart(NormalWishart::new(dim)),
-            Kind::Dirichlet(parts) => BlockFamily::Dirichlet(Dirichlet::new(parts)),
-            Kind::Label(states) => BlockFamily::Label(Categorical::new(states)),
-        };
-        Ok(Self::new(family, vec![variable]))
+            Kind::Gamma => Self::Gamma(Gamma),
+            Kind::Wishart(dim) => Self::Wishart(NormalWishart::wishart(dim)),
+            Kind::NormalWishart(dim) => Self::NormalWishart(NormalWishart::new(dim)),
+            Kind::Dirichlet(parts) => Self::Dirichlet(Dirichlet::new(parts)),
+            Kind::Label(states) => Self::Label(Categorical::new(states)),
+        })
     }
+}
 
-    fn new(family: BlockFamily, variables: Vec<u32>) -> Self {
-        Self {
-            family,
-            variables,
-            declarations: vec![],
-        }
-    }
-
+impl Block {
     pub(super) fn potential(&self) -> &dyn Potential {
         match &self.family {
             BlockFamily::Gaussian(family) => family,
             BlockFamily::GaussianGamma(family) => family,
             BlockFamily::Bounded(family) => family,
             BlockFamily::Gamma(family) => family,
-            BlockFamily::Wishart(family) => family,
-            BlockFamily::NormalWishart(family) => family,
+            BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => family,
             BlockFamily::Dirichlet(family) => family,
             BlockFamily::Label(family) => family,
             BlockFamily::Network(family, _) => family.as_ref(),
@@ -182,17 +133,24 @@ impl Block {
                     (0, true) => Some((0, 1.0)),
                     (1, true) => Some((1, -1.0)),
                     (1, false) => self
-                        .gaussian_statistic(family.pairs(), family.scalars(), &rest)
+                        .gaussian_statistic(family.field.pairs(), family.field.scalars(), &rest)
                         .map(|(statistic, factor)| (statistic + 2, factor)),
                     _ => None,
                 }
             }
-            BlockFamily::Bounded(_) => match atoms {
-                [_] => Some((0, 1.0)),
-                [_, _] => Some((1, -2.0)),
-                _ => None,
-            },
-            BlockFamily::Network(_, tables) => tables.place(atoms).map(|place| (place, 1.0)),
+            BlockFamily::Bounded(_) => self.gaussian_statistic(&[], 1, atoms),
+            BlockFamily::Network(family, scopes) => {
+                let variables = || atoms.iter().map(|atom| atom.variable);
+                let place = scopes
+                    .binary_search_by(|(scope, _)| scope.iter().copied().cmp(variables()))
+                    .ok()?;
+                let table = scopes[place].1;
+                let labels = atoms.iter().zip(&family.tables()[table].scope);
+                let entry = labels.fold(0, |entry, (atom, &label)| {
+                    entry * family.states()[label as usize] + atom.part as usize
+                });
+                Some((family.parameters(table).start + entry, 1.0))
+            }
             family => {
                 let [atom] = atoms else { return None };
                 let part = atom.part as usize;
@@ -314,21 +272,5 @@ fn entry_factor(place: usize, dim: usize) -> f64 {
         -2.0
     } else {
         -1.0
-    }
-}
-
-impl Tables {
-    fn place(&self, atoms: &[Atom]) -> Option<usize> {
-        let scope = self.scopes.binary_search_by(|(scope, ..)| {
-            scope
-                .iter()
-                .copied()
-                .cmp(atoms.iter().map(|atom| atom.variable))
-        });
-        let (_, states, first) = &self.scopes[scope.ok()?];
-        let entry = (atoms.iter().zip(states)).fold(0, |entry, (atom, states)| {
-            entry * states + atom.part as usize
-        });
-        Some(first + entry)
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::Block;
+use super::block::{Block, BlockFamily};
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{Gaussian, GaussianGamma, Network, Table};
 use collapsar_core::{Error, Result};
@@ -81,7 +81,8 @@ impl Blocks {
             }
             for variable in declared.variables() {
                 if blocks.of[variable as usize] == ALONE {
-                    blocks.push(graph, Block::single(declared.kind, variable, graph)?);
+                    let family = BlockFamily::single(declared.kind, variable, graph)?;
+                    blocks.push(graph, family, vec![variable]);
                 }
             }
         }
@@ -113,14 +114,19 @@ impl Blocks {
         }
     }
 
-    fn push(&mut self, graph: &Graph, mut block: Block) {
-        for &variable in &block.variables {
+    fn push(&mut self, graph: &Graph, family: BlockFamily, variables: Vec<u32>) {
+        let mut declarations = vec![];
+        for &variable in &variables {
             self.of[variable as usize] = self.blocks.len() as u32;
-            block.declarations.push(graph.namesake(variable));
+            declarations.push(graph.namesake(variable));
         }
-        block.declarations.sort_unstable();
-        block.declarations.dedup();
-        self.blocks.push(block);
+        declarations.sort_unstable();
+        declarations.dedup();
+        self.blocks.push(Block {
+            family,
+            variables,
+            declarations,
+        });
     }
 
     /// Blocks of Gaussians, with the precision that all of a block's terms hold, if there is one.
@@ -140,7 +146,7 @@ impl Blocks {
             }
         }
         let (mut here, mut precisions) = (vec![], vec![]);
-        for (atoms, _) in graph.products() {
+        for (atoms, ..) in graph.products() {
             gather(atoms, &self.of, &mut here);
             if (here.iter()).any(|(place, _)| members[*place as usize].may_hold()) {
                 let held = (atoms.iter())
@@ -173,16 +179,17 @@ impl Blocks {
                 let (n, pairs) = block.numbered();
                 let family = (families.entry((n, pairs)))
                     .or_insert_with_key(|(n, pairs)| Gaussian::new(*n, pairs));
-                self.push(graph, Block::gaussian(family.clone(), block.variables));
+                let family = BlockFamily::Gaussian(family.clone());
+                self.push(graph, family, block.variables);
             }
         }
         for (precision, mut block) in shared {
             block.variables.sort_unstable();
             block.sort_pairs();
             let (n, pairs) = block.numbered();
-            let family = GaussianGamma::new(n, &pairs);
-            let block = Block::gaussian_gamma(family, block.variables, precision);
-            self.push(graph, block);
+            let family = BlockFamily::GaussianGamma(GaussianGamma::new(n, &pairs));
+            block.variables.push(precision);
+            self.push(graph, family, block.variables);
         }
     }
 
@@ -197,14 +204,14 @@ impl Blocks {
         let mut scopes: BTreeSet<Vec<u32>> = BTreeSet::new();
         let mut impossible: BTreeMap<Vec<u32>, Vec<Vec<u32>>> = BTreeMap::new();
         let mut scope = vec![];
-        for (term, (atoms, _)) in graph.terms.each().enumerate() {
+        for (atoms, coefficient, _) in graph.terms.each() {
             scope.clear();
             let variables = atoms.iter().map(|atom| atom.variable);
             scope.extend(variables.filter(|&variable| label(graph.kind(variable))));
             for pair in scope.windows(2) {
                 sets.join(pair[0], pair[1]);
             }
-            if graph.terms.coefficient(term) == f64::NEG_INFINITY {
+            if coefficient == f64::NEG_INFINITY {
                 let states = atoms.iter().map(|atom| atom.part);
                 let zeros = impossible.entry(scope.clone()).or_default();
                 zeros.push(states.collect());
@@ -236,7 +243,10 @@ impl Blocks {
                 support: (impossible.get(scope)).map(|zeros| support(graph, scope, zeros)),
             });
             let family = Network::new(graph.states(&variables), tables.collect())?;
-            self.push(graph, Block::network(family, variables, &scopes, graph));
+            let mut scopes: Vec<_> = scopes.into_iter().zip(0..).collect();
+            scopes.sort_unstable();
+            let family = BlockFamily::Network(Box::new(family), scopes);
+            self.push(graph, family, variables);
         }
         Ok(())
     }
@@ -313,7 +323,7 @@ impl Members {
 fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<DisjointSets> {
     let mut patterns: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
     let (mut here, mut pattern, mut last) = (vec![], vec![], vec![]);
-    for (atoms, factor) in graph.products() {
+    for (atoms, _, factor) in graph.products() {
         gather(atoms, declarations, &mut here);
         pattern.clear();
         pattern.extend(here.iter().map(|&(declaration, _)| declaration as usize));
@@ -354,12 +364,10 @@ fn gaussian_components(graph: &Graph, declarations: &[u32]) -> Result<DisjointSe
             classes[a] != classes[b] && crowded(&joined(&classes, a, b)).is_none()
         });
         let several = candidates.len() > 1;
+        // By the size of the largest block.
         let best = (candidates.iter().map(|&(a, b)| joined(&classes, a, b))).min_by_key(|joined| {
-            if several {
-                largest(graph, declarations, joined)
-            } else {
-                0
-            }
+            let sizes = several.then(|| components(graph, declarations, joined).sizes());
+            sizes.into_iter().flatten().max()
         });
         match best {
             Some(joined) => classes = joined,
@@ -379,7 +387,7 @@ fn joined(classes: &[usize], a: usize, b: usize) -> Vec<usize> {
 fn components(graph: &Graph, declarations: &[u32], classes: &[usize]) -> DisjointSets {
     let mut sets = DisjointSets::new(graph.variables() as usize);
     let mut here = vec![];
-    for (atoms, _) in graph.products() {
+    for (atoms, ..) in graph.products() {
         gather(atoms, declarations, &mut here);
         for (declaration, _) in &mut here {
             *declaration = classes[*declaration as usize] as u32;
@@ -392,10 +400,4 @@ fn components(graph: &Graph, declarations: &[u32], classes: &[usize]) -> Disjoin
         }
     }
     sets
-}
-
-/// The size of the largest block.
-fn largest(graph: &Graph, declarations: &[u32], classes: &[usize]) -> usize {
-    let sizes = components(graph, declarations, classes).sizes();
-    sizes.into_iter().max().unwrap_or(0)
 }

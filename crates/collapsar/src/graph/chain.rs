@@ -61,7 +61,7 @@ impl Chain<'_> {
     pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         self.draw_shared(rng)?;
         let model = self.model;
-        let base = model.local.own_base();
+        let base = &model.local.own_base;
         for (block, placed) in model.local.blocks().1.iter().enumerate() {
             let range = range_of(placed);
             let mut natural = base[range.clone()].to_vec();
@@ -100,7 +100,7 @@ impl Chain<'_> {
             self.places.put(&placed.0, numbers, &mut self.numbers);
             local.gather(placed.1, &statistics, &mut self.statistics[..slots]);
         }
-        for rows in local.rows() {
+        for rows in &local.rows {
             let first = self.places.places(rows.first).start;
             let labels = &mut self.numbers[first..first + rows.count];
             rows.draw(

@@ -197,7 +197,7 @@ impl Choice {
             classes.extend(here.iter().map(|&block| self.of[block as usize] as usize));
         };
         let (mut own, mut rest) = (vec![], vec![]);
-        for (term, (atoms, factor)) in graph.terms.each().enumerate() {
+        for (atoms, coefficient, factor) in graph.terms.each() {
             find(atoms, &mut here, &mut classes);
             if here.len() < 2 {
                 continue;
@@ -205,7 +205,7 @@ impl Choice {
             for (&block, &class) in here.iter().zip(&classes) {
                 blocks.split(atoms, block, &mut own, &mut rest);
                 let slot = mix(&rest);
-                let sight = mix_number(mix(&own), graph.terms.coefficient(term));
+                let sight = mix_number(mix(&own), coefficient);
                 seen[class]
                     .entry(slot, |entry| entry.0 == slot, |entry| entry.0)
                     .and_modify(|entry| entry.1 = entry.1.wrapping_add(sight))
@@ -215,7 +215,7 @@ impl Choice {
         }
         for (rows, &class) in graph.rows.iter().zip(&self.rows) {
             messages[class as usize] = rows.products.len();
-            for (atoms, factor) in rows.products.each() {
+            for (atoms, _, factor) in rows.products.each() {
                 find(atoms, &mut here, &mut classes);
                 classes.push(class as usize);
                 meet(&classes, factor);

@@ -76,7 +76,7 @@ impl Compiled {
             fingerprint,
             choice,
             declared: graph.declared,
-            local: Local::new(shared, own, std::mem::take(&mut layout.rows), &mut layout),
+            local: Local::new(shared, own, &mut layout),
             posterior: Posterior::new(collapsed, &mut layout),
             turn,
             constant: graph.constant,
@@ -111,7 +111,12 @@ impl Collapsed for Compiled {
         if self.turn.is_empty() {
             return Advice::default();
         }
-        Advice::default().momentum_after(SETTLING).bases(self)
+        Advice {
+            momentum: true,
+            plain_steps: SETTLING,
+            bases: Some(self),
+            ..Advice::default()
+        }
     }
 
     fn constant(&self) -> f64 {
@@ -136,7 +141,7 @@ impl Bases for Compiled {
             .value_and_means(statistics, |naturals, means| {
                 self.posterior
                     .backward(statistics, means, &mut point.gradient);
-                let base = self.local.own_base();
+                let base = &self.local.own_base;
                 let slots = point.gradient.len() - base.len();
                 let targets = point.gradient[slots..].iter().zip(base);
                 let mut own: Vec<f64> = targets.map(|(target, base)| target + base).collect();
@@ -160,12 +165,11 @@ impl Bases for Compiled {
 }
 
 fn fingerprint(graph: &Graph, choice: &Choice) -> String {
-    let terms = (0..graph.terms.len()).flat_map(|term| {
-        let atoms = graph.terms.atoms(term).iter();
-        let coefficient = graph.terms.coefficient(term).to_bits();
+    let terms = graph.terms.each().flat_map(|(atoms, coefficient, _)| {
+        let atoms = atoms.iter();
         atoms
             .map(|atom| u64::from(atom.variable) << 32 | u64::from(atom.part))
-            .chain([coefficient])
+            .chain([coefficient.to_bits()])
     });
     let roles = choice.classes.iter().map(|class| class.role as u64);
     let words = terms.chain(roles).chain([graph.constant.to_bits()]);

@@ -23,7 +23,7 @@ impl Block {
                 numbers
             }
             BlockFamily::Bounded(family) => vec![draw(family, natural, rng, statistics)?],
-            BlockFamily::Gamma(family) => vec![draw(family, natural, rng, statistics)?.value],
+            BlockFamily::Gamma(family) => vec![draw(family, natural, rng, statistics)?.exp()],
             BlockFamily::Wishart(family) => draw(family, natural, rng, statistics)?.precision,
             BlockFamily::NormalWishart(family) => {
                 let mut draw = draw(family, natural, rng, statistics)?;

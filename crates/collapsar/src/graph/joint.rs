@@ -23,8 +23,8 @@ impl Graph {
             }
         };
         let mut sum = self.constant;
-        for index in 0..self.terms.len() {
-            sum += term(self.terms.coefficient(index), self.terms.atoms(index));
+        for (atoms, coefficient, _) in self.terms.each() {
+            sum += term(coefficient, atoms);
         }
         for rows in &self.rows {
             for row in 0..rows.count {
@@ -32,7 +32,7 @@ impl Graph {
                 rows.each(row, |state, coefficient, product| {
                     if state == label {
                         sum += match product {
-                            Some(product) => term(coefficient, rows.products.atoms(product)),
+                            Some(product) => term(coefficient, rows.products.get(product).0),
                             None => coefficient,
                         };
                     }

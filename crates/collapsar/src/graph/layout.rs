@@ -18,7 +18,7 @@ use collapsar_core::{Error, Result};
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Rows of a sparse matrix.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Entries {
     pub(super) starts: Starts,
     pub(super) columns: Vec<u32>,
@@ -158,9 +158,7 @@ impl Builder<'_> {
     }
 
     fn route(&mut self, term: usize) -> Result<()> {
-        let atoms = self.graph.terms.atoms(term);
-        let coefficient = self.graph.terms.coefficient(term);
-        let factor = self.graph.terms.factor(term);
+        let (atoms, coefficient, factor) = self.graph.terms.get(term);
         let first = self.blocks.holding(atoms[0]);
         if (atoms.iter()).all(|atom| self.blocks.holding(*atom) == first) {
             let (place, multiple) = self.statistic(first, atoms, factor)?;
@@ -257,14 +255,13 @@ impl Builder<'_> {
             rows.slots().for_each(|slot| *slot = merged[*slot as usize]);
         }
         for slot in 0..self.layout.slots.len() {
-            let atoms = self.layout.slots.atoms(slot).to_vec();
-            let factor = self.layout.slots.factor(slot);
+            let (atoms, _, factor) = self.layout.slots.get(slot);
+            let atoms = atoms.to_vec();
             self.monomial(1.0, Some(merged[slot]), &atoms, factor)?;
         }
         for term in std::mem::take(&mut self.free) {
-            let coefficient = self.graph.terms.coefficient(term);
-            let factor = self.graph.terms.factor(term);
-            self.monomial(coefficient, None, self.graph.terms.atoms(term), factor)?;
+            let (atoms, coefficient, factor) = self.graph.terms.get(term);
+            self.monomial(coefficient, None, atoms, factor)?;
         }
         let mut sharing: Vec<(u32, u32, f64)> = (self.sharing.iter())
             .map(|&(row, slot, value)| (row, merged[slot as usize], value))

@@ -14,23 +14,31 @@ use collapsar_core::{Error, Potential, Result};
 pub struct Local {
     shared: Vec<Placed>,
     own: Vec<Placed>,
-    rows: Vec<RowKernel>,
+    /// Labels that are rows.
+    pub(super) rows: Vec<RowKernel>,
     shared_base: Vec<f64>,
-    own_base: Vec<f64>,
+    /// The natural parameters of own blocks that receive no messages.
+    pub(super) own_base: Vec<f64>,
     sharing: Entries,
     slots: usize,
     buffers: Buffers,
 }
 
 impl Entries {
+    /// Columns and values of a row.
+    pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
+        let range = self.starts.range(row);
+        let columns = self.columns[range.clone()].iter().copied();
+        columns.zip(self.values[range].iter().copied())
+    }
+
     /// Adds this matrix times `x` to `out`.
     pub(super) fn multiply(&self, x: &[f64], out: &mut [f64]) {
         for (row, out) in out.iter_mut().enumerate() {
-            let range = self.starts.range(row);
-            let entries = self.columns[range.clone()].iter().zip(&self.values[range]);
-            *out += entries
-                .map(|(&column, value)| value * x[column as usize])
-                .sum::<f64>();
+            let terms = self
+                .row(row)
+                .map(|(column, value)| value * x[column as usize]);
+            *out += terms.sum::<f64>();
         }
     }
 
@@ -42,8 +50,7 @@ impl Entries {
     /// Adds the transpose of its rows from `first` on, as many as `x` has numbers, times `x`.
     pub(super) fn transposed_rows(&self, first: usize, x: &[f64], out: &mut [f64]) {
         for (row, &x) in x.iter().enumerate() {
-            let range = self.starts.range(first + row);
-            for (&column, value) in self.columns[range.clone()].iter().zip(&self.values[range]) {
+            for (column, value) in self.row(first + row) {
                 out[column as usize] += value * x;
             }
         }
@@ -51,16 +58,11 @@ impl Entries {
 }
 
 impl Local {
-    pub(super) fn new(
-        shared: Vec<Placed>,
-        own: Vec<Placed>,
-        rows: Vec<RowKernel>,
-        layout: &mut Layout,
-    ) -> Self {
+    pub(super) fn new(shared: Vec<Placed>, own: Vec<Placed>, layout: &mut Layout) -> Self {
         Self {
             shared,
             own,
-            rows,
+            rows: std::mem::take(&mut layout.rows),
             shared_base: std::mem::take(layout.base(Role::Shared)),
             own_base: std::mem::take(layout.base(Role::Own)),
             sharing: std::mem::take(&mut layout.sharing),
@@ -95,11 +97,6 @@ impl Local {
         }
         fill_all(&self.own, rest, fill);
         out
-    }
-
-    /// Labels that are rows.
-    pub(super) fn rows(&self) -> &[RowKernel] {
-        &self.rows
     }
 
     /// The messages that rows look at.
@@ -210,11 +207,6 @@ impl Local {
             value += rows.value_and_gradient(&at[..self.slots], slots)?;
         }
         Ok(value)
-    }
-
-    /// The natural parameters of own blocks that receive no messages.
-    pub(super) fn own_base(&self) -> &[f64] {
-        &self.own_base
     }
 }
 

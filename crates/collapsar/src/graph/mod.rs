@@ -267,8 +267,8 @@ impl Graph {
     }
 
     /// Products of atoms that the log joint holds, those that rows multiply by a label's state among
-    /// them, with the factors that brought them.
-    fn products(&self) -> impl Iterator<Item = (&[Atom], u32)> {
+    /// them, with their coefficients and the factors that brought them.
+    fn products(&self) -> impl Iterator<Item = (&[Atom], f64, u32)> {
         let rows = self.rows.iter().flat_map(|rows| rows.products.each());
         self.terms.each().chain(rows)
     }

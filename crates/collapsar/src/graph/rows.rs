@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use super::terms::{Starts, Terms};
+use super::layout::Entries;
+use super::terms::Terms;
 use super::{Atom, Graph};
 use collapsar_core::{Error, Place, Result};
 
@@ -14,9 +15,8 @@ use collapsar_core::{Error, Place, Result};
 #[derive(Debug, Clone, Default)]
 pub struct Sums {
     pub(super) constants: Vec<f64>,
-    pub(super) starts: Starts,
-    pub(super) products: Vec<u32>,
-    pub(super) coefficients: Vec<f64>,
+    /// A row for each sum, a column for each product.
+    pub(super) entries: Entries,
 }
 
 impl Sums {
@@ -100,11 +100,11 @@ impl Rows {
             sorted.extend_from_slice(atoms);
             sorted.sort_unstable();
             let product = self.products.add(&sorted, 1.0, factor);
-            sums.products.push(product as u32);
-            sums.coefficients.push(coefficient);
+            sums.entries.columns.push(product as u32);
+            sums.entries.values.push(coefficient);
         }
         sums.constants.push(constant);
-        sums.starts.end(sums.products.len());
+        sums.entries.starts.end(sums.entries.columns.len());
     }
 
     /// Adds a part of the logits.
@@ -159,11 +159,9 @@ impl Graph {
                         variable: rows.first + row as u32,
                         part: state as u32,
                     });
-                    let mut factor = 0;
-                    if let Some(product) = product {
-                        atoms.extend_from_slice(rows.products.atoms(product));
-                        factor = rows.products.factor(product);
-                    }
+                    let product = product.map(|product| rows.products.get(product));
+                    let (others, _, factor) = product.unwrap_or_default();
+                    atoms.extend_from_slice(others);
                     graph.add(coefficient, &atoms, factor);
                 });
             }
@@ -179,9 +177,8 @@ impl Rows {
             if sums.constants[place] != 0.0 {
                 visit(state, factor * sums.constants[place], None);
             }
-            for entry in sums.starts.range(place) {
-                let product = sums.products[entry] as usize;
-                visit(state, factor * sums.coefficients[entry], Some(product));
+            for (product, coefficient) in sums.entries.row(place) {
+                visit(state, factor * coefficient, Some(product as usize));
             }
         };
         let mut support = vec![];

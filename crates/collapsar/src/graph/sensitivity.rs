@@ -20,13 +20,13 @@ impl Block {
                 self.of_statistic(natural, number, 1.0, out)?;
             }
             BlockFamily::GaussianGamma(family) => {
-                if number == family.scalars() {
+                if number == family.field.scalars() {
                     self.of_statistic(natural, 1, -1.0, out)?;
                 } else {
                     // Given its precision the field has the mean of the plain Gaussian with these parameters.
-                    let mut unit = vec![0.0; family.field().dim()];
+                    let mut unit = vec![0.0; family.field.dim()];
                     unit[number] = 1.0;
-                    (family.field()).hessian_product(&natural[2..], &unit, &mut out[2..])?;
+                    (family.field).hessian_product(&natural[2..], &unit, &mut out[2..])?;
                 }
             }
             BlockFamily::Gamma(_) => self.of_statistic(natural, 1, -1.0, out)?,

@@ -116,21 +116,17 @@ fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
     natural.fill(0.0);
     let mut normal = || -> f64 { StandardNormal.sample(rng) };
     match &block.family {
-        BlockFamily::Gaussian(family) => {
-            let n = family.scalars();
+        BlockFamily::Gaussian(_) | BlockFamily::Bounded(_) => {
+            let n = block.variables.len();
             natural[..n].iter_mut().for_each(|h| *h = normal());
             natural[n..2 * n].fill(1.0);
         }
         BlockFamily::GaussianGamma(family) => {
-            let n = family.scalars();
+            let n = family.field.scalars();
             natural[2..2 + n].iter_mut().for_each(|h| *h = normal());
             natural[2 + n..2 + 2 * n].fill(1.0);
             natural[0] = 0.5 * n as f64 + 1.0;
             natural[1] = 1.0 + 0.5 * natural[2..2 + n].iter().map(|h| h * h).sum::<f64>();
-        }
-        BlockFamily::Bounded(_) => {
-            natural[0] = normal();
-            natural[1] = 1.0;
         }
         BlockFamily::Gamma(_) => natural.fill(1.0),
         BlockFamily::Wishart(family) => {

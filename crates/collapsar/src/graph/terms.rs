@@ -60,18 +60,18 @@ impl Terms {
         &self.atoms[self.starts.range(term)]
     }
 
-    pub(super) fn coefficient(&self, term: usize) -> f64 {
-        self.coefficients[term]
+    /// The atoms of a term, its coefficient, and the factor that brought it.
+    pub(super) fn get(&self, term: usize) -> (&[Atom], f64, u32) {
+        (
+            self.atoms(term),
+            self.coefficients[term],
+            self.factors[term],
+        )
     }
 
-    /// The factor that brought it.
-    pub(super) fn factor(&self, term: usize) -> u32 {
-        self.factors[term]
-    }
-
-    /// The atoms of each term, and the factor that brought it.
-    pub(super) fn each(&self) -> impl Iterator<Item = (&[Atom], u32)> {
-        (0..self.len()).map(|term| (self.atoms(term), self.factors[term]))
+    /// All terms.
+    pub(super) fn each(&self) -> impl Iterator<Item = (&[Atom], f64, u32)> {
+        (0..self.len()).map(|term| self.get(term))
     }
 
     /// Adds to the term with these atoms, which must be sorted; returns it.
@@ -128,9 +128,7 @@ mod tests {
             }
         }
         assert_eq!(terms.len(), 100);
-        assert_eq!(terms.coefficient(7), 3.0);
-        assert_eq!(terms.factor(7), 0);
-        assert_eq!(terms.atoms(7), [atom(7, 0), atom(7, 1)]);
+        assert_eq!(terms.get(7), (&[atom(7, 0), atom(7, 1)][..], 3.0, 0));
         assert_eq!(terms.add(&[], 2.0, 9), 100);
     }
 }

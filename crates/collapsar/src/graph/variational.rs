@@ -139,7 +139,7 @@ impl Compiled {
         VariationalPosterior {
             blocks,
             samplers,
-            rows: self.local.rows(),
+            rows: &self.local.rows,
             slots: self.local.slots(&point.messages).to_vec(),
             numbers: Numbers::new(self.declared()),
         }
@@ -293,7 +293,7 @@ fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>
             means.into_iter().zip(variances).map(normal).collect()
         }
         BlockFamily::GaussianGamma(family) => {
-            let found = family.marginals(natural)?;
+            let (found, variances) = family.marginals(natural)?;
             let (shape, rate) = (found.shape, found.rate);
             let student = |(&mean, variance): (&f64, f64)| {
                 Closed(Marginal::StudentT {
@@ -302,7 +302,7 @@ fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>
                     degrees: 2.0 * shape,
                 })
             };
-            let moments = found.means.iter().zip(found.variances);
+            let moments = found.field.mean.iter().zip(variances);
             let precision = Closed(Marginal::Gamma { shape, rate });
             moments.map(student).chain([precision]).collect()
         }

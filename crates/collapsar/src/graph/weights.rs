@@ -47,7 +47,7 @@ impl Compiled {
             let (alone, value) = posterior.naturals(&statistics);
             let mut ln_weight = value - ln_q
                 + difference(&alone, &naturals, &collapsed)
-                + difference(local.own_base(), &own, &statistics[first..]);
+                + difference(&local.own_base, &own, &statistics[first..]);
             posterior.backward(&statistics, &collapsed, &mut messages);
             ln_weight += local.shared_value(&messages)?;
             out.push(ln_weight + self.constant());

@@ -1,26 +1,26 @@
 //! Decides what is said when a closing bracket does not come.
 
-use super::{Diagnostic, Parser, Token, TokenKind};
+use super::TokenKind::{self, Symbol};
+use super::{Checked, Parser, Token};
+
+/// What `<-` may have been meant for.
+pub(super) const ASSIGNS: &str = "`<-` assigns; with a space, `x < -y` compares";
 
 impl Parser<'_> {
     /// Takes the bracket that closes `open`; `list` says whether a comma would do as well.
-    pub(super) fn close(&mut self, open: Token, list: bool) -> Result<(), Diagnostic> {
-        let (close, opening, closing) = brackets(open.kind);
-        if self.take(close) {
+    pub(super) fn close(&mut self, open: Token, list: bool) -> Checked {
+        let (opening, closing) = match open.kind {
+            Symbol("[") => ("[", "]"),
+            _ => ("(", ")"),
+        };
+        if self.take(closing) {
             return Ok(());
         }
-        let expected = if list {
-            format!("`,` or `{closing}`")
-        } else {
-            format!("`{closing}`")
-        };
-        let complaint = self
-            .unexpected(&expected)
-            .and(open.span, format!("this `{opening}` is open"));
-        Err(match self.closing_help(list, closing) {
-            Some(help) => complaint.help(help),
-            None => complaint,
-        })
+        let comma = if list { "`,` or " } else { "" };
+        let complaint = self.unexpected(&format!("{comma}`{closing}`"));
+        let mut complaint = complaint.and(open.span, format!("this `{opening}` is open"));
+        complaint.help = self.closing_help(list, closing);
+        Err(complaint)
     }
 
     /// The likely mistake where a closing bracket was due.
@@ -28,29 +28,28 @@ impl Parser<'_> {
         let token = self.token();
         let found = self.found();
         match token.kind {
-            TokenKind::Arrow => Some("`<-` assigns; with a space, `x < -y` compares".into()),
-            TokenKind::Assign if list && closing == ")" => {
+            Symbol("<-") => Some(ASSIGNS.into()),
+            Symbol("=") if list && closing == ")" => {
                 Some("arguments have no names, they go by their order; `==` compares".into())
             }
-            TokenKind::Assign => Some("`==` compares".into()),
-            // The rest of a relation was taken for a part of the brackets.
-            _ if token.starts_line => Some(format!("a `{closing}` may be missing before {found}")),
-            TokenKind::Name | TokenKind::Number(_) if list => {
-                Some(format!("a comma may be missing before {found}"))
+            Symbol("=") => Some("`==` compares".into()),
+            kind => {
+                let missing = match kind {
+                    // The rest of a relation was taken for a part of the brackets.
+                    _ if token.starts_line => &format!("a `{closing}`"),
+                    TokenKind::Name | TokenKind::Number(_) if list => "a comma",
+                    TokenKind::Name | TokenKind::Number(_) | Symbol("(") => "an operator",
+                    Symbol(")" | "]" | "}") => &format!("a `{closing}`"),
+                    _ => return None,
+                };
+                Some(format!("{missing} may be missing before {found}"))
             }
-            TokenKind::Name | TokenKind::Number(_) | TokenKind::OpenParen => {
-                Some(format!("an operator may be missing before {found}"))
-            }
-            TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace => {
-                Some(format!("a `{closing}` may be missing before {found}"))
-            }
-            _ => None,
         }
     }
 
     /// Takes the brace that closes the block `open`, which holds nothing more that could be read.
-    pub(super) fn close_block(&mut self, open: Token) -> Result<(), Diagnostic> {
-        if self.kind() == TokenKind::CloseBrace {
+    pub(super) fn close_block(&mut self, open: Token) -> Checked {
+        if self.kind() == Symbol("}") {
             let close = self.advance();
             if close.starts_line
                 && self.suspects.is_none()
@@ -60,12 +59,8 @@ impl Parser<'_> {
             }
             return Ok(());
         }
-        let complaint = Diagnostic::new(
-            self.token().span,
-            "expected `}`, found the end of the text",
-            "expected `}`",
-        )
-        .and(open.span, "this `{` is not closed");
+        let complaint = self.unexpected("`}`");
+        let complaint = complaint.and(open.span, "this `{` is not closed");
         Err(match self.suspects {
             Some((open, close)) => complaint.and(open, "perhaps because this `{` ...").and(
                 close,
@@ -81,13 +76,5 @@ impl Parser<'_> {
         let line = &self.source[before.rfind('\n').map_or(0, |at| at + 1)..];
         let length = line.len() - line.trim_start_matches([' ', '\t']).len();
         &line[..length]
-    }
-}
-
-/// What closes, and the texts of the two.
-fn brackets(open: TokenKind) -> (TokenKind, &'static str, &'static str) {
-    match open {
-        TokenKind::OpenBracket => (TokenKind::CloseBracket, "[", "]"),
-        _ => (TokenKind::CloseParen, "(", ")"),
     }
 }

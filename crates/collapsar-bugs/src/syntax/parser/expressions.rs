@@ -1,48 +1,41 @@
 //! Decides what binds tighter than what, and what an operand is.
 
-use super::super::ast::{Expr, Index, Name, Node, Operator, Reference, Span};
-use super::{Diagnostic, HEIGHT, Parser, Token, TokenKind};
+use super::super::ast::{Expr, Index, Name, Node, Operator, Reference};
+use super::TokenKind::{self, Symbol};
+use super::{Checked, Diagnostic, HEIGHT, Parser, Token};
 
 /// How tightly prefixes bind, on the scale of [`operator`].
 const NOT: u8 = 3;
 const SIGN: u8 = 9;
 
-/// An expression and the height of its tree.
-struct Tall {
-    expr: Expr,
-    height: usize,
-}
-
 /// An operator and how tightly it binds.
 fn operator(kind: TokenKind) -> Option<(Operator, u8)> {
-    Some(match kind {
-        TokenKind::Or => (Operator::Or, 1),
-        TokenKind::And => (Operator::And, 2),
-        TokenKind::Equal => (Operator::Equal, 4),
-        TokenKind::Unequal => (Operator::Unequal, 4),
-        TokenKind::Less => (Operator::Less, 4),
-        TokenKind::AtMost => (Operator::AtMost, 4),
-        TokenKind::Greater => (Operator::Greater, 4),
-        TokenKind::AtLeast => (Operator::AtLeast, 4),
-        TokenKind::Plus => (Operator::Plus, 5),
-        TokenKind::Minus => (Operator::Minus, 5),
-        TokenKind::Star => (Operator::Times, 6),
-        TokenKind::Slash => (Operator::Over, 6),
-        TokenKind::Product => (Operator::Product, 7),
-        TokenKind::Colon => (Operator::Range, 8),
-        TokenKind::Power => (Operator::Power, 10),
+    let Symbol(text) = kind else {
+        return None;
+    };
+    Some(match text {
+        "||" => (Operator::Or, 1),
+        "&&" => (Operator::And, 2),
+        "==" => (Operator::Equal, 4),
+        "!=" => (Operator::Unequal, 4),
+        "<" => (Operator::Less, 4),
+        "<=" => (Operator::AtMost, 4),
+        ">" => (Operator::Greater, 4),
+        ">=" => (Operator::AtLeast, 4),
+        "+" => (Operator::Plus, 5),
+        "-" => (Operator::Minus, 5),
+        "*" => (Operator::Times, 6),
+        "/" => (Operator::Over, 6),
+        "%*%" => (Operator::Product, 7),
+        ":" => (Operator::Range, 8),
+        "^" | "**" => (Operator::Power, 10),
         _ => return None,
     })
 }
 
-/// Whether operators of this strength may not follow one another without parentheses.
-fn stands_alone(strength: u8) -> bool {
-    strength == 4 || strength == 8
-}
-
 impl Parser<'_> {
-    pub(super) fn expression(&mut self) -> Result<Expr, Diagnostic> {
-        self.tight(0).map(|tall| tall.expr)
+    pub(super) fn expression(&mut self) -> Checked<Expr> {
+        self.tight(0)
     }
 
     /// Whether an operator between two operands stands here.
@@ -51,19 +44,34 @@ impl Parser<'_> {
     }
 
     /// An expression whose operators bind at least as tightly as `least`.
-    fn tight(&mut self, least: u8) -> Result<Tall, Diagnostic> {
+    fn tight(&mut self, least: u8) -> Checked<Expr> {
         self.nested(|parser| {
             let mut left = parser.operand()?;
             while let Some((operator, strength)) =
                 operator(parser.kind()).filter(|&(_, strength)| strength >= least)
             {
-                let sign = parser.advance();
+                let (sign, height) = (parser.advance(), parser.height);
                 let right = match operator {
                     Operator::Power => parser.tight(strength)?,
                     _ => parser.tight(strength + 1)?,
                 };
-                left = parser.binary(operator, sign, left, right)?;
-                if stands_alone(strength) {
+                parser.height = parser.height.max(height) + 1;
+                if parser.height > HEIGHT {
+                    let message =
+                        format!("an expression has more than {HEIGHT} operators in a row");
+                    let help = "give a part of it a name of its own, or use `sum` or `inprod`";
+                    return Err(Diagnostic::new(sign.span, message, "one too many").help(help));
+                }
+                left = Expr {
+                    span: parser.span_from(left.span),
+                    node: Node::Binary {
+                        operator,
+                        left: Box::new(left),
+                        right: Box::new(right),
+                    },
+                };
+                // Comparisons and ranges may not follow one another without parentheses.
+                if strength == 4 || strength == 8 {
                     parser.refuse_chain(sign, strength)?;
                 }
             }
@@ -71,36 +79,7 @@ impl Parser<'_> {
         })
     }
 
-    fn binary(
-        &self,
-        operator: Operator,
-        sign: Token,
-        left: Tall,
-        right: Tall,
-    ) -> Result<Tall, Diagnostic> {
-        let height = left.height.max(right.height) + 1;
-        if height > HEIGHT {
-            return Err(Diagnostic::new(
-                sign.span,
-                format!("an expression has more than {HEIGHT} operators in a row"),
-                "one too many",
-            )
-            .help("give a part of it a name of its own, or use `sum` or `inprod`"));
-        }
-        Ok(Tall {
-            height,
-            expr: Expr {
-                span: self.span_from(left.expr.span),
-                node: Node::Binary {
-                    operator,
-                    left: Box::new(left.expr),
-                    right: Box::new(right.expr),
-                },
-            },
-        })
-    }
-
-    fn refuse_chain(&self, first: Token, strength: u8) -> Result<(), Diagnostic> {
+    fn refuse_chain(&self, first: Token, strength: u8) -> Checked {
         if operator(self.kind()).is_none_or(|(_, next)| next != strength) {
             return Ok(());
         }
@@ -110,96 +89,85 @@ impl Parser<'_> {
         } else {
             "join two comparisons by `&&`, or put parentheses around one of them"
         };
-        Err(Diagnostic::new(
-            self.token().span,
-            format!("{found} cannot follow `{before}` without parentheses"),
-            "the second",
-        )
-        .and(first.span, "the first")
-        .help(help))
+        let message = format!("{found} cannot follow `{before}` without parentheses");
+        let complaint = self.complaint(message, "the second");
+        Err(complaint.and(first.span, "the first").help(help))
     }
 
-    fn operand(&mut self) -> Result<Tall, Diagnostic> {
+    fn operand(&mut self) -> Checked<Expr> {
         let token = self.token();
-        let (node, height) = match token.kind {
+        let node = match token.kind {
             TokenKind::Number(value) => {
                 self.advance();
-                (Node::Number(value), 0)
+                self.height = 0;
+                Node::Number(value)
             }
-            TokenKind::Minus => {
+            Symbol("-") => Node::Negative(self.prefixed(SIGN)?),
+            Symbol("!") => Node::Not(self.prefixed(NOT)?),
+            Symbol("+") => {
                 self.advance();
-                let inner = self.tight(SIGN)?;
-                (Node::Negative(Box::new(inner.expr)), inner.height + 1)
+                self.tight(SIGN)?.node
             }
-            TokenKind::Plus => {
-                self.advance();
-                let inner = self.tight(SIGN)?;
-                (inner.expr.node, inner.height)
-            }
-            TokenKind::Not => {
-                self.advance();
-                let inner = self.tight(NOT)?;
-                (Node::Not(Box::new(inner.expr)), inner.height + 1)
-            }
-            TokenKind::OpenParen => {
+            Symbol("(") => {
                 self.advance();
                 let inner = self.tight(0)?;
                 self.close(token, false)?;
-                (inner.expr.node, inner.height)
+                inner.node
             }
-            TokenKind::Name if self.next_kind() == TokenKind::OpenParen => self.call()?,
+            TokenKind::Name if self.next_kind() == Symbol("(") => self.call()?,
             TokenKind::Name => {
                 let name = self.name("an expression")?;
-                let (reference, height) = self.reference_of(name)?;
-                (Node::Reference(reference), height)
+                Node::Reference(self.reference_of(name)?)
             }
-            TokenKind::OpenBracket if self.last_span().end == token.span.start => {
+            Symbol("[") if self.last_span().end == token.span.start => {
                 return Err(self.unexpected("an index").help(
                     "indices stand in one pair of brackets, with commas between them: `x[i, j]`",
                 ));
             }
             _ => {
-                return Err(self
-                    .unexpected("an expression")
-                    .and(self.last_span(), "after this"));
+                let complaint = self.unexpected("an expression");
+                return Err(complaint.and(self.last_span(), "after this"));
             }
         };
-        let expr = Expr {
-            node,
-            span: self.span_from(token.span),
-        };
+        let span = self.span_from(token.span);
+        let expr = Expr { node, span };
         self.refuse_suffix(&expr)?;
-        Ok(Tall { expr, height })
+        Ok(expr)
+    }
+
+    /// What stands after a prefix.
+    fn prefixed(&mut self, strength: u8) -> Checked<Box<Expr>> {
+        self.advance();
+        let inner = self.tight(strength)?;
+        self.height += 1;
+        Ok(Box::new(inner))
     }
 
     /// Brackets after something that takes none.
-    fn refuse_suffix(&self, operand: &Expr) -> Result<(), Diagnostic> {
+    fn refuse_suffix(&self, operand: &Expr) -> Checked {
         let indexed =
             matches!(&operand.node, Node::Reference(reference) if reference.indices.is_some());
         let text = self.text(operand.span);
         let (message, help) = match self.kind() {
-            TokenKind::OpenBracket if indexed => (
+            Symbol("[") if indexed => (
                 format!("`{text}` already has its indices"),
                 "all indices stand in one pair of brackets: `x[i, j]`".into(),
             ),
-            TokenKind::OpenBracket => (
+            Symbol("[") => (
                 "only a variable has indices".into(),
                 "give the value a name of its own and index that".into(),
             ),
-            TokenKind::OpenParen if !self.token().starts_line => (
+            Symbol("(") if !self.token().starts_line => (
                 "only the name of a function takes arguments".into(),
                 format!("a product is written `{text} * (...)`"),
             ),
             _ => return Ok(()),
         };
-        Err(
-            Diagnostic::new(self.token().span, message, "not expected here")
-                .and(operand.span, "after this")
-                .help(help),
-        )
+        let complaint = self.complaint(message, "not expected here");
+        Err(complaint.and(operand.span, "after this").help(help))
     }
 
-    fn call(&mut self) -> Result<(Node, usize), Diagnostic> {
+    fn call(&mut self) -> Checked<Node> {
         if let Some(word) = self.word() {
             self.refuse_foreign(word)?;
         }
@@ -207,67 +175,50 @@ impl Parser<'_> {
             return Err(self.misplaced_truncation(word));
         }
         let function = self.name("an expression")?;
-        let (arguments, height) = self.arguments()?;
-        let node = Node::Call {
+        let arguments = self.arguments()?;
+        self.height += 1;
+        Ok(Node::Call {
             function,
             arguments,
-        };
-        Ok((node, height + 1))
+        })
     }
 
     /// `(a, b)`, none of them left out.
-    pub(super) fn arguments(&mut self) -> Result<(Vec<Expr>, usize), Diagnostic> {
-        let open = self.expect(TokenKind::OpenParen, "`(`")?;
-        let mut arguments = Vec::new();
-        let mut height = 0;
-        if self.take(TokenKind::CloseParen) {
-            return Ok((arguments, height));
+    pub(super) fn arguments(&mut self) -> Checked<Vec<Expr>> {
+        let open = self.expect("(", "`(`")?;
+        if self.take(")") {
+            self.height = 0;
+            return Ok(vec![]);
         }
-        loop {
-            if matches!(self.kind(), TokenKind::Comma | TokenKind::CloseParen) {
-                return Err(self
-                    .unexpected("an argument")
-                    .and(open.span, "in these arguments")
-                    .help("arguments cannot be left out"));
-            }
-            let argument = self.tight(0)?;
-            height = height.max(argument.height);
-            arguments.push(argument.expr);
-            if !self.take(TokenKind::Comma) {
-                self.close(open, true)?;
-                return Ok((arguments, height));
-            }
-        }
+        self.list(open, |parser| match parser.kind() {
+            Symbol("," | ")") => Err(parser
+                .unexpected("an argument")
+                .and(open.span, "in these arguments")
+                .help("arguments cannot be left out")),
+            _ => parser.tight(0),
+        })
     }
 
     /// The variable `name` with the indices that follow.
-    pub(super) fn reference_of(&mut self, name: Name) -> Result<(Reference, usize), Diagnostic> {
-        let start = name.span;
-        let mut height = 0;
+    pub(super) fn reference_of(&mut self, name: Name) -> Checked<Reference> {
+        self.height = 0;
         let mut indices = None;
-        if self.kind() == TokenKind::OpenBracket {
+        if self.kind() == Symbol("[") {
             let open = self.advance();
-            let list = indices.insert(Vec::new());
-            loop {
-                if matches!(self.kind(), TokenKind::Comma | TokenKind::CloseBracket) {
-                    list.push(Index::All);
-                } else {
-                    let index = self.tight(0)?;
-                    height = height.max(index.height + 1);
-                    list.push(Index::At(index.expr));
+            indices = Some(self.list(open, |parser| {
+                if let Symbol("," | "]") = parser.kind() {
+                    parser.height = 0;
+                    return Ok(Index::All);
                 }
-                if !self.take(TokenKind::Comma) {
-                    self.close(open, true)?;
-                    break;
-                }
-            }
+                let index = parser.tight(0)?;
+                parser.height += 1;
+                Ok(Index::At(index))
+            })?);
         }
-        let span: Span = self.span_from(start);
-        let reference = Reference {
+        Ok(Reference {
+            span: self.span_from(name.span),
             name,
             indices,
-            span,
-        };
-        Ok((reference, height))
+        })
     }
 }

@@ -13,8 +13,9 @@ mod program;
 mod statements;
 
 use super::ast::{Name, Program, Span};
-use super::lexer::{Token, TokenKind, lex};
-use crate::Diagnostic;
+use super::lexer::TokenKind::{self, Symbol};
+use super::lexer::{Token, lex};
+use crate::diagnostic::{Checked, Diagnostic};
 
 /// How deeply loops, brackets and operators may stand inside one another, so that no text exhausts the stack.
 const NESTING: usize = 256;
@@ -29,11 +30,13 @@ pub fn parse(source: &str) -> Result<Program, Diagnostic> {
 
 /// An expression alone, for tests of precedence and of spans.
 #[cfg(test)]
-pub(super) fn parse_expression(source: &str) -> Result<super::ast::Expr, Diagnostic> {
+pub(super) fn parse_expression(source: &str) -> Checked<super::ast::Expr> {
     Parser::read(source, |parser| {
         let expression = parser.expression()?;
-        parser.expect(TokenKind::End, "the end")?;
-        Ok(expression)
+        match parser.kind() {
+            TokenKind::End => Ok(expression),
+            _ => Err(parser.unexpected("the end")),
+        }
     })
 }
 
@@ -43,21 +46,21 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    /// How tall the tree of the expression is that was read last.
+    height: usize,
     /// The first pair of braces whose lines are indented differently: the suspects when one is missing.
     suspects: Option<(Span, Span)>,
 }
 
 impl<'a> Parser<'a> {
-    fn read<T>(
-        source: &'a str,
-        what: impl FnOnce(&mut Self) -> Result<T, Diagnostic>,
-    ) -> Result<T, Diagnostic> {
+    fn read<T>(source: &'a str, what: impl FnOnce(&mut Self) -> Checked<T>) -> Checked<T> {
         let (tokens, broken) = lex(source);
         let mut parser = Self {
             source,
             tokens,
             at: 0,
             depth: 0,
+            height: 0,
             suspects: None,
         };
         let outcome = what(&mut parser);
@@ -97,8 +100,8 @@ impl<'a> Parser<'a> {
         token
     }
 
-    fn take(&mut self, kind: TokenKind) -> bool {
-        let found = self.kind() == kind;
+    fn take(&mut self, symbol: &str) -> bool {
+        let found = matches!(self.kind(), Symbol(here) if here == symbol);
         if found {
             self.advance();
         }
@@ -116,8 +119,7 @@ impl<'a> Parser<'a> {
 
     /// The word that stands here and is followed by an opening parenthesis.
     fn word_before_paren(&self) -> Option<&'a str> {
-        self.word()
-            .filter(|_| self.next_kind() == TokenKind::OpenParen)
+        self.word().filter(|_| self.next_kind() == Symbol("("))
     }
 
     fn span_from(&self, start: Span) -> Span {
@@ -134,30 +136,50 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unexpected(&self, expected: &str) -> Diagnostic {
-        Diagnostic::new(
-            self.token().span,
-            format!("expected {expected}, found {}", self.found()),
-            format!("expected {expected}"),
-        )
+    /// A complaint about the token that stands here.
+    fn complaint(&self, message: impl Into<String>, label: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.token().span, message, label)
     }
 
-    fn expect(&mut self, kind: TokenKind, expected: &str) -> Result<Token, Diagnostic> {
-        if self.kind() == kind {
+    fn unexpected(&self, expected: &str) -> Diagnostic {
+        let message = format!("expected {expected}, found {}", self.found());
+        self.complaint(message, format!("expected {expected}"))
+    }
+
+    fn expect(&mut self, symbol: &'static str, expected: &str) -> Checked<Token> {
+        if self.kind() == Symbol(symbol) {
             Ok(self.advance())
         } else {
             Err(self.unexpected(expected))
         }
     }
 
+    /// Items with commas between them, up to the bracket that closes `open`; as tall as the tallest.
+    fn list<T>(
+        &mut self,
+        open: Token,
+        mut item: impl FnMut(&mut Self) -> Checked<T>,
+    ) -> Checked<Vec<T>> {
+        let mut items = vec![];
+        let mut height = 0;
+        loop {
+            items.push(item(self)?);
+            height = self.height.max(height);
+            if !self.take(",") {
+                self.close(open, true)?;
+                self.height = height;
+                return Ok(items);
+            }
+        }
+    }
+
     /// A name that is not a reserved word.
-    fn name(&mut self, expected: &str) -> Result<Name, Diagnostic> {
+    fn name(&mut self, expected: &str) -> Checked<Name> {
         match self.word() {
-            Some(word @ ("for" | "in")) => Err(Diagnostic::new(
-                self.token().span,
-                format!("expected {expected}, found the reserved word `{word}`"),
-                format!("expected {expected}"),
-            )),
+            Some(word @ ("for" | "in")) => {
+                let message = format!("expected {expected}, found the reserved word `{word}`");
+                Err(self.complaint(message, format!("expected {expected}")))
+            }
             Some(word) => Ok(Name {
                 text: word.into(),
                 span: self.advance().span,
@@ -167,17 +189,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads something that may hold more of its kind, unless it lies too deep.
-    fn nested<T>(
-        &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<T, Diagnostic>,
-    ) -> Result<T, Diagnostic> {
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Checked<T>) -> Checked<T> {
         if self.depth == NESTING {
-            return Err(Diagnostic::new(
-                self.token().span,
-                format!("more than {NESTING} loops, brackets and operators inside one another"),
-                "the innermost begins here",
-            )
-            .help("give a part of it a name of its own"));
+            let message =
+                format!("more than {NESTING} loops, brackets and operators inside one another");
+            let complaint = self.complaint(message, "the innermost begins here");
+            return Err(complaint.help("give a part of it a name of its own"));
         }
         self.depth += 1;
         let outcome = inner(self);

@@ -1,27 +1,28 @@
 //! Decides what may stand at the top level of a text, and in which order.
 
 use super::super::ast::{Link, Program, Span, Variable};
+use super::TokenKind::{self, Symbol};
 use super::statements::Block;
-use super::{Diagnostic, Parser, TokenKind};
+use super::{Checked, Diagnostic, Parser};
 
 const WRAP: &str = "put the relations between `model {` and `}`";
 
 impl Parser<'_> {
     /// `var` declarations, a `data` block, a `model` block.
-    pub(super) fn program(&mut self) -> Result<Program, Diagnostic> {
+    pub(super) fn program(&mut self) -> Checked<Program> {
         let mut program = Program::default();
         let mut data: Option<Span> = None;
         while self.kind() != TokenKind::End {
             match (self.word(), self.next_kind()) {
                 (Some("var"), TokenKind::Name) => self.variables(&mut program.vars)?,
-                (Some("data"), TokenKind::OpenBrace) => {
+                (Some("data"), Symbol("{")) => {
                     let word = self.advance().span;
                     if let Some(first) = data.replace(word) {
                         return Err(second(word, first, "data"));
                     }
                     program.data = self.block(Block::Data)?;
                 }
-                (Some("model"), TokenKind::OpenBrace) => {
+                (Some("model"), Symbol("{")) => {
                     let word = self.advance().span;
                     program.model = self.block(Block::Model)?;
                     self.nothing_more(word)?;
@@ -30,11 +31,7 @@ impl Parser<'_> {
                 _ => return Err(self.no_block()),
             }
         }
-        let complaint = Diagnostic::new(
-            self.token().span,
-            "there is no `model { }` block",
-            "the text ends here",
-        );
+        let complaint = self.complaint("there is no `model { }` block", "the text ends here");
         Err(match data {
             Some(word) => complaint.and(word, "there is a `data` block"),
             None => complaint.help(WRAP),
@@ -42,33 +39,27 @@ impl Parser<'_> {
     }
 
     /// `var x[N, M], y;`
-    fn variables(&mut self, variables: &mut Vec<Variable>) -> Result<(), Diagnostic> {
+    fn variables(&mut self, variables: &mut Vec<Variable>) -> Checked {
         self.advance();
         loop {
             let name = self.name("the name of a variable")?;
-            let mut dims = Vec::new();
-            if self.kind() == TokenKind::OpenBracket {
+            let mut dims = vec![];
+            if self.kind() == Symbol("[") {
                 let open = self.advance();
-                loop {
-                    if matches!(self.kind(), TokenKind::Comma | TokenKind::CloseBracket) {
-                        return Err(self
-                            .unexpected("a length")
-                            .and(name.span, "declared here")
-                            .help("a declaration gives the length of every dimension: `x[N, 3]`"));
-                    }
-                    dims.push(self.expression()?);
-                    if !self.take(TokenKind::Comma) {
-                        self.close(open, true)?;
-                        break;
-                    }
-                }
+                dims = self.list(open, |parser| match parser.kind() {
+                    Symbol("," | "]") => Err(parser
+                        .unexpected("a length")
+                        .and(name.span, "declared here")
+                        .help("a declaration gives the length of every dimension: `x[N, 3]`")),
+                    _ => parser.expression(),
+                })?;
             }
             variables.push(Variable { name, dims });
-            if !self.take(TokenKind::Comma) {
+            if !self.take(",") {
                 break;
             }
         }
-        while self.take(TokenKind::Semicolon) {}
+        while self.take(";") {}
         Ok(())
     }
 
@@ -77,38 +68,28 @@ impl Parser<'_> {
         let complaint = self.unexpected("`model {`, `data {` or `var`");
         let Some(word) = self.word() else {
             return match self.kind() {
-                TokenKind::OpenBrace => complaint.help("write `model` before the `{`"),
-                TokenKind::CloseBrace => complaint.help("this `}` closes nothing"),
+                Symbol("{") => complaint.help("write `model` before the `{`"),
+                Symbol("}") => complaint.help("this `}` closes nothing"),
                 _ => complaint,
             };
         };
-        let relation = Diagnostic::new(
-            self.token().span,
-            "a relation stands outside a `model { }` block",
-            "expected `model {`",
-        )
-        .help(WRAP);
+        let message = "a relation stands outside a `model { }` block";
+        let relation = self.complaint(message, "expected `model {`").help(WRAP);
         match (word, self.next_kind()) {
-            (
-                _,
-                TokenKind::Tilde
-                | TokenKind::Arrow
-                | TokenKind::Assign
-                | TokenKind::OpenBracket
-                | TokenKind::Less
-                | TokenKind::Equal,
-            )
-            | ("for", _) => relation,
-            (_, TokenKind::OpenParen) if Link::named(word).is_some() => relation,
-            ("const", _) => Diagnostic::new(
-                self.token().span,
-                "`const` is not read",
-                "constants as old versions of BUGS declare them",
-            )
-            .help("give constants in the data, or define them in a `data { }` block"),
-            ("list", TokenKind::OpenParen) => self.foreign_list(),
+            (_, Symbol("~" | "<-" | "=" | "[" | "<" | "==")) | ("for", _) => relation,
+            (_, Symbol("(")) if Link::named(word).is_some() => relation,
+            ("const", _) => {
+                let label = "constants as old versions of BUGS declare them";
+                self.complaint("`const` is not read", label)
+                    .help("give constants in the data, or define them in a `data { }` block")
+            }
+            ("list", Symbol("(")) => self.foreign_list(),
             ("var", _) => complaint.help("`var` is followed by names: `var x[N], y;`"),
-            ("model" | "data", _) => self.no_brace(word),
+            ("model" | "data", _) => {
+                let span = self.advance().span;
+                self.unexpected("`{`")
+                    .and(span, format!("after this `{word}`"))
+            }
             _ => match word.to_ascii_lowercase().as_str() {
                 lower @ ("model" | "data" | "var") => {
                     complaint.help(format!("write `{lower}` in small letters"))
@@ -118,43 +99,27 @@ impl Parser<'_> {
         }
     }
 
-    /// What is wrong with `model` or `data` that no brace follows.
-    fn no_brace(&mut self, word: &str) -> Diagnostic {
-        let span = self.advance().span;
-        self.unexpected("`{`")
-            .and(span, format!("after this `{word}`"))
-    }
-
     fn foreign_list(&self) -> Diagnostic {
-        Diagnostic::new(
-            self.token().span,
-            "a `list(...)` stands in the text of the model",
-            "data or initial values as WinBUGS keeps them",
-        )
-        .help("put the list in a file of its own")
+        let message = "a `list(...)` stands in the text of the model";
+        self.complaint(message, "data or initial values as WinBUGS keeps them")
+            .help("put the list in a file of its own")
     }
 
     /// After the model there must be nothing.
-    fn nothing_more(&mut self, model: Span) -> Result<(), Diagnostic> {
-        while self.take(TokenKind::Semicolon) {}
+    fn nothing_more(&mut self, model: Span) -> Checked {
+        while self.take(";") {}
         let closing = self.last_span();
-        let here = self.token().span;
+        let late = |what: &str| {
+            let message = format!("{what} stands after the `model` block");
+            let complaint = self.complaint(message, "must come first");
+            complaint.and(model, "the `model` block")
+        };
         Err(match (self.word(), self.next_kind()) {
             (None, _) if self.kind() == TokenKind::End => return Ok(()),
-            (Some("model"), TokenKind::OpenBrace) => second(here, model, "model"),
-            (Some("data"), TokenKind::OpenBrace) => Diagnostic::new(
-                here,
-                "the `data` block stands after the `model` block",
-                "must come first",
-            )
-            .and(model, "the `model` block"),
-            (Some("list"), TokenKind::OpenParen) => self.foreign_list(),
-            (Some("var"), TokenKind::Name) => Diagnostic::new(
-                here,
-                "a `var` declaration stands after the `model` block",
-                "must come first",
-            )
-            .and(model, "the `model` block"),
+            (Some("model"), Symbol("{")) => second(self.token().span, model, "model"),
+            (Some("data"), Symbol("{")) => late("the `data` block"),
+            (Some("list"), Symbol("(")) => self.foreign_list(),
+            (Some("var"), TokenKind::Name) => late("a `var` declaration"),
             _ => self
                 .unexpected("the end of the text")
                 .and(closing, "the `model` block ends here")

@@ -1,7 +1,9 @@
 //! Decides what a loop is and what a relation is.
 
 use super::super::ast::{Expr, Kind, Link, Reference, Relation, Span, Statement, Truncation};
-use super::{Diagnostic, Parser, Token, TokenKind};
+use super::TokenKind::{self, Symbol};
+use super::complaints::ASSIGNS;
+use super::{Checked, Diagnostic, Parser, Token};
 
 /// Where statements stand.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,11 +14,11 @@ pub(super) enum Block {
 
 impl Parser<'_> {
     /// `{ statements }`
-    pub(super) fn block(&mut self, block: Block) -> Result<Vec<Statement>, Diagnostic> {
-        let open = self.expect(TokenKind::OpenBrace, "`{`")?;
+    pub(super) fn block(&mut self, block: Block) -> Checked<Vec<Statement>> {
+        let open = self.expect("{", "`{`")?;
         let mut statements = Vec::new();
-        while !matches!(self.kind(), TokenKind::CloseBrace | TokenKind::End) {
-            if !self.take(TokenKind::Semicolon) {
+        while !matches!(self.kind(), Symbol("}") | TokenKind::End) {
+            if !self.take(";") {
                 statements.push(self.statement(block, open)?);
             }
         }
@@ -24,7 +26,7 @@ impl Parser<'_> {
         Ok(statements)
     }
 
-    fn statement(&mut self, block: Block, open: Token) -> Result<Statement, Diagnostic> {
+    fn statement(&mut self, block: Block, open: Token) -> Checked<Statement> {
         match self.word() {
             Some("for") => self.nested(|parser| parser.repeat(block)),
             Some(word) => {
@@ -41,60 +43,51 @@ impl Parser<'_> {
         let found = self.found();
         let follows = !self.token().starts_line && self.last_span() != open.span;
         match self.kind() {
-            TokenKind::CloseParen | TokenKind::CloseBracket => Diagnostic::new(
-                self.token().span,
-                format!("this {found} closes nothing"),
-                "nothing is open that it could close",
-            ),
-            TokenKind::Arrow if follows => {
-                complaint.help("`<-` assigns; with a space, `x < -y` compares")
+            Symbol(")" | "]") => {
+                let label = "nothing is open that it could close";
+                self.complaint(format!("this {found} closes nothing"), label)
             }
-            TokenKind::Assign if follows => complaint.help("`==` compares"),
-            TokenKind::Number(_) | TokenKind::OpenParen if follows => {
+            Symbol("<-") if follows => complaint.help(ASSIGNS),
+            Symbol("=") if follows => complaint.help("`==` compares"),
+            TokenKind::Number(_) | Symbol("(") if follows => {
                 complaint.help(format!("an operator may be missing before {found}"))
             }
-            TokenKind::OpenBrace => complaint.help("braces stand only after `for (...)`"),
+            Symbol("{") => complaint.help("braces stand only after `for (...)`"),
             _ => complaint,
         }
     }
 
     /// Statements of other languages; a variable may have any of these names.
-    pub(super) fn refuse_foreign(&self, word: &str) -> Result<(), Diagnostic> {
+    pub(super) fn refuse_foreign(&self, word: &str) -> Checked {
         let help = match (word, self.next_kind()) {
-            ("if", TokenKind::OpenParen) | ("else", TokenKind::Name | TokenKind::OpenBrace) => {
+            ("if", Symbol("(")) | ("else", TokenKind::Name | Symbol("{")) => {
                 "a value that depends on a condition is `ifelse(condition, yes, no)`"
             }
-            ("while", TokenKind::OpenParen) | ("repeat", TokenKind::OpenBrace) => {
+            ("while", Symbol("(")) | ("repeat", Symbol("{")) => {
                 "a model has no steps in time; relations are repeated by `for (i in 1:N) { }`"
             }
-            ("function", TokenKind::OpenParen) => "functions cannot be defined in a model",
+            ("function", Symbol("(")) => "functions cannot be defined in a model",
             _ => return Ok(()),
         };
-        Err(Diagnostic::new(
-            self.token().span,
-            format!("there is no `{word}` in this language"),
-            "not expected here",
-        )
-        .help(help))
+        let message = format!("there is no `{word}` in this language");
+        Err(self.complaint(message, "not expected here").help(help))
     }
 
     /// `for (index in range) { body }`
-    fn repeat(&mut self, block: Block) -> Result<Statement, Diagnostic> {
-        const FORM: &str = "a loop is written `for (i in 1:N) { ... }`";
+    fn repeat(&mut self, block: Block) -> Checked<Statement> {
+        let form =
+            |complaint: Diagnostic| complaint.help("a loop is written `for (i in 1:N) { ... }`");
         self.advance();
-        let open = self
-            .expect(TokenKind::OpenParen, "`(` after `for`")
-            .map_err(|complaint| complaint.help(FORM))?;
-        let index = self
-            .name("the name of the loop's counter")
-            .map_err(|complaint| complaint.help(FORM))?;
+        let open = self.expect("(", "`(` after `for`").map_err(form)?;
+        let index = self.name("the name of the loop's counter");
+        let index = index.map_err(form)?;
         if self.word() != Some("in") {
-            return Err(self.unexpected("`in` after the loop's counter").help(FORM));
+            return Err(form(self.unexpected("`in` after the loop's counter")));
         }
         self.advance();
         let range = self.expression()?;
         self.close(open, false)?;
-        if self.kind() != TokenKind::OpenBrace {
+        if self.kind() != Symbol("{") {
             return Err(self
                 .unexpected("`{` after `for (...)`")
                 .help("the body of a loop stands in braces, even if it is one relation"));
@@ -103,17 +96,13 @@ impl Parser<'_> {
         Ok(Statement::For { index, range, body })
     }
 
-    fn relation(&mut self, block: Block) -> Result<Relation, Diagnostic> {
+    fn relation(&mut self, block: Block) -> Checked<Relation> {
         let first = self.token();
-        let follows = !first.starts_line
-            && !matches!(
-                self.tokens[self.at.saturating_sub(1)].kind,
-                TokenKind::OpenBrace | TokenKind::CloseBrace | TokenKind::Semicolon
-            );
+        let follows = !first.starts_line && !matches!(self.text(self.last_span()), "{" | "}" | ";");
         let (link, target) = self.target()?;
         let kind = match self.kind() {
-            TokenKind::Tilde => self.stochastic(block, link)?,
-            TokenKind::Arrow | TokenKind::Assign => {
+            Symbol("~") => self.stochastic(block, link)?,
+            Symbol("<-" | "=") => {
                 self.advance();
                 let value = self.expression()?;
                 if let Some(word @ ("T" | "I" | "C")) = self.word_before_paren() {
@@ -129,31 +118,28 @@ impl Parser<'_> {
     }
 
     /// `x[i]` or `log(x[i])`, and where the function stands.
-    fn target(&mut self) -> Result<(Option<(Link, Span)>, Reference), Diagnostic> {
+    fn target(&mut self) -> Checked<(Option<(Link, Span)>, Reference)> {
         let name = self.name("a relation")?;
-        if self.kind() != TokenKind::OpenParen {
-            return Ok((None, self.reference_of(name)?.0));
+        if self.kind() != Symbol("(") {
+            return Ok((None, self.reference_of(name)?));
         }
         if matches!(name.text.as_str(), "T" | "I" | "C") {
             self.at -= 1;
             return Err(self.misplaced_truncation(&name.text));
         }
         let Some(link) = Link::named(&name.text) else {
-            return Err(Diagnostic::new(
-                name.span,
-                format!(
-                    "`{}(...)` cannot stand on the left of a relation",
-                    name.text
-                ),
-                "expected a variable",
-            )
-            .help("the functions that can are `log`, `logit`, `cloglog` and `probit`"));
+            let message = format!(
+                "`{}(...)` cannot stand on the left of a relation",
+                name.text
+            );
+            let complaint = Diagnostic::new(name.span, message, "expected a variable");
+            let help = "the functions that can are `log`, `logit`, `cloglog` and `probit`";
+            return Err(complaint.help(help));
         };
         let open = self.advance();
         let inner = self.name("a variable")?;
-        let (target, _) = self.reference_of(inner)?;
-        if self.kind() == TokenKind::CloseParen {
-            self.advance();
+        let target = self.reference_of(inner)?;
+        if self.take(")") {
             return Ok((Some((link, name.span)), target));
         }
         Err(self
@@ -169,13 +155,11 @@ impl Parser<'_> {
             .unexpected("`~`, `<-` or `=`")
             .and(target.span, "after this");
         match self.kind() {
-            TokenKind::Less if self.next_kind() == TokenKind::Minus => {
+            Symbol("<") if self.next_kind() == Symbol("-") => {
                 complaint.help("`<-` is written without a space")
             }
-            TokenKind::Equal => complaint.help("`==` compares; `<-` defines a variable"),
-            TokenKind::OpenBracket => {
-                complaint.help("all indices stand in one pair of brackets: `x[i, j]`")
-            }
+            Symbol("==") => complaint.help("`==` compares; `<-` defines a variable"),
+            Symbol("[") => complaint.help("all indices stand in one pair of brackets: `x[i, j]`"),
             _ if follows => complaint.help(format!(
                 "an operator or a `;` may be missing before `{text}`"
             )),
@@ -184,54 +168,44 @@ impl Parser<'_> {
     }
 
     /// `~ distribution(arguments) T(lower, upper)`
-    fn stochastic(&mut self, block: Block, link: Option<(Link, Span)>) -> Result<Kind, Diagnostic> {
-        let tilde = self.token();
+    fn stochastic(&mut self, block: Block, link: Option<(Link, Span)>) -> Checked<Kind> {
+        let refused = |message: &str| self.complaint(message, "expected `<-` or `=`");
         if let Some((_, link)) = link {
-            return Err(Diagnostic::new(
-                tilde.span,
-                "a function of a variable cannot be given a distribution",
-                "expected `<-` or `=`",
-            )
-            .and(link, "this is a function")
-            .help("give the distribution to the variable itself"));
+            return Err(
+                refused("a function of a variable cannot be given a distribution")
+                    .and(link, "this is a function")
+                    .help("give the distribution to the variable itself"),
+            );
         }
         if block == Block::Data {
-            return Err(Diagnostic::new(
-                tilde.span,
-                "a distribution stands in the `data` block",
-                "expected `<-` or `=`",
-            )
-            .help("move the relation to the `model` block; the `data` block computes from data"));
+            let help =
+                "move the relation to the `model` block; the `data` block computes from data";
+            return Err(refused("a distribution stands in the `data` block").help(help));
         }
         self.advance();
         let distribution = self.name("a distribution such as `dnorm(0, 1)`")?;
-        if self.kind() != TokenKind::OpenParen {
+        if self.kind() != Symbol("(") {
             return Err(self
                 .unexpected("`(`")
                 .and(distribution.span, "after this distribution")
                 .help("a distribution has parentheses even if it has no parameters"));
         }
-        let (arguments, _) = self.arguments()?;
+        let arguments = self.arguments()?;
         let truncation = match self.word_before_paren() {
             Some("T" | "I") => Some(self.truncation()?),
             Some("C") => {
-                return Err(Diagnostic::new(
-                    self.token().span,
-                    "`C(,)` is not read",
-                    "censoring as OpenBUGS writes it",
-                )
-                .help("a truncated distribution is `T(lower, upper)`"));
+                let label = "censoring as OpenBUGS writes it";
+                let complaint = self.complaint("`C(,)` is not read", label);
+                return Err(complaint.help("a truncated distribution is `T(lower, upper)`"));
             }
             _ => None,
         };
         if self.at_operator() {
-            return Err(Diagnostic::new(
-                self.token().span,
-                "a distribution cannot be part of an expression",
-                "an operator after a distribution",
-            )
-            .and(distribution.span, "the distribution")
-            .help("give the distribution to a variable and use that in the expression"));
+            let message = "a distribution cannot be part of an expression";
+            return Err(self
+                .complaint(message, "an operator after a distribution")
+                .and(distribution.span, "the distribution")
+                .help("give the distribution to a variable and use that in the expression"));
         }
         Ok(Kind::Stochastic {
             distribution,
@@ -241,11 +215,11 @@ impl Parser<'_> {
     }
 
     /// `T(lower, upper)`, either of them left out.
-    fn truncation(&mut self) -> Result<Truncation, Diagnostic> {
+    fn truncation(&mut self) -> Checked<Truncation> {
         let word = self.advance();
         let open = self.advance();
         let lower = self.bound()?;
-        if self.kind() == TokenKind::CloseParen {
+        if self.kind() == Symbol(")") {
             let text = self.text(word.span);
             return Err(self
                 .unexpected("a comma and the upper bound")
@@ -254,7 +228,7 @@ impl Parser<'_> {
                     "a bound may be left out, not the comma: `{text}(lower, )` or `{text}(, upper)`"
                 )));
         }
-        if !self.take(TokenKind::Comma) {
+        if !self.take(",") {
             self.close(open, true)?;
         }
         let upper = self.bound()?;
@@ -267,21 +241,17 @@ impl Parser<'_> {
         })
     }
 
-    fn bound(&mut self) -> Result<Option<Expr>, Diagnostic> {
-        if matches!(self.kind(), TokenKind::Comma | TokenKind::CloseParen) {
-            Ok(None)
-        } else {
-            self.expression().map(Some)
+    fn bound(&mut self) -> Checked<Option<Expr>> {
+        match self.kind() {
+            Symbol("," | ")") => Ok(None),
+            _ => self.expression().map(Some),
         }
     }
 
     /// Bounds after something that is not a distribution.
     pub(super) fn misplaced_truncation(&self, word: &str) -> Diagnostic {
-        Diagnostic::new(
-            self.token().span,
-            format!("`{word}(,)` does not follow a distribution"),
-            "only a distribution has bounds",
-        )
-        .help("bounds stand after a distribution: `x ~ dnorm(0, 1) T(0, )`")
+        let message = format!("`{word}(,)` does not follow a distribution");
+        self.complaint(message, "only a distribution has bounds")
+            .help("bounds stand after a distribution: `x ~ dnorm(0, 1) T(0, )`")
     }
 }

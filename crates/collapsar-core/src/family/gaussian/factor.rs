@@ -10,9 +10,9 @@ use crate::number::Real;
 /// $\Lambda = L D L'$, the columns in the order of the pattern.
 #[derive(Debug)]
 pub(super) struct Factor<'a, T> {
-    pattern: &'a Pattern,
+    pub(super) pattern: &'a Pattern,
     /// $D$.
-    pivots: Vec<T>,
+    pub(super) pivots: Vec<T>,
     /// The entries of $L$ below its diagonal.
     below: Vec<T>,
 }
@@ -24,14 +24,13 @@ pub(super) struct Inverse<T> {
     pub(super) diagonal: Vec<T>,
     /// The entries below it, at the places of the factor's.
     pub(super) below: Vec<T>,
+    /// $\ln|\Lambda|$.
+    pub(super) ln_determinant: T,
 }
 
 /// Whether `all`, which holds `some`, begins with them; both are sorted.
 fn begins(all: &[u32], some: &[u32]) -> bool {
-    match some.last() {
-        Some(last) => all[some.len() - 1] == *last,
-        None => true,
-    }
+    (some.last()).is_none_or(|last| all[some.len() - 1] == *last)
 }
 
 impl<'a, T: Real> Factor<'a, T> {
@@ -87,16 +86,6 @@ impl<'a, T: Real> Factor<'a, T> {
         })
     }
 
-    pub(super) fn pattern(&self) -> &'a Pattern {
-        self.pattern
-    }
-
-    /// $\ln|\Lambda|$.
-    pub(super) fn ln_determinant(&self) -> T {
-        let logs = self.pivots.iter().map(|d| d.ln());
-        logs.fold(T::from(0.0), |sum, ln| sum + ln)
-    }
-
     /// Solves $\Lambda m = h$; returns $m$ by scalar, and $h'\Lambda^{-1}h$.
     pub(super) fn solve(&self, h: &[T]) -> (Vec<T>, T) {
         let order = &self.pattern.order;
@@ -131,17 +120,12 @@ impl<'a, T: Real> Factor<'a, T> {
     }
 
     /// From the order of elimination to that of the scalars.
-    fn by_scalar(&self, eliminated: &[T]) -> Vec<T> {
+    pub(super) fn by_scalar(&self, eliminated: &[T]) -> Vec<T> {
         let mut out = vec![T::from(0.0); eliminated.len()];
         for (i, x) in self.pattern.order.iter().zip(eliminated) {
             out[*i as usize] = *x;
         }
         out
-    }
-
-    /// $D^{-1/2}$ at column `j`.
-    pub(super) fn scale(&self, j: usize) -> T {
-        self.pivots[j].sqrt().recip()
     }
 
     /// Takahashi's recursion, from the last column to the first (maths §3.9):
@@ -187,6 +171,11 @@ impl<'a, T: Real> Factor<'a, T> {
             }
             diagonal[j] = variance;
         }
-        Inverse { diagonal, below }
+        let logs = self.pivots.iter().map(|d| d.ln());
+        Inverse {
+            diagonal,
+            below,
+            ln_determinant: logs.fold(T::from(0.0), |sum, ln| sum + ln),
+        }
     }
 }

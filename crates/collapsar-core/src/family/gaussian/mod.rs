@@ -62,37 +62,10 @@ pub(super) struct Solved<'a, T> {
     pub(super) square: T,
 }
 
-/// A factored precision matrix and its inverse on the pattern.
-#[derive(Debug)]
-struct Covariance<'a, T> {
-    /// $\Lambda$, as natural parameters hold it.
-    precision: &'a [T],
-    factor: Factor<'a, T>,
-    inverse: Inverse<T>,
-    /// $\ln|\Lambda|$.
-    ln_determinant: T,
-}
-
 /// What the last block of a list had found out, for the next: in factor models many have the
-/// same precision matrix.
+/// same precision matrix, which is kept as natural parameters hold it.
 #[derive(Debug, Default)]
-pub struct GaussianCache<'a>(Option<Covariance<'a, f64>>);
-
-/// Means and covariances on the pattern, and what the log-partition function is made of.
-pub(super) struct Moments<'a, T> {
-    covariance: Covariance<'a, T>,
-    /// By scalar.
-    pub(super) mean: Vec<T>,
-    /// $h'\Lambda^{-1}h$.
-    pub(super) square: T,
-}
-
-/// A vector laid out as the natural parameters are.
-struct Parts<'a, T> {
-    shifts: &'a [T],
-    precisions: &'a [T],
-    couplings: &'a [T],
-}
+pub struct GaussianCache<'a>(Option<(&'a [f64], Factor<'a, f64>, Inverse<f64>)>);
 
 impl Gaussian {
     /// A Gaussian of `n` scalars whose precision may be nonzero at these pairs.
@@ -126,33 +99,22 @@ impl Gaussian {
         &self.pairs
     }
 
-    /// Number of entries of the factor below its diagonal: what an evaluation costs.
-    pub fn factor_entries(&self) -> usize {
-        self.pattern.entries()
-    }
-
     /// The mean and the variance of each scalar.
     ///
     /// # Errors
     /// Where the precision matrix is not positive definite.
     pub fn marginals(&self, natural: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
         check_length(BLOCK, natural, self.dim())?;
-        let moments = self.moments(BLOCK, natural)?;
-        let mut variances = vec![0.0; self.scalars()];
-        for (i, variance) in moments.variances() {
-            variances[i] = variance;
-        }
-        Ok((moments.mean, variances))
+        let solved = self.solve(BLOCK, natural)?;
+        let variances = solved.factor.by_scalar(&solved.factor.inverse().diagonal);
+        Ok((solved.mean, variances))
     }
 
-    fn parts<'a, T>(&self, vector: &'a [T]) -> Parts<'a, T> {
+    /// Shifts, precisions and couplings of a vector laid out as the natural parameters are.
+    fn parts<'a, T>(&self, vector: &'a [T]) -> [&'a [T]; 3] {
         let (shifts, rest) = vector.split_at(self.scalars());
         let (precisions, couplings) = rest.split_at(self.scalars());
-        Parts {
-            shifts,
-            precisions,
-            couplings,
-        }
+        [shifts, precisions, couplings]
     }
 
     fn factor<T: Real>(
@@ -179,46 +141,8 @@ impl Gaussian {
 
     /// Factors the precision matrix and solves for the mean.
     pub(super) fn solve<T: Real>(&self, block: &str, natural: &[T]) -> Result<Solved<'_, T>> {
-        let Parts {
-            shifts,
-            precisions,
-            couplings,
-        } = self.parts(natural);
-        let factor = self.factor(block, precisions, couplings)?;
-        let (mean, square) = factor.solve(shifts);
-        if square.value().is_finite() {
-            Ok(Solved {
-                factor,
-                mean,
-                square,
-            })
-        } else {
-            Err(not_finite(block, square.value()))
-        }
-    }
-
-    fn covariance<'a, T: Real>(
-        &'a self,
-        block: &str,
-        natural: &'a [T],
-    ) -> Result<Covariance<'a, T>> {
-        let parts = self.parts(natural);
-        let factor = self.factor(block, parts.precisions, parts.couplings)?;
-        Ok(Covariance {
-            precision: &natural[self.scalars()..],
-            ln_determinant: factor.ln_determinant(),
-            inverse: factor.inverse(),
-            factor,
-        })
-    }
-
-    pub(super) fn moments<'a, T: Real>(
-        &'a self,
-        block: &str,
-        natural: &'a [T],
-    ) -> Result<Moments<'a, T>> {
-        let covariance = self.covariance(block, natural)?;
-        covariance.moments(block, self.parts(natural).shifts)
+        let [shifts, precisions, couplings] = self.parts(natural);
+        Solved::new(block, self.factor(block, precisions, couplings)?, shifts)
     }
 
     /// As [`Potential::value_and_gradient`], for one of a list of blocks.
@@ -229,65 +153,75 @@ impl Gaussian {
         gradient: &mut [f64],
     ) -> Result<f64> {
         check_length(BLOCK, natural, self.dim())?;
-        let same = |last: &Covariance<'_, f64>| {
-            std::ptr::eq(last.factor.pattern(), &raw const *self.pattern)
-                && last.precision == &natural[self.scalars()..]
+        let [shifts, precisions, couplings] = self.parts(natural);
+        let precision = &natural[self.scalars()..];
+        let (factor, inverse) = match last.0.take() {
+            Some((before, factor, inverse))
+                if std::ptr::eq(factor.pattern, &raw const *self.pattern)
+                    && before == precision =>
+            {
+                (factor, inverse)
+            }
+            _ => {
+                let factor = self.factor(BLOCK, precisions, couplings)?;
+                let inverse = factor.inverse();
+                (factor, inverse)
+            }
         };
-        let covariance = match last.0.take().filter(same) {
-            Some(covariance) => covariance,
-            None => self.covariance(BLOCK, natural)?,
-        };
-        let moments = covariance.moments(BLOCK, self.parts(natural).shifts)?;
-        self.write(&moments, 1.0, gradient);
-        let value = moments.value();
-        last.0 = Some(moments.covariance);
+        let solved = Solved::new(BLOCK, factor, shifts)?;
+        let value = self.describe(&solved, &inverse, 1.0, gradient) + 0.5 * solved.square;
+        last.0 = Some((precision, solved.factor, inverse));
         Ok(value)
     }
 
     /// Writes the mean statistics of x, those of √τ x where the precision of x has a factor τ with
     /// mean `weight`: covariances are as they are, products of means are weighted.
-    pub(super) fn write<T: Real>(&self, moments: &Moments<'_, T>, weight: T, out: &mut [T]) {
+    ///
+    /// Returns $\tfrac n2 \ln 2\pi - \tfrac12 \ln|\Lambda|$.
+    pub(super) fn write<T: Real>(&self, solved: &Solved<'_, T>, weight: T, out: &mut [T]) -> T {
+        self.describe(solved, &solved.factor.inverse(), weight, out)
+    }
+
+    fn describe<T: Real>(
+        &self,
+        solved: &Solved<'_, T>,
+        inverse: &Inverse<T>,
+        weight: T,
+        out: &mut [T],
+    ) -> T {
         let n = self.scalars();
         let (shifts, rest) = out.split_at_mut(n);
         let (squares, products) = rest.split_at_mut(n);
-        let mean = &moments.mean;
+        let mean = &solved.mean;
         for (o, m) in shifts.iter_mut().zip(mean) {
             *o = weight * *m;
         }
         let half = T::from(0.5);
-        for (i, variance) in moments.variances() {
+        for (&i, &variance) in self.pattern.order.iter().zip(&inverse.diagonal) {
+            let i = i as usize;
             squares[i] = -half * (shifts[i] * mean[i] + variance);
         }
-        let covariances = moments.covariances().zip(self.pairs.iter());
-        for (o, (covariance, &(i, j))) in products.iter_mut().zip(covariances) {
-            *o = -(shifts[i as usize] * mean[j as usize] + covariance);
+        let slots = self.pattern.slots.iter().zip(self.pairs.iter());
+        for (o, (&slot, &(i, j))) in products.iter_mut().zip(slots) {
+            *o = -(shifts[i as usize] * mean[j as usize] + inverse.below[slot]);
         }
+        half * (T::from(n as f64 * TAU.ln()) - inverse.ln_determinant)
     }
 
     /// The log-partition function and the mean of the statistics.
     fn evaluate<T: Real>(&self, natural: &[T], gradient: &mut [T]) -> Result<T> {
-        let moments = self.moments(BLOCK, natural)?;
-        self.write(&moments, T::from(1.0), gradient);
-        Ok(moments.value()) // maths §3.9
-    }
-
-    /// $\Lambda x$.
-    fn product(&self, precisions: &[f64], couplings: &[f64], x: &[f64]) -> Vec<f64> {
-        let mut out: Vec<f64> = precisions.iter().zip(x).map(|(p, x)| p * x).collect();
-        for (&(i, j), c) in self.pairs.iter().zip(couplings) {
-            out[i as usize] += c * x[j as usize];
-            out[j as usize] += c * x[i as usize];
-        }
-        out
+        let solved = self.solve(BLOCK, natural)?;
+        let ln_volume = self.write(&solved, T::from(1.0), gradient);
+        Ok(ln_volume + T::from(0.5) * solved.square) // maths §3.9
     }
 
     /// Ordinary parameters of natural ones that have this mean.
     pub(super) fn with_mean(&self, mean: Vec<f64>, natural: &[f64]) -> GaussianOrdinary {
-        let parts = self.parts(natural);
+        let [_, precisions, couplings] = self.parts(natural);
         GaussianOrdinary {
             mean,
-            precisions: parts.precisions.to_vec(),
-            couplings: parts.couplings.to_vec(),
+            precisions: precisions.to_vec(),
+            couplings: couplings.to_vec(),
         }
     }
 
@@ -299,7 +233,13 @@ impl Gaussian {
             check_length(block, &ordinary.couplings, self.pairs.len())?;
         }
         self.factor(block, &ordinary.precisions, &ordinary.couplings)?;
-        let shifts = self.product(&ordinary.precisions, &ordinary.couplings, &ordinary.mean);
+        let x = &ordinary.mean;
+        let products = ordinary.precisions.iter().zip(x).map(|(p, x)| p * x);
+        let mut shifts: Vec<f64> = products.collect();
+        for (&(i, j), c) in self.pairs.iter().zip(&ordinary.couplings) {
+            shifts[i as usize] += c * x[j as usize];
+            shifts[j as usize] += c * x[i as usize];
+        }
         match shifts.iter().find(|h| !h.is_finite()) {
             None => Ok(shifts),
             Some(h) => Err(not_finite(block, *h)),
@@ -310,53 +250,25 @@ impl Gaussian {
 impl Solved<'_, f64> {
     /// A draw of $L'^{-1} D^{-1/2} z$, which has covariance $\Lambda^{-1}$.
     pub(super) fn noise<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
-        let normal = |j| -> f64 {
+        let normals = self.factor.pivots.iter().map(|pivot| {
             let z: f64 = StandardNormal.sample(rng);
-            z * self.factor.scale(j)
-        };
-        self.factor
-            .back_substitute((0..self.mean.len()).map(normal).collect())
+            z * pivot.sqrt().recip()
+        });
+        self.factor.back_substitute(normals.collect())
     }
 }
 
-impl<'a, T: Real> Covariance<'a, T> {
-    fn moments(self, block: &str, shifts: &[T]) -> Result<Moments<'a, T>> {
-        let (mean, square) = self.factor.solve(shifts);
+impl<'a, T: Real> Solved<'a, T> {
+    fn new(block: &str, factor: Factor<'a, T>, shifts: &[T]) -> Result<Self> {
+        let (mean, square) = factor.solve(shifts);
         if !square.value().is_finite() {
             return Err(not_finite(block, square.value()));
         }
-        Ok(Moments {
-            covariance: self,
+        Ok(Self {
+            factor,
             mean,
             square,
         })
-    }
-}
-
-impl<T: Real> Moments<'_, T> {
-    /// Each scalar with its variance, in no order.
-    fn variances(&self) -> impl Iterator<Item = (usize, T)> {
-        let order = &self.covariance.factor.pattern().order;
-        let scalars = order.iter().map(|i| *i as usize);
-        scalars.zip(self.covariance.inverse.diagonal.iter().copied())
-    }
-
-    /// The covariance of each pair.
-    fn covariances(&self) -> impl Iterator<Item = T> {
-        let slots = &self.covariance.factor.pattern().slots;
-        (slots.iter()).map(|at| self.covariance.inverse.below[*at])
-    }
-
-    /// The log-partition function of x.
-    fn value(&self) -> T {
-        let half = T::from(0.5);
-        self.ln_volume() + half * self.square
-    }
-
-    /// $\tfrac n2 \ln 2\pi - \tfrac12 \ln|\Lambda|$.
-    pub(super) fn ln_volume(&self) -> T {
-        let n = self.mean.len() as f64;
-        T::from(0.5) * (T::from(n * TAU.ln()) - self.covariance.ln_determinant)
     }
 }
 
@@ -378,23 +290,8 @@ impl Potential for Gaussian {
     /// The slope of the gradient, by dual numbers.
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         check_length(BLOCK, at, self.dim())?;
-        slopes(at, along, out, |at, gradient| self.evaluate(at, gradient))
+        Dual::slopes(at, along, out, |at, gradient| self.evaluate(at, gradient))
     }
-}
-
-/// Writes the slopes of a gradient that is computed with dual numbers.
-pub(super) fn slopes(
-    at: &[f64],
-    along: &[f64],
-    out: &mut [f64],
-    evaluate: impl FnOnce(&[Dual], &mut [Dual]) -> Result<Dual>,
-) -> Result<()> {
-    let mut gradient = vec![Dual::from(0.0); out.len()];
-    evaluate(&Dual::along(at, along), &mut gradient)?;
-    for (o, g) in out.iter_mut().zip(&gradient) {
-        *o = g.slope;
-    }
-    Ok(())
 }
 
 /// Draws from one Gaussian.

@@ -5,8 +5,6 @@
 //! neighbour is found through it. Degrees are upper bounds, cheap to keep up to date; scalars with
 //! the same neighbours are merged and eliminated together.
 
-const NONE: u32 = u32::MAX;
-
 /// The scalars in the order in which to eliminate them; `pairs` are distinct.
 pub(super) fn minimum_degree(n: usize, pairs: &[(u32, u32)]) -> Vec<u32> {
     let mut degrees = vec![0_u32; n];
@@ -20,7 +18,7 @@ pub(super) fn minimum_degree(n: usize, pairs: &[(u32, u32)]) -> Vec<u32> {
     let crowded = |i: u32| degrees[i as usize] > most;
     let mut order = Vec::with_capacity(n);
     let mut graph = Graph::new(n, pairs, crowded);
-    while let Some(pivot) = graph.queue.pop() {
+    while let Some(pivot) = graph.next_pivot() {
         graph.eliminate(pivot, &mut order);
     }
     let mut last: Vec<u32> = (0..n as u32).filter(|i| crowded(*i)).collect();
@@ -42,9 +40,8 @@ struct Graph {
     size: Vec<u32>,
     /// Bounds on the weight of all neighbours.
     degree: Vec<u32>,
-    /// The next scalar merged into the same one, and the last of that list.
-    next: Vec<u32>,
-    last: Vec<u32>,
+    /// The scalars merged into each.
+    merged: Vec<Vec<u32>>,
     /// Weight that is not eliminated yet.
     left: u32,
     /// Which scalars and elements a pass has seen: those with its number.
@@ -53,7 +50,11 @@ struct Graph {
     element_seen: Vec<u32>,
     /// Weight of an element's members outside the present one.
     outside: Vec<u32>,
-    queue: Queue,
+    /// Scalars by degree, the last to get it on top. Those that are gone or have another degree by now are
+    /// passed over.
+    stacks: Vec<Vec<u32>>,
+    /// No stack before this one has a scalar to eliminate.
+    lowest: usize,
 }
 
 impl Graph {
@@ -66,28 +67,49 @@ impl Graph {
             }
         }
         let degree: Vec<u32> = neighbours.iter().map(|list| list.len() as u32).collect();
-        let mut queue = Queue::new(n);
-        let mut left = 0;
-        // The last to enter a degree leaves first: from the front, and along a chain.
-        for i in (0..n as u32).rev().filter(|i| !crowded(*i)) {
-            queue.push(i, degree[i as usize]);
-            left += 1;
-        }
-        Self {
+        let mut graph = Self {
             weight: vec![1; n],
             neighbours,
             elements: vec![Vec::new(); n],
             members: vec![Vec::new(); n],
             size: vec![0; n],
             degree,
-            next: vec![NONE; n],
-            last: (0..n as u32).collect(),
-            left,
+            merged: vec![Vec::new(); n],
+            left: 0,
             pass: 0,
             scalar_seen: vec![0; n],
             element_seen: vec![0; n],
             outside: vec![0; n],
-            queue,
+            stacks: Vec::new(),
+            lowest: 0,
+        };
+        // From the front, and along a chain.
+        for i in (0..n as u32).rev().filter(|i| !crowded(*i)) {
+            graph.push(i);
+            graph.left += 1;
+        }
+        graph
+    }
+
+    fn push(&mut self, i: u32) {
+        let degree = self.degree[i as usize] as usize;
+        if degree >= self.stacks.len() {
+            self.stacks.resize(degree + 1, Vec::new());
+        }
+        self.stacks[degree].push(i);
+        self.lowest = self.lowest.min(degree);
+    }
+
+    fn next_pivot(&mut self) -> Option<u32> {
+        loop {
+            let Some(i) = self.stacks.get_mut(self.lowest)?.pop() else {
+                self.lowest += 1;
+                continue;
+            };
+            let same = self.degree[i as usize] as usize == self.lowest;
+            if same && self.weight[i as usize] > 0 {
+                return Some(i);
+            }
         }
     }
 
@@ -97,7 +119,6 @@ impl Graph {
         let mut size: u32 = members.iter().map(|i| self.weight[*i as usize]).sum();
         let mut keys = Vec::with_capacity(members.len());
         for &i in &members {
-            self.queue.remove(i, self.degree[i as usize]);
             let (beyond, key) = self.prune(i);
             if beyond == 0 {
                 // All its neighbours are members: it can follow the pivot at once, without fill.
@@ -111,12 +132,12 @@ impl Graph {
         }
         self.merge_equals(&mut keys);
         members.retain(|i| self.weight[*i as usize] > 0);
-        for &i in &members {
-            let i = i as usize;
+        for &member in &members {
+            let i = member as usize;
             let others = size - self.weight[i];
             let bound = (self.degree[i] + others).min(self.outside[i] + others);
             self.degree[i] = bound.min(self.left - self.weight[i]);
-            self.queue.push(i as u32, self.degree[i]);
+            self.push(member);
         }
         self.members[pivot as usize] = members;
         self.size[pivot as usize] = size;
@@ -212,8 +233,9 @@ impl Graph {
         let (a, b) = (i as usize, j as usize);
         self.weight[a] += self.weight[b];
         self.weight[b] = 0;
-        self.next[self.last[a] as usize] = j;
-        self.last[a] = self.last[b];
+        let more = std::mem::take(&mut self.merged[b]);
+        self.merged[a].push(j);
+        self.merged[a].extend(more);
         self.neighbours[b] = Vec::new();
         self.elements[b] = Vec::new();
     }
@@ -222,11 +244,8 @@ impl Graph {
     fn finish(&mut self, i: u32, order: &mut Vec<u32>) {
         self.left -= self.weight[i as usize];
         self.weight[i as usize] = 0;
-        let mut at = i;
-        while at != NONE {
-            order.push(at);
-            at = self.next[at as usize];
-        }
+        order.push(i);
+        order.append(&mut self.merged[i as usize]);
     }
 }
 
@@ -234,55 +253,4 @@ impl Graph {
 fn scattered(x: u32) -> u64 {
     let x = (u64::from(x) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (x ^ (x >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
-}
-
-/// Scalars by degree: a doubly linked list for each.
-struct Queue {
-    first: Vec<u32>,
-    next: Vec<u32>,
-    previous: Vec<u32>,
-    /// No list before this one has an entry.
-    lowest: usize,
-}
-
-impl Queue {
-    fn new(n: usize) -> Self {
-        Self {
-            first: vec![NONE; n],
-            next: vec![NONE; n],
-            previous: vec![NONE; n],
-            lowest: 0,
-        }
-    }
-
-    fn push(&mut self, i: u32, degree: u32) {
-        let first = std::mem::replace(&mut self.first[degree as usize], i);
-        self.next[i as usize] = first;
-        self.previous[i as usize] = NONE;
-        if first != NONE {
-            self.previous[first as usize] = i;
-        }
-        self.lowest = self.lowest.min(degree as usize);
-    }
-
-    fn remove(&mut self, i: u32, degree: u32) {
-        let (previous, next) = (self.previous[i as usize], self.next[i as usize]);
-        if previous == NONE {
-            self.first[degree as usize] = next;
-        } else {
-            self.next[previous as usize] = next;
-        }
-        if next != NONE {
-            self.previous[next as usize] = previous;
-        }
-    }
-
-    fn pop(&mut self) -> Option<u32> {
-        while *self.first.get(self.lowest)? == NONE {
-            self.lowest += 1;
-        }
-        let i = self.first[self.lowest];
-        self.remove(i, self.lowest as u32);
-        Some(i)
-    }
 }

@@ -37,32 +37,25 @@ impl Pattern {
         // first row: their elimination joins them to it.
         let mut starts = vec![0];
         let mut rows: Vec<u32> = Vec::new();
-        let mut child = vec![NONE; n];
-        let mut sibling = vec![NONE; n];
+        let mut children = vec![Vec::new(); n];
         let mut seen = vec![NONE; n];
         for j in 0..n as u32 {
             let from = rows.len();
             seen[j as usize] = j;
             let mut new = |row: u32| std::mem::replace(&mut seen[row as usize], j) != j;
-            for row in std::mem::take(&mut own[j as usize]) {
-                if new(row) {
-                    rows.push(row);
-                }
-            }
-            let mut below = child[j as usize];
-            while below != NONE {
-                for at in starts[below as usize]..starts[below as usize + 1] {
-                    let row = rows[at];
-                    if new(row) {
-                        rows.push(row);
+            let own = std::mem::take(&mut own[j as usize]);
+            rows.extend(own.into_iter().filter(|row| new(*row)));
+            for below in std::mem::take(&mut children[j as usize]) {
+                for at in starts[below]..starts[below + 1] {
+                    if new(rows[at]) {
+                        rows.push(rows[at]);
                     }
                 }
-                below = sibling[below as usize];
             }
             rows[from..].sort_unstable();
             starts.push(rows.len());
             if let Some(&parent) = rows.get(from) {
-                sibling[j as usize] = std::mem::replace(&mut child[parent as usize], j);
+                children[parent as usize].push(j as usize);
             }
         }
         let slot = |pair: &(u32, u32)| {

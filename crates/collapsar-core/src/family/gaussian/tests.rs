@@ -25,13 +25,13 @@ fn random_natural(family: &Gaussian, rng: &mut ChaCha8Rng) -> Vec<f64> {
 }
 
 fn dense(family: &Gaussian, vector: &[f64]) -> (DVector<f64>, DMatrix<f64>) {
-    let parts = family.parts(vector);
-    let mut matrix = DMatrix::from_diagonal(&DVector::from_row_slice(parts.precisions));
-    for (&(i, j), c) in family.pairs().iter().zip(parts.couplings) {
+    let [shifts, precisions, couplings] = family.parts(vector);
+    let mut matrix = DMatrix::from_diagonal(&DVector::from_row_slice(precisions));
+    for (&(i, j), c) in family.pairs().iter().zip(couplings) {
         matrix[(i as usize, j as usize)] = *c;
         matrix[(j as usize, i as usize)] = *c;
     }
-    (DVector::from_row_slice(parts.shifts), matrix)
+    (DVector::from_row_slice(shifts), matrix)
 }
 
 /// Value, mean of the statistics and Hessian product by dense matrices: with m = Σh,
@@ -244,7 +244,7 @@ fn large_blocks_are_quick() {
             .hessian_product(&natural, &natural, &mut out)
             .expect("in the domain");
         let product = start.elapsed();
-        let entries = family.factor_entries();
+        let entries = family.pattern.entries();
         eprintln!(
             "{name} of {n}: {entries} entries, made in {made:?}, evaluated in {evaluated:?}, product in {product:?}"
         );

@@ -12,7 +12,7 @@ use super::tree::MOST_ENTRIES;
 const SMALL: usize = 256;
 
 /// Variables in the order in which they are summed out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Elimination {
     /// Each with those it is tied to at its turn, which all come later.
     pub(super) steps: Vec<(u32, Vec<u32>)>,
@@ -58,13 +58,6 @@ fn push(
     Ok(())
 }
 
-fn none(variables: usize) -> Elimination {
-    Elimination {
-        steps: Vec::with_capacity(variables),
-        entries: 0.0,
-    }
-}
-
 /// The variable with the smallest clique first, found by a heap: the rule of least degree, with a
 /// variable counted by its states.
 fn lightest_first(states: &[usize], scopes: &[Vec<u32>]) -> Result<Elimination, TooLarge> {
@@ -85,7 +78,7 @@ fn lightest_first(states: &[usize], scopes: &[Vec<u32>]) -> Result<Elimination, 
         .map(|v| Reverse((weights[v as usize], v)))
         .collect();
     let mut done = vec![false; states.len()];
-    let mut elimination = none(states.len());
+    let mut elimination = Elimination::default();
     while let Some(Reverse((key, v))) = heap.pop() {
         // Old entries stay in the heap when a weight changes.
         if done[v as usize] || key != weights[v as usize] {
@@ -127,7 +120,7 @@ fn fewest_ties_first(states: &[usize], scopes: &[Vec<u32>]) -> Result<Eliminatio
         }
     }
     let mut left: Vec<usize> = (0..n).collect();
-    let mut elimination = none(n);
+    let mut elimination = Elimination::default();
     let mut around = Vec::new();
     while !left.is_empty() {
         let mut best: Option<((u64, f64), usize)> = None;

@@ -13,10 +13,11 @@ mod tests;
 
 use std::ops::Range;
 
-use rand::{Rng, RngExt};
+use rand::Rng;
 
-use self::passes::{Hopeless, downward, upward};
+use self::passes::{downward, upward};
 use self::tree::{MOST_ENTRIES, Tree};
+use super::{pick, require};
 use crate::collapsed::Potential;
 use crate::error::{Error, Place, Result};
 use crate::number::{Dual, Real};
@@ -59,11 +60,8 @@ impl Network {
     /// $10^7$ entries would have to be held at once.
     pub fn new(states: Vec<usize>, tables: Vec<Table>) -> Result<Self> {
         if let Some(variable) = states.iter().position(|&states| states == 0) {
-            return Err(Error::data(
-                Place::Named(format!("variable {variable}")),
-                "0 states",
-                "one state at least",
-            ));
+            let place = Place::Named(format!("variable {variable}"));
+            return Err(Error::data(place, "0 states", "one state at least"));
         }
         let mut starts = vec![0];
         for (index, table) in tables.iter().enumerate() {
@@ -138,19 +136,7 @@ impl Network {
             });
             let width = self.states[clique.variable as usize];
             let row = &buffer[clique.entries.clone()][row * width..][..width];
-            let mut left: f64 = rng.random();
-            let mut chosen = 0;
-            for (state, &p) in row.iter().enumerate() {
-                // Rounding may leave a crumb after the last state that can be: it is that one's.
-                if p > 0.0 {
-                    chosen = state as u32;
-                    if left < p {
-                        break;
-                    }
-                    left -= p;
-                }
-            }
-            draw[clique.variable as usize] = chosen;
+            draw[clique.variable as usize] = pick(row, 1.0, rng) as u32;
         }
         Ok(draw)
     }
@@ -183,28 +169,23 @@ impl Network {
     }
 
     fn up<R: Real>(&self, natural: impl Fn(usize) -> R) -> Result<(R, Vec<R>)> {
-        let (mut value, buffer) = upward(&self.tree, &natural).map_err(|hopeless| {
-            let Hopeless { variable, sum } = hopeless;
-            let found = format!(
-                "assignments of variable {variable} (from 0) and those tied to it sum to {sum}"
-            );
+        let (mut value, buffer) = upward(&self.tree, &natural).map_err(|(variable, sum)| {
+            let tied = format!("variable {variable} (from 0) and those tied to it");
+            let expected = "one assignment at least with a finite sum of log-potentials";
             Error::domain(
                 BLOCK,
-                found,
-                "one assignment at least with a finite sum of log-potentials",
+                format!("assignments of {tied} sum to {sum}"),
+                expected,
             )
         })?;
         for &parameter in &self.tree.constants {
             value += natural(parameter);
         }
-        if value.value().is_finite() {
-            return Ok((value, buffer));
-        }
-        Err(Error::domain(
-            BLOCK,
-            format!("the log-potentials sum to {}", value.value()),
-            "a finite sum",
-        ))
+        let sum = value.value();
+        require(sum.is_finite(), BLOCK, "a finite sum", || {
+            format!("the log-potentials sum to {sum}")
+        })?;
+        Ok((value, buffer))
     }
 
     /// Adds up the probabilities of the entries of each table.
@@ -220,18 +201,11 @@ impl Network {
     }
 
     fn check(&self, natural: &[f64]) -> Result<()> {
-        if natural.len() != self.dim() {
-            let found = format!(
-                "{} parameters where there are {}",
-                natural.len(),
-                self.dim()
-            );
-            return Err(Error::domain(
-                BLOCK,
-                found,
-                "one parameter for each entry of each table",
-            ));
-        }
+        let (length, dim) = (natural.len(), self.dim());
+        let expected = "one parameter for each entry of each table";
+        require(length == dim, BLOCK, expected, || {
+            format!("{length} parameters where there are {dim}")
+        })?;
         let bad = |(parameter, value): &(usize, &f64)| {
             (value.is_nan() || **value == f64::INFINITY) && self.supports(*parameter)
         };
@@ -263,10 +237,7 @@ impl Potential for Network {
         let (_, mut buffer) = self.up(|parameter| {
             // What never occurs has no slope.
             if self.supports(parameter) && at[parameter] > f64::NEG_INFINITY {
-                Dual {
-                    value: at[parameter],
-                    slope: along[parameter],
-                }
+                Dual::new(at[parameter], along[parameter])
             } else {
                 Dual::from(f64::NEG_INFINITY)
             }
@@ -280,42 +251,32 @@ impl Potential for Network {
 
 /// Refuses a table that does not fit the variables; returns how many entries it has.
 fn check_table(index: usize, table: &Table, states: &[usize]) -> Result<usize> {
-    let place = || Place::Named(format!("table {index} (from 0)"));
+    let refuse = |found: String, expected: String| {
+        let place = Place::Named(format!("table {index} (from 0)"));
+        Err(Error::data(place, found, expected))
+    };
     let mut entries = 1.0;
     for (at, &variable) in table.scope.iter().enumerate() {
         let Some(&states) = states.get(variable as usize) else {
-            let found = format!("variable {variable}");
-            return Err(Error::data(
-                place(),
-                found,
-                format!("variables below {}", states.len()),
-            ));
+            let expected = format!("variables below {}", states.len());
+            return refuse(format!("variable {variable}"), expected);
         };
         if table.scope[..at].contains(&variable) {
-            return Err(Error::data(
-                place(),
-                format!("variable {variable} twice"),
-                "each variable once",
-            ));
+            let found = format!("variable {variable} twice");
+            return refuse(found, "each variable once".into());
         }
         entries *= states as f64;
         if entries > MOST_ENTRIES {
-            let found = format!(
-                "variables {:?} with more than {MOST_ENTRIES:e} entries",
-                &table.scope[..=at]
-            );
-            return Err(Error::data(place(), found, "fewer variables or states"));
+            let scope = &table.scope[..=at];
+            let found = format!("variables {scope:?} with more than {MOST_ENTRIES:e} entries");
+            return refuse(found, "fewer variables or states".into());
         }
     }
     let entries = entries as usize;
     match &table.support {
         Some(support) if support.len() != entries => {
-            let found = format!("a support of {}", support.len());
-            Err(Error::data(
-                place(),
-                found,
-                format!("{entries}, as the table has entries"),
-            ))
+            let expected = format!("{entries}, as the table has entries");
+            refuse(format!("a support of {}", support.len()), expected)
         }
         _ => Ok(entries),
     }

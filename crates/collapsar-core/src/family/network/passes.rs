@@ -8,20 +8,15 @@
 use super::tree::Tree;
 use crate::number::Real;
 
-/// No assignment of the variables tied to this one has a finite weight.
-#[derive(Debug)]
-pub(super) struct Hopeless {
-    pub(super) variable: u32,
-    /// What its sum is.
-    pub(super) sum: f64,
-}
-
 /// The logarithm of the sum over all assignments, without constant tables, and the distribution of each
 /// variable given those before it on the way down.
+///
+/// # Errors
+/// A variable with which no assignment of those tied to it has a finite weight, and what their sum is.
 pub(super) fn upward<R: Real>(
     tree: &Tree,
     natural: impl Fn(usize) -> R,
-) -> Result<(R, Vec<R>), Hopeless> {
+) -> Result<(R, Vec<R>), (u32, f64)> {
     let zero = R::from(0.0);
     let mut buffer = vec![zero; tree.size];
     let mut message = vec![zero; tree.longest_message];
@@ -42,10 +37,7 @@ pub(super) fn upward<R: Real>(
         }
         let largest = largest(message);
         if !largest.value().is_finite() {
-            return Err(Hopeless {
-                variable: clique.variable,
-                sum: largest.value(),
-            });
+            return Err((clique.variable, largest.value()));
         }
         value.add(largest);
         let Some(parent) = clique.parent else {

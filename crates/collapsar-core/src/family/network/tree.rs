@@ -35,24 +35,17 @@ pub(super) struct Clique {
     tables: Range<usize>,
 }
 
-/// A table in a clique.
-#[derive(Debug, Clone)]
-struct Placed {
-    /// Where its entries begin among the natural parameters.
-    start: usize,
-    /// Where its strides along the clique's axes begin.
-    strides: usize,
-}
-
 /// A junction tree, or several.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
     pub(super) cliques: Vec<Clique>,
     /// Variables of the axes of all cliques.
     axes: Vec<u32>,
     /// Their numbers of states.
     dims: Vec<u32>,
-    placed: Vec<Placed>,
+    /// Tables in cliques: where the entries of each begin among the natural parameters, and where its
+    /// strides along the clique's axes do.
+    placed: Vec<(usize, usize)>,
     strides: Vec<u32>,
     /// The largest number of entries that a message has.
     pub(super) longest_message: usize,
@@ -74,11 +67,9 @@ impl Tree {
         let elimination =
             eliminate(states, &scopes).map_err(|clique| too_large(states, &clique))?;
         if elimination.entries > MOST_IN_ALL {
-            return Err(Error::data(
-                Place::Whole("network"),
-                format!("cliques of {} entries together", elimination.entries),
-                format!("at most {MOST_IN_ALL}; fewer states or ties would help"),
-            ));
+            let found = format!("cliques of {} entries together", elimination.entries);
+            let expected = format!("at most {MOST_IN_ALL}; fewer states or ties would help");
+            return Err(Error::data(Place::Whole("network"), found, expected));
         }
         let mut position = vec![0_usize; states.len()];
         for (at, (variable, _)) in elimination.steps.iter().enumerate() {
@@ -92,14 +83,8 @@ impl Tree {
     /// The cliques and the ways of their messages.
     fn of_cliques(states: &[usize], elimination: Elimination, position: &[usize]) -> Self {
         let mut tree = Tree {
-            cliques: Vec::with_capacity(elimination.steps.len()),
-            axes: Vec::new(),
-            dims: Vec::new(),
-            placed: Vec::new(),
-            strides: Vec::new(),
             longest_message: 1,
-            size: 0,
-            constants: Vec::new(),
+            ..Tree::default()
         };
         for (variable, mut axes) in elimination.steps {
             // The last to be summed out changes slowest, so messages are read nearly in order.
@@ -124,12 +109,10 @@ impl Tree {
             tree.size += entries;
         }
         for at in 0..tree.cliques.len() {
-            let Some(parent) = tree.cliques[at].parent else {
-                continue;
-            };
-            let axes = tree.cliques[at].axes.clone();
-            let separator = tree.axes[axes.start..axes.end - 1].to_vec();
-            tree.cliques[at].strides = tree.strides_along(parent, &separator, states);
+            if let Some(parent) = tree.cliques[at].parent {
+                let separator = tree.separator(&tree.cliques[at]).to_vec();
+                tree.cliques[at].strides = tree.strides_along(parent, &separator, states);
+            }
         }
         tree
     }
@@ -150,17 +133,14 @@ impl Tree {
             }
         }
         homes.sort_unstable();
-        for (home, index) in homes {
-            let (scope, start) = tables[index];
-            let strides = self.strides_along(home, scope, states);
-            let end = self.placed.len() + 1;
-            let tables = &mut self.cliques[home].tables;
-            *tables = if tables.start == tables.end {
-                end - 1..end
-            } else {
-                tables.start..end
-            };
-            self.placed.push(Placed { start, strides });
+        for together in homes.chunk_by(|a, b| a.0 == b.0) {
+            let first = self.placed.len();
+            for &(home, index) in together {
+                let (scope, start) = tables[index];
+                let strides = self.strides_along(home, scope, states);
+                self.placed.push((start, strides));
+            }
+            self.cliques[together[0].0].tables = first..self.placed.len();
         }
     }
 
@@ -204,10 +184,10 @@ impl Tree {
 
     /// Visits the entries of a clique with the natural parameter of each table that goes with each.
     pub(super) fn along_tables(&self, clique: &Clique, mut visit: impl FnMut(usize, usize)) {
-        for table in &self.placed[clique.tables.clone()] {
-            let strides = &self.strides[table.strides..][..clique.axes.len()];
+        for (start, strides) in &self.placed[clique.tables.clone()] {
+            let strides = &self.strides[*strides..][..clique.axes.len()];
             walk(self.dims(clique), strides, |entry, other| {
-                visit(entry, table.start + other);
+                visit(entry, start + other);
             });
         }
     }

@@ -39,7 +39,7 @@ fn score(record: &Record, target: Option<&[u8]>) -> Score {
     } else {
         Letters::fit(&record.bases, &record.qualities, &shape).unwrap()
     };
-    let scorer = Scorer::new();
+    let scorer = Scorer::default();
     scorer.score(record, &shape, letters, target, 0).unwrap()
 }
 
@@ -160,7 +160,7 @@ fn refusals() {
         let trouble = Shape::of(&one.cigar)
             .and_then(|shape| {
                 let letters = Letters::fit(&one.bases, &one.qualities, &shape).unwrap();
-                Scorer::new().score(&one, &shape, letters, None, 0)
+                Scorer::default().score(&one, &shape, letters, None, 0)
             })
             .unwrap_err();
         let place = crate::FilePlace::Read("r".to_owned());

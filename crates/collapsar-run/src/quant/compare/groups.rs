@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use collapsar_text::count;
+
 use crate::error::{Error, Result};
-use crate::text::count;
 
 /// First cells of a line that names the columns.
 const HEADS: &str = "folder sample samples path directory dir name files";
@@ -65,10 +66,8 @@ impl Groups {
                 let expected = "one that collapsar quant or salmon wrote".into();
                 return Err(refuse(format!("{place}: no such folder"), expected));
             }
-            if !["quant.sf", "quant.sf.gz"]
-                .iter()
-                .any(|sf| path.join(sf).exists())
-            {
+            let quant_sf = ["quant.sf", "quant.sf.gz"];
+            if !quant_sf.iter().any(|file| path.join(file).exists()) {
                 let expected = "a folder that collapsar quant or salmon wrote".into();
                 return Err(refuse(format!("{place}: no quant.sf in it"), expected));
             }

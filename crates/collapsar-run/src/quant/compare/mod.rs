@@ -69,9 +69,8 @@ impl CompareRequest {
         let genes = genes.transpose()?;
         // Before the second reading, after the first: bad input leaves no folder.
         let folder = begin(out)?;
-        let by_gene = genes
-            .iter()
-            .map(|(genes, _)| samples.scale.genes(&genes.members));
+        let by_gene = genes.iter();
+        let by_gene = by_gene.map(|(genes, _)| samples.scale.genes(&genes.members));
         let scales = [Ok(samples.scale.clone())].into_iter().chain(by_gene);
         let scales = scales.collect::<std::result::Result<Vec<_>, _>>()?;
         let levels = samples.levels(&groups, &scales)?;
@@ -97,10 +96,8 @@ impl CompareRequest {
             return Ok((0, 1));
         };
         let number = |name: &str| names.iter().position(|known| known == name.trim());
-        match given
-            .split_once(',')
-            .map(|(from, to)| (number(from), number(to)))
-        {
+        let pair = given.split_once(',');
+        match pair.map(|(from, to)| (number(from), number(to))) {
             Some((Some(from), Some(to))) if from != to => Ok((from, to)),
             _ => Err(Error::Library(collapsar::Error::setting(
                 "contrast",
@@ -113,11 +110,13 @@ impl CompareRequest {
 
 /// How many were tested, and how many are up and down.
 pub fn tested(comparison: &Comparison) -> [usize; 3] {
-    let changes = || comparison.rows.iter().filter_map(|row| row.change);
-    let changed = |up: bool| move |c: &Change| c.qvalue < RATE && (c.mean > 0.0) == up;
-    [
-        changes().count(),
-        changes().filter(changed(true)).count(),
-        changes().filter(changed(false)).count(),
-    ]
+    let changes: Vec<Change> = (comparison.rows.iter())
+        .filter_map(|row| row.change)
+        .collect();
+    let changed = |up| {
+        changes
+            .iter()
+            .filter(move |c| c.qvalue < RATE && (c.mean > 0.0) == up)
+    };
+    [changes.len(), changed(true).count(), changed(false).count()]
 }

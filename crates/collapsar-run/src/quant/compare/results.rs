@@ -1,7 +1,7 @@
 //! The files of a comparison.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use collapsar::quant::compare::{Comparison, Row};
 use collapsar_formats::write_atomically;
@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use super::{CompareRequest, CompareResult, tested};
 use crate::error::Result;
 use crate::folder::RunFolder;
-use crate::inputs::inputs;
-use crate::record::write_json;
+use crate::record::{inputs, write_json};
 
 /// Writes everything, and moves it into place.
 pub(super) fn write(
@@ -61,13 +60,8 @@ fn rows(
         for level in &row.conditions {
             write!(out, "\t{level:.6}")?;
         }
-        for value in [
-            change.mean,
-            change.sd,
-            change.lower,
-            change.upper,
-            change.positive,
-        ] {
+        let interval = [change.mean, change.sd, change.lower, change.upper];
+        for value in interval.into_iter().chain([change.positive]) {
             write!(out, "\t{value:.6}")?;
         }
         for value in [change.false_sign, change.qvalue] {
@@ -120,16 +114,10 @@ fn record(request: &CompareRequest, result: &CompareResult) -> Result<Value> {
 
 /// All files that were read.
 fn files(request: &CompareRequest, result: &CompareResult) -> Vec<PathBuf> {
-    const READ: [&str; 3] = [
-        "quant.sf",
-        "quant.sf.gz",
-        "aux_info/bootstrap/bootstraps.gz",
-    ];
+    let names = "quant.sf quant.sf.gz aux_info/bootstrap/bootstraps.gz".split(' ');
     let folders = result.groups.samples.iter().map(|sample| &sample.folder);
-    let read = folders.flat_map(|folder| READ.map(|file| folder.join(file)));
+    let read = folders.flat_map(|folder| names.clone().map(|file| folder.join(file)));
     let named = [Some(&request.groups), request.genes.as_ref()];
     let named = named.into_iter().flatten().cloned();
-    named
-        .chain(read.filter(|file| Path::exists(file)))
-        .collect()
+    named.chain(read.filter(|file| file.exists())).collect()
 }

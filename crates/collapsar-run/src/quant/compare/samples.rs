@@ -99,9 +99,6 @@ fn check(own: &[String], names: &[String], group: &Group, first: &Group) -> Resu
         return Ok(());
     };
     let expected = format!("{expected}; quantify all samples with the same transcripts");
-    Err(Error::input(
-        group.folder.display().to_string(),
-        found,
-        expected,
-    ))
+    let folder = group.folder.display().to_string();
+    Err(Error::input(folder, found, expected))
 }

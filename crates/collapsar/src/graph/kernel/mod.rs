@@ -6,64 +6,49 @@ mod product;
 
 use rand::Rng;
 
-use super::layout::Entries;
 use super::rows::{RowPart, Rows, Sums};
 use super::terms::Terms;
 use collapsar_core::rows::{Features, Rows as Table, SoftmaxSum};
 use collapsar_core::{Potential, Result};
 use product::Product;
 
-/// Rows made ready: their logits as linear functions of messages.
+/// Rows made ready: a function of logits, which are linear functions of messages.
 #[derive(Debug)]
 pub(super) struct RowKernel {
     pub(super) first: u32,
     pub(super) count: usize,
     pub(super) states: usize,
+    /// By state and feature, or by key and state.
+    logits: Sums,
     shape: Shape,
 }
 
 #[derive(Debug)]
 enum Shape {
     /// Logits of a few numbers, as in a mixture of normal distributions.
-    Features {
-        mixture: SoftmaxSum,
-        linear: Linear,
-    },
+    Features(SoftmaxSum),
     Product(Product),
 }
 
-/// A linear function of messages with a constant.
-#[derive(Debug)]
-struct Linear {
-    constants: Vec<f64>,
-    entries: Entries,
-}
-
-impl Linear {
-    /// Messages stand at `slots[product]`.
-    fn new(sums: &Sums, slots: &[u32]) -> Self {
-        Self {
-            constants: sums.constants.clone(),
-            entries: Entries {
-                starts: sums.starts.clone(),
-                columns: (sums.products.iter())
-                    .map(|&product| slots[product as usize])
-                    .collect(),
-                values: sums.coefficients.clone(),
-            },
-        }
-    }
-
-    fn at(&self, messages: &[f64]) -> Vec<f64> {
+impl Sums {
+    /// All sums where the products have these values.
+    fn at(&self, values: &[f64]) -> Vec<f64> {
         let mut out = self.constants.clone();
-        self.entries.multiply(messages, &mut out);
+        self.entries.multiply(values, &mut out);
         out
     }
 
-    fn along(&self, direction: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; self.constants.len()];
-        self.entries.multiply(direction, &mut out);
-        out
+    /// Appends the sum of some sums of others.
+    fn push<'a>(&mut self, parts: impl IntoIterator<Item = (&'a Self, usize)>) {
+        let mut constant = 0.0;
+        for (Self { constants, entries }, place) in parts {
+            constant += constants[place];
+            let range = entries.starts.range(place);
+            (self.entries.columns).extend_from_slice(&entries.columns[range.clone()]);
+            (self.entries.values).extend_from_slice(&entries.values[range]);
+        }
+        self.constants.push(constant);
+        self.entries.starts.end(self.entries.columns.len());
     }
 }
 
@@ -71,42 +56,43 @@ impl RowKernel {
     /// Takes rows over; `slots` are the messages of products.
     pub(super) fn new(rows: Rows, slots: &mut Terms) -> Self {
         let places: Vec<u32> = (rows.products.each())
-            .map(|(atoms, factor)| slots.add(atoms, 1.0, factor) as u32)
+            .map(|(atoms, _, factor)| slots.add(atoms, 1.0, factor) as u32)
             .collect();
         let (first, count, states) = (rows.first, rows.count, rows.states);
-        let shape = feature_shape(&rows, &places)
-            .unwrap_or_else(|| Shape::Product(Product::new(rows, &places)));
-        Self {
+        let (logits, shape) = with_features(&rows).unwrap_or_else(|| {
+            let (logits, product) = Product::new(rows);
+            (logits, Shape::Product(product))
+        });
+        let mut kernel = Self {
             first,
             count,
             states,
+            logits,
             shape,
-        }
+        };
+        (kernel.slots()).for_each(|product| *product = places[*product as usize]);
+        kernel
     }
 
     /// The slots that it looks at, which may be given the numbers of messages.
     pub(super) fn slots(&mut self) -> impl Iterator<Item = &mut u32> {
-        let linears = match &mut self.shape {
-            Shape::Features { linear, .. } => std::slice::from_mut(linear),
-            Shape::Product(product) => &mut product.lookups,
-        };
-        linears
-            .iter_mut()
-            .flat_map(|linear| &mut linear.entries.columns)
+        self.logits.entries.columns.iter_mut()
+    }
+
+    fn potential(&self) -> &dyn Potential {
+        match &self.shape {
+            Shape::Features(mixture) => mixture,
+            Shape::Product(product) => product,
+        }
     }
 
     /// Adds the statistics to `out`, which belong to slots; returns the sum of log-normalisers.
     pub(super) fn value_and_gradient(&self, messages: &[f64], out: &mut [f64]) -> Result<f64> {
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let at = linear.at(messages);
-                let mut gradient = vec![0.0; at.len()];
-                let value = mixture.value_and_gradient(&at, &mut gradient)?;
-                linear.entries.multiply_transposed(&gradient, out);
-                Ok(value)
-            }
-            Shape::Product(product) => product.value_and_gradient(messages, self.states, out),
-        }
+        let at = self.logits.at(messages);
+        let mut gradient = vec![0.0; at.len()];
+        let value = self.potential().value_and_gradient(&at, &mut gradient)?;
+        self.logits.entries.multiply_transposed(&gradient, out);
+        Ok(value)
     }
 
     /// Adds the Hessian times `along` to `out`.
@@ -116,16 +102,12 @@ impl RowKernel {
         along: &[f64],
         out: &mut [f64],
     ) -> Result<()> {
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let (at, along) = (linear.at(messages), linear.along(along));
-                let mut product = vec![0.0; at.len()];
-                mixture.hessian_product(&at, &along, &mut product)?;
-                linear.entries.multiply_transposed(&product, out);
-                Ok(())
-            }
-            Shape::Product(product) => product.hessian_product(messages, along, self.states, out),
-        }
+        let at = self.logits.at(messages);
+        let [mut changes, mut product] = [(); 2].map(|()| vec![0.0; at.len()]);
+        self.logits.entries.multiply(along, &mut changes);
+        (self.potential()).hessian_product(&at, &changes, &mut product)?;
+        self.logits.entries.multiply_transposed(&product, out);
+        Ok(())
     }
 
     /// Adds the statistics of rows that `choose` gives a state, and `faint` of all others.
@@ -144,21 +126,19 @@ impl RowKernel {
             NONE => faint / states as f64,
             one => f64::from(u8::from(one as usize == state)),
         };
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let found = mixture.statistics_of(|first, width, out| {
-                    for (place, out) in out.iter_mut().enumerate() {
-                        *out = fill(first + place % width, place / width);
-                    }
-                });
-                if let Ok(statistics) = found {
-                    linear.entries.multiply_transposed(&statistics, out);
+        let found = match &self.shape {
+            Shape::Features(mixture) => mixture.statistics_of(|first, width, out| {
+                for (place, out) in out.iter_mut().enumerate() {
+                    *out = fill(first + place % width, place / width);
                 }
-            }
+            }),
             Shape::Product(product) => {
                 let weight = |row: usize| if chosen[row] == NONE { faint } else { 1.0 };
-                product.statistics_of(states, weight, fill, out);
+                Ok(product.statistics_of(weight, fill))
             }
+        };
+        if let Ok(statistics) = found {
+            self.logits.entries.multiply_transposed(&statistics, out);
         }
     }
 
@@ -170,14 +150,13 @@ impl RowKernel {
         labels: &mut [f64],
         out: &mut [f64],
     ) -> Result<()> {
-        match &self.shape {
-            Shape::Features { mixture, linear } => {
-                let statistics = mixture.draw(&linear.at(messages), rng, labels)?;
-                linear.entries.multiply_transposed(&statistics, out);
-                Ok(())
-            }
-            Shape::Product(product) => product.draw(messages, self.states, rng, labels, out),
-        }
+        let at = self.logits.at(messages);
+        let statistics = match &self.shape {
+            Shape::Features(mixture) => mixture.draw(&at, rng, labels)?,
+            Shape::Product(product) => product.draw(&at, rng, labels)?,
+        };
+        self.logits.entries.multiply_transposed(&statistics, out);
+        Ok(())
     }
 
     /// Responsibilities of one row after another.
@@ -186,10 +165,11 @@ impl RowKernel {
         messages: &[f64],
         mut visit: impl FnMut(usize, &[f64]),
     ) -> Result<()> {
+        let logits = self.logits.at(messages);
         match &self.shape {
-            Shape::Features { mixture, linear } => {
+            Shape::Features(mixture) => {
                 let mut row = vec![0.0; self.states];
-                mixture.responsibilities(&linear.at(messages), |first, width, all| {
+                mixture.responsibilities(&logits, |first, width, all| {
                     for column in 0..width {
                         for (state, row) in row.iter_mut().enumerate() {
                             *row = all[state * width + column];
@@ -198,13 +178,13 @@ impl RowKernel {
                     }
                 })
             }
-            Shape::Product(product) => product.responsibilities(messages, self.states, visit),
+            Shape::Product(product) => product.responsibilities(&logits, visit),
         }
     }
 }
 
-/// The shape of rows that have features, where all else is the same for all of them.
-fn feature_shape(rows: &Rows, slots: &[u32]) -> Option<Shape> {
+/// Logits and shape of rows that have features, where all else is the same for all of them.
+fn with_features(rows: &Rows) -> Option<(Sums, Shape)> {
     let (columns, values, sums) = rows.parts.iter().find_map(|part| match part {
         RowPart::Features {
             columns,
@@ -213,40 +193,20 @@ fn feature_shape(rows: &Rows, slots: &[u32]) -> Option<Shape> {
         } => Some((*columns, values, sums)),
         _ => None,
     })?;
-    let mut linear = Linear::new(sums, slots);
-    for part in &rows.parts {
-        if let RowPart::Lookup { uses, sums } = part {
-            let lookup = Linear::new(sums, slots);
-            for _ in uses {
-                let features = Features::Full.count(columns);
-                linear.add_to_first(&lookup, features, rows.states);
-            }
-        }
+    let lookups = rows.parts.iter().flat_map(|part| match part {
+        RowPart::Lookup { uses, sums } => vec![sums; uses.len()],
+        _ => vec![],
+    });
+    let lookups: Vec<&Sums> = lookups.collect();
+    let features = Features::Full.count(columns);
+    let mut logits = Sums::default();
+    for place in 0..features * rows.states {
+        // What is the same for all rows goes to the first of a state's features, which is 1.
+        let lookups = lookups.iter().filter(|_| place % features == 0);
+        let lookups = lookups.map(|&sums| (sums, place / features));
+        logits.push([(sums, place)].into_iter().chain(lookups));
     }
     let blocks = Table::new(values, columns, &vec![0.0; columns], &vec![1.0; columns]);
-    Some(Shape::Features {
-        mixture: SoftmaxSum::new(blocks, Features::Full, rows.states),
-        linear,
-    })
-}
-
-impl Linear {
-    /// Adds a number for each state to the first of each state's features.
-    fn add_to_first(&mut self, other: &Self, features: usize, states: usize) {
-        let mut entries = Entries::default();
-        let copy = |from: &Entries, row: usize, entries: &mut Entries| {
-            let range = from.starts.range(row);
-            (entries.columns).extend_from_slice(&from.columns[range.clone()]);
-            entries.values.extend_from_slice(&from.values[range]);
-        };
-        for place in 0..features * states {
-            copy(&self.entries, place, &mut entries);
-            if place % features == 0 {
-                self.constants[place] += other.constants[place / features];
-                copy(&other.entries, place / features, &mut entries);
-            }
-            entries.starts.end(entries.columns.len());
-        }
-        self.entries = entries;
-    }
+    let mixture = SoftmaxSum::new(blocks, Features::Full, rows.states);
+    Some((logits, Shape::Features(mixture)))
 }

@@ -5,19 +5,20 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use hashbrown::HashTable;
 use rand::Rng;
 
-use super::Linear;
-use crate::graph::rows::{RowPart, Rows};
+use crate::graph::rows::{RowPart, Rows, Sums};
 use collapsar_core::family::pick;
 use collapsar_core::kernel::gamma::exp_below;
 use collapsar_core::vector::add;
-use collapsar_core::{Error, Result};
+use collapsar_core::{Error, Potential, Result};
 
 /// Responsibilities as products of a number for each key and, perhaps, a weight of the row's own.
 #[derive(Debug)]
 pub(super) struct Product {
-    pub(super) lookups: Vec<Linear>,
-    /// The lookup that each of a row's keys belongs to.
-    uses: Vec<usize>,
+    states: usize,
+    /// How many logits there are: one for each state of each key.
+    logits: usize,
+    /// How many keys a row has.
+    uses: usize,
     /// Keys of distinct rows, those of a row together.
     keys: Vec<u32>,
     /// How many rows are the same.
@@ -36,26 +37,27 @@ struct Support {
     states: Vec<u32>,
     /// Relative to each row's largest.
     weights: Vec<f64>,
-    /// The logarithm of that, by row, until rows are merged.
-    largest: Vec<f64>,
 }
 
 /// Below this a sum of products is done again in logarithms.
 const SMALLEST: f64 = 1e-250;
 
 impl Product {
-    pub(super) fn new(rows: Rows, slots: &[u32]) -> Self {
-        let count = rows.count;
-        let (mut lookups, mut lists, mut support) = (vec![], vec![], None);
-        let mut own = vec![];
+    /// Takes rows over; also returns the sums that are their logits, states fastest.
+    pub(super) fn new(rows: Rows) -> (Sums, Self) {
+        let Rows { count, states, .. } = rows;
+        let (mut logits, mut lists, mut support) = (Sums::default(), vec![], None);
         for part in rows.parts {
             match part {
                 RowPart::Lookup { mut uses, sums } => {
-                    own.resize(own.len() + uses.len(), lookups.len());
-                    lookups.push(Linear::new(&sums, slots));
-                    // An empty list is the first key for all rows.
+                    let first = (logits.len() / states) as u32;
+                    (0..sums.len()).for_each(|place| logits.push([(&sums, place)]));
                     for keys in &mut uses {
+                        // An empty list is the first key for all rows.
                         keys.resize(count, 0);
+                        for key in keys {
+                            *key += first;
+                        }
                     }
                     lists.append(&mut uses);
                 }
@@ -63,50 +65,56 @@ impl Product {
                     starts,
                     states,
                     constants,
-                } => support = Some(Support::new(starts, states, &constants)),
+                } => support = Some((starts, states, constants)),
                 RowPart::Features { .. } => {}
             }
         }
         let mut product = Self {
-            lookups,
-            uses: own,
+            states,
+            logits: logits.len(),
+            uses: lists.len(),
             keys: vec![],
             weights: vec![],
-            support,
+            support: support.is_some().then(|| Support {
+                starts: vec![0],
+                ..Support::default()
+            }),
             constant: 0.0,
             of: vec![0; count],
         };
-        product.merge(&lists);
-        product
+        product.merge(&lists, support.as_ref());
+        (logits, product)
     }
 
-    /// Finds rows that are the same, or the same up to a factor of their weights.
-    fn merge(&mut self, lists: &[Vec<u32>]) {
+    /// Finds rows that are the same, or the same up to a factor of their weights; a support is where each row's
+    /// states begin, states, and constant parts of logits.
+    fn merge(&mut self, lists: &[Vec<u32>], support: Option<&(Vec<usize>, Vec<u32>, Vec<f64>)>) {
         let mut found: HashTable<u32> = HashTable::new();
-        let mut kept = Support {
-            starts: vec![0],
-            ..Support::default()
-        };
-        let (mut keys, mut hashes) = (vec![], vec![]);
+        let (mut keys, mut weights, mut hashes) = (vec![], vec![], vec![]);
         for row in 0..self.of.len() {
             keys.clear();
             keys.extend(lists.iter().map(|list| list[row]));
-            let own = self.support.as_ref().map(|support| support.row(row));
             let mut hasher = DefaultHasher::new();
             keys.hash(&mut hasher);
-            if let (Some((states, weights)), Some(support)) = (own, &self.support) {
-                states.hash(&mut hasher);
-                for weight in weights {
+            let mut own = None;
+            if let Some((starts, states, constants)) = support {
+                let range = starts[row]..starts[row + 1];
+                let constants = constants[range.clone()].iter();
+                let largest = constants.clone().copied().fold(f64::NEG_INFINITY, f64::max);
+                weights.clear();
+                weights.extend(constants.map(|constant| (constant - largest).exp()));
+                states[range.clone()].hash(&mut hasher);
+                for weight in &weights {
                     weight.to_bits().hash(&mut hasher);
                 }
-                self.constant += support.largest[row];
+                self.constant += largest;
+                own = Some((&states[range], &weights[..]));
             }
             let hash = hasher.finish();
             let same = found.find(hash, |&other| {
                 let other = other as usize;
-                hashes[other] == hash
-                    && self.keys(other) == keys
-                    && own.is_none_or(|own| own == kept.row(other))
+                let kept = self.support.as_ref().map(|support| support.row(other));
+                hashes[other] == hash && self.keys(other) == keys && own == kept
             });
             let merged = if let Some(&other) = same {
                 other
@@ -115,7 +123,7 @@ impl Product {
                 self.keys.extend_from_slice(&keys);
                 self.weights.push(0.0);
                 hashes.push(hash);
-                if let Some((states, weights)) = own {
+                if let (Some(kept), Some((states, weights))) = (&mut self.support, own) {
                     kept.states.extend_from_slice(states);
                     kept.weights.extend_from_slice(weights);
                     kept.starts.push(kept.states.len());
@@ -126,42 +134,39 @@ impl Product {
             self.weights[merged as usize] += 1.0;
             self.of[row] = merged;
         }
-        if self.support.is_some() {
-            self.support = Some(kept);
-        }
-    }
-
-    /// The logits of all keys.
-    fn logits_at(&self, messages: &[f64]) -> Vec<Vec<f64>> {
-        let lookups = self.lookups.iter();
-        lookups.map(|lookup| lookup.at(messages)).collect()
     }
 
     fn keys(&self, row: usize) -> &[u32] {
-        let uses = self.uses.len();
-        &self.keys[row * uses..(row + 1) * uses]
+        &self.keys[row * self.uses..(row + 1) * self.uses]
     }
 
-    /// A row's keys, each with the table of its lookup.
-    fn looked_up<'a, T>(
-        &'a self,
-        row: usize,
-        tables: &'a [T],
-    ) -> impl Iterator<Item = (usize, &'a T)> {
-        let keys = self.keys(row).iter().zip(&self.uses);
-        keys.map(|(&key, &lookup)| (key as usize, &tables[lookup]))
+    /// What a table has for the states of each of a row's keys.
+    fn looked_up<'a>(&'a self, row: usize, table: &'a [f64]) -> impl Iterator<Item = &'a [f64]> {
+        let keys = self.keys(row).iter();
+        keys.map(|&key| &table[key as usize * self.states..][..self.states])
+    }
+
+    /// Changes numbers of the states that a row may have by those of all states.
+    fn change(&self, row: usize, numbers: &mut [f64], all: &[f64], by: impl Fn(&mut f64, f64)) {
+        match &self.support {
+            Some(support) => {
+                for (number, &state) in numbers.iter_mut().zip(support.row(row).0) {
+                    by(number, all[state as usize]);
+                }
+            }
+            None => (numbers.iter_mut().zip(all)).for_each(|(number, &one)| by(number, one)),
+        }
     }
 
     /// A row's logits.
-    fn logits(&self, row: usize, lookups: &[Vec<f64>], out: &mut [f64]) {
-        let states = out.len();
+    fn logits(&self, row: usize, logits: &[f64], out: &mut [f64]) {
         out.fill(0.0);
-        for (key, lookup) in self.looked_up(row, lookups) {
-            add(out, 1.0, &lookup[key * states..][..states]);
+        for part in self.looked_up(row, logits) {
+            add(out, 1.0, part);
         }
         if let Some(support) = &self.support {
             let (possible, weights) = support.row(row);
-            let mut sparse = vec![f64::NEG_INFINITY; states];
+            let mut sparse = vec![f64::NEG_INFINITY; out.len()];
             for (&state, weight) in possible.iter().zip(weights) {
                 sparse[state as usize] = out[state as usize] + weight.ln();
             }
@@ -170,9 +175,9 @@ impl Product {
     }
 
     /// Exponentials of logits relative to the largest of each key, and those.
-    fn exponentials(logits: &[f64], states: usize) -> (Vec<f64>, Vec<f64>) {
+    fn exponentials(&self, logits: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut out = vec![0.0; logits.len()];
-        let shifts = (logits.chunks(states).zip(out.chunks_mut(states)))
+        let shifts = (logits.chunks(self.states).zip(out.chunks_mut(self.states)))
             .map(|(logits, out)| {
                 let shift = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 if shift.is_finite() {
@@ -188,48 +193,27 @@ impl Product {
 
     /// Visits every distinct row with its responsibilities, states of its support alone where it
     /// has one; returns the sum of log-normalisers.
-    fn visit(
-        &self,
-        messages: &[f64],
-        states: usize,
-        mut each: impl FnMut(usize, &[f64]),
-    ) -> Result<f64> {
-        let logits = self.logits_at(messages);
-        let tables: Vec<(Vec<f64>, Vec<f64>)> = (logits.iter())
-            .map(|logits| Self::exponentials(logits, states))
-            .collect();
+    fn visit(&self, logits: &[f64], mut each: impl FnMut(usize, &[f64])) -> Result<f64> {
+        let (exponentials, shifts) = self.exponentials(logits);
         let mut value = self.constant;
-        let mut row_weights = vec![0.0; states];
-        let mut dense = vec![0.0; states];
+        let mut row_weights = vec![0.0; self.states];
+        let mut dense = vec![0.0; self.states];
         for row in 0..self.weights.len() {
-            let keys = self.looked_up(row, &tables);
-            let shift: f64 = keys.map(|(key, table)| table.1[key]).sum();
-            let out: &mut [f64] = if let Some(support) = &self.support {
-                let (list, weights) = support.row(row);
-                let out = &mut row_weights[..list.len()];
-                out.copy_from_slice(weights);
-                for (key, (table, _)) in self.looked_up(row, &tables) {
-                    let part = &table[key * states..][..states];
-                    for (out, &state) in out.iter_mut().zip(list) {
-                        *out *= part[state as usize];
-                    }
-                }
-                out
-            } else {
-                let mut parts = (self.looked_up(row, &tables))
-                    .map(|(key, (table, _))| &table[key * states..][..states]);
-                let out = &mut row_weights[..states];
-                match parts.next() {
-                    Some(part) => out.copy_from_slice(part),
-                    None => out.fill(1.0),
-                }
-                for part in parts {
-                    out.iter_mut()
-                        .zip(part)
-                        .for_each(|(out, part)| *out *= part);
-                }
-                out
+            let keys = self.keys(row).iter();
+            let shift: f64 = keys.map(|&key| shifts[key as usize]).sum();
+            let mut parts = self.looked_up(row, &exponentials);
+            let first = match &self.support {
+                Some(support) => Some(support.row(row).1),
+                None => parts.next(),
             };
+            let out = &mut row_weights[..first.map_or(self.states, <[f64]>::len)];
+            match first {
+                Some(first) => out.copy_from_slice(first),
+                None => out.fill(1.0),
+            }
+            for part in parts {
+                self.change(row, out, part, |out, part| *out *= part);
+            }
             let total: f64 = out.iter().sum();
             if total > SMALLEST {
                 value += self.weights[row] * (shift + total.ln());
@@ -238,85 +222,24 @@ impl Product {
                     *weight *= scale;
                 }
             } else {
-                self.logits(row, &logits, &mut dense);
+                self.logits(row, logits, &mut dense);
                 value += self.weights[row] * normalise(row, &mut dense)?;
-                match &self.support {
-                    Some(support) => {
-                        for (out, &state) in out.iter_mut().zip(support.row(row).0) {
-                            *out = self.weights[row] * dense[state as usize];
-                        }
-                    }
-                    None => {
-                        for (out, r) in out.iter_mut().zip(&dense) {
-                            *out = self.weights[row] * r;
-                        }
-                    }
-                }
+                self.change(row, out, &dense, |out, r| *out = self.weights[row] * r);
             }
             each(row, out);
         }
         Ok(value)
     }
 
-    pub(super) fn value_and_gradient(
-        &self,
-        messages: &[f64],
-        states: usize,
-        out: &mut [f64],
-    ) -> Result<f64> {
-        let mut sums = self.zeros();
-        let value = self.visit(messages, states, |row, r| {
-            self.send(row, states, r, &mut sums);
-        })?;
-        self.gather(&sums, out);
-        Ok(value)
-    }
-
-    pub(super) fn hessian_product(
-        &self,
-        messages: &[f64],
-        along: &[f64],
-        states: usize,
-        out: &mut [f64],
-    ) -> Result<()> {
-        let directions: Vec<Vec<f64>> = (self.lookups.iter())
-            .map(|lookup| lookup.along(along))
-            .collect();
-        let mut sums = self.zeros();
-        let mut changes = vec![0.0; states];
-        self.visit(messages, states, |row, r| {
-            let changes = &mut changes[..r.len()];
-            changes.fill(0.0);
-            for (key, direction) in self.looked_up(row, &directions) {
-                let part = &direction[key * states..][..states];
-                match &self.support {
-                    Some(support) => {
-                        for (change, &state) in changes.iter_mut().zip(support.row(row).0) {
-                            *change += part[state as usize];
-                        }
-                    }
-                    None => add(changes, 1.0, part),
-                }
-            }
-            let mean = changes.iter().zip(r).map(|(c, r)| c * r).sum::<f64>() / self.weights[row];
-            (changes.iter_mut().zip(r)).for_each(|(c, r)| *c = r * (*c - mean));
-            self.send(row, states, changes, &mut sums);
-        })?;
-        self.gather(&sums, out);
-        Ok(())
-    }
-
-    /// Adds the statistics of rows whose responsibilities `fill` gives; those that may have a few
+    /// The statistics of rows whose responsibilities `fill` gives; those that may have a few
     /// states only have all of these alike, with the row's `weight`.
     pub(super) fn statistics_of(
         &self,
-        states: usize,
         weight: impl Fn(usize) -> f64,
         fill: impl Fn(usize, usize) -> f64,
-        out: &mut [f64],
-    ) {
-        let mut sums = self.zeros();
-        let mut responsibilities = vec![0.0; states];
+    ) -> Vec<f64> {
+        let mut sums = vec![0.0; self.logits];
+        let mut responsibilities = vec![0.0; self.states];
         for (row, &merged) in self.of.iter().enumerate() {
             let merged = merged as usize;
             let filled = if let Some(support) = &self.support {
@@ -329,26 +252,24 @@ impl Product {
                 }
                 &responsibilities[..]
             };
-            self.send(merged, states, filled, &mut sums);
+            self.send(merged, filled, &mut sums);
         }
-        self.gather(&sums, out);
+        sums
     }
 
-    /// Draws a state of each row, counted from 0, and adds the statistics.
+    /// Draws a state of each row, counted from 0; returns the statistics of these.
     pub(super) fn draw<R: Rng + ?Sized>(
         &self,
-        messages: &[f64],
-        states: usize,
+        logits: &[f64],
         rng: &mut R,
         labels: &mut [f64],
-        out: &mut [f64],
-    ) -> Result<()> {
-        let mut sums = self.zeros();
-        let mut counts = vec![0.0; states];
+    ) -> Result<Vec<f64>> {
+        let mut sums = vec![0.0; self.logits];
+        let mut counts = vec![0.0; self.states];
         // The states of distinct rows, each as often as there are rows that are the same.
         let mut drawn = Vec::with_capacity(labels.len());
         let mut starts = Vec::with_capacity(self.weights.len());
-        self.visit(messages, states, |row, weights| {
+        self.visit(logits, |row, weights| {
             starts.push(drawn.len());
             let counts = &mut counts[..weights.len()];
             counts.fill(0.0);
@@ -360,44 +281,35 @@ impl Product {
                     None => place as u32,
                 });
             }
-            self.send(row, states, counts, &mut sums);
+            self.send(row, counts, &mut sums);
         })?;
         for (label, &merged) in labels.iter_mut().zip(&self.of) {
             let next = &mut starts[merged as usize];
             *label = f64::from(drawn[*next]);
             *next += 1;
         }
-        self.gather(&sums, out);
-        Ok(())
+        Ok(sums)
     }
 
     /// Responsibilities of one row after another.
     pub(super) fn responsibilities(
         &self,
-        messages: &[f64],
-        states: usize,
+        logits: &[f64],
         mut visit: impl FnMut(usize, &[f64]),
     ) -> Result<()> {
-        let logits = self.logits_at(messages);
-        let mut responsibilities = vec![0.0; states];
+        let mut responsibilities = vec![0.0; self.states];
         for (row, &merged) in self.of.iter().enumerate() {
-            self.logits(merged as usize, &logits, &mut responsibilities);
+            self.logits(merged as usize, logits, &mut responsibilities);
             normalise(row, &mut responsibilities)?;
             visit(row, &responsibilities);
         }
         Ok(())
     }
 
-    fn zeros(&self) -> Vec<Vec<f64>> {
-        (self.lookups.iter())
-            .map(|lookup| vec![0.0; lookup.constants.len()])
-            .collect()
-    }
-
     /// Adds numbers for a row's states to the sums of its keys.
-    fn send(&self, row: usize, states: usize, numbers: &[f64], sums: &mut [Vec<f64>]) {
-        for (&key, &lookup) in self.keys(row).iter().zip(&self.uses) {
-            let sums = &mut sums[lookup][key as usize * states..][..states];
+    fn send(&self, row: usize, numbers: &[f64], sums: &mut [f64]) {
+        for &key in self.keys(row) {
+            let sums = &mut sums[key as usize * self.states..][..self.states];
             match &self.support {
                 None => add(sums, 1.0, numbers),
                 Some(support) => {
@@ -408,11 +320,32 @@ impl Product {
             }
         }
     }
+}
 
-    fn gather(&self, sums: &[Vec<f64>], out: &mut [f64]) {
-        for (lookup, sums) in self.lookups.iter().zip(sums) {
-            lookup.entries.multiply_transposed(sums, out);
-        }
+impl Potential for Product {
+    fn dim(&self) -> usize {
+        self.logits
+    }
+
+    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        gradient.fill(0.0);
+        self.visit(at, |row, r| self.send(row, r, gradient))
+    }
+
+    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        out.fill(0.0);
+        let mut changes = vec![0.0; self.states];
+        self.visit(at, |row, r| {
+            let changes = &mut changes[..r.len()];
+            changes.fill(0.0);
+            for part in self.looked_up(row, along) {
+                self.change(row, changes, part, |change, part| *change += part);
+            }
+            let mean = changes.iter().zip(r).map(|(c, r)| c * r).sum::<f64>() / self.weights[row];
+            (changes.iter_mut().zip(r)).for_each(|(c, r)| *c = r * (*c - mean));
+            self.send(row, changes, out);
+        })?;
+        Ok(())
     }
 }
 
@@ -421,27 +354,6 @@ impl Support {
     fn row(&self, row: usize) -> (&[u32], &[f64]) {
         let range = self.starts[row]..self.starts[row + 1];
         (&self.states[range.clone()], &self.weights[range])
-    }
-
-    fn new(starts: Vec<usize>, states: Vec<u32>, constants: &[f64]) -> Self {
-        let mut weights = vec![0.0; constants.len()];
-        let largest = (starts.windows(2))
-            .map(|range| {
-                let range = range[0]..range[1];
-                let own = constants[range.clone()].iter().copied();
-                let largest = own.fold(f64::NEG_INFINITY, f64::max);
-                for (weight, constant) in weights[range.clone()].iter_mut().zip(&constants[range]) {
-                    *weight = (constant - largest).exp();
-                }
-                largest
-            })
-            .collect();
-        Self {
-            starts,
-            states,
-            weights,
-            largest,
-        }
     }
 }
 

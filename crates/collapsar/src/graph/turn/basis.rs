@@ -15,16 +15,6 @@ const LEAST: f64 = 1e-9;
 /// Halvings of a step that leads down.
 const HALVINGS: usize = 12;
 
-/// The basis that raises the bound most.
-#[derive(Debug)]
-pub(super) struct Best {
-    pub(super) basis: DMatrix<f64>,
-    /// Of the gammas.
-    pub(super) rates: Vec<f64>,
-    /// By how much the bound rises.
-    pub(super) gain: f64,
-}
-
 /// A step and the fall of the gradient along it.
 struct Pair {
     step: DMatrix<f64>,
@@ -33,11 +23,12 @@ struct Pair {
 }
 
 impl Problem<'_> {
-    /// The best change of basis, and nothing where no step from $I$ raises the bound.
+    /// The change of basis that raises the bound most, the rates of the gammas in it and by how much the bound
+    /// rises; nothing where no step from $I$ raises it.
     ///
     /// Steps multiply: $R \leftarrow (I + E) R$, with gradients $\nabla F R^\top$ of $E$, in which the problem looks
     /// much the same wherever $R$ is.
-    pub(super) fn climb(&self) -> Option<Best> {
+    pub(super) fn climb(&self) -> Option<(DMatrix<f64>, Vec<f64>, f64)> {
         let identity = DMatrix::identity(self.size, self.size);
         let mut basis = identity.clone();
         let (mut value, mut gradient, mut rates) = self.evaluate(&basis)?;
@@ -83,7 +74,7 @@ impl Problem<'_> {
             }
         }
         let gain = value - first;
-        (gain > 0.0).then_some(Best { basis, rates, gain })
+        (gain > 0.0).then_some((basis, rates, gain))
     }
 
     /// The two loops of NocedalWright06 (7.4).

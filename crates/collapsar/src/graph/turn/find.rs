@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::Space;
+use super::Turn;
 use super::space::Builder;
 use crate::graph::Graph;
-use crate::graph::block::BlockFamily;
+use crate::graph::block::BlockFamily::{Bounded, Gaussian, GaussianGamma};
 use crate::graph::blocks::{Blocks, DisjointSets};
 use crate::graph::choice::{Choice, Role};
+use crate::graph::layout;
 
 /// What a variable can be to a space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,9 @@ pub(super) struct Finder<'a> {
     pub(super) missing: Vec<(u32, u32)>,
 }
 
+/// The columns of entries of matrices, or those that they lead to.
+type Columns = for<'f, 'a> fn(&'f mut Finder<'a>) -> &'f mut BTreeMap<u32, u32>;
+
 /// The Gaussians of a term: up to two that are collapsed, and up to two that are shared.
 #[derive(Debug, Clone, Copy, Default)]
 struct Gaussians {
@@ -61,52 +65,48 @@ impl Gaussians {
     }
 }
 
-/// The spaces that can be turned, and the pairs of Gaussians whose products more could be turned with.
-pub(super) fn spaces(
-    graph: &Graph,
-    blocks: &Blocks,
-    choice: &Choice,
-    firsts: &[u32],
-) -> (Vec<Space>, Vec<(u32, u32)>) {
-    let Some(mut finder) = Finder::new(graph, blocks, choice) else {
-        return (vec![], vec![]);
-    };
-    finder.find_columns();
-    if !finder.placed.contains(&true) {
-        return (vec![], vec![]);
+impl Turn {
+    /// The spaces of a graph; none where there is nothing to turn or it cannot be told what
+    /// turning would change. Also pairs of Gaussians that would have to be linked for more.
+    pub(in crate::graph) fn new(
+        graph: &Graph,
+        blocks: &Blocks,
+        choice: &Choice,
+    ) -> (Self, Vec<(u32, u32)>) {
+        let Some(mut finder) = Finder::new(graph, blocks, choice) else {
+            return Default::default();
+        };
+        finder.find_columns();
+        if !finder.placed.contains(&true) {
+            return Default::default();
+        }
+        finder.find_members();
+        finder.find_matrices();
+        let firsts = layout::firsts(blocks, choice);
+        let spaces = (finder.outlines().into_iter())
+            .filter_map(|outline| Builder::new(&mut finder, &outline, choice, &firsts)?.space())
+            .collect();
+        (Self { spaces }, finder.missing)
     }
-    finder.find_members();
-    finder.find_matrices();
-    let spaces = (finder.outlines().into_iter())
-        .filter_map(|outline| Builder::new(&mut finder, &outline, choice, firsts)?.space())
-        .collect();
-    (spaces, finder.missing)
 }
 
 impl<'a> Finder<'a> {
     fn new(graph: &'a Graph, blocks: &'a Blocks, choice: &Choice) -> Option<Self> {
         let count = graph.variables() as usize;
         let mut parts = vec![Part::Other; count];
-        let (mut collapsed, mut shared) = (false, false);
         for (index, block) in blocks.blocks.iter().enumerate() {
             let part = match (&block.family, choice.role(index as u32)) {
-                (BlockFamily::Gaussian(_), Role::Collapsed) => Part::Collapsed,
-                (BlockFamily::Gaussian(_), Role::Shared) => Part::Shared,
-                (
-                    BlockFamily::Gaussian(_)
-                    | BlockFamily::GaussianGamma(_)
-                    | BlockFamily::Bounded(_),
-                    _,
-                ) => Part::Fixed,
+                (Gaussian(_), Role::Collapsed) => Part::Collapsed,
+                (Gaussian(_), Role::Shared) => Part::Shared,
+                (Gaussian(_) | GaussianGamma(_) | Bounded(_), _) => Part::Fixed,
                 _ => Part::Other,
             };
-            collapsed |= part == Part::Collapsed;
-            shared |= part == Part::Shared;
             for &variable in &block.variables {
                 parts[variable as usize] = part;
             }
         }
-        (collapsed && shared).then(|| Self {
+        let has = |part| parts.contains(&part);
+        (has(Part::Collapsed) && has(Part::Shared)).then(|| Self {
             graph,
             blocks,
             parts,
@@ -184,7 +184,9 @@ impl<'a> Finder<'a> {
             let before = (self.duals.len(), self.rows.len(), self.placed_count());
             for gaussians in &terms {
                 match gaussians.slices() {
-                    ([x, y], [a, b]) if a == b && x == y => self.match_dual(*a, *x),
+                    ([x, y], [a, b]) if a == b && x == y => {
+                        self.learn(|finder| &mut finder.duals, *a, *x, true);
+                    }
                     ([x, y], [a, b]) if a != b && x != y => self.members.join(*x, *y),
                     ([x, y], [a]) => self.match_row(*a, *x, *y),
                     _ => {}
@@ -237,14 +239,15 @@ impl<'a> Finder<'a> {
         self.placed.iter().filter(|placed| **placed).count()
     }
 
-    /// The entry `a` is squared with `x`.
-    fn match_dual(&mut self, a: u32, x: u32) {
-        match (self.placed[x as usize], self.duals.get(&a).copied()) {
+    /// Learns the column of an entry of a matrix from that of `x` or, where `x` is known to be on it, the other way
+    /// round.
+    fn learn(&mut self, columns: Columns, a: u32, x: u32, on_it: bool) {
+        match (self.placed[x as usize], columns(self).get(&a).copied()) {
             (true, None) => {
                 let column = self.columns.find(x);
-                self.duals.insert(a, column);
+                columns(self).insert(a, column);
             }
-            (false, Some(column)) => {
+            (false, Some(column)) if on_it => {
                 self.columns.join(x, column);
                 self.placed[x as usize] = true;
             }
@@ -257,32 +260,15 @@ impl<'a> Finder<'a> {
         let Some(&column) = self.duals.get(&a) else {
             return;
         };
-        let column = self.columns.find(column);
-        let on = |finder: &mut Self, v: u32| {
-            finder.placed[v as usize] && finder.columns.find(v) == column
-        };
-        let to = match (on(self, x), on(self, y)) {
-            (true, false) => y,
-            _ => x,
-        };
-        match (self.placed[to as usize], self.rows.get(&a).copied()) {
-            (true, None) => {
-                let row = self.columns.find(to);
-                self.rows.insert(a, row);
-            }
-            (false, Some(row)) if on(self, if to == x { y } else { x }) => {
-                self.columns.join(to, row);
-                self.placed[to as usize] = true;
-            }
-            _ => {}
-        }
+        let (on_x, on_y) = (self.same_column(x, column), self.same_column(y, column));
+        let (to, from_it) = if on_x && !on_y { (y, on_x) } else { (x, on_y) };
+        self.learn(|finder| &mut finder.rows, a, to, from_it);
     }
 
     /// Which of two variables an entry of a matrix leads to, and which from, where their columns tell.
     fn succession(&mut self, a: u32, x: u32, y: u32) -> Option<(u32, u32)> {
-        let column = self.columns.find(*self.duals.get(&a)?);
-        let (at_x, at_y) = (self.columns.find(x), self.columns.find(y));
-        match (at_x == column, at_y == column) {
+        let column = *self.duals.get(&a)?;
+        match (self.same_column(x, column), self.same_column(y, column)) {
             (true, false) => Some((y, x)),
             (false, true) => Some((x, y)),
             _ => None,

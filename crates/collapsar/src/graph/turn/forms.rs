@@ -2,14 +2,8 @@
 
 use super::Moments;
 
-/// What a form is multiplied by in the log joint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Target {
-    /// Nothing.
-    Constant,
-    /// One of the gammas.
-    Gamma(u32),
-}
+/// What a form is multiplied by in the log joint: one of the gammas, or nothing.
+pub(super) type Target = Option<u32>;
 
 /// A precision that multiplies forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +17,8 @@ pub(super) struct Scale {
 /// A coefficient of $z_i z_j$, or of an entry of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Entry {
-    pub(super) i: u32,
-    pub(super) j: u32,
+    /// $i$ and $j$.
+    pub(super) at: (usize, usize),
     pub(super) coefficient: f64,
     pub(super) target: Target,
 }
@@ -87,7 +81,7 @@ pub(super) enum Plain {
 pub(super) struct Linear {
     pub(super) side: Side,
     pub(super) target: Target,
-    pub(super) elements: Vec<(Plain, u32, f64)>,
+    pub(super) elements: Vec<(Plain, usize, f64)>,
 }
 
 /// All forms of a space.

@@ -17,10 +17,6 @@ mod forms;
 mod space;
 mod sums;
 
-use super::Graph;
-use super::blocks::Blocks;
-use super::choice::Choice;
-use super::layout;
 use forms::{Forms, Side};
 
 /// The spaces of a model.
@@ -31,7 +27,7 @@ pub(super) struct Turn {
 
 /// Vectors $x$, covectors $w$ and matrices $A$ that a change of basis $R$ makes $R x$,
 /// $R^{-\top} w$ and $R A R^{-1}$.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Space {
     size: usize,
     /// In collapsed blocks.
@@ -40,10 +36,11 @@ struct Space {
     covectors: Vec<Member>,
     /// Rows, in shared blocks.
     matrices: Vec<Vec<Member>>,
-    /// Pairs of vectors whose products are among a block's statistics.
-    crosses: Vec<Cross>,
-    /// Products of a vector with a variable that does not turn, likewise.
-    mixed: Vec<Mixed>,
+    /// Of pairs of vectors whose products are among a block's statistics: where the mean of $a_i b_j$ stands, row
+    /// after row.
+    crosses: Vec<Vec<u32>>,
+    /// Likewise of vectors with a variable $n$ that does not turn: where that of $n x_i$ stands.
+    mixed: Vec<(Side, Vec<u32>)>,
     forms: Forms,
 }
 
@@ -51,21 +48,8 @@ struct Space {
 #[derive(Debug)]
 struct Member {
     means: Vec<u32>,
-    /// Of $x_i x_j$, row after row; see [`second`].
+    /// Of $-x_i x_j$ and, on the diagonal, $-\tfrac12 x_i^2$, row after row.
     seconds: Vec<u32>,
-}
-
-/// Where the mean of $a_i b_j$ stands, row after row.
-#[derive(Debug)]
-struct Cross {
-    places: Vec<u32>,
-}
-
-/// Where the mean of $n x_i$ stands for a variable $n$ that does not turn.
-#[derive(Debug)]
-struct Mixed {
-    side: Side,
-    places: Vec<u32>,
 }
 
 /// What turning is to change: means of collapsed statistics, in place, with their natural parameters,
@@ -78,14 +62,6 @@ pub(super) struct Moments<'a> {
 }
 
 impl Turn {
-    /// The spaces of a graph; none where there is nothing to turn or it cannot be told what
-    /// turning would change. Also pairs of Gaussians that would have to be linked for more.
-    pub(super) fn new(graph: &Graph, blocks: &Blocks, choice: &Choice) -> (Self, Vec<(u32, u32)>) {
-        let firsts = layout::firsts(blocks, choice);
-        let (spaces, missing) = find::spaces(graph, blocks, choice, &firsts);
-        (Self { spaces }, missing)
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.spaces.is_empty()
     }
@@ -95,19 +71,14 @@ impl Turn {
         let mut gain = 0.0;
         for space in &self.spaces {
             let problem = space.sums(&moments);
-            if let Some(best) = problem.climb() {
-                space.turn(&best.basis, &mut moments);
-                space.forms.set_rates(&best.rates, &mut moments);
-                gain += best.gain;
+            if let Some((basis, rates, more)) = problem.climb() {
+                space.turn(&basis, &mut moments);
+                space.forms.set_rates(&rates, &mut moments);
+                gain += more;
             }
         }
         gain
     }
-}
-
-/// The mean of $x_i x_j$, given that of the statistic: $-\tfrac12 x_i^2$ or $-x_i x_j$.
-fn second(i: usize, j: usize, statistic: f64) -> f64 {
-    if i == j { -2.0 * statistic } else { -statistic }
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::find::{Finder, Part};
-use super::forms::{Entry, Forms, Linear, Plain, Quadratic, Scale, Side, Source, Target};
-use super::{Cross, Member, Mixed, Space};
+use super::forms::{Entry, Linear, Plain, Quadratic, Scale, Side, Source, Target};
+use super::{Member, Space};
 use crate::graph::Atom;
 use crate::graph::block::BlockFamily;
 use crate::graph::choice::{Choice, Role};
 
-const NONE: u32 = u32::MAX;
 /// Largest space: turning costs the cube of its size and more.
 const LARGEST: usize = 64;
 /// Most lists of entries that vectors may differ by.
@@ -31,18 +30,10 @@ struct Sorted {
 #[derive(Debug, Clone, Copy)]
 enum Position {
     None,
-    /// Of a vector or a covector.
-    Element {
-        side: Side,
-        member: u32,
-        column: u32,
-    },
-    /// Of a matrix.
-    Entry {
-        matrix: u32,
-        row: u32,
-        column: u32,
-    },
+    /// In a vector or a covector: which of them, and its column.
+    Element(Side, u32, u32),
+    /// In a matrix: which of them, its row and its column.
+    Entry(u32, u32, u32),
 }
 
 /// A space in the making.
@@ -50,7 +41,6 @@ pub(super) struct Builder<'a, 'f> {
     finder: &'f mut Finder<'a>,
     choice: &'f Choice,
     firsts: &'f [u32],
-    size: usize,
     positions: Vec<Position>,
     space: Space,
     crosses: HashMap<(u32, u32), u32>,
@@ -78,16 +68,10 @@ impl<'a, 'f> Builder<'a, 'f> {
             finder,
             choice,
             firsts,
-            size,
             positions,
             space: Space {
                 size,
-                vectors: vec![],
-                covectors: vec![],
-                matrices: vec![],
-                crosses: vec![],
-                mixed: vec![],
-                forms: Forms::default(),
+                ..Space::default()
             },
             crosses: HashMap::new(),
             mixed: HashMap::new(),
@@ -103,7 +87,7 @@ impl<'a, 'f> Builder<'a, 'f> {
     }
 
     fn place_members(&mut self, index: &HashMap<u32, u32>) -> Option<()> {
-        let mut members = Tables::new(self.size);
+        let mut members = Tables::new();
         for variable in 0..self.finder.placed.len() as u32 {
             if !self.finder.placed[variable as usize] {
                 continue;
@@ -111,10 +95,10 @@ impl<'a, 'f> Builder<'a, 'f> {
             let root = self.finder.columns.find(variable);
             if let Some(&column) = index.get(&root) {
                 let member = self.finder.members.find(variable);
-                members.put(member, column as usize, variable)?;
+                put(&mut members, (member, column), variable)?;
             }
         }
-        for variables in members.full()? {
+        for variables in full(members, self.space.size)? {
             let part = |variable: &u32| self.finder.parts[*variable as usize];
             let first = part(&variables[0]);
             if variables.iter().any(|variable| part(variable) != first) {
@@ -128,18 +112,14 @@ impl<'a, 'f> Builder<'a, 'f> {
             let list = side.of(&mut self.vectors, &mut self.covectors);
             let member = list.len() as u32;
             for (&variable, column) in variables.iter().zip(0..) {
-                self.positions[variable as usize] = Position::Element {
-                    side,
-                    member,
-                    column,
-                };
+                self.positions[variable as usize] = Position::Element(side, member, column);
             }
             list.push(variables);
         }
         let vectors: Vec<_> = self.vectors.iter().map(|v| self.member(v)).collect();
         let covectors: Vec<_> = self.covectors.iter().map(|w| self.member(w)).collect();
         for variables in self.vectors.iter().chain(&self.covectors) {
-            let pairs = (0..self.size).flat_map(|j| (0..j).map(move |i| (i, j)));
+            let pairs = (0..self.space.size).flat_map(|j| (0..j).map(move |i| (i, j)));
             let pairs = pairs.map(|(i, j)| (variables[i], variables[j]));
             let together = |&(x, y): &(u32, u32)| {
                 let of = &self.finder.blocks.of;
@@ -154,30 +134,27 @@ impl<'a, 'f> Builder<'a, 'f> {
     }
 
     fn place_matrices(&mut self, index: &HashMap<u32, u32>) -> Option<()> {
-        let mut matrices = Tables::new(self.size * self.size);
+        let size = self.space.size;
+        let mut matrices = Tables::new();
         for (&a, &column) in &self.finder.duals {
             let row = *self.finder.rows.get(&a)?;
             let mut place = |column| index.get(&self.finder.columns.find(column)).copied();
             if let (Some(row), Some(column)) = (place(row), place(column)) {
-                let place = row as usize * self.size + column as usize;
-                matrices.put(self.finder.matrices.find(a), place, a)?;
+                let place = row * size as u32 + column;
+                put(&mut matrices, (self.finder.matrices.find(a), place), a)?;
             }
         }
-        for (matrix, variables) in (0..).zip(matrices.full()?) {
+        for (matrix, variables) in (0..).zip(full(matrices, size * size)?) {
             let mut rows = vec![];
             let mut blocks = HashSet::new();
-            for (row, variables) in (0..).zip(variables.chunks(self.size)) {
+            for (row, variables) in (0..).zip(variables.chunks(size)) {
                 rows.push(self.member(variables)?);
                 // Rows are taken as independent of one another.
                 if !blocks.insert(self.finder.blocks.of[variables[0] as usize]) {
                     return None;
                 }
                 for (&variable, column) in variables.iter().zip(0..) {
-                    self.positions[variable as usize] = Position::Entry {
-                        matrix,
-                        row,
-                        column,
-                    };
+                    self.positions[variable as usize] = Position::Entry(matrix, row, column);
                 }
             }
             self.space.matrices.push(rows);
@@ -224,9 +201,9 @@ impl<'a, 'f> Builder<'a, 'f> {
         self.close()?;
         let mut alike: BTreeMap<_, Quadratic> = BTreeMap::new();
         for ((side, source), mut entries) in std::mem::take(&mut self.forms) {
-            entries.sort_by_key(|entry| (entry.i, entry.j, entry.target));
+            entries.sort_by_key(|entry| (entry.at, entry.target));
             let key: Vec<_> = (entries.iter())
-                .map(|e| (e.i, e.j, e.target, e.coefficient.to_bits()))
+                .map(|e| (e.at, e.target, e.coefficient.to_bits()))
                 .collect();
             let quadratic = alike.entry((side, key)).or_insert_with(|| Quadratic {
                 side,
@@ -294,10 +271,8 @@ impl<'a, 'f> Builder<'a, 'f> {
         sorted.others.clear();
         for atom in self.finder.graph.terms.atoms(term) {
             let list = match self.positions[atom.variable as usize] {
-                Position::Element { side, .. } => {
-                    side.of(&mut sorted.vectors, &mut sorted.covectors)
-                }
-                Position::Entry { .. } => &mut sorted.entries,
+                Position::Element(side, ..) => side.of(&mut sorted.vectors, &mut sorted.covectors),
+                Position::Entry(..) => &mut sorted.entries,
                 Position::None if self.finder.parts[atom.variable as usize] == Part::Other => {
                     sorted.others.push(*atom);
                     continue;
@@ -321,10 +296,9 @@ impl<'a, 'f> Builder<'a, 'f> {
             return Some(());
         }
         let target = self.target(&sorted.others)?;
-        let coefficient = self.finder.graph.terms.coefficient(term);
+        let (_, coefficient, _) = self.finder.graph.terms.get(term);
         let entry = |i: u32, j: u32| Entry {
-            i,
-            j,
+            at: (i as usize, j as usize),
             coefficient,
             target,
         };
@@ -356,15 +330,11 @@ impl<'a, 'f> Builder<'a, 'f> {
                 };
                 self.add_plain(side, plain, entry(i, 0));
             }
-            ([], [], &[a, b], []) if a == b => {
-                let (matrix, row, column) = self.entry(a)?;
-                let forms = &mut self.space.forms.matrices[matrix as usize];
-                forms.0.push(entry(row, column));
-            }
-            ([], [], &[a], []) => {
-                let (matrix, row, column) = self.entry(a)?;
-                let forms = &mut self.space.forms.matrices[matrix as usize];
-                forms.1.push(entry(row, column));
+            ([], [], entries @ ([a] | [a, _]), []) if entries.iter().all(|b| a == b) => {
+                let (matrix, row, column) = self.entry(*a)?;
+                let (squares, plain) = &mut self.space.forms.matrices[matrix as usize];
+                let forms = if entries.len() == 2 { squares } else { plain };
+                forms.push(entry(row, column));
             }
             (&[x, y], [], &[a], []) => self.carried(a, x, y, entry)?,
             (&[x, y], [], &[a, b], []) => self.both(a, b, x, y, entry)?,
@@ -377,7 +347,7 @@ impl<'a, 'f> Builder<'a, 'f> {
     /// added for all.
     fn carried(&mut self, a: u32, x: u32, y: u32, entry: impl Fn(u32, u32) -> Entry) -> Option<()> {
         let (matrix, row, column) = self.entry(a)?;
-        if column != u32::from(row == 0 && self.size > 1) {
+        if column != u32::from(row == 0 && self.space.size > 1) {
             return Some(());
         }
         let (of_x, at_x) = self.member_and_column(x)?;
@@ -385,7 +355,7 @@ impl<'a, 'f> Builder<'a, 'f> {
         let roots = (self.finder.members.find(x), self.finder.members.find(y));
         // Whether the matrix carries y.
         let from_y = at_y == column
-            && (at_x != column || self.size == 1 || self.finder.successions.contains(&roots));
+            && (at_x != column || self.space.size == 1 || self.finder.successions.contains(&roots));
         let ((to, i), from) = if from_y {
             ((of_x, at_x), of_y)
         } else if at_x == column {
@@ -439,26 +409,21 @@ impl<'a, 'f> Builder<'a, 'f> {
             });
             linears.len() - 1
         });
-        linears[place]
-            .elements
-            .push((plain, entry.i, entry.coefficient));
+        let elements = &mut linears[place].elements;
+        elements.push((plain, entry.at.0, entry.coefficient));
     }
 
     /// The vector or covector that a variable is an element of, and which.
     fn member_and_column(&self, variable: u32) -> Option<(u32, u32)> {
         match self.positions[variable as usize] {
-            Position::Element { member, column, .. } => Some((member, column)),
-            Position::Entry { .. } | Position::None => None,
+            Position::Element(_, member, column) => Some((member, column)),
+            _ => None,
         }
     }
 
     fn entry(&self, variable: u32) -> Option<(u32, u32, u32)> {
         match self.positions[variable as usize] {
-            Position::Entry {
-                matrix,
-                row,
-                column,
-            } => Some((matrix, row, column)),
+            Position::Entry(matrix, row, column) => Some((matrix, row, column)),
             _ => None,
         }
     }
@@ -466,7 +431,7 @@ impl<'a, 'f> Builder<'a, 'f> {
     /// What a form is multiplied by; nothing where it is not a gamma's value.
     fn target(&mut self, others: &[Atom]) -> Option<Target> {
         let atom = match others {
-            [] => return Some(Target::Constant),
+            [] => return Some(None),
             [atom] if atom.part == 1 => atom,
             _ => return None,
         };
@@ -486,7 +451,7 @@ impl<'a, 'f> Builder<'a, 'f> {
             scales.push(Scale { collapsed, place });
             scales.len() as u32 - 1
         });
-        Some(Target::Gamma(scale))
+        Some(Some(scale))
     }
 
     /// The cross of two vectors, the smaller first.
@@ -497,7 +462,7 @@ impl<'a, 'f> Builder<'a, 'f> {
         }
         let places = self.products(&self.vectors[a as usize], &self.vectors[b as usize])?;
         let index = self.space.crosses.len() as u32;
-        self.space.crosses.push(Cross { places });
+        self.space.crosses.push(places);
         self.crosses.insert((a, b), index);
         Some(index)
     }
@@ -509,35 +474,24 @@ impl<'a, 'f> Builder<'a, 'f> {
         let members = side.of(&self.vectors, &self.covectors);
         let places = self.products(&members[member as usize], &[fixed])?;
         let index = self.space.mixed.len() as u32;
-        self.space.mixed.push(Mixed { side, places });
+        self.space.mixed.push((side, places));
         self.mixed.insert((side, member, fixed), index);
         Some(index)
     }
 }
 
-/// Lists of variables, by the number of what they make up, that must be filled without gaps.
-struct Tables {
-    len: usize,
-    lists: BTreeMap<u32, Vec<u32>>,
+/// Variables by the number of what they make up and their place in it.
+type Tables = BTreeMap<(u32, u32), u32>;
+
+/// Fills a place; nothing where it is taken.
+fn put(tables: &mut Tables, place: (u32, u32), variable: u32) -> Option<()> {
+    tables.insert(place, variable).is_none().then_some(())
 }
 
-impl Tables {
-    fn new(len: usize) -> Self {
-        Self {
-            len,
-            lists: BTreeMap::new(),
-        }
-    }
-
-    /// Fills a place; nothing where it is taken.
-    fn put(&mut self, list: u32, place: usize, variable: u32) -> Option<()> {
-        let list = (self.lists.entry(list)).or_insert_with(|| vec![NONE; self.len]);
-        (std::mem::replace(&mut list[place], variable) == NONE).then_some(())
-    }
-
-    /// All lists, where none has a gap.
-    fn full(self) -> Option<impl Iterator<Item = Vec<u32>>> {
-        let full = self.lists.values().all(|list| !list.contains(&NONE));
-        full.then(|| self.lists.into_values())
-    }
+/// The variables of each, where all have as many and so none has a gap.
+fn full(tables: Tables, len: usize) -> Option<Vec<Vec<u32>>> {
+    let all: Vec<_> = tables.into_iter().collect();
+    all.chunk_by(|(a, _), (b, _)| a.0 == b.0)
+        .map(|list| (list.len() == len).then(|| list.iter().map(|entry| entry.1).collect()))
+        .collect()
 }

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::forms::{Entry, Forms, Linear, Plain, Quadratic, Side, Source, Target};
-use super::{Member, Moments, Space, second};
+use super::{Member, Moments, Space};
 
 /// The bound as a function of the basis alone (maths §9.7).
 pub(super) struct Problem<'a> {
@@ -31,11 +31,14 @@ pub(super) struct RandomMatrix {
 }
 
 impl Member {
-    fn second_moments(&self, means: &[f64]) -> DMatrix<f64> {
+    /// Adds $x x^\top$ to a sum.
+    fn add_second(&self, means: &[f64], sum: &mut DMatrix<f64>) {
         let size = self.means.len();
-        DMatrix::from_fn(size, size, |i, j| {
-            second(i, j, means[self.seconds[i * size + j] as usize])
-        })
+        for (at, &place) in self.seconds.iter().enumerate() {
+            let (i, j) = (at / size, at % size);
+            let factor = if i == j { 2.0 } else { 1.0 };
+            sum[(i, j)] -= factor * means[place as usize];
+        }
     }
 
     fn mean(&self, means: &[f64]) -> DMatrix<f64> {
@@ -53,7 +56,9 @@ impl Space {
                     .map(|(i, row)| {
                         let own = row.mean(moments.shared);
                         mean.row_mut(i).copy_from(&own.transpose());
-                        row.second_moments(moments.shared) - &own * own.transpose()
+                        let mut covariance = -(&own * own.transpose());
+                        row.add_second(moments.shared, &mut covariance);
+                        covariance
                     })
                     .collect();
                 RandomMatrix { mean, covariances }
@@ -88,10 +93,10 @@ impl Space {
         for &(plain, element, coefficient) in &linear.elements {
             let (places, sign) = match plain {
                 Plain::Mean(member) => (&members[member as usize].means, 1.0),
-                Plain::Mixed(mixed) => (&self.mixed[mixed as usize].places, -1.0),
+                Plain::Mixed(mixed) => (&self.mixed[mixed as usize].1, -1.0),
             };
             for (c, &place) in places.iter().enumerate() {
-                sum[(element as usize, c)] += coefficient * sign * means[place as usize];
+                sum[(element, c)] += coefficient * sign * means[place as usize];
             }
         }
         sum
@@ -118,22 +123,15 @@ impl Space {
         let empty = || DMatrix::zeros(size, size);
         let (members, means) = self.side(quadratic.side, moments);
         let add_cross = |sum: &mut DMatrix<f64>, cross: u32, transposed: bool| {
-            let places = &self.crosses[cross as usize].places;
-            for (at, &place) in places.iter().enumerate() {
+            for (at, &place) in self.crosses[cross as usize].iter().enumerate() {
                 let (i, j) = (at / size, at % size);
                 let target = if transposed { (j, i) } else { (i, j) };
-                sum[target] -= moments.collapsed[place as usize];
-            }
-        };
-        let add_second = |sum: &mut DMatrix<f64>, member: &Member| {
-            for (at, &place) in member.seconds.iter().enumerate() {
-                let (i, j) = (at / size, at % size);
-                sum[(i, j)] += second(i, j, means[place as usize]);
+                sum[target] -= means[place as usize];
             }
         };
         for source in &quadratic.sources {
             match *source {
-                Source::Second(member) => add_second(&mut sum, &members[member as usize]),
+                Source::Second(member) => members[member as usize].add_second(means, &mut sum),
                 Source::Cross(cross) => add_cross(&mut sum, cross, false),
                 Source::Carried {
                     transposed,
@@ -145,7 +143,7 @@ impl Space {
                 }
                 Source::Both(member, matrix) => {
                     let sum = both[matrix as usize].get_or_insert_with(empty);
-                    add_second(sum, &members[member as usize]);
+                    members[member as usize].add_second(means, sum);
                 }
             }
         }
@@ -181,10 +179,12 @@ impl Space {
             }
         }
         for cross in &self.crosses {
-            turning.matrix(&cross.places, false, means);
+            turning.matrix(cross, false, means);
         }
-        for mixed in self.mixed.iter().filter(|mixed| mixed.side == Side::Vector) {
-            turning.vector(&mixed.places, means);
+        for (side, places) in &self.mixed {
+            if *side == Side::Vector {
+                turning.vector(places, means);
+            }
         }
     }
 }
@@ -250,14 +250,14 @@ impl Problem<'_> {
         let mut constant = 0.0;
         let mut scaled = vec![0.0; self.gammas.len()];
         let mut add = |target: Target, form: f64| match target {
-            Target::Constant => constant += form,
-            Target::Gamma(scale) => scaled[scale as usize] += form,
+            None => constant += form,
+            Some(scale) => scaled[scale as usize] += form,
         };
         for (quadratic, moment) in self.forms.quadratics.iter().zip(&self.seconds) {
             let by = quadratic.side.of(basis, dual);
             let half = by * moment;
             for entry in &quadratic.entries {
-                let (i, j) = (entry.i as usize, entry.j as usize);
+                let (i, j) = entry.at;
                 let form = half.row(i).dot(&by.row(j));
                 add(entry.target, entry.coefficient * form);
             }
@@ -269,7 +269,7 @@ impl Problem<'_> {
             let mean = basis * &matrix.mean * dual.transpose();
             let spread = matrix.spread(dual);
             for entry in squares {
-                let (i, j) = (entry.i as usize, entry.j as usize);
+                let (i, j) = entry.at;
                 let variance: f64 = (0..self.size)
                     .map(|c| basis[(i, c)].powi(2) * spread[(c, j)])
                     .sum();
@@ -277,8 +277,7 @@ impl Problem<'_> {
                 add(entry.target, entry.coefficient * square);
             }
             for entry in plain {
-                let mean = mean[(entry.i as usize, entry.j as usize)];
-                add(entry.target, entry.coefficient * mean);
+                add(entry.target, entry.coefficient * mean[entry.at]);
             }
         }
         (constant, scaled)
@@ -323,10 +322,7 @@ impl Problem<'_> {
         dual: &DMatrix<f64>,
         weights: &[f64],
     ) -> (DMatrix<f64>, DMatrix<f64>) {
-        let scale = |target: Target| match target {
-            Target::Constant => 1.0,
-            Target::Gamma(scale) => weights[scale as usize],
-        };
+        let scale = |target: Target| target.map_or(1.0, |scale| weights[scale as usize]);
         let weight = |entry: &Entry| entry.coefficient * scale(entry.target);
         let size = self.size;
         let mut by_basis = DMatrix::zeros(size, size);
@@ -336,7 +332,7 @@ impl Problem<'_> {
             let slope = quadratic.side.of(&mut by_basis, &mut by_dual);
             let (right, left) = (by * moment, by * moment.transpose());
             for entry in &quadratic.entries {
-                let (i, j, weight) = (entry.i as usize, entry.j as usize, weight(entry));
+                let ((i, j), weight) = (entry.at, weight(entry));
                 for c in 0..size {
                     slope[(i, c)] += weight * left[(j, c)];
                     slope[(j, c)] += weight * right[(i, c)];
@@ -356,12 +352,11 @@ impl Problem<'_> {
             let mut by_mean = DMatrix::zeros(size, size);
             let mut by_variance: DMatrix<f64> = DMatrix::zeros(size, size);
             for entry in squares {
-                let at = (entry.i as usize, entry.j as usize);
-                by_mean[at] += 2.0 * weight(entry) * mean[at];
-                by_variance[at] += weight(entry);
+                by_mean[entry.at] += 2.0 * weight(entry) * mean[entry.at];
+                by_variance[entry.at] += weight(entry);
             }
             for entry in plain {
-                by_mean[(entry.i as usize, entry.j as usize)] += weight(entry);
+                by_mean[entry.at] += weight(entry);
             }
             by_basis += &by_mean * carried.transpose();
             by_dual += by_mean.transpose() * &turned;

@@ -2,7 +2,7 @@ use nalgebra::DMatrix;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::forms::{Entry, Forms, Linear, Plain, Quadratic, Scale, Side, Source, Target};
+use super::forms::{Entry, Forms, Linear, Plain, Quadratic, Scale, Side, Source};
 use super::sums::{Problem, RandomMatrix};
 use crate::graph::turn::Moments;
 use crate::graph::{Atom, Compiled, Demands, Graph, Kind};
@@ -234,7 +234,7 @@ fn promised(model: &Compiled, point: &Point) -> f64 {
         .posterior
         .value_and_gradient(&statistics, &mut target)
         .unwrap();
-    let base = model.local.own_base();
+    let base = &model.local.own_base;
     let own = target[target.len() - base.len()..].iter().zip(base);
     let mut own: Vec<f64> = own.map(|(target, base)| target + base).collect();
     let mut gain = 0.0;
@@ -315,12 +315,11 @@ fn problem<'a>(forms: &'a Forms, rng: &mut ChaCha8Rng) -> Problem<'a> {
 #[test]
 fn gradients_are_differences() {
     let entry = |i, j, coefficient, target| Entry {
-        i,
-        j,
+        at: (i, j),
         coefficient,
         target,
     };
-    let (constant, first, second) = (Target::Constant, Target::Gamma(0), Target::Gamma(1));
+    let (constant, first, second) = (None, Some(0), Some(1));
     let entries = vec![
         entry(0, 0, -0.5, constant),
         entry(1, 2, 0.3, first),

@@ -29,7 +29,7 @@ impl Matrix {
     }
 
     /// A full matrix of these entries.
-    fn full(columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+    pub(super) fn full(columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         let row = |i| (0..columns).map(|j| entry(i, j)).collect();
         Self::Full((0..columns).map(row).collect())
     }
@@ -90,15 +90,13 @@ impl Mixture {
     /// # Errors
     /// Where the point's statistics are outside the families, which no converged fit's are.
     pub fn fit(&self, point: &Point) -> Result<MixtureFit> {
-        let naturals = self.posterior.naturals(&point.statistics);
-        let (weights, sds, unused_weight) =
-            weight_moments(self.posterior.weights, &naturals.weights);
+        let natural = |block| self.blocks.natural(block, &point.statistics);
+        let (weights, sds, unused_weight) = weight_moments(self.weights, &natural(0));
         let features = self.local.features();
-        let block = |k: usize| &naturals.blocks[if naturals.blocks.len() == 1 { 0 } else { k }];
         let components = (0..self.components())
             .map(|k| {
                 let (mean, mean_precision, degrees_of_freedom, scale) =
-                    self.ordinary(k, block(k))?;
+                    self.ordinary(k, &natural(self.block(k)))?;
                 Ok(describe(Component {
                     weight: weights[k],
                     weight_sd: sds[k],
@@ -115,7 +113,7 @@ impl Mixture {
             .collect::<Result<_>>()?;
         Ok(MixtureFit {
             covariance: self.covariance,
-            weights: self.posterior.weights,
+            weights: self.weights,
             prior: self.prior.clone(),
             unused_weight,
             components,
@@ -127,10 +125,10 @@ impl Mixture {
         let columns = self.columns();
         let (shift, unit) = (&self.shift, &self.scale);
         let place = |mean: &[f64]| (0..columns).map(|d| shift[d] + unit[d] * mean[d]).collect();
-        Ok(match &self.posterior.parameters {
-            Parameters::Full(family) | Parameters::Tied(family) => {
+        Ok(match self.parameters {
+            Parameters::Full(family) => {
                 let ordinary = family.ordinary(natural)?;
-                let which = if ordinary.means.len() == 1 { 0 } else { k };
+                let which = if family.means == 1 { 0 } else { k };
                 let entry =
                     |i: usize, j: usize| ordinary.scale[i * columns + j] * unit[i] * unit[j];
                 (

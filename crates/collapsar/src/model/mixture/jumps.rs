@@ -5,11 +5,11 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::posterior::Parameters;
+use super::posterior::{Parameters, pairs};
 use super::{Covariance, Mixture, Weights};
 use collapsar_core::family::Family;
 use collapsar_core::vector::dot;
-use collapsar_core::{Collapsed, Jump, Jumps, Point, Potential, Result};
+use collapsar_core::{Jump, Jumps, Point, Potential, Result};
 
 /// Statistics to go on from, and what the jump is called.
 type Proposal = (Vec<f64>, String);
@@ -59,21 +59,21 @@ impl Jumps for Mixture {
 }
 
 impl Mixture {
-    fn count(&self, statistics: &[f64], k: usize) -> f64 {
-        statistics[k * self.local.features()]
+    /// The statistics of component `k`: count, sums, squares.
+    fn own<'a>(&self, statistics: &'a [f64], k: usize) -> &'a [f64] {
+        let features = self.local.features();
+        &statistics[k * features..(k + 1) * features]
     }
 
     /// Components in the order of their size, which a stick-breaking prior prefers.
     fn sorted(&self, statistics: &[f64]) -> Option<Proposal> {
-        if self.posterior.weights == Weights::Dirichlet {
+        if self.weights == Weights::Dirichlet {
             return None;
         }
-        let features = self.local.features();
+        let own = |k: usize| self.own(statistics, k);
         let mut order: Vec<usize> = (0..self.components()).collect();
-        let count = |k: usize| self.count(statistics, k);
-        order.sort_by(|&a, &b| count(b).total_cmp(&count(a)));
-        let component = |&k: &usize| &statistics[k * features..(k + 1) * features];
-        let in_order: Vec<f64> = order.iter().flat_map(component).copied().collect();
+        order.sort_by(|&a, &b| own(b)[0].total_cmp(&own(a)[0]));
+        let in_order: Vec<f64> = order.iter().flat_map(|&k| own(k)).copied().collect();
         (!order.is_sorted()).then(|| (in_order, "sort components by size".into()))
     }
 
@@ -81,7 +81,7 @@ impl Mixture {
     /// first; none where no component is free to take a half.
     fn splits(&self, from: &[f64], most: usize) -> Vec<Proposal> {
         let (features, columns) = (self.local.features(), self.columns());
-        let count = |k: usize| self.count(from, k);
+        let count = |k: usize| self.own(from, k)[0];
         let emptiest = (0..self.components()).min_by(|&a, &b| count(a).total_cmp(&count(b)));
         let Some(free) = emptiest.filter(|&k| count(k) < FREE) else {
             return vec![];
@@ -98,7 +98,7 @@ impl Mixture {
         axes.sort_by(|a, b| promise(b).total_cmp(&promise(a)));
         axes.truncate(most);
         let split = |(k, variance, axis): (usize, f64, Vec<f64>)| {
-            let whole = &from[k * features..(k + 1) * features];
+            let whole = self.own(from, k);
             let length = variance.sqrt();
             let offset: Vec<f64> = axis.iter().map(|a| a * HALF_NORMAL * length).collect();
             let mut statistics = from.to_vec();
@@ -118,7 +118,7 @@ impl Mixture {
     fn merges(&self, from: &[f64]) -> Result<Vec<Proposal>> {
         let features = self.local.features();
         let alive: Vec<usize> = (0..self.components())
-            .filter(|&k| self.count(from, k) >= FREE)
+            .filter(|&k| self.own(from, k)[0] >= FREE)
             .collect();
         let merged = |a: usize, b: usize| {
             let mut statistics = from.to_vec();
@@ -131,7 +131,7 @@ impl Mixture {
         let mut pairs = Vec::new();
         for (i, &a) in alive.iter().enumerate() {
             for &b in &alive[i + 1..] {
-                pairs.push((self.posterior.change(from, &merged(a, b), &[a, b])?, a, b));
+                pairs.push((self.change(from, &merged(a, b), &[a, b])?, a, b));
             }
         }
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -143,15 +143,13 @@ impl Mixture {
     /// The start of a run from made-up statistics; nothing where no data could have them.
     fn jump(&self, (statistics, name): Proposal) -> Option<Jump> {
         let mut messages = vec![0.0; statistics.len()];
-        let posterior = self.posterior();
-        (posterior.value_and_gradient(&statistics, &mut messages)).ok()?;
-        Some(Jump { messages, name })
+        let value = self.blocks.value_and_gradient(&statistics, &mut messages);
+        value.ok().map(|_| Jump { messages, name })
     }
 
     /// Variance and direction of a component's longest axes, in standardised units.
     fn axes(&self, all: &[f64], k: usize) -> Vec<(f64, Vec<f64>)> {
-        let (columns, features) = (self.columns(), self.local.features());
-        let statistics = &all[k * features..(k + 1) * features];
+        let (columns, statistics) = (self.columns(), self.own(all, k));
         let n = statistics[0];
         let mean = |d: usize| statistics[1 + d] / n;
         let squares = &statistics[1 + columns..];
@@ -159,14 +157,10 @@ impl Mixture {
         let mut axes: Vec<(f64, Vec<f64>)> = match self.covariance {
             Covariance::Full => {
                 let mut covariance = DMatrix::zeros(columns, columns);
-                let mut cells = squares.iter();
-                for i in 0..columns {
-                    for j in i..columns {
-                        let value =
-                            cells.next().expect("a cell for every pair") / n - mean(i) * mean(j);
-                        covariance[(i, j)] = value;
-                        covariance[(j, i)] = value;
-                    }
+                for ((i, j), square) in pairs(columns).zip(squares) {
+                    let value = square / n - mean(i) * mean(j);
+                    covariance[(i, j)] = value;
+                    covariance[(j, i)] = value;
                 }
                 principal(covariance)
             }
@@ -184,26 +178,21 @@ impl Mixture {
         };
         axes.retain(|axis| axis.0 > 0.0);
         axes.sort_by(|a, b| b.0.total_cmp(&a.0));
-        axes.truncate(if self.covariance == Covariance::Spherical {
-            8
-        } else {
-            2
-        });
+        let spherical = self.covariance == Covariance::Spherical;
+        axes.truncate(if spherical { 8 } else { 2 });
         axes
     }
 
     /// The axes of the covariance that tied components share.
     fn shared_axes(&self, statistics: &[f64]) -> Vec<(f64, Vec<f64>)> {
-        let naturals = self.posterior.naturals(statistics);
-        let Parameters::Tied(family) = &self.posterior.parameters else {
-            return vec![];
-        };
-        let Ok(shared) = family.ordinary(&naturals.blocks[0]) else {
-            return vec![];
-        };
-        let columns = self.columns();
-        let scale = DMatrix::from_row_slice(columns, columns, &shared.scale);
-        principal(scale / shared.degrees_of_freedom)
+        if let Parameters::Full(family) = self.parameters
+            && let Ok(shared) = family.ordinary(&self.blocks.natural(1, statistics))
+        {
+            let columns = self.columns();
+            let scale = DMatrix::from_row_slice(columns, columns, &shared.scale);
+            return principal(scale / shared.degrees_of_freedom);
+        }
+        vec![]
     }
 
     /// Writes the statistics of half of a component, moved to `mean` and narrowed along `offset`.
@@ -222,8 +211,7 @@ impl Mixture {
         let (from, to) = (&whole[1 + columns..], &mut out[1 + columns..]);
         match self.covariance {
             Covariance::Full => {
-                let pairs = (0..columns).flat_map(|i| (i..columns).map(move |j| (i, j)));
-                for ((o, w), (i, j)) in to.iter_mut().zip(from).zip(pairs) {
+                for ((o, w), (i, j)) in to.iter_mut().zip(from).zip(pairs(columns)) {
                     *o = entry(*w, i, j);
                 }
             }

@@ -1,14 +1,12 @@
 //! Bayesian mixtures of Gaussians: weights and component parameters collapsed, labels explicit.
 //!
 //! - `settings`: what a user may set, and the defaults
-//! - `covariance`: how the components' covariances are shaped
 //! - `jumps`: jumps out of a poor optimum
 //! - `posterior`: the collapsed blocks
 //! - `start`: where a run begins
 //! - `fit`: a fitted mixture: its components with their uncertainty
 //! - `predictive`: what it predicts: densities, labels of new data, draws
 
-mod covariance;
 mod fit;
 mod jumps;
 mod posterior;
@@ -17,14 +15,13 @@ mod settings;
 mod start;
 
 use collapsar_core::rows::{Rows, SoftmaxSum};
-use collapsar_core::vector::dot;
-use collapsar_core::{Change, Collapsed, Error, Hint, Place, Result};
+use collapsar_core::{Blocks, Change, Collapsed, Error, Hint, Place, Result};
+use posterior::{Parameters, blocks};
 
-pub use covariance::Covariance;
 pub use fit::{Component, Matrix, MixtureFit};
-pub use posterior::{Posterior, Weights};
+pub use posterior::Weights;
 pub use predictive::{PredictiveDensity, Scores};
-pub use settings::{Defaults, Prior, Scale, Settings};
+pub use settings::{Covariance, Defaults, Prior, Scale, Settings};
 pub use start::Start;
 
 /// A mixture of Gaussians with its data.
@@ -32,7 +29,9 @@ pub use start::Start;
 pub struct Mixture {
     local: SoftmaxSum,
     covariance: Covariance,
-    posterior: Posterior,
+    weights: Weights,
+    parameters: Parameters,
+    blocks: Blocks,
     prior: Prior,
     shift: Vec<f64>,
     scale: Vec<f64>,
@@ -93,39 +92,30 @@ impl<'a> Mixtures<'a> {
             ..self.prior.clone()
         };
         let (shift, scale) = (self.shift.clone(), self.scale.clone());
+        let (covariance, weights) = (settings.covariance, settings.weights);
         let columns = shift.len();
-        let rows = self.values.len() / columns;
         let data = Rows::new(self.values, columns, &shift, &scale);
-        let scatter = if settings.covariance == Covariance::Tied {
-            scatter(&data)
-        } else {
-            vec![]
-        };
-        let posterior = Posterior::new(
-            (settings.components, columns),
-            settings.covariance,
-            settings.weights,
-            prior.concentration,
-            prior.natural(&settings, &shift, &scale)?,
-            (rows as f64, &scatter),
-        )?;
+        let rows = data.len();
+        let parameters = Parameters::new(covariance, components, columns);
+        let natural = prior.natural(parameters, &shift, &scale)?;
+        let blocks = blocks(&settings, parameters, natural, &data)?;
         let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
         let half_ln_tau = 0.5 * std::f64::consts::TAU.ln();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4.
         let constant = -(rows as f64) * (columns as f64 * half_ln_tau + ln_scale);
         let fingerprint = format!(
-            "a mixture of {} {} components with {} weights on {rows} rows of {columns} columns (data {:016x}, prior {:016x})",
-            settings.components,
-            settings.covariance.name(),
-            settings.weights.name(),
+            "a mixture of {components} {} components with {} weights on {rows} rows of {columns} columns (data {:016x}, prior {:016x})",
+            covariance.name(),
+            weights.name(),
             self.digest,
             digest(&prior.numbers()),
         );
-        let covariance = settings.covariance;
         Ok(Mixture {
-            local: SoftmaxSum::new(data, covariance.features(), settings.components),
+            local: SoftmaxSum::new(data, covariance.features(), components),
             covariance,
-            posterior,
+            weights,
+            parameters,
+            blocks,
             prior,
             shift,
             scale,
@@ -189,14 +179,14 @@ impl Mixture {
 
 impl Collapsed for Mixture {
     type Local = SoftmaxSum;
-    type Posterior = Posterior;
+    type Posterior = Blocks;
 
     fn local(&self) -> &SoftmaxSum {
         &self.local
     }
 
-    fn posterior(&self) -> &Posterior {
-        &self.posterior
+    fn posterior(&self) -> &Blocks {
+        &self.blocks
     }
 
     fn constant(&self) -> f64 {
@@ -212,34 +202,29 @@ impl Collapsed for Mixture {
 const LARGEST: f64 = 1e140;
 
 fn check(values: &[f64], columns: usize, settings: &Settings) -> Result<()> {
-    let data = || Place::Whole("data");
+    let refuse =
+        |found: String, expected: String| Err(Error::data(Place::Whole("data"), found, expected));
     if columns == 0 || values.is_empty() {
-        return Err(Error::data(
-            data(),
-            "no rows",
-            "at least one row of numbers",
-        ));
+        return refuse("no rows".into(), "at least one row of numbers".into());
     }
     if !values.len().is_multiple_of(columns) {
-        let found = format!("{} numbers", values.len());
         let expected = format!("a multiple of {columns} columns");
-        return Err(Error::data(data(), found, expected));
+        return refuse(format!("{} numbers", values.len()), expected);
     }
-    let rows = values.len() / columns;
-    if settings.components == 0 {
+    let (rows, components) = (values.len() / columns, settings.components);
+    if components == 0 {
         return Err(Error::setting("components", "0", "at least 1"));
     }
-    if rows < settings.components {
-        let found = format!("{rows} rows for {} components", settings.components);
-        let error = Error::data(data(), found, "at least as many rows as components");
-        return Err(error.with_hint(Hint::Option("components", Change::Fewer)));
+    if rows < components {
+        let found = format!("{rows} rows for {components} components");
+        let refused = refuse(found, "at least as many rows as components".into());
+        let fewer = Hint::Option("components", Change::Fewer);
+        return refused.map_err(|error| error.with_hint(fewer));
     }
     if let Some(bad) = values.iter().position(|x| x.is_nan() || x.abs() > LARGEST) {
-        return Err(Error::data(
-            Place::cell(bad, columns),
-            format!("{:e}", values[bad]),
-            format!("a finite number no larger than {LARGEST:e}; rescale the column"),
-        ));
+        let expected = format!("a finite number no larger than {LARGEST:e}; rescale the column");
+        let found = format!("{:e}", values[bad]);
+        return Err(Error::data(Place::cell(bad, columns), found, expected));
     }
     Ok(())
 }
@@ -260,25 +245,6 @@ fn standard(
         .map(|&v| if v > 0.0 { v.sqrt() } else { 1.0 })
         .collect();
     (shift, scale)
-}
-
-/// The upper triangle of the sum of y y', row by row.
-fn scatter(data: &Rows) -> Vec<f64> {
-    let columns = data.columns();
-    let mut packed = vec![0.0; columns * (columns + 1) / 2];
-    for (_, width, block) in data.within(0..data.len()) {
-        let mut cells = packed.iter_mut();
-        for i in 0..columns {
-            for j in i..columns {
-                let (a, b) = (
-                    &block[i * width..(i + 1) * width],
-                    &block[j * width..(j + 1) * width],
-                );
-                *cells.next().expect("a cell for every pair") += dot(a, b);
-            }
-        }
-    }
-    packed
 }
 
 /// Tells arrays of numbers apart.

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::covariance::Covariance;
+use super::{Covariance, Mixture, Settings};
 use collapsar_core::family::{Dirichlet, NormalGamma, NormalWishart, StickBreaking};
-use collapsar_core::vector::add;
-use collapsar_core::{Blocks, Link, Potential, Result};
+use collapsar_core::rows::Rows;
+use collapsar_core::vector::{add, dot};
+use collapsar_core::{Blocks, IndexMap, Link, Result};
 
 /// The prior over the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -35,14 +36,12 @@ impl Weights {
 }
 
 /// The family of the component parameters.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Parameters {
-    /// One block for each component.
+    /// Of one component, or of all where covariances are tied.
     Full(NormalWishart),
-    /// One block for each component, precisions by groups of coordinates.
+    /// Precisions by groups of coordinates.
     Grouped(NormalGamma),
-    /// One block for all components.
-    Tied(NormalWishart),
 }
 
 impl Parameters {
@@ -51,160 +50,113 @@ impl Parameters {
             Covariance::Full => Self::Full(NormalWishart::new(columns)),
             Covariance::Diagonal => Self::Grouped(NormalGamma::diagonal(columns)),
             Covariance::Spherical => Self::Grouped(NormalGamma::spherical(columns)),
-            Covariance::Tied => Self::Tied(NormalWishart::tied(columns, components)),
+            Covariance::Tied => Self::Full(NormalWishart::tied(columns, components)),
         }
     }
 
     fn join(
-        &self,
+        self,
         blocks: Blocks,
         name: &str,
         prior: Vec<f64>,
         link: impl Link + 'static,
     ) -> Result<Blocks> {
         match self {
-            Self::Full(family) | Self::Tied(family) => blocks.join(name, *family, prior, link),
-            Self::Grouped(family) => blocks.join(name, *family, prior, link),
+            Self::Full(family) => blocks.join(name, family, prior, link),
+            Self::Grouped(family) => blocks.join(name, family, prior, link),
         }
     }
 }
 
 /// $C(\tau)$ of a mixture (maths §4.2): a block for the weights, then one for each component, or one for
-/// all of them where covariances are tied.
-#[derive(Debug)]
-pub struct Posterior {
-    pub(crate) weights: Weights,
-    pub(crate) parameters: Parameters,
-    blocks: Blocks,
-}
-
-/// Everything of the posterior in natural parameters.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Naturals {
-    pub(crate) weights: Vec<f64>,
-    /// One for each component, or one for all where covariances are tied.
-    pub(crate) blocks: Vec<Vec<f64>>,
-}
-
-impl Posterior {
-    /// `scatter` is the count and the packed sum of y y' of the data, used where covariances are tied.
-    pub(crate) fn new(
-        (components, columns): (usize, usize),
-        covariance: Covariance,
-        weights: Weights,
-        concentration: f64,
-        prior: Vec<f64>,
-        scatter: (f64, &[f64]),
-    ) -> Result<Self> {
-        let parameters = Parameters::new(covariance, components, columns);
-        let features = covariance.features().count(columns);
-        let counts = Counts { weights, features };
-        let blocks = Blocks::new(components * features);
-        let blocks = match weights {
-            Weights::Dirichlet => {
-                let prior = Dirichlet::symmetric(components, concentration);
-                blocks.join("weights", Dirichlet::new(components), prior, counts)
-            }
-            Weights::DirichletProcess => {
-                let prior = [1.0, concentration].repeat(components);
-                blocks.join("weights", StickBreaking::new(components), prior, counts)
-            }
-        }?;
-        let blocks = if covariance == Covariance::Tied {
-            // No responsibilities can change the data's total count and scatter.
-            let mut total = vec![0.0; prior.len()];
-            total[components] = scatter.0;
-            let squares = total.len() - scatter.1.len();
-            total[squares..].copy_from_slice(scatter.1);
-            let link = TiedComponents {
-                components,
-                columns,
-            };
-            parameters
-                .join(blocks, "prior", prior, link)?
-                .with_constant(&total)
-        } else {
-            let freedom = match &parameters {
-                Parameters::Grouped(family) => family.size() as f64,
-                Parameters::Full(_) | Parameters::Tied(_) => 1.0,
-            };
-            (0..components).try_fold(blocks, |blocks, k| {
-                let statistics = k * features..(k + 1) * features;
-                let link = OwnComponent {
-                    statistics,
-                    freedom,
-                };
-                let name = format!("component {}", k + 1);
-                parameters.join(blocks, &name, prior.clone(), link)
-            })?
+/// all of them where covariances are tied. `prior` is that of such a block.
+pub(super) fn blocks(
+    settings: &Settings,
+    parameters: Parameters,
+    prior: Vec<f64>,
+    data: &Rows,
+) -> Result<Blocks> {
+    let (components, columns) = (settings.components, data.columns());
+    let features = settings.covariance.features().count(columns);
+    let concentration = settings.concentration();
+    let blocks = Blocks::new(components * features);
+    let blocks = match settings.weights {
+        Weights::Dirichlet => {
+            let prior = vec![concentration; components];
+            let each = 0..components;
+            let counts = each.fold(IndexMap::default(), |map, k| map.and(k * features, k, 1.0));
+            blocks.join("weights", Dirichlet::new(components), prior, counts)
+        }
+        Weights::DirichletProcess => {
+            let prior = [1.0, concentration].repeat(components);
+            let sticks = StickBreaking::new(components);
+            blocks.join("weights", sticks, prior, StickCounts { features })
+        }
+    }?;
+    if settings.covariance == Covariance::Tied {
+        // No responsibilities can change the data's total count and scatter.
+        let scatter = scatter(data);
+        let mut total = vec![0.0; prior.len() - scatter.len()];
+        total[components] = data.len() as f64;
+        total.extend(scatter);
+        let link = tied_components(components, columns);
+        let blocks = parameters.join(blocks, "prior", prior, link)?;
+        return Ok(blocks.with_constant(&total));
+    }
+    let freedom = match parameters {
+        Parameters::Grouped(family) => family.size as f64,
+        Parameters::Full(_) => 1.0,
+    };
+    (0..components).try_fold(blocks, |blocks, k| {
+        let statistics = k * features..(k + 1) * features;
+        let link = OwnComponent {
+            statistics,
+            freedom,
         };
-        Ok(Self {
-            weights,
-            parameters,
-            blocks,
-        })
+        let name = format!("component {}", k + 1);
+        parameters.join(blocks, &name, prior.clone(), link)
+    })
+}
+
+impl Mixture {
+    /// The block that component `k` has its parameters in.
+    pub(super) fn block(&self, k: usize) -> usize {
+        match self.covariance {
+            Covariance::Tied => 1,
+            _ => 1 + k,
+        }
     }
 
-    /// By how much the value changes between two statistics that differ in a few `components`.
-    pub(crate) fn change(&self, from: &[f64], to: &[f64], components: &[usize]) -> Result<f64> {
-        let tied = matches!(self.parameters, Parameters::Tied(_));
-        let components = if tied { &[0] } else { components };
+    /// By how much $C$ changes between two statistics that differ in a few `components`.
+    pub(super) fn change(&self, from: &[f64], to: &[f64], components: &[usize]) -> Result<f64> {
+        let mut blocks: Vec<usize> = components.iter().map(|&k| self.block(k)).collect();
+        blocks.insert(0, 0);
+        blocks.dedup();
         let mut change = 0.0;
         for (statistics, sign) in [(from, -1.0), (to, 1.0)] {
-            change += sign * self.blocks.value(0, statistics)?;
-            for &k in components {
-                change += sign * self.blocks.value(1 + k, statistics)?;
+            for &block in &blocks {
+                change += sign * self.blocks.value(block, statistics)?;
             }
         }
         Ok(change)
     }
-
-    /// Prior plus statistics, in natural parameters.
-    pub(crate) fn naturals(&self, statistics: &[f64]) -> Naturals {
-        let natural = |block| self.blocks.natural(block, statistics);
-        Naturals {
-            weights: natural(0),
-            blocks: (1..self.blocks.len()).map(natural).collect(),
-        }
-    }
 }
 
-impl Potential for Posterior {
-    fn dim(&self) -> usize {
-        self.blocks.dim()
-    }
-
-    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        self.blocks.value_and_gradient(at, gradient)
-    }
-
-    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
-        self.blocks.hessian_product(at, along, out)
-    }
-}
-
-/// Each component's count goes to the weights.
+/// Each component's count goes to the sticks.
 #[derive(Debug)]
-struct Counts {
-    weights: Weights,
+struct StickCounts {
     features: usize,
 }
 
-impl Link for Counts {
+impl Link for StickCounts {
     fn add(&self, statistics: &[f64], natural: &mut [f64]) {
         let counts: Vec<f64> = statistics.iter().step_by(self.features).copied().collect();
-        match self.weights {
-            Weights::Dirichlet => add(natural, 1.0, &counts),
-            Weights::DirichletProcess => StickBreaking::add_counts(&counts, natural),
-        }
+        StickBreaking::add_counts(&counts, natural);
     }
 
     fn pull_back(&self, mean: &[f64], out: &mut [f64]) {
         let mut per_count = vec![0.0; out.len() / self.features];
-        match self.weights {
-            Weights::Dirichlet => add(&mut per_count, 1.0, mean),
-            Weights::DirichletProcess => StickBreaking::pull_back(mean, &mut per_count),
-        }
+        StickBreaking::pull_back(mean, &mut per_count);
         for (out, count) in out.iter_mut().step_by(self.features).zip(per_count) {
             *out += count;
         }
@@ -237,32 +189,29 @@ impl Link for OwnComponent {
 
 /// Every component's count and sums go to one block. The degrees of freedom count every datum once,
 /// whatever its component, so they are data here and send no message (maths §4.2).
-#[derive(Debug)]
-struct TiedComponents {
-    components: usize,
-    columns: usize,
+fn tied_components(components: usize, columns: usize) -> IndexMap {
+    (0..components).fold(IndexMap::default(), |map, k| {
+        let (count, sums) = (k * (1 + columns), components + 1 + k * columns);
+        (0..columns).fold(map.and(count, k, 1.0), |map, d| {
+            map.and(count + 1 + d, sums + d, 1.0)
+        })
+    })
 }
 
-impl TiedComponents {
-    /// Where the sums of component `k` stand among natural parameters.
-    fn sums(&self, k: usize) -> Range<usize> {
-        let start = self.components + 1 + k * self.columns;
-        start..start + self.columns
+/// The upper triangle of the sum of y y', row by row.
+fn scatter(data: &Rows) -> Vec<f64> {
+    let columns = data.columns();
+    let mut packed = vec![0.0; columns * (columns + 1) / 2];
+    for (_, width, block) in data.within(0..data.len()) {
+        let column = |i: usize| &block[i * width..(i + 1) * width];
+        for (cell, (i, j)) in packed.iter_mut().zip(pairs(columns)) {
+            *cell += dot(column(i), column(j));
+        }
     }
+    packed
 }
 
-impl Link for TiedComponents {
-    fn add(&self, statistics: &[f64], natural: &mut [f64]) {
-        for (k, statistics) in statistics.chunks_exact(1 + self.columns).enumerate() {
-            natural[k] += statistics[0];
-            add(&mut natural[self.sums(k)], 1.0, &statistics[1..]);
-        }
-    }
-
-    fn pull_back(&self, mean: &[f64], out: &mut [f64]) {
-        for (k, out) in out.chunks_exact_mut(1 + self.columns).enumerate() {
-            out[0] += mean[k];
-            add(&mut out[1..], 1.0, &mean[self.sums(k)]);
-        }
-    }
+/// Pairs of columns, each once, as full squares have them.
+pub(super) fn pairs(columns: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..columns).flat_map(move |i| (i..columns).map(move |j| (i, j)))
 }

@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::settings::diagonal;
 use super::{Covariance, Matrix, MixtureFit};
 use collapsar_core::family::StudentT;
 use collapsar_core::special::log_sum_exp;
@@ -34,22 +35,17 @@ fn part(mean: &[f64], mean_precision: f64, freedom: f64, scale: &Matrix) -> Resu
     let columns = mean.len();
     let widen = |freedom: f64| (mean_precision + 1.0) / (mean_precision * freedom);
     // maths §4.5
-    match scale {
-        Matrix::Full(rows) => {
-            let freedom = freedom - columns as f64 + 1.0;
-            let matrix: Vec<f64> = rows.iter().flatten().map(|s| s * widen(freedom)).collect();
-            Ok(vec![StudentT::new(freedom, mean.to_vec(), &matrix)?])
+    let (freedom, matrix) = match scale {
+        Matrix::Full(rows) => (freedom - columns as f64 + 1.0, rows.concat()),
+        Matrix::Spherical(s) => (freedom, diagonal(columns, |_| *s)),
+        Matrix::Diagonal(scales) => {
+            return (mean.iter().zip(scales))
+                .map(|(&m, s)| StudentT::new(freedom, vec![m], &[s * widen(freedom)]))
+                .collect();
         }
-        Matrix::Spherical(s) => {
-            let mut matrix = vec![0.0; columns * columns];
-            let diagonal = matrix.iter_mut().step_by(columns + 1);
-            diagonal.for_each(|x| *x = s * widen(freedom));
-            Ok(vec![StudentT::new(freedom, mean.to_vec(), &matrix)?])
-        }
-        Matrix::Diagonal(scales) => (mean.iter().zip(scales))
-            .map(|(&m, s)| StudentT::new(freedom, vec![m], &[s * widen(freedom)]))
-            .collect(),
-    }
+    };
+    let matrix: Vec<f64> = matrix.iter().map(|s| s * widen(freedom)).collect();
+    Ok(vec![StudentT::new(freedom, mean.to_vec(), &matrix)?])
 }
 
 impl MixtureFit {
@@ -76,24 +72,19 @@ impl MixtureFit {
     fn prior_predictive(&self) -> Result<Part> {
         let (prior, columns) = (&self.prior, self.columns());
         let diagonal = prior.scale.iter().step_by(columns + 1).copied();
-        let (freedom, scale) = match self.covariance {
-            Covariance::Full => {
-                let rows = prior.scale.chunks(columns).map(<[f64]>::to_vec);
-                (prior.degrees_of_freedom, Matrix::Full(rows.collect()))
+        let mut freedom = prior.degrees_of_freedom;
+        let scale = match self.covariance {
+            Covariance::Full => Matrix::full(columns, |i, j| prior.scale[i * columns + j]),
+            Covariance::Diagonal => Matrix::Diagonal(diagonal.collect()),
+            Covariance::Spherical => {
+                freedom *= columns as f64;
+                Matrix::Spherical(diagonal.sum())
             }
             // An unused component shares the precision, which has seen all the data (maths §4.5).
             Covariance::Tied => {
-                let any = &self.components[0];
-                (any.degrees_of_freedom, any.scale.clone())
+                freedom = self.components[0].degrees_of_freedom;
+                self.components[0].scale.clone()
             }
-            Covariance::Diagonal => (
-                prior.degrees_of_freedom,
-                Matrix::Diagonal(diagonal.collect()),
-            ),
-            Covariance::Spherical => (
-                prior.degrees_of_freedom * columns as f64,
-                Matrix::Spherical(diagonal.sum()),
-            ),
         };
         part(&prior.location, prior.mean_precision, freedom, &scale)
     }
@@ -122,19 +113,13 @@ impl PredictiveDensity {
     /// [`Error::Data`] where the rows have another number of columns, or a number is not finite.
     pub fn score(&self, values: &[f64], columns: usize) -> Result<Scores> {
         if columns != self.columns {
-            return Err(Error::data(
-                Place::Whole("data"),
-                format!("{columns} columns"),
-                format!("{}, as the fit has", self.columns),
-            ));
+            let expected = format!("{}, as the fit has", self.columns);
+            let found = format!("{columns} columns");
+            return Err(Error::data(Place::Whole("data"), found, expected));
         }
         if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
-            let place = Place::cell(bad, columns);
-            return Err(Error::data(
-                place,
-                values[bad].to_string(),
-                "a finite number",
-            ));
+            let (place, found) = (Place::cell(bad, columns), values[bad].to_string());
+            return Err(Error::data(place, found, "a finite number"));
         }
         // Rows do not meet, so threads may divide them in any way.
         let rows: Vec<(usize, f64, f64)> = values

@@ -1,11 +1,12 @@
 //! What a user may set, and the defaults.
 
+use nalgebra::{Cholesky, DMatrix};
 use serde::{Deserialize, Serialize};
 
-use super::{Covariance, Weights};
-use collapsar_core::family::{
-    Family, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
-};
+use super::Weights;
+use super::posterior::Parameters;
+use collapsar_core::family::{Family, NormalGammaOrdinary, NormalWishartOrdinary};
+use collapsar_core::rows::Features;
 use collapsar_core::{Error, Hint, Place, Result};
 
 /// Where the hyperparameters that are not set come from.
@@ -21,6 +22,47 @@ pub enum Defaults {
     Paper,
 }
 
+/// How the covariances of the components are related and shaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Covariance {
+    /// Each component its own full matrix.
+    #[default]
+    Full,
+    /// Each component its own diagonal.
+    #[serde(rename = "diag")]
+    Diagonal,
+    /// Each component its own variance, the same in every direction.
+    Spherical,
+    /// One full matrix for all components.
+    Tied,
+}
+
+impl Covariance {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [Self; 4] = [Self::Full, Self::Diagonal, Self::Spherical, Self::Tied];
+
+    /// The name, as `--covariance` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Diagonal => "diag",
+            Self::Spherical => "spherical",
+            Self::Tied => "tied",
+        }
+    }
+
+    /// What a component sees of a row (maths §4.1).
+    pub(crate) fn features(self) -> Features {
+        match self {
+            Self::Full => Features::Full,
+            Self::Diagonal => Features::Diagonal,
+            Self::Spherical => Features::Spherical,
+            Self::Tied => Features::Linear,
+        }
+    }
+}
+
 /// The prior scale: what the inverse Wishart's scale matrix is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -32,7 +74,7 @@ pub enum Scale {
 }
 
 /// A mixture as its user describes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Settings {
     /// Number of components.
     pub components: usize,
@@ -59,14 +101,7 @@ impl Settings {
     pub fn new(components: usize) -> Self {
         Self {
             components,
-            covariance: Covariance::default(),
-            weights: Weights::default(),
-            defaults: Defaults::default(),
-            concentration: None,
-            location: None,
-            mean_precision: None,
-            degrees_of_freedom: None,
-            scale: None,
+            ..Self::default()
         }
     }
 
@@ -98,11 +133,11 @@ impl Settings {
             degrees_of_freedom: self.degrees_of_freedom.unwrap_or(self.either(d, d + 1.0)),
             scale: match (&self.scale, self.defaults) {
                 (Some(Scale::Matrix(matrix)), _) => matrix.clone(),
-                (Some(Scale::Identity(s)), _) => identity(columns, *s),
+                (Some(Scale::Identity(s)), _) => diagonal(columns, |_| *s),
                 (None, Defaults::Sklearn) => {
                     default_scale(values, mean, variance, self.covariance)?
                 }
-                (None, Defaults::Paper) => identity(columns, 1e-3),
+                (None, Defaults::Paper) => diagonal(columns, |_| 1e-3),
             },
         };
         prior.check(columns, self.covariance)?;
@@ -127,95 +162,72 @@ pub struct Prior {
 
 impl Prior {
     fn check(&self, columns: usize, covariance: Covariance) -> Result<()> {
-        let setting =
-            |name, found: String, expected: String| Err(Error::setting(name, found, expected));
-        let positive = [
-            ("concentration", self.concentration),
-            ("mean_precision", self.mean_precision),
-        ];
-        for (name, value) in positive {
-            if !(value > 0.0 && value.is_finite()) {
-                return setting(name, value.to_string(), "a positive number".into());
-            }
-        }
+        let above = |value: f64, least: f64| value > least && value.is_finite();
         let least = match covariance {
             Covariance::Full | Covariance::Tied => columns as f64 - 1.0,
             Covariance::Diagonal | Covariance::Spherical => 0.0,
         };
-        if !(self.degrees_of_freedom > least && self.degrees_of_freedom.is_finite()) {
-            return setting(
-                "degrees_of_freedom",
-                self.degrees_of_freedom.to_string(),
-                format!("more than {least}"),
-            );
-        }
-        if self.location.len() != columns || self.location.iter().any(|x| !x.is_finite()) {
-            return setting(
-                "location",
-                format!("{} numbers", self.location.len()),
-                format!("{columns} finite numbers, one for each column"),
-            );
-        }
-        if self.scale.len() != columns * columns {
-            return setting(
-                "scale",
-                format!("{} numbers", self.scale.len()),
-                format!("a matrix of {columns} by {columns}"),
-            );
-        }
-        let matrix = nalgebra::DMatrix::from_row_slice(columns, columns, &self.scale);
-        let symmetric = (&matrix - matrix.transpose()).amax() <= 1e-10 * matrix.amax();
-        if !symmetric || nalgebra::Cholesky::new(matrix).is_none() {
-            return setting(
-                "scale",
-                "a matrix that is not a covariance's".into(),
-                "a symmetric and positive definite one".into(),
-            );
-        }
-        Ok(())
+        let numbers = |values: &[f64]| format!("{} numbers", values.len());
+        let finite = self.location.iter().all(|x| x.is_finite());
+        let positive = "a positive number".to_owned();
+        let (name, found, expected) = if !above(self.concentration, 0.0) {
+            ("concentration", self.concentration.to_string(), positive)
+        } else if !above(self.mean_precision, 0.0) {
+            ("mean_precision", self.mean_precision.to_string(), positive)
+        } else if !above(self.degrees_of_freedom, least) {
+            let found = self.degrees_of_freedom.to_string();
+            ("degrees_of_freedom", found, format!("more than {least}"))
+        } else if self.location.len() != columns || !finite {
+            let expected = format!("{columns} finite numbers, one for each column");
+            ("location", numbers(&self.location), expected)
+        } else if self.scale.len() != columns * columns {
+            let expected = format!("a matrix of {columns} by {columns}");
+            ("scale", numbers(&self.scale), expected)
+        } else {
+            let matrix = DMatrix::from_row_slice(columns, columns, &self.scale);
+            let symmetric = (&matrix - matrix.transpose()).amax() <= 1e-10 * matrix.amax();
+            if symmetric && Cholesky::new(matrix).is_some() {
+                return Ok(());
+            }
+            let found = "a matrix that is not a covariance's".to_owned();
+            let expected = "a symmetric and positive definite one".to_owned();
+            ("scale", found, expected)
+        };
+        Err(Error::setting(name, found, expected))
     }
 
     /// Natural parameters of a block in standardised units (maths §4.4).
     pub(crate) fn natural(
         &self,
-        settings: &Settings,
+        parameters: Parameters,
         shift: &[f64],
         scale: &[f64],
     ) -> Result<Vec<f64>> {
         let columns = shift.len();
-        let location: Vec<f64> = self
-            .location
-            .iter()
-            .zip(shift.iter().zip(scale))
-            .map(|(m, (a, b))| (m - a) / b)
-            .collect();
-        let standard = |i: usize, j: usize| self.scale[i * columns + j] / (scale[i] * scale[j]);
-        let diagonal = (0..columns).map(|i| standard(i, i));
-        let wishart = |means: usize| NormalWishartOrdinary {
-            means: vec![location.clone(); means],
-            mean_precisions: vec![self.mean_precision; means],
-            degrees_of_freedom: self.degrees_of_freedom,
-            scale: (0..columns * columns)
-                .map(|c| standard(c / columns, c % columns))
-                .collect(),
-        };
-        let gamma = |degrees_of_freedom, scales| NormalGammaOrdinary {
-            mean: location.clone(),
-            mean_precision: self.mean_precision,
-            degrees_of_freedom,
-            scales,
-        };
-        match settings.covariance {
-            Covariance::Full => NormalWishart::new(columns).natural(&wishart(1)),
-            Covariance::Tied => NormalWishart::tied(columns, settings.components)
-                .natural(&wishart(settings.components)),
-            Covariance::Diagonal => NormalGamma::diagonal(columns)
-                .natural(&gamma(self.degrees_of_freedom, diagonal.collect())),
-            // Each of the D coordinates brings its own degrees of freedom and scale.
-            Covariance::Spherical => NormalGamma::spherical(columns).natural(&gamma(
-                self.degrees_of_freedom * columns as f64,
-                vec![diagonal.sum()],
-            )),
+        let standard = (self.location.iter()).zip(shift.iter().zip(scale));
+        let location: Vec<f64> = standard.map(|(m, (a, b))| (m - a) / b).collect();
+        let cells = (0..columns * columns).map(|c| {
+            let (i, j) = (c / columns, c % columns);
+            self.scale[c] / (scale[i] * scale[j])
+        });
+        match parameters {
+            Parameters::Full(family) => family.natural(&NormalWishartOrdinary {
+                means: vec![location; family.means],
+                mean_precisions: vec![self.mean_precision; family.means],
+                degrees_of_freedom: self.degrees_of_freedom,
+                scale: cells.collect(),
+            }),
+            // Each coordinate of a group brings its own degrees of freedom and scale.
+            Parameters::Grouped(family) => {
+                let mut diagonal = cells.step_by(columns + 1);
+                let group = |_| diagonal.by_ref().take(family.size).sum();
+                family.natural(&NormalGammaOrdinary {
+                    mean: location,
+                    mean_precision: self.mean_precision,
+                    degrees_of_freedom: self.degrees_of_freedom * family.size as f64,
+                    scales: (0..family.groups).map(group).collect(),
+                })
+            }
         }
     }
 
@@ -226,12 +238,7 @@ impl Prior {
             self.mean_precision,
             self.degrees_of_freedom,
         ];
-        scalars
-            .iter()
-            .chain(&self.location)
-            .chain(&self.scale)
-            .copied()
-            .collect()
+        [&scalars, &self.location[..], &self.scale].concat()
     }
 }
 
@@ -268,58 +275,45 @@ fn default_scale(
 ) -> Result<Vec<f64>> {
     let columns = mean.len();
     let rows = values.len() / columns;
-    let constant = |column: usize| {
-        Error::data(
-            Place::Column(column),
-            format!("the constant {}", mean[column]),
-            "a column that varies",
-        )
-        .with_hint(Hint::Any(vec![Hint::give("columns"), Hint::give("scale")]))
+    let constant = |v: &f64| *v == 0.0;
+    let constant = match covariance {
+        Covariance::Spherical => variance.iter().all(constant).then_some(0),
+        _ => variance.iter().position(constant),
     };
-    if covariance == Covariance::Spherical {
-        if variance.iter().all(|&v| v == 0.0) {
-            return Err(constant(0));
-        }
-    } else if let Some(column) = variance.iter().position(|&v| v == 0.0) {
-        return Err(constant(column));
+    if let Some(column) = constant {
+        let found = format!("the constant {}", mean[column]);
+        let error = Error::data(Place::Column(column), found, "a column that varies");
+        let hints = vec![Hint::give("columns"), Hint::give("scale")];
+        return Err(error.with_hint(Hint::Any(hints)));
     }
     // scikit-learn divides by N - 1.
-    let unbiased = rows as f64 / (rows as f64 - 1.0);
-    match covariance {
+    let others = rows as f64 - 1.0;
+    let unbiased = rows as f64 / others;
+    Ok(match covariance {
         Covariance::Full | Covariance::Tied => {
             let mut matrix = vec![0.0; columns * columns];
             for row in values.chunks_exact(columns) {
-                for i in 0..columns {
-                    for j in 0..columns {
-                        matrix[i * columns + j] +=
-                            (row[i] - mean[i]) * (row[j] - mean[j]) / (rows as f64 - 1.0);
+                for (i, cells) in matrix.chunks_exact_mut(columns).enumerate() {
+                    for (j, cell) in cells.iter_mut().enumerate() {
+                        *cell += (row[i] - mean[i]) * (row[j] - mean[j]) / others;
                     }
                 }
             }
-            Ok(matrix)
+            matrix
         }
-        Covariance::Diagonal => {
-            let mut matrix = identity(columns, 0.0);
-            for (i, v) in variance.iter().enumerate() {
-                matrix[i * columns + i] = v * unbiased;
-            }
-            Ok(matrix)
+        Covariance::Diagonal => diagonal(columns, |i| variance[i] * unbiased),
+        Covariance::Spherical => {
+            let mean = variance.iter().sum::<f64>() / columns as f64;
+            diagonal(columns, |_| mean * unbiased)
         }
-        Covariance::Spherical => Ok(identity(
-            columns,
-            variance.iter().sum::<f64>() / columns as f64 * unbiased,
-        )),
-    }
+    })
 }
 
-fn identity(columns: usize, value: f64) -> Vec<f64> {
-    (0..columns * columns)
-        .map(|c| {
-            if c / columns == c % columns {
-                value
-            } else {
-                0.0
-            }
-        })
-        .collect()
+/// A diagonal matrix.
+pub(super) fn diagonal(columns: usize, entry: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut matrix = vec![0.0; columns * columns];
+    for i in 0..columns {
+        matrix[i * columns + i] = entry(i);
+    }
+    matrix
 }

@@ -7,7 +7,7 @@ use rand_distr::StandardNormal;
 use super::Mixture;
 use collapsar_core::kernel::softmax_columns;
 use collapsar_core::rows::BLOCK;
-use collapsar_core::{Collapsed, Error, Place, Potential, Result};
+use collapsar_core::{Error, Place, Potential, Result};
 
 /// How the first responsibilities are made.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,8 +43,7 @@ impl Mixture {
             Start::Responsibilities(given) => (self.statistics_of_weights(given)?, 1),
         };
         let mut messages = vec![0.0; statistics.len()];
-        self.posterior()
-            .value_and_gradient(&statistics, &mut messages)?;
+        self.blocks.value_and_gradient(&statistics, &mut messages)?;
         Ok((messages, passes))
     }
 
@@ -59,20 +58,16 @@ impl Mixture {
     }
 
     fn statistics_of_labels(&self, labels: &[usize]) -> Result<Vec<f64>> {
-        let components = self.components();
+        let start = Place::Whole("start");
         if labels.len() != self.rows() {
-            return Err(Error::data(
-                Place::Whole("start"),
-                format!("{} labels", labels.len()),
-                format!("{}, one for each row of the data", self.rows()),
-            ));
+            let expected = format!("{}, one for each row of the data", self.rows());
+            let found = format!("{} labels", labels.len());
+            return Err(Error::data(start, found, expected));
         }
-        if let Some(row) = labels.iter().position(|&k| k >= components) {
-            return Err(Error::data(
-                Place::Whole("start").at(Place::Row(row)),
-                format!("label {}", labels[row]),
-                format!("0 to {}", components - 1),
-            ));
+        if let Some(row) = labels.iter().position(|&k| k >= self.components()) {
+            let expected = format!("0 to {}", self.components() - 1);
+            let found = format!("label {}", labels[row]);
+            return Err(Error::data(start.at(Place::Row(row)), found, expected));
         }
         self.local.statistics_of(|first, width, block| {
             block.fill(0.0);
@@ -84,25 +79,22 @@ impl Mixture {
 
     fn statistics_of_weights(&self, given: &[f64]) -> Result<Vec<f64>> {
         let (rows, components) = (self.rows(), self.components());
+        let start = Place::Whole("start");
         if given.len() != rows * components {
-            return Err(Error::data(
-                Place::Whole("start"),
-                format!("{} responsibilities", given.len()),
-                format!("{rows} rows of {components}, one for each component"),
-            ));
+            let expected = format!("{rows} rows of {components}, one for each component");
+            let found = format!("{} responsibilities", given.len());
+            return Err(Error::data(start, found, expected));
         }
         let total = |weights: &[f64]| weights.iter().sum::<f64>();
         let usable = |weights: &[f64]| {
             let sum = total(weights);
             weights.iter().all(|&weight| weight >= 0.0) && sum.is_finite() && sum > 0.0
         };
-        let mut each = given.chunks_exact(components);
-        if let Some(row) = each.position(|weights| !usable(weights)) {
-            return Err(Error::data(
-                Place::Whole("start").at(Place::Row(row)),
-                format!("{:?}", &given[row * components..(row + 1) * components]),
-                "finite responsibilities of at least 0, one of them more",
-            ));
+        let mut each = given.chunks_exact(components).enumerate();
+        if let Some((row, weights)) = each.find(|(_, weights)| !usable(weights)) {
+            let expected = "finite responsibilities of at least 0, one of them more";
+            let place = start.at(Place::Row(row));
+            return Err(Error::data(place, format!("{weights:?}"), expected));
         }
         self.local.statistics_of(|first, width, block| {
             let rows = given[first * components..].chunks_exact(components);
@@ -120,25 +112,20 @@ impl Mixture {
         let (rows, columns, components) = (self.rows(), self.columns(), self.components());
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut centres = vec![0.0; components * columns];
-        self.local
-            .rows()
-            .row(rng.random_range(0..rows), &mut centres[..columns]);
         let mut nearest = vec![f64::INFINITY; rows];
         let mut labels = vec![0; rows];
-        for k in 1..=components {
-            let centre = &centres[(k - 1) * columns..k * columns];
+        for (k, centre) in centres.chunks_exact_mut(columns).enumerate() {
+            let row = match k {
+                0 => rng.random_range(0..rows),
+                _ => draw(&nearest, &mut rng),
+            };
+            self.local.rows().row(row, centre);
             self.each_row(|n, y| {
                 let distance = squared_distance(y, centre);
                 if distance < nearest[n] {
-                    (nearest[n], labels[n]) = (distance, k - 1);
+                    (nearest[n], labels[n]) = (distance, k);
                 }
             });
-            if k < components {
-                let row = draw(&nearest, &mut rng);
-                self.local
-                    .rows()
-                    .row(row, &mut centres[k * columns..(k + 1) * columns]);
-            }
         }
         for _ in 0..ROUNDS {
             let mut counts = vec![0.0; components];

@@ -33,10 +33,7 @@ impl Summary {
         // S draws leave S + 1 gaps, into each of which one more would fall as often.
         let quantile = |probability: f64| {
             let place = (probability * (count + 1.0) - 1.0).clamp(0.0, count - 1.0);
-            let (low, high) = (
-                values[place.floor() as usize],
-                values[place.ceil() as usize],
-            );
+            let [low, high] = [place.floor(), place.ceil()].map(|place| values[place as usize]);
             low + place.fract() * (high - low)
         };
         Self {
@@ -77,6 +74,7 @@ pub struct Abundances<'a> {
     /// The same and what the prior adds, which draws of TPM divide by (maths §8.9).
     exposures: Vec<f64>,
     places: Vec<u32>,
+    alpha: f64,
     draws: usize,
     seed: u64,
     /// The sum over transcripts of what [`Self::fractions`] draws.
@@ -104,22 +102,16 @@ impl<'a> Abundances<'a> {
         lengths: &'a [f64],
         (draws, seed): (usize, u64),
     ) -> Result<Self> {
-        if let Some(wrong) = lengths
-            .iter()
-            .position(|&length| length.is_nan() || length <= 0.0)
-        {
-            return Err(Error::data(
-                Place::item("transcript", wrong),
-                format!("an effective length of {}", lengths[wrong]),
-                "a positive number",
-            ));
+        let positive = |length: &f64| *length > 0.0;
+        if let Some(wrong) = lengths.iter().position(|length| !positive(length)) {
+            let found = format!("an effective length of {}", lengths[wrong]);
+            let place = Place::item("transcript", wrong);
+            return Err(Error::data(place, found, "a positive number"));
         }
         if lengths.len() != reads.transcripts() {
-            return Err(Error::data(
-                Place::Whole("effective lengths"),
-                lengths.len().to_string(),
-                format!("one for each of {} transcripts", reads.transcripts()),
-            ));
+            let expected = format!("one for each of {} transcripts", reads.transcripts());
+            let place = Place::Whole("effective lengths");
+            return Err(Error::data(place, lengths.len().to_string(), expected));
         }
         if draws == 0 {
             return Err(Error::setting("draws", "0", "at least 1"));
@@ -130,16 +122,14 @@ impl<'a> Abundances<'a> {
         };
         let all: f64 = lengths.iter().filter(|length| length.is_finite()).sum();
         let added = alpha * all / reads.reads();
-        let mut places = vec![0; lengths.len()];
-        for (place, &transcript) in reads.order.iter().enumerate() {
-            places[transcript as usize] = place as u32;
-        }
+        let places: Vec<u32> = (0..lengths.len() as u32).collect();
         let mut abundances = Self {
             reads,
             origins,
             lengths,
             exposures: lengths.iter().map(|length| length + added).collect(),
-            places,
+            places: reads.by_transcript(&places),
+            alpha,
             draws,
             seed,
             sums: vec![],
@@ -164,11 +154,8 @@ impl<'a> Abundances<'a> {
             Origins::Exact(draws) => likely(self.reads, draws),
         };
         let counts = self.reads.by_transcript(&counts);
-        let rates: Vec<f64> = counts
-            .iter()
-            .zip(self.lengths)
-            .map(|(c, l)| c / l)
-            .collect();
+        let rates = counts.iter().zip(self.lengths);
+        let rates: Vec<f64> = rates.map(|(count, length)| count / length).collect();
         let total: f64 = rates.iter().sum();
         let scale = if total > 0.0 { 1e6 / total } else { 0.0 };
         let tpm = rates.iter().map(|rate| scale * rate).collect();
@@ -195,12 +182,12 @@ impl<'a> Abundances<'a> {
     pub fn count_draws(&self, chosen: impl IntoIterator<Item = usize>) -> Vec<Vec<f64>> {
         let chosen: Vec<usize> = chosen.into_iter().collect();
         let mut draws = vec![vec![0.0; self.lengths.len()]; chosen.len()];
+        if chosen.is_empty() {
+            return draws;
+        }
         let mut drawn = vec![0.0; self.draws];
         // By transcript, each of which has a stream of random numbers of its own.
         for (place, &transcript) in self.reads.order.iter().enumerate() {
-            if chosen.is_empty() {
-                break;
-            }
             if matches!(self.origins, Origins::Collapsed(_)) {
                 self.fractions(place, &mut drawn);
             }
@@ -224,9 +211,7 @@ impl<'a> Abundances<'a> {
                 *tpm += scale * fraction / total;
             }
             self.turn_into_counts(place, &mut drawn);
-            for (sum, count) in counts.iter_mut().zip(&drawn) {
-                *sum += count;
-            }
+            add(&mut counts, 1.0, &drawn);
         }
         (Summary::of(&mut counts), Summary::of(&mut tpm))
     }
@@ -247,44 +232,37 @@ impl<'a> Abundances<'a> {
     fn fractions(&self, place: usize, out: &mut [f64]) {
         // Chains have the streams of the seed itself.
         let mut rng = stream(!self.seed, self.reads.order[place]);
-        let alpha = match self.origins {
-            Origins::Exact(draws) => {
-                draws.at(self.reads, place, out);
-                draws.alpha
-            }
-            Origins::Collapsed(quantified) => {
-                out.fill(quantified.counts[place]);
-                quantified.alpha
-            }
-        };
+        match self.origins {
+            Origins::Exact(draws) => draws.at(self.reads, place, out),
+            Origins::Collapsed(quantified) => out.fill(quantified.counts[place]),
+        }
         for fraction in out {
-            *fraction = gamma_variate(*fraction + alpha, &mut rng);
+            *fraction = gamma_variate(*fraction + self.alpha, &mut rng);
         }
     }
 
     fn sum_fractions(&self) -> (Vec<f64>, Vec<f64>) {
-        let none = vec![f64::MIN_POSITIVE; self.draws];
-        let chunks = self.lengths.len().div_ceil(CHUNK);
-        let partials: Vec<(Vec<f64>, Vec<f64>)> = (0..chunks)
-            .into_par_iter()
-            .map(|chunk| {
-                let (mut sums, mut rates) = (vec![0.0; self.draws], vec![0.0; self.draws]);
-                let mut drawn = vec![0.0; self.draws];
-                for place in chunk * CHUNK..((chunk + 1) * CHUNK).min(self.lengths.len()) {
+        let places: Vec<usize> = (0..self.lengths.len()).collect();
+        let partials: Vec<[Vec<f64>; 2]> = (places.par_chunks(CHUNK))
+            .map(|places| {
+                let [mut sums, mut rates, mut drawn] = [(); 3].map(|()| vec![0.0; self.draws]);
+                for &place in places {
                     self.fractions(place, &mut drawn);
                     add(&mut sums, 1.0, &drawn);
                     let exposure = self.exposures[self.reads.order[place] as usize];
                     add(&mut rates, exposure.recip(), &drawn);
                 }
-                (sums, rates)
+                [sums, rates]
             })
             .collect();
+        let none = vec![f64::MIN_POSITIVE; self.draws];
+        let (mut sums, mut rates) = (none.clone(), none);
         // In the order of the chunks, whichever thread was first.
-        (partials.iter()).fold((none.clone(), none), |(mut sums, mut rates), part| {
-            add(&mut sums, 1.0, &part.0);
-            add(&mut rates, 1.0, &part.1);
-            (sums, rates)
-        })
+        for [part, part_rates] in &partials {
+            add(&mut sums, 1.0, part);
+            add(&mut rates, 1.0, part_rates);
+        }
+        (sums, rates)
     }
 }
 

@@ -15,20 +15,20 @@ const LEAST: f64 = 1e-250;
 /// The reads of one component.
 #[derive(Debug)]
 pub struct Local<'a> {
-    reads: &'a Reads,
-    pub(super) component: Component,
+    pub(super) reads: &'a Reads,
+    component: Component,
     buffers: Buffers,
 }
 
 /// Messages and their exponentials, for many rows.
-pub(super) struct Exponentials<'a> {
+struct Exponentials<'a> {
     messages: &'a [f64],
     largest: f64,
     scaled: Vec<f64>,
 }
 
 impl<'a> Exponentials<'a> {
-    pub(super) fn new(messages: &'a [f64]) -> Self {
+    fn new(messages: &'a [f64]) -> Self {
         let largest = messages.iter().copied().fold(f64::MIN, f64::max);
         let mut scaled = vec![0.0; messages.len()];
         exp_below(messages, largest, &mut scaled);
@@ -49,10 +49,6 @@ impl<'a> Local<'a> {
         }
     }
 
-    pub(super) fn digest(&self) -> u64 {
-        self.reads.digest()
-    }
-
     /// The place of the component's first transcript.
     pub(super) fn first(&self) -> u32 {
         self.component.places.start as u32
@@ -63,9 +59,22 @@ impl<'a> Local<'a> {
         &self.reads.unique[self.component.places.clone()]
     }
 
+    /// Shows `each` row, at these messages, as [`Local::visit`].
+    pub(super) fn visit_all(
+        &self,
+        messages: &[f64],
+        each: impl FnMut(&[u32], &[f64], (f64, f64), f64),
+    ) {
+        self.visit(
+            self.component.rows.clone(),
+            &Exponentials::new(messages),
+            each,
+        );
+    }
+
     /// Shows `each` of `rows`: the places of its transcripts, what each of them offers, the sum of these offers and by which logarithm all of them are too
     /// small, and the number of reads.
-    pub(super) fn visit(
+    fn visit(
         &self,
         rows: Range<usize>,
         at: &Exponentials<'_>,
@@ -99,23 +108,18 @@ impl<'a> Local<'a> {
     /// Adds $\partial\tau/\partial t$, the metric, to a square matrix by columns.
     pub(super) fn add_metric(&self, messages: &[f64], matrix: &mut [f64]) {
         let (dim, first) = (messages.len(), self.first());
-        let at = Exponentials::new(messages);
-        self.visit(
-            self.component.rows.clone(),
-            &at,
-            |ids, offers, (sum, _), count| {
-                for (&m, &offer) in ids.iter().zip(offers) {
-                    let m = (m - first) as usize;
-                    let column = &mut matrix[m * dim..][..dim];
-                    let reads = count * offer / sum;
-                    column[m] += reads;
-                    let scale = reads / sum;
-                    for (&other, &offer) in ids.iter().zip(offers) {
-                        column[(other - first) as usize] -= scale * offer;
-                    }
+        self.visit_all(messages, |ids, offers, (sum, _), count| {
+            for (&m, &offer) in ids.iter().zip(offers) {
+                let m = (m - first) as usize;
+                let column = &mut matrix[m * dim..][..dim];
+                let reads = count * offer / sum;
+                column[m] += reads;
+                let scale = reads / sum;
+                for (&other, &offer) in ids.iter().zip(offers) {
+                    column[(other - first) as usize] -= scale * offer;
                 }
-            },
-        );
+            }
+        });
     }
 
     /// The sum over reads of what all that was cut would have beside the rest at these messages,
@@ -124,19 +128,12 @@ impl<'a> Local<'a> {
     /// Not the logarithm of one more than it, which is less than the bound can rise where messages
     /// go on moving.
     pub(super) fn cut(&self, messages: &[f64], largest: f64) -> f64 {
-        let at = Exponentials::new(messages);
         let mut total = 0.0;
         let mut cut = self.reads.cut[self.component.rows.clone()].iter();
-        self.visit(
-            self.component.rows.clone(),
-            &at,
-            |_, _, (sum, shift), count| {
-                let fraction = cut
-                    .next()
-                    .map_or(0.0, |&cut| f64::from(cut) * (largest - shift).exp() / sum);
-                total += count * fraction;
-            },
-        );
+        self.visit_all(messages, |_, _, (sum, shift), count| {
+            let part = |&cut: &f32| f64::from(cut) * (largest - shift).exp() / sum;
+            total += count * cut.next().map_or(0.0, part);
+        });
         total
     }
 

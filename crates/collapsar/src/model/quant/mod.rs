@@ -7,9 +7,8 @@
 //! - `local`: the sum over reads
 //! - `posterior`: the fractions
 //! - `search`: absent transcripts
-//! - `prior`: the prior, learned
 //! - `start`: random starts, for comparisons
-//! - `solve`: all components, each by its own means
+//! - `solve`: all components, each by its own means, and the prior, learned
 //! - `sample`: draws from the exact posterior
 //! - `abundances`: estimates and intervals of transcripts and genes
 //! - `compare`: changes of expression between conditions
@@ -20,7 +19,6 @@ mod components;
 pub mod fragment;
 mod local;
 mod posterior;
-mod prior;
 mod reads;
 mod sample;
 mod search;
@@ -53,6 +51,7 @@ pub struct Quant<'a> {
     posterior: Posterior,
     constant: f64,
     name: &'static str,
+    /// VBEM's own steps to begin with.
     plain_steps: u64,
 }
 
@@ -69,14 +68,8 @@ impl<'a> Quant<'a> {
 
     /// The component `index` alone; its bound leaves out what is the same for all of them.
     pub fn component(reads: &'a Reads, alpha: f64, index: usize) -> Self {
-        let component = &reads.components[index];
-        Self::new(
-            reads,
-            alpha,
-            component,
-            reads.constants[index],
-            "one component",
-        )
+        let (component, constant) = (&reads.components[index], reads.constants[index]);
+        Self::new(reads, alpha, component, constant, "one component")
     }
 
     fn new(
@@ -96,12 +89,6 @@ impl<'a> Quant<'a> {
             name,
             plain_steps: FIRST,
         }
-    }
-
-    /// Begins with so many of VBEM's own steps.
-    fn plain_steps(mut self, plain_steps: u64) -> Self {
-        self.plain_steps = plain_steps;
-        self
     }
 }
 
@@ -131,7 +118,7 @@ impl<'a> Collapsed for Quant<'a> {
         format!(
             "quantification of {} (data {:016x}, prior {})",
             self.name,
-            self.local.digest(),
+            self.local.reads.digest(),
             self.posterior.alpha
         )
     }
@@ -146,8 +133,7 @@ impl<'a> Collapsed for Quant<'a> {
         let dim = point.messages.len();
         out.fill(0.0);
         let mut variances = vec![0.0; dim];
-        self.posterior
-            .variances(&point.statistics, &mut variances)?;
+        (self.posterior).variances(&point.statistics, &mut variances)?;
         for (i, variance) in variances.into_iter().enumerate() {
             out[i * dim + i] = variance;
         }
@@ -156,6 +142,10 @@ impl<'a> Collapsed for Quant<'a> {
 
     fn advice(&self) -> Advice<'_> {
         // Every component has its own slow direction.
-        Advice::default().momentum_after(self.plain_steps)
+        Advice {
+            momentum: true,
+            plain_steps: self.plain_steps,
+            ..Advice::default()
+        }
     }
 }

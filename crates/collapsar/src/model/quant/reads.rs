@@ -43,57 +43,38 @@ const MOST_RESERVED: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct ReadsBuilder {
     compression: Compression,
-    unique: Vec<f64>,
-    unique_constant: f64,
-    starts: Vec<u32>,
-    ids: Vec<u32>,
+    /// In the order of the input: `weights` are sums over the row's reads of the log ratios to its first
+    /// transcript, `constants` sums of log-probabilities by the first transcript of the rows that they
+    /// belong to, `cut` sums over the row's reads of all that was cut, relative to the best.
+    reads: Reads,
     /// Digests of transcripts and log ratios in grains, by which rows are known again: of a
     /// million rows with the same transcripts, two would be taken for one in a case of 10^8.
     digests: Vec<u64>,
-    /// Sums over the row's reads of the log ratios to its first transcript.
-    ratios: Vec<f64>,
-    counts: Vec<f64>,
-    /// Sums of log-probabilities, by the first transcript of the rows that they belong to.
-    constants: Vec<f64>,
-    /// Sums over the row's reads of all that was cut, relative to the best.
-    cut: Vec<f32>,
-    unique_cut: Vec<f64>,
     rows: HashTable<u32>,
-    alignments: u64,
     entries: Vec<(u32, f64)>,
 }
 
 impl ReadsBuilder {
     /// No reads yet, `transcripts` to come from.
     pub fn new(transcripts: usize, compression: Compression) -> Result<Self> {
-        if !(0.0..1.0).contains(&compression.cut) {
-            return Err(Error::setting(
-                "cut",
-                compression.cut,
-                "a ratio from 0 to below 1",
-            ));
+        let Compression { cut, grain } = compression;
+        if !(0.0..1.0).contains(&cut) {
+            return Err(Error::setting("cut", cut, "a ratio from 0 to below 1"));
         }
-        if !(0.0..=1.0).contains(&compression.grain) {
-            return Err(Error::setting(
-                "grain",
-                compression.grain,
-                "nats from 0 to 1",
-            ));
+        if !(0.0..=1.0).contains(&grain) {
+            return Err(Error::setting("grain", grain, "nats from 0 to 1"));
         }
         Ok(Self {
             compression,
-            unique: vec![0.0; transcripts],
-            unique_constant: 0.0,
-            starts: vec![0],
-            ids: vec![],
+            reads: Reads {
+                unique: vec![0.0; transcripts],
+                unique_cut: vec![0.0; transcripts],
+                constants: vec![0.0; transcripts],
+                starts: vec![0],
+                ..Reads::default()
+            },
             digests: vec![],
-            ratios: vec![],
-            counts: vec![],
-            constants: vec![0.0; transcripts],
-            cut: vec![],
-            unique_cut: vec![0.0; transcripts],
             rows: HashTable::new(),
-            alignments: 0,
             entries: vec![],
         })
     }
@@ -102,12 +83,12 @@ impl ReadsBuilder {
     /// it will need, growing leaves no holes behind, and what is never filled is never resident.
     pub fn reserve(&mut self, reads: u64) {
         let rows = reads.min(MOST_RESERVED) as usize;
-        self.starts.reserve(rows);
         self.digests.reserve(rows);
-        self.counts.reserve(rows);
-        self.cut.reserve(rows);
-        self.ids.reserve(2 * rows);
-        self.ratios.reserve(2 * rows);
+        self.reads.starts.reserve(rows);
+        self.reads.counts.reserve(rows);
+        self.reads.cut.reserve(rows);
+        self.reads.ids.reserve(2 * rows);
+        self.reads.weights.reserve(2 * rows);
     }
 
     /// Adds `count` reads with the same alignments: transcripts and ln p(read | transcript).
@@ -117,14 +98,12 @@ impl ReadsBuilder {
     /// log-probability is not a number; the builder is then as before.
     pub fn push(&mut self, alignments: &[(u32, f64)], count: f64) -> Result<()> {
         self.gather(alignments, count)?;
-        if self.ids.len() + self.entries.len() > u32::MAX as usize {
-            return Err(Error::data(
-                Place::Whole("reads"),
-                "more than four billion different weights",
-                "fewer; a coarser grain merges more of them",
-            ));
+        if self.reads.ids.len() + self.entries.len() > u32::MAX as usize {
+            let found = "more than four billion different weights";
+            let expected = "fewer; a coarser grain merges more of them";
+            return Err(Error::data(Place::Whole("reads"), found, expected));
         }
-        self.alignments += alignments.len() as u64;
+        self.reads.alignments += alignments.len() as u64;
         let best = self.entries.iter().map(|e| e.1).fold(f64::MIN, f64::max);
         let floor = best + self.compression.cut.max(SMALLEST).ln();
         let mut dropped = 0.0;
@@ -136,48 +115,44 @@ impl ReadsBuilder {
             keep
         });
         let (first, base) = self.entries[0];
+        let first = first as usize;
         if self.entries.len() == 1 {
-            self.unique[first as usize] += count;
-            self.unique_cut[first as usize] += count * dropped;
-            self.unique_constant += count * base;
+            self.reads.unique[first] += count;
+            self.reads.unique_cut[first] += count * dropped;
+            self.reads.unique_constant += count * base;
             return Ok(());
         }
         let row = self.row(base);
-        let start = self.starts[row] as usize;
-        for (ratio, &(_, lp)) in self.ratios[start..].iter_mut().zip(&self.entries) {
+        let reads = &mut self.reads;
+        let start = reads.starts[row] as usize;
+        for (ratio, &(_, lp)) in reads.weights[start..].iter_mut().zip(&self.entries) {
             *ratio += count * (lp - base);
         }
-        self.counts[row] += count;
-        self.constants[first as usize] += count * base;
+        reads.counts[row] += count;
+        reads.constants[first] += count * base;
         if dropped > 0.0 {
-            self.cut[row] += (count * dropped) as f32 + f32::MIN_POSITIVE;
+            reads.cut[row] += (count * dropped) as f32 + f32::MIN_POSITIVE;
         }
         Ok(())
     }
 
     /// Checks a read's alignments and sorts them by transcript into `entries`, repeats summed.
     fn gather(&mut self, alignments: &[(u32, f64)], count: f64) -> Result<()> {
+        let transcripts = self.reads.transcripts();
         let refuse =
-            |found: String, expected: &str| Error::data(Place::Whole("read"), found, expected);
+            |found: String, expected: &str| Err(Error::data(Place::Whole("read"), found, expected));
         if alignments.is_empty() {
-            return Err(refuse("no alignment".into(), "at least one"));
+            return refuse("no alignment".into(), "at least one");
         }
         if !(count > 0.0 && count.is_finite() && count.fract() == 0.0) {
-            return Err(refuse(
-                format!("a count of {count}"),
-                "a positive whole number",
-            ));
+            return refuse(format!("a count of {count}"), "a positive whole number");
         }
         for &(id, lp) in alignments {
-            if id as usize >= self.unique.len() {
-                let expected = format!("one of {}", self.unique.len());
-                return Err(refuse(format!("transcript {id}"), &expected));
+            if id as usize >= transcripts {
+                return refuse(format!("transcript {id}"), &format!("one of {transcripts}"));
             }
             if !lp.is_finite() {
-                return Err(refuse(
-                    format!("a log-probability of {lp}"),
-                    "a finite number",
-                ));
+                return refuse(format!("a log-probability of {lp}"), "a finite number");
             }
         }
         self.entries.clear();
@@ -207,21 +182,22 @@ impl ReadsBuilder {
             };
             (id, key)
         }));
+        let reads = &mut self.reads;
         let found = self.rows.find(digest, |&row| {
             let row = row as usize;
-            let ids = &self.ids[range(&self.starts, row)];
+            let ids = &reads.ids[range(&reads.starts, row)];
             self.digests[row] == digest && ids.iter().eq(self.entries.iter().map(|(id, _)| id))
         });
         if let Some(&row) = found {
             return row as usize;
         }
-        let row = self.counts.len();
-        self.ids.extend(self.entries.iter().map(|(id, _)| id));
-        self.ratios.resize(self.ids.len(), 0.0);
-        self.starts.push(self.ids.len() as u32);
+        let row = reads.counts.len();
+        reads.ids.extend(self.entries.iter().map(|(id, _)| id));
+        reads.weights.resize(reads.ids.len(), 0.0);
+        reads.starts.push(reads.ids.len() as u32);
+        reads.counts.push(0.0);
+        reads.cut.push(0.0);
         self.digests.push(digest);
-        self.counts.push(0.0);
-        self.cut.push(0.0);
         let digests = &self.digests;
         self.rows
             .insert_unique(digest, row as u32, |&row| digests[row as usize]);
@@ -233,71 +209,47 @@ impl ReadsBuilder {
     /// # Errors
     /// [`Error::Data`] where there are no reads.
     pub fn finish(self) -> Result<Reads> {
-        let total = self.unique.iter().sum::<f64>() + self.counts.iter().sum::<f64>();
-        if total == 0.0 {
-            return Err(Error::data(
-                Place::Whole("reads"),
-                "none with an alignment",
-                "at least one",
-            ));
+        let mut reads = self.reads;
+        reads.total = reads.unique_reads() + reads.counts.iter().sum::<f64>();
+        if reads.total == 0.0 {
+            let found = "none with an alignment";
+            return Err(Error::data(Place::Whole("reads"), found, "at least one"));
         }
-        let Self {
-            unique,
-            unique_constant,
-            unique_cut,
-            starts,
-            mut ids,
-            ratios: mut weights,
-            mut counts,
-            mut constants,
-            mut cut,
-            alignments,
-            rows,
-            digests,
-            ..
-        } = self;
-        drop((rows, digests));
-        for (row, &count) in counts.iter().enumerate() {
-            let weights = &mut weights[range(&starts, row)];
+        drop((self.rows, self.digests));
+        for (row, &count) in reads.counts.iter().enumerate() {
+            let weights = &mut reads.weights[range(&reads.starts, row)];
             let best = weights.iter().copied().fold(f64::MIN, f64::max) / count;
             for weight in weights {
                 *weight = (*weight / count - best).exp();
             }
-            constants[ids[starts[row] as usize] as usize] += count * best;
-            cut[row] /= count as f32;
+            let first = reads.ids[reads.starts[row] as usize];
+            reads.constants[first as usize] += count * best;
+            reads.cut[row] /= count as f32;
         }
-        let split = components::split(unique.len(), &starts, &ids);
-        for id in &mut ids {
+        let split = components::split(reads.transcripts(), &reads.starts, &reads.ids);
+        for id in &mut reads.ids {
             *id = split.places[*id as usize];
         }
-        sort_entries(&split.rows, &starts, &mut ids, &mut weights);
-        sort_rows(&split.rows, &mut counts);
-        sort_rows(&split.rows, &mut cut);
-        let starts = sorted_starts(&split.rows, &starts);
-        let placed = |values: &[f64]| split.order.iter().map(|&m| values[m as usize]).collect();
-        Ok(Reads {
-            unique: placed(&unique),
-            unique_cut: placed(&unique_cut),
-            unique_constant,
-            longest: (starts.windows(2).map(|w| w[1] - w[0]).max()).unwrap_or(0) as usize,
-            rows: counts.len(),
-            entries: ids.len(),
-            starts,
-            ids,
-            weights,
-            counts,
-            cut,
-            constants: (split.components.iter())
-                .map(|component| {
-                    let transcripts = split.order[component.places.clone()].iter();
-                    transcripts.map(|&m| constants[m as usize]).sum()
-                })
-                .collect(),
-            order: split.order,
-            components: split.components,
-            total,
-            alignments,
-        })
+        let rows = &split.rows;
+        sort_entries(rows, &reads.starts, &mut reads.ids, &mut reads.weights);
+        sort_rows(rows, &mut reads.counts);
+        sort_rows(rows, &mut reads.cut);
+        reads.starts = sorted_starts(rows, &reads.starts);
+        for values in [
+            &mut reads.unique,
+            &mut reads.unique_cut,
+            &mut reads.constants,
+        ] {
+            sort_rows(&split.order, values);
+        }
+        let constants = split.components.iter();
+        let constants = constants.map(|own| reads.constants[own.places.clone()].iter().sum());
+        reads.constants = constants.collect();
+        let longest = reads.starts.windows(2).map(|w| w[1] - w[0]).max();
+        reads.longest = longest.unwrap_or(0) as usize;
+        (reads.rows, reads.entries) = (reads.counts.len(), reads.ids.len());
+        (reads.order, reads.components) = (split.order, split.components);
+        Ok(reads)
     }
 }
 
@@ -320,7 +272,7 @@ fn mix(row: impl Iterator<Item = (u32, i64)>) -> u64 {
 ///
 /// Transcripts stand in an order of their own, components one after another; [`Reads::order`]
 /// tells which is which.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reads {
     pub(crate) unique: Vec<f64>,
     pub(crate) unique_cut: Vec<f64>,
@@ -400,8 +352,8 @@ impl Reads {
     }
 
     /// Values by place, sorted by transcript.
-    pub fn by_transcript(&self, values: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; values.len()];
+    pub fn by_transcript<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
+        let mut out = vec![T::default(); values.len()];
         for (&transcript, &value) in self.order.iter().zip(values) {
             out[transcript as usize] = value;
         }
@@ -423,7 +375,7 @@ impl Reads {
             row.extend((places.zip(&self.weights[range])).map(|(&p, w)| (p, w.ln())));
             builder.push(&row, count)?;
         }
-        builder.unique.clone_from(&self.unique);
+        builder.reads.unique.clone_from(&self.unique);
         builder.finish()
     }
 
@@ -437,11 +389,9 @@ impl Reads {
     pub(crate) fn digest(&self) -> u64 {
         let ids = self.ids.iter().flat_map(|x| x.to_le_bytes());
         let floats = self.weights.iter().chain(&self.counts).chain(&self.unique);
+        let floats = floats.flat_map(|x| x.to_bits().to_le_bytes());
         let starts = (self.starts.iter()).flat_map(|&x| u64::from(x).to_le_bytes());
-        digest(
-            ids.chain(starts)
-                .chain(floats.flat_map(|x| x.to_bits().to_le_bytes())),
-        )
+        digest(ids.chain(starts).chain(floats))
     }
 }
 

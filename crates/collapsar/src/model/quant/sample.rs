@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::components::Component;
-use super::local::{Exponentials, Local};
+use super::local::Local;
 use super::reads::Reads;
 use super::solve::Quantified;
 use collapsar_core::{Error, Result};
@@ -71,12 +71,10 @@ impl Draws {
         interrupt: Option<&AtomicBool>,
     ) -> Result<Option<Self>> {
         let Chains { draws, thin, seed } = chains;
-        if draws == 0 || thin == 0 {
-            return Err(Error::setting(
-                if draws == 0 { "draws" } else { "thin" },
-                "0",
-                "at least 1",
-            ));
+        for (name, number) in [("draws", draws), ("thin", thin)] {
+            if number == 0 {
+                return Err(Error::setting(name, "0", "at least 1"));
+            }
         }
         let alpha = quantified.alpha;
         let coarse = reads.coarser(GRAIN)?;
@@ -88,10 +86,8 @@ impl Draws {
             // Its first transcript names the component, whatever the order of the others.
             let rng = stream(seed, reads.order[places.start]);
             let local = Local::new(&coarse, component);
-            let mut chain = Chain::new(&local, alpha, &quantified.counts[places], rng);
-            let burn_in = draws * thin / 5;
-            (0..burn_in).for_each(|_| chain.sweep());
-            Some(chain.record(draws, thin))
+            let counts = quantified.counts[places].to_vec();
+            Some(run(&local, alpha, counts, rng, (draws, thin)))
         };
         let records: Option<Vec<Record>> = (coarse.components.par_iter())
             .with_max_len(1)
@@ -162,72 +158,47 @@ struct Record {
     present: Vec<f64>,
 }
 
-/// The reads of one component on their way between transcripts.
-struct Chain<'a> {
-    local: &'a Local<'a>,
+/// A chain of one component that begins with expected `counts`.
+///
+/// A sweep draws fractions given the origins of all reads, then origins given fractions.
+fn run(
+    local: &Local<'_>,
     alpha: f64,
-    rng: Xoshiro256PlusPlus,
-    counts: Vec<f64>,
-    logs: Vec<f64>,
-}
-
-impl<'a> Chain<'a> {
-    /// A chain that begins with expected `counts`.
-    fn new(local: &'a Local<'a>, alpha: f64, counts: &[f64], rng: Xoshiro256PlusPlus) -> Self {
-        Self {
-            local,
-            alpha,
-            rng,
-            counts: counts.to_vec(),
-            logs: vec![0.0; counts.len()],
-        }
-    }
-
-    /// Draws fractions given the origins of all reads, then origins given fractions.
-    fn sweep(&mut self) {
-        let Self {
-            local,
-            alpha,
-            rng,
-            counts,
-            logs,
-        } = self;
-        for (log, count) in logs.iter_mut().zip(counts.iter()) {
-            *log = ln_gamma_variate(count + *alpha, rng);
+    mut counts: Vec<f64>,
+    mut rng: Xoshiro256PlusPlus,
+    (draws, thin): (usize, usize),
+) -> Record {
+    let (transcripts, first) = (counts.len(), local.first());
+    let mut record = Record {
+        counts: vec![0.0; transcripts * draws],
+        means: vec![0.0; transcripts],
+        present: vec![0.0; transcripts],
+    };
+    let mut logs = vec![0.0; transcripts];
+    let (kept, burn_in) = (draws * thin, draws * thin / 5);
+    let weight = (kept as f64).recip();
+    for sweep in 0..burn_in + kept {
+        for (log, count) in logs.iter_mut().zip(&counts) {
+            *log = ln_gamma_variate(count + alpha, &mut rng);
         }
         counts.copy_from_slice(local.unique());
-        let at = Exponentials::new(logs);
-        let first = local.first();
-        let rows = local.component.rows.clone();
-        local.visit(rows, &at, |ids, offers, (sum, _), reads| {
-            divide(reads, offers, sum, rng, |index, reads| {
+        local.visit_all(&logs, |ids, offers, (sum, _), reads| {
+            divide(reads, offers, sum, &mut rng, |index, reads| {
                 counts[(ids[index] - first) as usize] += reads;
             });
         });
-    }
-
-    fn record(mut self, draws: usize, thin: usize) -> Record {
-        let transcripts = self.counts.len();
-        let mut record = Record {
-            counts: vec![0.0; transcripts * draws],
-            means: vec![0.0; transcripts],
-            present: vec![0.0; transcripts],
+        let Some(after) = sweep.checked_sub(burn_in) else {
+            continue;
         };
-        let weight = ((draws * thin) as f64).recip();
-        for draw in 0..draws {
-            for _ in 0..thin {
-                self.sweep();
-                for (m, &count) in self.counts.iter().enumerate() {
-                    record.means[m] += weight * count;
-                    record.present[m] += if count > 0.0 { weight } else { 0.0 };
-                }
-            }
-            for (m, &count) in self.counts.iter().enumerate() {
-                record.counts[m * draws + draw] = count as f32;
+        for (m, &count) in counts.iter().enumerate() {
+            record.means[m] += weight * count;
+            record.present[m] += if count > 0.0 { weight } else { 0.0 };
+            if after % thin == thin - 1 {
+                record.counts[m * draws + after / thin] = count as f32;
             }
         }
-        record
     }
+    record
 }
 
 /// Random numbers of a transcript, or of the component that it is the first of.
@@ -262,11 +233,9 @@ fn divide(
     mut to: impl FnMut(usize, f64),
 ) {
     let largest = (1..offers.len()).fold(0, |a, b| if offers[b] > offers[a] { b } else { a });
-    let rest = offers
-        .iter()
-        .enumerate()
-        .map(|(index, offer)| if index == largest { 0.0 } else { *offer })
-        .sum::<f64>();
+    let others = offers.iter().enumerate();
+    let others = others.map(|(index, offer)| if index == largest { 0.0 } else { *offer });
+    let rest: f64 = others.sum();
     let past = binomial(reads, rest / sum, rng);
     to(largest, reads - past);
     if past <= FEW {

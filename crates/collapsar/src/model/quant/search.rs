@@ -30,21 +30,22 @@ pub(super) fn absences(model: &Quant<'_>, mut best: Fit, tolerance: f64) -> Resu
         let mut start = best.point.messages.clone();
         start[m] = absent;
         let trial = climb_dense(model, start, COARSE)?;
-        let passes = best.passes + trial.passes;
-        let iterations = best.iterations + trial.iterations;
-        if trial.point.bound > best.point.bound + HIGHER {
-            best = trial;
-            changed = true;
-        }
-        (best.passes, best.iterations) = (passes, iterations);
+        let higher = trial.point.bound > best.point.bound + HIGHER;
+        changed |= higher;
+        best = after(best, trial, higher);
     }
     if changed {
         let last = climb_dense(model, best.point.messages.clone(), tolerance)?;
-        best = Fit {
-            passes: best.passes + last.passes,
-            iterations: best.iterations + last.iterations,
-            ..last
-        };
+        best = after(best, last, true);
     }
     Ok(best)
+}
+
+/// The end of either of two climbs, at the cost of both.
+fn after(first: Fit, second: Fit, of_second: bool) -> Fit {
+    Fit {
+        passes: first.passes + second.passes,
+        iterations: first.iterations + second.iterations,
+        ..if of_second { second } else { first }
+    }
 }

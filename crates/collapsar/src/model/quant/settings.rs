@@ -58,22 +58,14 @@ impl Settings {
         if let Prior::Given(alpha) = self.prior
             && !RANGE.contains(&alpha)
         {
-            return Err(Error::setting(
-                "prior",
-                alpha,
-                format!(
-                    "auto or a positive number, {:e} to {:e}",
-                    RANGE.start(),
-                    RANGE.end()
-                ),
-            ));
+            let (least, most) = (RANGE.start(), RANGE.end());
+            let expected = format!("auto or a positive number, {least:e} to {most:e}");
+            return Err(Error::setting("prior", alpha, expected));
         }
-        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            return Err(Error::setting(
-                "tolerance",
-                self.tolerance,
-                "a positive number of nats",
-            ));
+        let tolerance = self.tolerance;
+        if !(tolerance > 0.0 && tolerance.is_finite()) {
+            let expected = "a positive number of nats";
+            return Err(Error::setting("tolerance", tolerance, expected));
         }
         Ok(())
     }

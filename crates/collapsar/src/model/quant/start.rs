@@ -5,7 +5,6 @@ use rand_distr::{Distribution, Gamma};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Quant;
-use super::local::Exponentials;
 use collapsar_core::kernel::gamma::digamma_in_place;
 
 impl Quant<'_> {
@@ -20,19 +19,18 @@ impl Quant<'_> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let unique = self.local.unique().iter();
         let mut messages: Vec<f64> = unique.map(|reads| reads + self.posterior.alpha).collect();
-        let (first, rows) = (self.local.first(), self.local.component.rows.clone());
+        let first = self.local.first();
         let nowhere = vec![0.0; messages.len()];
         let mut parts = vec![];
-        self.local
-            .visit(rows, &Exponentials::new(&nowhere), |ids, _, _, count| {
-                let gamma = Gamma::new(count, 1.0).expect("a positive count");
-                parts.clear();
-                parts.extend(ids.iter().map(|_| gamma.sample(&mut rng)));
-                let scale = count / parts.iter().sum::<f64>();
-                for (&m, part) in ids.iter().zip(&parts) {
-                    messages[(m - first) as usize] += scale * part;
-                }
-            });
+        self.local.visit_all(&nowhere, |ids, _, _, count| {
+            let gamma = Gamma::new(count, 1.0).expect("a positive count");
+            parts.clear();
+            parts.extend(ids.iter().map(|_| gamma.sample(&mut rng)));
+            let scale = count / parts.iter().sum::<f64>();
+            for (&m, part) in ids.iter().zip(&parts) {
+                messages[(m - first) as usize] += scale * part;
+            }
+        });
         digamma_in_place(&mut messages);
         messages
     }

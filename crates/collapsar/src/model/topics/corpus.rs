@@ -1,5 +1,6 @@
 //! A bag of words for each document, in both orders: by document and by word.
 
+use collapsar_core::kernel::bag::Bag;
 use collapsar_core::{Error, Place, Result, digest};
 
 /// The largest count: up to here every whole number is a 32-bit float.
@@ -19,23 +20,25 @@ pub(crate) struct Bags {
     starts: Vec<usize>,
     ids: Vec<u32>,
     counts: Vec<f32>,
-    totals: Vec<f64>,
-    longest: usize,
+    /// The sum of the counts of each bag.
+    pub(crate) totals: Vec<f64>,
+    /// Most entries in a bag.
+    pub(crate) longest: usize,
+}
+
+fn sum(counts: &[f32]) -> f64 {
+    counts.iter().copied().map(f64::from).sum()
 }
 
 impl Bags {
     fn new(starts: Vec<usize>, ids: Vec<u32>, counts: Vec<f32>) -> Self {
-        let bags = starts.windows(2).map(|w| &counts[w[0]..w[1]]);
-        let totals = bags
-            .map(|counts| counts.iter().copied().map(f64::from).sum())
-            .collect();
-        let longest = starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
+        let bags = || starts.windows(2).map(|w| &counts[w[0]..w[1]]);
         Self {
+            totals: bags().map(sum).collect(),
+            longest: bags().map(<[f32]>::len).max().unwrap_or(0),
             starts,
             ids,
             counts,
-            totals,
-            longest,
         }
     }
 
@@ -49,14 +52,10 @@ impl Bags {
         (&self.ids[range.clone()], &self.counts[range])
     }
 
-    /// The sum of the counts of bag `index`.
-    pub(crate) fn total(&self, index: usize) -> f64 {
-        self.totals[index]
-    }
-
-    /// Most entries in a bag.
-    pub(crate) fn longest(&self) -> usize {
-        self.longest
+    /// Bag `index`, of rows of numbers.
+    pub(crate) fn bag<'a>(&'a self, index: usize, rows: &'a [f64]) -> Bag<'a> {
+        let (ids, counts) = self.get(index);
+        Bag { ids, counts, rows }
     }
 
     /// The same entries, listed by id.
@@ -98,7 +97,7 @@ impl Corpus {
         vocabulary: usize,
     ) -> Result<Self> {
         check(&starts, &words, &counts, vocabulary)?;
-        let tokens = counts.iter().copied().map(f64::from).sum();
+        let tokens = sum(&counts);
         let by_document = Bags::new(starts, words, counts);
         let by_word = by_document.transposed(vocabulary);
         Ok(Self {
@@ -151,24 +150,23 @@ impl Corpus {
 fn check(starts: &[usize], words: &[u32], counts: &[f32], vocabulary: usize) -> Result<()> {
     let refuse =
         |place: Place, found: String, expected: &str| Err(Error::data(place, found, expected));
-    let corpus = || Place::Whole("corpus");
-    if words.len() != counts.len() {
-        let found = format!("{} words with {} counts", words.len(), counts.len());
-        return refuse(corpus(), found, "a count for each word");
-    }
     let covers = starts.first() == Some(&0) && starts.last() == Some(&words.len());
-    if !covers || !starts.is_sorted() || starts.len() < 2 {
+    let whole = if words.len() != counts.len() {
+        let found = format!("{} words with {} counts", words.len(), counts.len());
+        Some((found, "a count for each word"))
+    } else if !covers || !starts.is_sorted() || starts.len() < 2 {
         let found = "documents that do not cover the words in order".to_owned();
-        let expected = "ascending starts, from 0 to the number of words";
-        return refuse(corpus(), found, expected);
-    }
-    if words.is_empty() {
-        let expected = "at least one document with a word";
-        return refuse(corpus(), "no words".into(), expected);
-    }
-    if u32::try_from(vocabulary).is_err() || u32::try_from(starts.len()).is_err() {
+        Some((found, "ascending starts, from 0 to the number of words"))
+    } else if words.is_empty() {
+        Some(("no words".into(), "at least one document with a word"))
+    } else if u32::try_from(vocabulary).is_err() || u32::try_from(starts.len()).is_err() {
         let found = format!("{vocabulary} words and {} documents", starts.len() - 1);
-        return refuse(corpus(), found, "fewer than 2^32 of each");
+        Some((found, "fewer than 2^32 of each"))
+    } else {
+        None
+    };
+    if let Some((found, expected)) = whole {
+        return refuse(Place::Whole("corpus"), found, expected);
     }
     let mut last_seen = vec![usize::MAX; vocabulary];
     for (document, range) in starts.windows(2).enumerate() {
@@ -209,7 +207,7 @@ mod tests {
         assert_eq!(corpus.document(1), (&[][..], &[][..]));
         assert_eq!(corpus.word(3), (&[0, 2][..], &[1.0, 4.0][..]));
         assert_eq!(corpus.word(4), (&[][..], &[][..]));
-        assert_eq!(corpus.by_word.longest(), 2);
+        assert_eq!(corpus.by_word.longest, 2);
     }
 
     #[test]

@@ -3,35 +3,56 @@
 
 use rayon::prelude::*;
 
+use super::document::write_sum;
 use super::local::Local;
 use collapsar_core::kernel::gamma::digamma_in_place;
 use collapsar_core::special::trigamma;
-use collapsar_core::vector::dot;
+use collapsar_core::vector::{add, dot};
 
 /// Residual, relative to the right side, at which a document's linear system is solved.
 const SOLVED: f64 = 1e-13;
 
-/// The Hessian product at settled `counts`.
-pub(super) struct Coupling<'a> {
-    pub(super) local: &'a Local,
-    pub(super) alpha: &'a [f64],
-    pub(super) counts: &'a [f64],
-}
-
-impl Coupling<'_> {
-    /// Writes $P x$ with $P = J_{bb} + J_{ba}(F^{-1} - J_{aa})^{-1}J_{ab}$ (maths §7.3).
-    pub(super) fn product(&self, at: &[f64], along: &[f64], out: &mut [f64]) {
-        let (local, topics) = (self.local, self.local.topics);
-        let documents = local.corpus.documents();
-        let solved: Vec<(Vec<f64>, Vec<f64>)> = (0..documents)
-            .into_par_iter()
-            .map(|index| self.document(index, at, along))
+impl Local {
+    /// Writes $P x$ with $P = J_{bb} + J_{ba}(F^{-1} - J_{aa})^{-1}J_{ab}$ (maths §7.3) at settled `counts`
+    /// under the prior `alpha`.
+    pub(super) fn coupling_product(
+        &self,
+        (alpha, counts): (&[f64], &[f64]),
+        at: &[f64],
+        along: &[f64],
+        out: &mut [f64],
+    ) {
+        let topics = self.topics;
+        // Each document's messages, and how they change when those of its words change by `along`.
+        let solved: Vec<(Vec<f64>, Vec<f64>)> = (counts.par_chunks(topics).enumerate())
+            .map(|(index, counts)| {
+                let (ids, totals) = self.corpus.document(index);
+                let mut shape = vec![0.0; topics];
+                write_sum(alpha, counts, &mut shape);
+                let mut messages = shape.clone();
+                digamma_in_place(&mut messages);
+                let mut table = vec![0.0; ids.len() * topics];
+                let mut right = vec![0.0; topics];
+                for ((&id, &n), r) in ids.iter().zip(totals).zip(table.chunks_mut(topics)) {
+                    let word = id as usize;
+                    responsibilities(at, word, &messages, r);
+                    spread(r, |k| along[word * topics + k], n, &mut right);
+                }
+                let curvature = |y: &[f64], out: &mut [f64]| {
+                    out.fill(0.0);
+                    for (&n, r) in totals.iter().zip(table.chunks(topics)) {
+                        spread(r, |k| y[k], n, out);
+                    }
+                };
+                let change = solve(&Covariance::new(&shape), curvature, &right);
+                (messages, change)
+            })
             .collect();
         out.par_chunks_mut(topics)
             .enumerate()
             .for_each(|(word, out)| {
                 out.fill(0.0);
-                let (ids, counts) = local.corpus.word(word);
+                let (ids, counts) = self.corpus.word(word);
                 let own = &along[word * topics..(word + 1) * topics];
                 let mut r = vec![0.0; topics];
                 for (&id, &count) in ids.iter().zip(counts) {
@@ -40,31 +61,6 @@ impl Coupling<'_> {
                     spread(&r, |k| own[k] + change[k], count, out);
                 }
             });
-    }
-
-    /// A document's messages, and how they change when those of its words change by `along`.
-    fn document(&self, index: usize, at: &[f64], along: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let topics = self.local.topics;
-        let (ids, totals) = self.local.corpus.document(index);
-        let counts = &self.counts[index * topics..(index + 1) * topics];
-        let shape: Vec<f64> = self.alpha.iter().zip(counts).map(|(a, n)| a + n).collect();
-        let mut messages = shape.clone();
-        digamma_in_place(&mut messages);
-        let mut table = vec![0.0; ids.len() * topics];
-        let mut right = vec![0.0; topics];
-        for ((&id, &n), r) in ids.iter().zip(totals).zip(table.chunks_mut(topics)) {
-            let word = id as usize;
-            responsibilities(at, word, &messages, r);
-            spread(r, |k| along[word * topics + k], n, &mut right);
-        }
-        let curvature = |y: &[f64], out: &mut [f64]| {
-            out.fill(0.0);
-            for (&n, r) in totals.iter().zip(table.chunks(topics)) {
-                spread(r, |k| y[k], n, out);
-            }
-        };
-        let change = solve(&Covariance::new(&shape), curvature, &right);
-        (messages, change)
     }
 }
 
@@ -158,10 +154,8 @@ fn solve(
             break;
         }
         let length = size / along;
-        for k in 0..topics {
-            y[k] += length * direction[k];
-            residual[k] -= length * product[k];
-        }
+        add(&mut y, length, &direction);
+        add(&mut residual, -length, &product);
         nearer = covariance.product(&residual);
         let next = dot(&residual, &nearer);
         let beta = next / size;

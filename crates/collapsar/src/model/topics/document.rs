@@ -34,38 +34,29 @@ impl Scratch {
 
 /// A document as its topics see it.
 pub(super) struct Document<'a> {
-    pub(super) ids: &'a [u32],
-    pub(super) totals: &'a [f32],
+    pub(super) bag: Bag<'a>,
     pub(super) words: &'a Exponentials<'a>,
     pub(super) alpha: &'a [f64],
-}
-
-/// What a document's words add to the bound once it has settled.
-pub(super) struct Settled {
-    /// $\sum_v n_v \ln Z_v - \langle a, N\rangle$ with each word's largest message taken out.
-    pub(super) value: f64,
-    /// Whether a product underflowed.
-    pub(super) tiny: bool,
 }
 
 impl Document<'_> {
     /// Brings `counts` near their fixed point; leaves the exponentials of the last messages in
     /// `exponentials` and those messages in the scratch.
+    ///
+    /// Returns what the words then add to the bound, $\sum_v n_v \ln Z_v - \langle a, N\rangle$ with each
+    /// word's largest message taken out, and whether a product underflowed.
     pub(super) fn settle(
         &self,
         settle: Settle,
         counts: &mut [f64],
         exponentials: &mut [f64],
         scratch: &mut Scratch,
-    ) -> Settled {
+    ) -> (f64, bool) {
         let topics = counts.len();
-        if self.ids.is_empty() {
+        if self.bag.ids.is_empty() {
             counts.fill(0.0);
             exponentials.fill(0.0);
-            return Settled {
-                value: 0.0,
-                tiny: false,
-            };
+            return (0.0, false);
         }
         match settle {
             Settle::Sweeps(sweeps) => {
@@ -75,35 +66,34 @@ impl Document<'_> {
             }
             Settle::Change(change) => {
                 // So near to the fixed point momentum would only stir up rounding.
-                let length: f64 = self.totals.iter().copied().map(f64::from).sum();
+                let length: f64 = self.bag.counts.iter().copied().map(f64::from).sum();
                 let plain = if change < 1e-12 { MOST_SWEEPS } else { FIRST };
                 self.iterate(change * length, plain, counts, scratch);
             }
         }
         // The last sweep needs the messages themselves: the bound has a term linear in them.
         self.messages(counts, scratch);
-        exp_below(
-            &scratch.messages[..topics],
-            0.0,
-            &mut exponentials[..topics],
-        );
-        exponentials[topics..].fill(0.0);
+        let (own, padding) = exponentials.split_at_mut(topics);
+        exp_below(&scratch.messages[..topics], 0.0, own);
+        padding.fill(0.0);
         let tiny = self.sweep(exponentials, counts, scratch);
-        let products = &mut scratch.products[..self.ids.len()];
+        let products = &mut scratch.products[..self.bag.ids.len()];
         let mut value = 0.0;
         if tiny {
-            for i in 0..products.len() {
-                if products[i] < TINY {
-                    value += f64::from(self.totals[i]) * self.ln_product(i, &scratch.messages);
-                    products[i] = 1.0;
+            for (i, product) in products.iter_mut().enumerate() {
+                if *product < TINY {
+                    let highest = self.words.highest[self.bag.ids[i] as usize];
+                    let ln_product = log_sum_exp(&self.logits(i, &scratch.messages)) - highest;
+                    value += f64::from(self.bag.counts[i]) * ln_product;
+                    *product = 1.0;
                 }
             }
         }
-        value += weighted_ln_sum(products, self.totals);
+        value += weighted_ln_sum(products, self.bag.counts);
         for (message, count) in scratch.messages.iter().zip(&*counts) {
             value -= message * count;
         }
-        Settled { value, tiny }
+        (value, tiny)
     }
 
     /// Sweeps until no count moves by more than `change`; after `plain` sweeps with momentum and
@@ -123,11 +113,8 @@ impl Document<'_> {
             // The sweep's own way against the way since the last one.
             let ways = counts.iter().zip(before).zip(&landed);
             let slope: f64 = ways.map(|((now, b), l)| (now - b) * (now - l)).sum();
-            age = if slope < 0.0 || sweep < plain {
-                1.0
-            } else {
-                age + 1.0
-            };
+            let restarts = slope < 0.0 || sweep < plain;
+            age = if restarts { 1.0 } else { age + 1.0 };
             let coefficient = (age - 1.0) / (age + 2.0);
             for (count, landed) in counts.iter_mut().zip(&mut landed) {
                 let now = *count;
@@ -148,9 +135,7 @@ impl Document<'_> {
     /// Messages ψ(α + N), the largest taken out.
     fn messages(&self, counts: &[f64], scratch: &mut Scratch) {
         let messages = &mut scratch.messages[..counts.len()];
-        for ((message, alpha), count) in messages.iter_mut().zip(self.alpha).zip(counts) {
-            *message = alpha + count;
-        }
+        write_sum(self.alpha, counts, messages);
         digamma_in_place(messages);
         let highest = messages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         for message in messages {
@@ -161,9 +146,7 @@ impl Document<'_> {
     /// Exponentials of the messages up to a common factor, into `scratch.own`.
     fn exponentiate_quickly(&self, counts: &[f64], scratch: &mut Scratch) {
         let own = &mut scratch.own[..counts.len()];
-        for ((own, alpha), count) in own.iter_mut().zip(self.alpha).zip(counts) {
-            *own = alpha + count;
-        }
+        write_sum(self.alpha, counts, own);
         exp_digamma_in_place(own);
         let highest = own.iter().copied().fold(0.0, f64::max);
         // Below this the small ones are lost; a document shorter than 1/100 of a token has that.
@@ -181,14 +164,9 @@ impl Document<'_> {
 
     /// Counts under the messages whose exponentials are `own`; says whether a product underflowed.
     fn sweep(&self, own: &[f64], counts: &mut [f64], scratch: &mut Scratch) -> bool {
-        let bag = Bag {
-            ids: self.ids,
-            counts: self.totals,
-            rows: self.words.rows,
-        };
         scratch.sum.fill(0.0);
-        let products = &mut scratch.products[..self.ids.len()];
-        let tiny = sweep(bag, own, products, &mut scratch.sum);
+        let products = &mut scratch.products[..self.bag.ids.len()];
+        let tiny = sweep(self.bag, own, products, &mut scratch.sum);
         if tiny {
             // Before the counts, from which the messages come, are overwritten.
             self.messages(counts, scratch);
@@ -197,9 +175,13 @@ impl Document<'_> {
             *count = own * sum;
         }
         if tiny {
-            for i in 0..self.ids.len() {
+            for i in 0..self.bag.ids.len() {
                 if scratch.products[i] < TINY {
-                    add_in_logs(&self.logits(i, &scratch.messages), self.totals[i], counts);
+                    add_in_logs(
+                        &self.logits(i, &scratch.messages),
+                        self.bag.counts[i],
+                        counts,
+                    );
                 }
             }
         }
@@ -208,14 +190,9 @@ impl Document<'_> {
 
     fn logits(&self, i: usize, messages: &[f64]) -> Vec<f64> {
         let topics = self.alpha.len();
-        let word = self.ids[i] as usize;
+        let word = self.bag.ids[i] as usize;
         let own = &self.words.messages[word * topics..(word + 1) * topics];
         messages.iter().zip(own).map(|(a, b)| a + b).collect()
-    }
-
-    /// ln of product `i` where it underflows.
-    fn ln_product(&self, i: usize, messages: &[f64]) -> f64 {
-        log_sum_exp(&self.logits(i, messages)) - self.words.highest[self.ids[i] as usize]
     }
 }
 
@@ -223,6 +200,13 @@ impl Document<'_> {
 /// itself: counts stay positive.
 pub(super) fn extrapolated(now: f64, before: f64, coefficient: f64) -> f64 {
     (now + coefficient * (now - before)).max(0.1 * now)
+}
+
+/// Writes prior plus counts.
+pub(super) fn write_sum(alpha: &[f64], counts: &[f64], out: &mut [f64]) {
+    for ((out, alpha), count) in out.iter_mut().zip(alpha).zip(counts) {
+        *out = alpha + count;
+    }
 }
 
 /// Adds `count` times the softmax of `logits`.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::corpus::Corpus;
-use super::coupling::Coupling;
-use super::document::{Document, Scratch, add_in_logs};
-use collapsar_core::kernel::bag::{Bag, TINY, padded, sweep};
+use super::document::{Document, Scratch, add_in_logs, write_sum};
+use collapsar_core::kernel::bag::{TINY, padded, sweep};
 use collapsar_core::kernel::gamma::{digamma_in_place, exp_below};
 use collapsar_core::parallel::Buffers;
 use collapsar_core::special::ln_gamma;
+use collapsar_core::vector::dot;
 use collapsar_core::{Error, Potential, Result};
 
 /// How many documents or words a thread takes at a time: a function of their number alone.
@@ -63,12 +63,16 @@ impl Local {
         }
     }
 
-    /// Lends the exponentials of `messages`.
-    pub(super) fn with_exponentials<T>(
+    /// Settles every document from `counts` under the prior `alpha`, writes statistics if there is
+    /// room for them, and returns what the documents add to the bound but for their Dirichlets' part.
+    pub(super) fn pass(
         &self,
         messages: &[f64],
-        work: impl FnOnce(Exponentials<'_>) -> Result<T>,
-    ) -> Result<T> {
+        alpha: &[f64],
+        settle: Settle,
+        counts: &mut [f64],
+        statistics: Option<&mut [f64]>,
+    ) -> Result<f64> {
         let (vocabulary, width) = (self.corpus.vocabulary(), padded(self.topics));
         self.buffers.lend(vocabulary * (width + 1), |buffer| {
             let (rows, highest) = buffer.split_at_mut(vocabulary * width);
@@ -81,43 +85,26 @@ impl Local {
                     exp_below(messages, *highest, &mut row[..self.topics]);
                 });
             if let Some(word) = highest.iter().position(|high| !high.is_finite()) {
-                return Err(Error::Domain {
-                    block: format!("messages of word {}", word + 1),
-                    found: highest[word].to_string(),
-                    expected: "finite numbers",
-                });
+                let block = format!("messages of word {}", word + 1);
+                return Err(Error::domain(
+                    block,
+                    highest[word].to_string(),
+                    "finite numbers",
+                ));
             }
-            work(Exponentials {
+            let words = Exponentials {
                 messages,
                 rows,
                 highest,
+            };
+            let length = self.corpus.documents() * width;
+            self.buffers.lend(length, |documents| {
+                let (value, rare) = self.settle(&words, alpha, settle, counts, documents);
+                if let Some(statistics) = statistics {
+                    self.gather(&words, documents, &rare, statistics);
+                }
+                Ok(value + dot(&self.corpus.by_word.totals, words.highest))
             })
-        })
-    }
-
-    /// Settles every document from `counts` under the prior `alpha`, writes statistics if there is
-    /// room for them, and returns what the documents add to the bound but for their Dirichlets' part.
-    pub(super) fn pass(
-        &self,
-        messages: &[f64],
-        alpha: &[f64],
-        settle: Settle,
-        counts: &mut [f64],
-        statistics: Option<&mut [f64]>,
-    ) -> Result<f64> {
-        let width = padded(self.topics);
-        self.with_exponentials(messages, |words| {
-            self.buffers
-                .lend(self.corpus.documents() * width, |documents| {
-                    let (value, rare) = self.settle(&words, alpha, settle, counts, documents);
-                    if let Some(statistics) = statistics {
-                        self.gather(&words, documents, &rare, statistics);
-                    }
-                    let shift: f64 = (0..self.corpus.vocabulary())
-                        .map(|word| self.corpus.by_word.total(word) * words.highest[word])
-                        .sum();
-                    Ok(value + shift)
-                })
         })
     }
 
@@ -136,21 +123,16 @@ impl Local {
             .zip(exponentials.par_chunks_mut(size * width))
             .enumerate()
             .map(|(chunk, (counts, exponentials))| {
-                let mut scratch = Scratch::new(width, self.corpus.by_document.longest());
+                let mut scratch = Scratch::new(width, self.corpus.by_document.longest);
                 let (mut value, mut rare) = (0.0, Rare::new());
                 let each = (counts.chunks_mut(topics)).zip(exponentials.chunks_mut(width));
                 for (i, (counts, exponentials)) in each.enumerate() {
                     let index = chunk * size + i;
-                    let (ids, totals) = self.corpus.document(index);
-                    let document = Document {
-                        ids,
-                        totals,
-                        words,
-                        alpha,
-                    };
-                    let settled = document.settle(settle, counts, exponentials, &mut scratch);
-                    value += settled.value;
-                    if settled.tiny {
+                    let bag = self.corpus.by_document.bag(index, words.rows);
+                    let document = Document { bag, words, alpha };
+                    let (part, tiny) = document.settle(settle, counts, exponentials, &mut scratch);
+                    value += part;
+                    if tiny {
                         rare.push((index as u32, scratch.messages[..topics].to_vec()));
                     }
                 }
@@ -175,30 +157,25 @@ impl Local {
             .par_chunks_mut(size * topics)
             .enumerate()
             .for_each(|(chunk, statistics)| {
-                let mut scratch = Scratch::new(width, self.corpus.by_word.longest());
+                let mut scratch = Scratch::new(width, self.corpus.by_word.longest);
                 for (i, statistics) in statistics.chunks_mut(topics).enumerate() {
                     let word = chunk * size + i;
-                    let (ids, counts) = self.corpus.word(word);
+                    let bag = self.corpus.by_word.bag(word, documents);
                     let own = &words.rows[word * width..(word + 1) * width];
-                    let bag = Bag {
-                        ids,
-                        counts,
-                        rows: documents,
-                    };
                     scratch.sum.fill(0.0);
-                    let products = &mut scratch.products[..ids.len()];
+                    let products = &mut scratch.products[..bag.ids.len()];
                     let tiny = sweep(bag, own, products, &mut scratch.sum);
                     for ((s, own), sum) in statistics.iter_mut().zip(own).zip(&scratch.sum) {
                         *s = own * sum;
                     }
                     if tiny {
                         let messages = &words.messages[word * topics..(word + 1) * topics];
-                        for i in (0..ids.len()).filter(|&i| products[i] < TINY) {
+                        for i in (0..products.len()).filter(|&i| products[i] < TINY) {
                             let at = rare
-                                .binary_search_by_key(&ids[i], |(id, _)| *id)
+                                .binary_search_by_key(&bag.ids[i], |(id, _)| *id)
                                 .expect("a document with a tiny product is among the rare");
                             let logits = rare[at].1.iter().zip(messages).map(|(a, b)| a + b);
-                            add_in_logs(&logits.collect::<Vec<_>>(), counts[i], statistics);
+                            add_in_logs(&logits.collect::<Vec<_>>(), bag.counts[i], statistics);
                         }
                     }
                 }
@@ -207,12 +184,9 @@ impl Local {
 
     /// Counts to settle from where nothing better is known: every word to all topics alike.
     pub(super) fn even_counts(&self) -> Vec<f64> {
-        let topics = self.topics;
-        let mut counts = vec![0.0; self.corpus.documents() * topics];
-        for (index, counts) in counts.chunks_mut(topics).enumerate() {
-            counts.fill(self.corpus.by_document.total(index) / topics as f64);
-        }
-        counts
+        let totals = self.corpus.by_document.totals.iter();
+        let even = |total| std::iter::repeat_n(total / self.topics as f64, self.topics);
+        totals.flat_map(even).collect()
     }
 
     /// The Dirichlets' part of what documents add to the bound.
@@ -227,33 +201,19 @@ impl Local {
             .par_chunks(size * topics)
             .map(|counts| {
                 let mut x = vec![0.0; topics];
-                counts
-                    .chunks(topics)
-                    .map(|counts| {
-                        let mut length = 0.0;
-                        for ((x, alpha), count) in x.iter_mut().zip(alpha).zip(counts) {
-                            *x = alpha + count;
-                            length += count;
-                        }
-                        if length == 0.0 {
-                            return 0.0;
-                        }
-                        digamma_in_place(&mut x)
-                            - prior_ln_gamma
-                            - (ln_gamma(total + length) - prior_total)
-                    })
-                    .sum()
+                let document = |counts: &[f64]| {
+                    let length: f64 = counts.iter().sum();
+                    if length == 0.0 {
+                        return 0.0;
+                    }
+                    write_sum(alpha, counts, &mut x);
+                    let of_total = ln_gamma(total + length) - prior_total;
+                    digamma_in_place(&mut x) - prior_ln_gamma - of_total
+                };
+                counts.chunks(topics).map(document).sum()
             })
             .collect();
         parts.iter().sum()
-    }
-
-    pub(super) fn coupling<'a>(&'a self, alpha: &'a [f64], counts: &'a [f64]) -> Coupling<'a> {
-        Coupling {
-            local: self,
-            alpha,
-            counts,
-        }
     }
 }
 
@@ -271,7 +231,7 @@ impl Potential for Local {
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let mut counts = self.even_counts();
         self.pass(at, &self.alpha, EXACT, &mut counts, None)?;
-        self.coupling(&self.alpha, &counts).product(at, along, out);
+        self.coupling_product((&self.alpha, &counts), at, along, out);
         Ok(())
     }
 }

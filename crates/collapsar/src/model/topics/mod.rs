@@ -161,13 +161,17 @@ impl Collapsed for Topics {
     fn advice(&self) -> Advice<'_> {
         let below_one = self.posterior.beta < 1.0 || self.local.alpha.iter().any(|&a| a < 1.0);
         let plain_steps = if below_one { FIRST } else { 0 };
-        Advice::default().momentum_after(plain_steps).inner(self)
+        Advice {
+            momentum: true,
+            plain_steps,
+            inner: Some(self),
+            ..Advice::default()
+        }
     }
 
     fn metric_product(&self, point: &Point, along: &[f64], out: &mut [f64]) -> Result<()> {
         let (counts, alpha, _) = self.warm_of(point);
-        let coupling = self.local.coupling(alpha, counts);
-        coupling.product(&point.messages, along, out);
+        (self.local).coupling_product((alpha, counts), &point.messages, along, out);
         Ok(())
     }
 

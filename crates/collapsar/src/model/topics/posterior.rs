@@ -8,7 +8,7 @@ use collapsar_core::vector::add;
 use collapsar_core::{Error, Potential, Result};
 
 /// $C(\tau)$ of `topics` Dirichlets with the same symmetric prior; statistics word by word.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Posterior {
     pub(super) topics: usize,
     pub(super) vocabulary: usize,
@@ -19,16 +19,8 @@ pub struct Posterior {
 const CHUNK: usize = 64;
 
 impl Posterior {
-    /// The sum over words of each topic's statistics.
-    pub(super) fn totals(&self, statistics: &[f64]) -> Vec<f64> {
-        column_sums(statistics, self.topics)
-    }
-
-    pub(super) fn with_beta(&self, beta: f64) -> Self {
-        Self {
-            beta,
-            ..self.clone()
-        }
+    pub(super) fn with_beta(self, beta: f64) -> Self {
+        Self { beta, ..self }
     }
 }
 
@@ -48,13 +40,10 @@ impl Potential for Posterior {
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let prior = self.beta * self.vocabulary as f64;
-        let totals = self.totals(at);
+        let totals = column_sums(at, self.topics);
         if let Some(topic) = totals.iter().position(|total| !total.is_finite()) {
-            return Err(Error::Domain {
-                block: format!("topic {topic}"),
-                found: totals[topic].to_string(),
-                expected: "finite counts",
-            });
+            let (block, found) = (format!("topic {topic}"), totals[topic].to_string());
+            return Err(Error::domain(block, found, "finite counts"));
         }
         let of_totals: Vec<f64> = totals.iter().map(|total| digamma(prior + total)).collect();
         let parts: Vec<f64> = gradient
@@ -75,20 +64,14 @@ impl Potential for Posterior {
             .collect();
         let words: f64 = parts.iter().sum();
         let prior_words = self.dim() as f64 * ln_gamma(self.beta);
-        let of_topics: f64 = totals
-            .iter()
-            .map(|total| ln_gamma(prior) - ln_gamma(prior + total))
-            .sum();
-        Ok(words - prior_words + of_topics)
+        let topic = |total: &f64| ln_gamma(prior) - ln_gamma(prior + total);
+        Ok(words - prior_words + totals.iter().map(topic).sum::<f64>())
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let prior = self.beta * self.vocabulary as f64;
-        let sums = self.totals(along);
-        let common: Vec<f64> = self
-            .totals(at)
-            .iter()
-            .zip(&sums)
+        let [totals, sums] = [at, along].map(|table| column_sums(table, self.topics));
+        let common: Vec<f64> = (totals.iter().zip(&sums))
             .map(|(total, sum)| trigamma(prior + total) * sum)
             .collect();
         out.par_chunks_mut(self.topics)

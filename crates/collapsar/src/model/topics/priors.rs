@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::document::write_sum;
 use super::local::{Local, chunk_size};
-use super::posterior::Posterior;
+use super::posterior::{Posterior, column_sums};
 use collapsar_core::kernel::gamma::{digamma_in_place, trigamma_in_place, trigamma_sum};
 use collapsar_core::special::{digamma, trigamma};
 use collapsar_core::vector::add;
@@ -48,49 +49,37 @@ impl Slopes {
         let topics = alpha.len();
         let total: f64 = alpha.iter().sum();
         let size = chunk_size(local.corpus.documents());
-        let parts: Vec<Self> = counts
-            .par_chunks(size * topics)
+        let width = 2 * topics + 3;
+        let parts: Vec<Vec<f64>> = (counts.par_chunks(size * topics))
             .map(|counts| {
-                let mut part = Self::zero(topics);
+                let mut part = vec![0.0; width];
+                let (first, rest) = part.split_at_mut(topics);
+                let (second, totals) = rest.split_at_mut(topics);
                 let (mut x, mut y) = (vec![0.0; topics], vec![0.0; topics]);
                 for counts in counts.chunks(topics) {
                     let length: f64 = counts.iter().sum();
                     if length == 0.0 {
                         continue;
                     }
-                    part.documents += 1.0;
-                    for ((x, alpha), count) in x.iter_mut().zip(alpha).zip(counts) {
-                        *x = alpha + count;
-                    }
+                    write_sum(alpha, counts, &mut x);
                     y.clone_from(&x);
                     digamma_in_place(&mut y);
                     trigamma_in_place(&mut x);
-                    add(&mut part.first, 1.0, &y);
-                    add(&mut part.second, 1.0, &x);
-                    part.total_first += digamma(total + length);
-                    part.total_second += trigamma(total + length);
+                    add(first, 1.0, &y);
+                    add(second, 1.0, &x);
+                    let length = total + length;
+                    add(totals, 1.0, &[1.0, digamma(length), trigamma(length)]);
                 }
                 part
             })
             .collect();
-        let mut sum = Self::zero(topics);
-        for part in parts {
-            sum.documents += part.documents;
-            sum.total_first += part.total_first;
-            sum.total_second += part.total_second;
-            add(&mut sum.first, 1.0, &part.first);
-            add(&mut sum.second, 1.0, &part.second);
-        }
-        sum
-    }
-
-    fn zero(topics: usize) -> Self {
+        let sum = column_sums(&parts.concat(), width);
         Self {
-            documents: 0.0,
-            first: vec![0.0; topics],
-            second: vec![0.0; topics],
-            total_first: 0.0,
-            total_second: 0.0,
+            documents: sum[2 * topics],
+            first: sum[..topics].to_vec(),
+            second: sum[topics..2 * topics].to_vec(),
+            total_first: sum[2 * topics + 1],
+            total_second: sum[2 * topics + 2],
         }
     }
 
@@ -133,25 +122,26 @@ pub(super) fn step_beta(
     beta: &mut f64,
     target: &mut [f64],
 ) -> Result<f64> {
-    let now = posterior
-        .with_beta(*beta)
-        .value_and_gradient(statistics, target)?;
+    let at = |beta: f64, target: &mut [f64]| {
+        let posterior = posterior.with_beta(beta);
+        posterior.value_and_gradient(statistics, target)
+    };
+    let now = at(*beta, target)?;
     let (v, k) = (posterior.vocabulary as f64, posterior.topics as f64);
     let b = *beta;
     // All but the priors' part of the slope is the sum of the target.
     let slope = target.iter().sum::<f64>() + k * v * (digamma(v * b) - digamma(b));
-    let parts: Vec<f64> = statistics
-        .par_chunks(4096)
-        .map(|x| trigamma_sum(x, b))
-        .collect();
-    let totals = posterior.totals(statistics);
+    let parts = statistics.par_chunks(4096).map(|x| trigamma_sum(x, b));
+    let parts: Vec<f64> = parts.collect();
+    let totals = column_sums(statistics, posterior.topics);
     let totals: f64 = totals.iter().map(|total| trigamma(v * b + total)).sum();
     let curvature =
         parts.iter().sum::<f64>() - v * v * totals + k * v * (v * trigamma(v * b) - trigamma(b));
     // Newton in ln β, where the function is nearer to a parabola.
     let (first, second) = (b * slope, b * slope + b * b * curvature);
+    let newton = -first / second;
     let step = if second < 0.0 {
-        -first / second
+        newton
     } else {
         first.signum() * 0.5
     };
@@ -162,16 +152,12 @@ pub(super) fn step_beta(
         if (proposal / b - 1.0).abs() < 1e-9 {
             break;
         }
-        let then = posterior
-            .with_beta(proposal)
-            .value_and_gradient(statistics, target)?;
+        let then = at(proposal, target)?;
         if then > now {
             *beta = proposal;
             return Ok(then);
         }
         step *= 0.25;
     }
-    posterior
-        .with_beta(b)
-        .value_and_gradient(statistics, target)
+    at(b, target)
 }

@@ -77,38 +77,29 @@ impl Settings {
     }
 
     pub(super) fn check(&self, tokens: f64) -> Result<()> {
-        let refuse = |name: &'static str, found: String, expected: String| {
-            Err(Error::setting(name, found, expected))
-        };
-        if self.topics == 0 {
-            return refuse("topics", "0".into(), "at least 1".into());
-        }
-        if self.topics as f64 > tokens {
+        let (alpha, beta) = (self.first_alpha(), self.first_beta());
+        let range = format!(
+            "a positive number, {:e} to {:e}",
+            RANGE.start(),
+            RANGE.end()
+        );
+        let (name, found, expected) = if self.topics == 0 {
+            ("topics", "0".into(), "at least 1".into())
+        } else if self.topics as f64 > tokens {
             let expected = format!("no more topics than the corpus has tokens ({tokens})");
-            return refuse("topics", self.topics.to_string(), expected);
-        }
-        if self.sweeps == 0 {
-            return refuse("sweeps", "0".into(), "at least 1".into());
-        }
-        let alpha = self.first_alpha();
-        if alpha.len() != self.topics {
-            let found = format!("{} numbers", alpha.len());
+            ("topics", self.topics.to_string(), expected)
+        } else if self.sweeps == 0 {
+            ("sweeps", "0".into(), "at least 1".into())
+        } else if alpha.len() != self.topics {
             let expected = format!("one for each of {} topics", self.topics);
-            return refuse("alpha", found, expected);
-        }
-        let expected = || {
-            format!(
-                "a positive number, {:e} to {:e}",
-                RANGE.start(),
-                RANGE.end()
-            )
+            ("alpha", format!("{} numbers", alpha.len()), expected)
+        } else if let Some(wrong) = alpha.iter().find(|alpha| !RANGE.contains(alpha)) {
+            ("alpha", wrong.to_string(), range)
+        } else if !RANGE.contains(&beta) {
+            ("beta", beta.to_string(), range)
+        } else {
+            return Ok(());
         };
-        if let Some(wrong) = alpha.iter().find(|alpha| !RANGE.contains(alpha)) {
-            return refuse("alpha", wrong.to_string(), expected());
-        }
-        if !RANGE.contains(&self.first_beta()) {
-            return refuse("beta", self.first_beta().to_string(), expected());
-        }
-        Ok(())
+        Err(Error::setting(name, found, expected))
     }
 }

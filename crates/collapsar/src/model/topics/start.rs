@@ -56,16 +56,9 @@ impl FromStr for Start {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|start| start.name() == name)
-            .ok_or_else(|| {
-                Error::setting(
-                    "start",
-                    format!("{name:?}"),
-                    Self::ALL.map(Self::name).join(", "),
-                )
-            })
+        let known = Self::ALL.into_iter().find(|start| start.name() == name);
+        let names = || Self::ALL.map(Self::name).join(", ");
+        known.ok_or_else(|| Error::setting("start", format!("{name:?}"), names()))
     }
 }
 
@@ -126,7 +119,7 @@ impl Topics {
     fn lean(&self, weights: &mut [f64], rng: &mut ChaCha8Rng) {
         let (corpus, topics) = (self.corpus(), self.topics());
         for (word, row) in weights.chunks_mut(topics).enumerate() {
-            let frequency = corpus.by_word.total(word) / corpus.tokens();
+            let frequency = corpus.by_word.totals[word] / corpus.tokens();
             for weight in row {
                 *weight *= frequency;
             }
@@ -137,7 +130,7 @@ impl Topics {
         order.shuffle(rng);
         for (topic, &index) in (0..topics).zip(order.iter().cycle()) {
             let (words, counts) = corpus.document(index);
-            let token = LEAN / corpus.by_document.total(index);
+            let token = LEAN / corpus.by_document.totals[index];
             for (&word, &count) in words.iter().zip(counts) {
                 weights[word as usize * topics + topic] += token * f64::from(count);
             }

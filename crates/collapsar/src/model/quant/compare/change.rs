@@ -56,8 +56,7 @@ pub(super) fn fill(rows: &mut [Row], degrees: f64) {
         change.upper = change.mean + reach * change.sd;
     }
     let pvalues: Vec<f64> = changes.iter().map(|c| 2.0 * c.false_sign).collect();
-    let rates = false_discovery_rates(&pvalues);
-    for (change, rate) in changes.iter_mut().zip(rates) {
+    for (change, rate) in changes.into_iter().zip(false_discovery_rates(&pvalues)) {
         change.qvalue = rate;
     }
 }

@@ -73,29 +73,21 @@ impl Design {
             sizes[condition] += 1;
         }
         if let Some(empty) = sizes.iter().position(|&size| size == 0) {
-            return refused(
-                format!("no sample of number {empty}"),
-                "one or more of each",
-            );
+            let found = format!("no sample of number {empty}");
+            return refused(found, "one or more of each");
         }
         if count < 2 {
-            return refused(
-                format!("{count} for {} samples", conditions.len()),
-                "two or more to compare",
-            );
+            let found = format!("{count} for {} samples", conditions.len());
+            return refused(found, "two or more to compare");
         }
         if conditions.len() == count {
-            return refused(
-                format!("one sample for each of {count}"),
-                "replicates, two samples or more, of at least one of them",
-            );
+            let expected = "replicates, two samples or more, of at least one of them";
+            return refused(format!("one sample for each of {count}"), expected);
         }
         let (from, to) = contrast;
         if from == to || from.max(to) >= count {
-            return refused(
-                format!("numbers {from} and {to} to compare"),
-                "two different ones",
-            );
+            let found = format!("numbers {from} and {to} to compare");
+            return refused(found, "two different ones");
         }
         Ok(Self {
             conditions,
@@ -153,42 +145,38 @@ pub struct Comparison {
 /// [`Error::Data`] where levels and design are not of the samples of `scale`.
 pub fn compare(scale: &Scale, levels: &[Levels], design: &Design) -> Result<Comparison> {
     let samples = scale.factors().len();
-    for (place, found) in [
-        ("levels", levels.len()),
-        ("conditions", design.conditions.len()),
-    ] {
+    let conditions = design.conditions.len();
+    for (place, found) in [("levels", levels.len()), ("conditions", conditions)] {
         if found != samples {
+            let expected = format!("one for each of {samples} samples");
             return Err(Error::data(
                 Place::Whole(place),
                 found.to_string(),
-                format!("one for each of {samples} samples"),
+                expected,
             ));
         }
     }
     let count = samples as f64;
-    let mut fits = Vec::with_capacity(scale.reads().len());
-    let mut seen = Vec::new();
-    for unit in 0..scale.reads().len() {
+    let fit = |unit: usize| {
         let values: Vec<f64> = levels.iter().map(|level| level.means[unit]).collect();
         let inferential = levels.iter().map(|level| level.variances[unit]);
-        let inferential = inferential.sum::<f64>() / count;
         let (means, residual) = design.fit(&values);
-        let level = values.iter().sum::<f64>() / count;
-        let of = Seen {
-            level,
+        let seen = Seen {
+            level: values.iter().sum::<f64>() / count,
             residual,
-            inferential,
+            inferential: inferential.sum::<f64>() / count,
         };
-        if scale.reads()[unit] >= FEWEST {
-            seen.push(of);
-        }
-        fits.push((means, of));
-    }
+        (means, seen)
+    };
+    let fits: Vec<(Vec<f64>, Seen)> = (0..scale.reads().len()).map(fit).collect();
+    let tested = |unit: usize| scale.reads()[unit] >= FEWEST;
+    let numbered = fits.iter().enumerate();
+    let seen = numbered.filter(|(unit, _)| tested(*unit));
+    let seen: Vec<Seen> = seen.map(|(_, (_, seen))| *seen).collect();
     let expected = Expected::learn(&seen, design.degrees());
     let mut rows: Vec<Row> = (fits.into_iter().enumerate())
         .map(|(unit, (means, seen))| Row {
-            change: (scale.reads()[unit] >= FEWEST)
-                .then(|| Change::new(design, &means, expected.updated(&seen))),
+            change: tested(unit).then(|| Change::new(design, &means, expected.updated(&seen))),
             expression: seen.level + scale.to_tpm(unit),
             conditions: means.iter().map(|mean| mean + scale.to_tpm(unit)).collect(),
             inferential: seen.inferential.sqrt(),

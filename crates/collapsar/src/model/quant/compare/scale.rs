@@ -1,6 +1,7 @@
 //! Samples made comparable: size factors, lengths, logs of expression.
 
 use super::median;
+use collapsar_core::vector::add;
 use collapsar_core::{Error, Place, Result};
 
 /// Added to counts before their logs are taken: the log of a Poisson count then has the log of its
@@ -28,7 +29,7 @@ pub struct Sample<'a> {
 /// transcripts of counts by length, times the gene's length, which is the mean over its transcripts
 /// in proportion to their abundance: where one transcript gives way to a longer one, the gene does
 /// not change.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Scale {
     factors: Vec<f64>,
     names: Vec<String>,
@@ -63,26 +64,15 @@ impl Scale {
     /// a number that is not finite or negative.
     pub fn new(samples: &[Sample]) -> Result<Self> {
         let transcripts = samples.first().map_or(0, |sample| sample.counts.len());
+        let mut scale = Self::default();
         for sample in samples {
             check(sample, transcripts)?;
-        }
-        let copy = |values: &[f64]| values.to_vec();
-        let mut scale = Self {
-            factors: vec![1.0; samples.len()],
-            names: samples
-                .iter()
-                .map(|sample| sample.name.to_owned())
-                .collect(),
-            counts: samples.iter().map(|sample| copy(sample.counts)).collect(),
+            scale.names.push(sample.name.to_owned());
+            scale.counts.push(sample.counts.to_vec());
             // A length of less than a base is none.
-            effective: (samples.iter())
-                .map(|sample| sample.effective.iter().map(|l| l.max(1.0)).collect())
-                .collect(),
-            genes: None,
-            lengths: vec![],
-            reads: vec![],
-            tpm: 0.0,
-        };
+            let effective = sample.effective.iter().map(|l| l.max(1.0));
+            scale.effective.push(effective.collect());
+        }
         scale.measure(transcripts);
         let scaled: Vec<Vec<f64>> = (scale.counts.iter().enumerate())
             .map(|(sample, counts)| scale.gathered(sample, counts))
@@ -108,16 +98,13 @@ impl Scale {
         let mut genes = vec![none; transcripts];
         for (gene, members) in members.iter().enumerate() {
             for &member in members {
-                match genes.get_mut(member as usize) {
-                    Some(place) if *place == none => *place = gene as u32,
-                    _ => {
-                        return Err(Error::data(
-                            Place::item("gene", gene),
-                            format!("transcript {}", member + 1),
-                            format!("each of {transcripts} at most once"),
-                        ));
-                    }
-                }
+                let place = genes.get_mut(member as usize);
+                let Some(place) = place.filter(|place| **place == none) else {
+                    let expected = format!("each of {transcripts} at most once");
+                    let found = format!("transcript {}", member + 1);
+                    return Err(Error::data(Place::item("gene", gene), found, expected));
+                };
+                *place = gene as u32;
             }
         }
         let mut scale = self.clone();
@@ -147,24 +134,19 @@ impl Scale {
     pub fn levels(&self, sample: usize, draws: &[Vec<f64>]) -> Result<Levels> {
         let shift = self.factors[sample].log2();
         let log = |count: f64| (count + OFFSET).log2() - shift;
-        if draws.len() < 2 {
-            let counts = self.gathered(sample, &self.counts[sample]);
-            return Ok(Levels {
-                variances: vec![0.0; counts.len()],
-                means: counts.into_iter().map(log).collect(),
-            });
-        }
+        let draws = match draws {
+            [] | [_] => &self.counts[sample..=sample],
+            _ => draws,
+        };
         let (units, number) = (self.lengths.len(), draws.len() as f64);
-        let mut means = vec![0.0; units];
         // Welford's recurrence: no draw is kept, and no digits are lost.
-        let (mut centres, mut squares) = (vec![0.0; units], vec![0.0; units]);
+        let [mut means, mut centres, mut squares] = [(); 3].map(|()| vec![0.0; units]);
         for (k, draw) in draws.iter().enumerate() {
-            if draw.len() != self.counts[sample].len() {
-                return Err(Error::data(
-                    Place::Named(self.names[sample].clone()).at(Place::item("draw", k)),
-                    format!("{} transcripts", draw.len()),
-                    self.counts[sample].len().to_string(),
-                ));
+            let transcripts = self.counts[sample].len();
+            if draw.len() != transcripts {
+                let place = Place::Named(self.names[sample].clone()).at(Place::item("draw", k));
+                let found = format!("{} transcripts", draw.len());
+                return Err(Error::data(place, found, transcripts.to_string()));
             }
             for (unit, count) in self.gathered(sample, draw).into_iter().enumerate() {
                 means[unit] += count / number;
@@ -176,7 +158,10 @@ impl Scale {
         }
         Ok(Levels {
             means: means.into_iter().map(log).collect(),
-            variances: squares.iter().map(|sum| sum / (number - 1.0)).collect(),
+            variances: squares
+                .iter()
+                .map(|sum| sum / (number - 1.0).max(1.0))
+                .collect(),
         })
     }
 
@@ -205,52 +190,38 @@ impl Scale {
 
     /// Lengths and reads of units over all samples.
     fn measure(&mut self, units: usize) {
-        let mut reads = vec![0.0; units];
         // Reads and reads by length; and, for units without reads, lengths and how many.
-        let mut rates = vec![0.0; units];
-        let (mut plain, mut number) = (vec![0.0; units], vec![0.0; units]);
+        let mut sums = vec![[0.0; 4]; units];
         for (counts, effective) in self.counts.iter().zip(&self.effective) {
             for (transcript, (count, length)) in counts.iter().zip(effective).enumerate() {
-                let unit = self.unit(transcript);
-                if unit < units {
-                    reads[unit] += count;
-                    rates[unit] += count / length;
-                    plain[unit] += length;
-                    number[unit] += 1.0;
+                if let Some(sums) = sums.get_mut(self.unit(transcript)) {
+                    add(sums, 1.0, &[*count, count / length, *length, 1.0]);
                 }
             }
         }
-        self.lengths = (0..units)
-            .map(|unit| match (rates[unit] > 0.0, number[unit] > 0.0) {
-                (true, _) => reads[unit] / rates[unit],
-                (false, true) => plain[unit] / number[unit],
-                (false, false) => 1.0,
-            })
-            .collect();
-        self.reads = reads;
+        let length = |&[reads, rate, plain, number]: &[f64; 4]| match (rate > 0.0, number > 0.0) {
+            (true, _) => reads / rate,
+            (false, true) => plain / number,
+            (false, false) => 1.0,
+        };
+        self.lengths = sums.iter().map(length).collect();
+        self.reads = sums.iter().map(|sums| sums[0]).collect();
     }
 }
 
 fn check(sample: &Sample, transcripts: usize) -> Result<()> {
     let refused = |found: String, expected: String| {
-        Err(Error::data(
-            Place::Named(sample.name.to_owned()),
-            found,
-            expected,
-        ))
+        let place = Place::Named(sample.name.to_owned());
+        Err(Error::data(place, found, expected))
     };
     for (what, values) in [("counts", sample.counts), ("lengths", sample.effective)] {
         if values.len() != transcripts {
-            return refused(
-                format!("{} {what}", values.len()),
-                format!("{transcripts}, one for each transcript"),
-            );
+            let expected = format!("{transcripts}, one for each transcript");
+            return refused(format!("{} {what}", values.len()), expected);
         }
-        if let Some(wrong) = values.iter().position(|v| !(v.is_finite() && *v >= 0.0)) {
-            return refused(
-                format!("{} among the {what}", values[wrong]),
-                "finite numbers from 0".into(),
-            );
+        if let Some(wrong) = values.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
+            let found = format!("{wrong} among the {what}");
+            return refused(found, "finite numbers from 0".into());
         }
     }
     if sample.counts.iter().sum::<f64>() <= 0.0 {

@@ -106,13 +106,14 @@ impl Expected {
 
     fn degrees_of(&self, bins: &[Vec<&Seen>]) -> f64 {
         let chosen = bins.iter().flat_map(|bin| {
+            let (certain, others) = bin.split_at(certain(bin));
             let biological = |seen: &Seen| self.biological(seen.level).exp();
-            let kept = bin.iter().enumerate();
-            kept.filter(move |&(rank, seen)| {
-                rank < certain(bin) || seen.inferential <= biological(seen)
-            })
+            let others = others
+                .iter()
+                .filter(move |seen| seen.inferential <= biological(seen));
+            certain.iter().chain(others)
         });
-        let chosen: Vec<&Seen> = chosen.map(|(_, &seen)| seen).collect();
+        let chosen: Vec<&Seen> = chosen.copied().collect();
         let log = |seen: &&Seen| (seen.residual.max(NOTHING) / self.variance(seen)).ln();
         let clear = chosen.iter().filter(|seen| seen.level > CLEAR);
         let mut logs: Vec<f64> = clear.map(log).collect();
@@ -136,12 +137,10 @@ impl Expected {
     /// The log of the trend: between places linear, beyond them constant.
     fn biological(&self, level: f64) -> f64 {
         let next = self.knots.partition_point(|knot| knot.0 <= level);
-        match (
-            next.checked_sub(1).map(|k| self.knots[k]),
-            self.knots.get(next),
-        ) {
+        let (before, after) = self.knots.split_at(next);
+        match (before.last(), after.first()) {
             (Some((x, from)), Some((y, to))) => from + (to - from) * (level - x) / (y - x),
-            (Some((_, log)), None) | (None, Some(&(_, log))) => log,
+            (Some((_, log)), None) | (None, Some((_, log))) => *log,
             (None, None) => 0.0,
         }
     }

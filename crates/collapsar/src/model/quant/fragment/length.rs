@@ -11,6 +11,8 @@
 //! than L having gone unseen; the histogram holds the expected number of those too, which is EM
 //! for truncated data, smoothed at each round.
 
+use collapsar_core::vector::add;
+
 /// The weight of the log-normal fit, in fragments.
 const FIT: f64 = 200.0;
 /// The weight of the even distribution, in fragments.
@@ -39,45 +41,33 @@ pub struct LengthDistribution {
     /// Sums of p(k) and of k p(k) over k ≤ l.
     below: Vec<f64>,
     moment: Vec<f64>,
-    seen: f64,
 }
 
 impl LengthDistribution {
-    fn new(mut probability: Vec<f64>, seen: f64) -> Self {
+    fn new(mut probability: Vec<f64>) -> Self {
         normalise(&mut probability);
-        let sums = |term: &dyn Fn(usize) -> f64| {
-            let mut sum = 0.0;
-            let add = |l| {
-                sum += term(l);
-                sum
-            };
-            (0..probability.len()).map(add).collect::<Vec<f64>>()
-        };
-        let below = sums(&|l| probability[l]);
-        let moment = sums(&|l| l as f64 * probability[l]);
+        let (mut sum, mut first) = (0.0, 0.0);
+        let sums = probability.iter().enumerate().map(|(l, p)| {
+            sum += p;
+            first += l as f64 * p;
+            (sum, first)
+        });
+        let (below, moment) = sums.unzip();
         Self {
             probability,
             below,
             moment,
-            seen,
         }
     }
 
     /// A normal distribution, cut at 1 and `longest`.
     pub(super) fn given(mean: f64, sd: f64, longest: u32) -> Self {
-        let square = |l: usize| ((l as f64 - mean) / sd).powi(2);
-        let lengths = 1..=longest as usize;
-        // Relative to the likeliest length, as all densities underflow for a small sd.
-        let least = lengths.clone().map(square).fold(f64::INFINITY, f64::min);
-        let mut probability = vec![0.0; longest as usize + 1];
-        for l in lengths {
-            probability[l] = (0.5 * (least - square(l))).exp();
-        }
-        normalise(&mut probability);
+        let exponent = |l: usize| -0.5 * ((l as f64 - mean) / sd).powi(2);
+        let mut probability = exponential(longest as usize, exponent);
         for p in &mut probability[1..] {
             *p += GIVEN_EVEN / f64::from(longest);
         }
-        Self::new(probability, 0.0)
+        Self::new(probability)
     }
 
     /// p(length), 0 beyond the longest.
@@ -92,11 +82,9 @@ impl LengthDistribution {
 
     /// The mean of the lengths up to this one, 0 where there are none.
     pub(super) fn mean_below(&self, length: u32) -> f64 {
-        let l = length.min(self.longest()) as usize;
-        if l == 0 {
-            0.0
-        } else {
-            self.moment[l] / self.below[l]
+        match length.min(self.longest()) as usize {
+            0 => 0.0,
+            l => self.moment[l] / self.below[l],
         }
     }
 
@@ -125,11 +113,19 @@ impl LengthDistribution {
         let variance: f64 = squares.map(|(l, p)| p * (l as f64 - mean).powi(2)).sum();
         variance.sqrt()
     }
+}
 
-    /// How many fragments it was learned from; 0 where it was given.
-    pub fn seen(&self) -> f64 {
-        self.seen
-    }
+/// The expected number of places of a fragment on a transcript,
+///
+/// $$\sum_{l \le L} \frac{p(l)}{\sum_{k \le L} p(k)} (L - l + 1) = L + 1 - \mathrm E[l \mid l \le L].$$
+///
+/// A fragment as long as its transcript has one place, hence the $+1$ that BitSeq leaves out: with
+/// it the number is at least 1, and it is the sum that normalises the places of the likelihood.
+/// The condition $l \le L$, as in salmon, keeps transcripts shorter than most fragments from
+/// having none; on those shorter than all the lengths seen, lengths are even, and it is half of
+/// their length.
+pub fn effective_length(length: u32, lengths: &LengthDistribution) -> f64 {
+    (f64::from(length) + 1.0 - lengths.mean_below(length)).max(1.0)
 }
 
 /// Fragment lengths as seen on transcripts.
@@ -164,18 +160,16 @@ impl Seen {
         for &(length, _, weight) in &self.cut {
             counts[length as usize] += weight;
         }
-        let first = estimate(&counts, counts.iter().sum());
-        let below = LengthDistribution::new(first.clone(), 0.0).below;
+        let mut learned = LengthDistribution::new(estimate(&counts, counts.iter().sum()));
         counts.copy_from_slice(&self.free);
         let mut rooms = vec![0.0; counts.len()];
         for &(length, room, weight) in &self.cut {
-            if below[room as usize] >= HOLDS {
+            if learned.below(room) >= HOLDS {
                 counts[length as usize] += weight;
                 rooms[room as usize] += weight;
             }
         }
         let seen = counts.iter().sum();
-        let mut learned = LengthDistribution::new(first, seen);
         for _ in 0..ROUNDS {
             let mut full = counts.clone();
             // Fragments unseen for each one of length l: one over P(L), for all L < l.
@@ -184,7 +178,7 @@ impl Seen {
                 full[l] += unseen * learned.probability[l];
                 unseen += rooms[l] / learned.below[l];
             }
-            let next = LengthDistribution::new(estimate(&full, seen), seen);
+            let next = LengthDistribution::new(estimate(&full, seen));
             let pairs = next.probability.iter().zip(&learned.probability);
             let change: f64 = pairs.map(|(a, b)| (a - b).abs()).sum();
             learned = next;
@@ -199,16 +193,11 @@ impl Seen {
 /// The blend of histogram, fit and even distribution for `counts` that `seen` fragments made.
 fn estimate(counts: &[f64], seen: f64) -> Vec<f64> {
     let longest = counts.len() - 1;
-    let mut blend = fitted(counts, seen);
-    for p in &mut blend {
-        *p *= FIT;
-    }
+    let mut blend: Vec<f64> = fitted(counts, seen).iter().map(|p| p * FIT).collect();
     if seen > 0.0 {
         let mut smooth = smoothed(counts, seen);
         normalise(&mut smooth);
-        for (p, smooth) in blend.iter_mut().zip(smooth) {
-            *p += seen * smooth;
-        }
+        add(&mut blend, seen, &smooth);
     }
     for p in &mut blend[1..] {
         *p = (*p + EVEN / longest as f64) / (FIT + EVEN + seen);
@@ -227,19 +216,24 @@ fn fitted(counts: &[f64], seen: f64) -> Vec<f64> {
     let weight = PRIOR_WEIGHT + seen;
     let sum: f64 = (1..counts.len()).map(|l| counts[l] * log(l)).sum();
     let mean = (PRIOR_WEIGHT * prior_mean + scale * sum) / weight;
-    let squares: f64 = (1..counts.len())
-        .map(|l| counts[l] * (log(l) - mean).powi(2))
-        .sum();
+    let square = |l: usize| counts[l] * (log(l) - mean).powi(2);
+    let squares: f64 = (1..counts.len()).map(square).sum();
     let prior_square = prior_variance + (prior_mean - mean).powi(2);
     let variance = (PRIOR_WEIGHT * prior_square + scale * squares) / weight;
     let exponent = |l: usize| -0.5 * (log(l) - mean).powi(2) / variance - log(l);
-    let largest = (1..counts.len()).map(exponent).fold(f64::MIN, f64::max);
-    let mut fit = vec![0.0; counts.len()];
-    for l in 1..fit.len() {
-        fit[l] = (exponent(l) - largest).exp();
+    exponential(counts.len() - 1, exponent)
+}
+
+/// Probabilities of the lengths from 1 to `longest`, in proportion to exponentials.
+fn exponential(longest: usize, exponent: impl Fn(usize) -> f64) -> Vec<f64> {
+    // Relative to the likeliest length, as all densities underflow for a small sd.
+    let largest = (1..=longest).map(&exponent).fold(f64::MIN, f64::max);
+    let mut probability = vec![0.0; longest + 1];
+    for l in 1..=longest {
+        probability[l] = (exponent(l) - largest).exp();
     }
-    normalise(&mut fit);
-    fit
+    normalise(&mut probability);
+    probability
 }
 
 /// A Gaussian kernel with Silverman's width, at least that of salmon's binomial one (sd 1).
@@ -423,5 +417,28 @@ mod tests {
         // The even part, 1 of 201, moves the mean by 1.2 and the sd by 4.
         assert!((prior.mean() - 250.0).abs() < 2.0, "{}", prior.mean());
         assert!((prior.sd() - 60.0).abs() < 6.0, "{}", prior.sd());
+    }
+
+    #[test]
+    fn effective_lengths_by_enumeration() {
+        let lengths = LengthDistribution::given(200.0, 50.0, 1000);
+        for length in [1, 2, 50, 199, 200, 201, 999, 1000, 1001, 5000, 100_000] {
+            let (mut places, mut total) = (0.0, 0.0);
+            for l in 1..=length.min(1000) {
+                places += lengths.probability(l) * f64::from(length - l + 1);
+                total += lengths.probability(l);
+            }
+            let (found, expected) = (effective_length(length, &lengths), places / total);
+            // Sums of a thousand positive terms, in another order.
+            assert!(
+                (found - expected).abs() < 1e-11 * f64::from(length + 1),
+                "{length}"
+            );
+            assert!(found >= 1.0);
+        }
+        assert_eq!(effective_length(0, &lengths), 1.0);
+        // Shorter than all likely fragments: the even part.
+        let lengths = LengthDistribution::given(500.0, 5.0, 1000);
+        assert!((effective_length(100, &lengths) - 50.5).abs() < 1e-6);
     }
 }

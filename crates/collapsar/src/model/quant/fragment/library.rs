@@ -32,16 +32,6 @@ pub enum Strand {
     Reverse,
 }
 
-impl Strand {
-    fn of(forward: bool) -> Self {
-        if forward {
-            Self::Forward
-        } else {
-            Self::Reverse
-        }
-    }
-}
-
 /// Every library type, with salmon's name for it.
 const NAMED: [(&str, Ends, Strand); 12] = [
     ("IU", Ends::Inward, Strand::Either),
@@ -103,64 +93,39 @@ impl LibraryType {
     /// among pairs counts as a first one, which it is where the reads of short fragments were
     /// merged before they were aligned.
     pub fn allows(self, layout: Layout) -> bool {
-        let strand = match layout {
-            Layout::Pair { .. } => {
-                let (ends, strand) = pair(layout);
-                if ends != self.ends {
-                    return false;
-                }
-                strand
-            }
-            Layout::Single { forward } => Strand::of(forward),
-            Layout::Orphan { first, forward } => self.first_strand(first, forward),
-        };
+        self.allows_class(class(layout))
+    }
+
+    fn allows_class(self, class: usize) -> bool {
+        let mut forward = class.is_multiple_of(2);
+        match class {
+            0..6 if PAIRED[class / 2] != self.ends => return false,
+            // A second read.
+            10.. => forward ^= self.ends != Ends::Matching,
+            _ => {}
+        }
+        let strand = [Strand::Reverse, Strand::Forward][usize::from(forward)];
         self.strand == Strand::Either || self.strand == strand
     }
 
-    fn first_strand(self, first: bool, forward: bool) -> Strand {
-        Strand::of((first || self.ends == Ends::Matching) == forward)
-    }
-
-    /// ln p(layout), $-\infty$ for what is dropped: the layouts of as many reads that the type
+    /// ln p(layout) of a class, $-\infty$ for what is dropped: the layouts of as many reads that the type
     /// allows have $1 - \varepsilon$ in equal parts, and the others $\varepsilon$.
-    pub(super) fn ln_chance(self, layout: Layout, incompatible: f64) -> f64 {
+    pub(super) fn ln_chance(self, class: usize, incompatible: f64) -> f64 {
         // The three flags of a pair make eight layouts: one for each of the four stranded types
         // whose reads have opposite strands, two for MSF and MSR, where either read may be left.
-        let (all, allowed) = match (layout, self.ends, self.strand) {
-            (Layout::Pair { .. }, Ends::Matching, Strand::Either) => (8.0, 4.0),
-            (Layout::Pair { .. }, Ends::Matching, _) | (Layout::Pair { .. }, _, Strand::Either) => {
-                (8.0, 2.0)
-            }
-            (Layout::Pair { .. }, _, _) => (8.0, 1.0),
-            (_, _, Strand::Either) => return -std::f64::consts::LN_2,
-            (_, _, _) => (2.0, 1.0),
+        let twice = |yes: bool| if yes { 2.0 } else { 1.0 };
+        let either = self.strand == Strand::Either;
+        let (all, allowed) = match class {
+            0..6 => (8.0, twice(self.ends == Ends::Matching) * twice(either)),
+            _ if either => return -std::f64::consts::LN_2,
+            _ => (2.0, 1.0),
         };
-        if self.allows(layout) {
+        if self.allows_class(class) {
             ((1.0 - incompatible) / allowed).ln()
         } else {
             (incompatible / (all - allowed)).ln()
         }
     }
-}
-
-/// The stranded type that a pair is an example of.
-fn pair(layout: Layout) -> (Ends, Strand) {
-    let Layout::Pair {
-        first_forward,
-        second_forward,
-        first_left,
-    } = layout
-    else {
-        return (Ends::Single, Strand::Either);
-    };
-    let ends = if first_forward == second_forward {
-        Ends::Matching
-    } else if first_forward == first_left {
-        Ends::Inward
-    } else {
-        Ends::Outward
-    };
-    (ends, Strand::of(first_forward))
 }
 
 /// How the fragments lie that the likelihood was learned from: those whose placements agree.
@@ -169,24 +134,14 @@ pub struct Orientations {
     counts: [u64; CLASSES],
 }
 
+/// How the reads of pairs lie to each other, each counted twice: for the strands of the first read.
+const PAIRED: [Ends; 3] = [Ends::Inward, Ends::Outward, Ends::Matching];
+
 /// How many orientations are told apart.
 pub(super) const CLASSES: usize = 12;
 
-/// What is counted: pairs, single reads, and reads of a pair alone.
-const NAMES: [&str; CLASSES] = [
-    "ISF",
-    "ISR",
-    "OSF",
-    "OSR",
-    "MSF",
-    "MSR",
-    "SF",
-    "SR",
-    "first SF",
-    "first SR",
-    "second SF",
-    "second SR",
-];
+/// What is counted, by strand: pairs, single reads, and reads of a pair alone.
+const KINDS: [&str; CLASSES / 2] = ["I", "O", "M", "", "first ", "second "];
 
 /// The fraction of fragments that must agree on a strand. With less a library counts as unstranded,
 /// which costs some information; a stranded type chosen wrongly costs fragments.
@@ -217,8 +172,8 @@ impl Orientations {
 
     /// How often each orientation was seen: pairs and single reads by library type, reads of a
     /// pair alone as `first` or `second` with their strand.
-    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        NAMES.into_iter().zip(self.counts)
+    pub fn counts(&self) -> impl Iterator<Item = (String, u64)> {
+        (0..CLASSES).map(name).zip(self.counts)
     }
 
     /// The fraction of fragments that `library` allows, 1 where none was counted.
@@ -230,7 +185,7 @@ impl Orientations {
     }
 
     fn allowed(&self, library: LibraryType) -> u64 {
-        let allowed = (0..CLASSES).filter(|&class| library.allows(example(class)));
+        let allowed = (0..CLASSES).filter(|&class| library.allows_class(class));
         allowed.map(|class| self.counts[class]).sum()
     }
 
@@ -242,61 +197,46 @@ impl Orientations {
         let ends = if self.paired() == 0 && self.total() > 0 {
             Ends::Single
         } else {
-            let pairs = |class: usize| self.counts[class] + self.counts[class + 1];
-            let mut best = (Ends::Inward, pairs(0));
-            for (ends, count) in [(Ends::Outward, pairs(2)), (Ends::Matching, pairs(4))] {
-                if count > best.1 {
-                    best = (ends, count);
-                }
-            }
-            best.0
+            let pairs = |&index: &usize| self.counts[2 * index] + self.counts[2 * index + 1];
+            // The first of equals.
+            let most = (0..PAIRED.len()).rev().max_by_key(pairs);
+            most.map_or(Ends::Inward, |index| PAIRED[index])
         };
-        let of = |strand| LibraryType { ends, strand };
-        let agree = |strand| self.allowed(of(strand)) as f64;
+        let agree = |strand| self.allowed(LibraryType { ends, strand }) as f64;
         let (forward, reverse) = (agree(Strand::Forward), agree(Strand::Reverse));
         let needed = AGREE * (forward + reverse + DOUBT);
-        if forward >= needed {
-            of(Strand::Forward)
-        } else if reverse >= needed {
-            of(Strand::Reverse)
-        } else {
-            of(Strand::Either)
-        }
+        let strand = match (forward >= needed, reverse >= needed) {
+            (true, _) => Strand::Forward,
+            (_, true) => Strand::Reverse,
+            _ => Strand::Either,
+        };
+        LibraryType { ends, strand }
     }
 }
 
 /// Where a layout is counted.
 pub(super) fn class(layout: Layout) -> usize {
-    match layout {
-        Layout::Pair { .. } => {
-            let (ends, strand) = pair(layout);
-            let base = match ends {
-                Ends::Inward | Ends::Single => 0,
-                Ends::Outward => 2,
-                Ends::Matching => 4,
+    let (base, forward) = match layout {
+        Layout::Pair {
+            first_forward,
+            second_forward,
+            first_left,
+        } => {
+            let ends = match (first_forward == second_forward, first_forward == first_left) {
+                (false, inward) => 2 * usize::from(!inward),
+                (true, _) => 4,
             };
-            base + usize::from(strand == Strand::Reverse)
+            (ends, first_forward)
         }
-        Layout::Single { forward } => 6 + usize::from(!forward),
-        Layout::Orphan { first, forward } => 8 + 2 * usize::from(!first) + usize::from(!forward),
-    }
+        Layout::Single { forward } => (6, forward),
+        Layout::Orphan { first, forward } => (if first { 8 } else { 10 }, forward),
+    };
+    base + usize::from(!forward)
 }
 
-/// A layout that is counted there.
-pub(super) fn example(class: usize) -> Layout {
-    let forward = class.is_multiple_of(2);
-    match class {
-        0..6 => Layout::Pair {
-            first_forward: forward,
-            second_forward: (class >= 4) == forward,
-            first_left: (class < 2) == forward,
-        },
-        6..8 => Layout::Single { forward },
-        _ => Layout::Orphan {
-            first: class < 10,
-            forward,
-        },
-    }
+/// What is counted there.
+fn name(class: usize) -> String {
+    KINDS[class / 2].to_owned() + ["SF", "SR"][class % 2]
 }
 
 impl fmt::Display for LibraryType {
@@ -340,7 +280,7 @@ fn unknown(name: &str, auto: &str) -> Error {
     Error::setting(
         "library_type",
         format!("{name:?}"),
-        format!("{auto}{known}"),
+        auto.to_owned() + &known,
     )
 }
 
@@ -361,6 +301,23 @@ impl From<Library> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A layout that is counted there.
+    fn example(class: usize) -> Layout {
+        let forward = class.is_multiple_of(2);
+        match class {
+            0..6 => Layout::Pair {
+                first_forward: forward,
+                second_forward: (class >= 4) == forward,
+                first_left: (class < 2) == forward,
+            },
+            6..8 => Layout::Single { forward },
+            _ => Layout::Orphan {
+                first: class < 10,
+                forward,
+            },
+        }
+    }
 
     fn pairs() -> impl Iterator<Item = Layout> {
         (0..8).map(|bits| Layout::Pair {
@@ -389,7 +346,7 @@ mod tests {
         for index in 0..CLASSES {
             assert_eq!(class(example(index)), index);
             // The stranded type of that name allows it, and no other stranded one does.
-            let name = NAMES[index];
+            let name = name(index);
             if let Ok(library) = name.parse::<LibraryType>() {
                 assert!(library.allows(example(index)), "{name}");
             }
@@ -414,7 +371,7 @@ mod tests {
             for incompatible in [0.0, 0.01] {
                 let sum = |layouts: &mut dyn Iterator<Item = Layout>| -> f64 {
                     layouts
-                        .map(|layout| library.ln_chance(layout, incompatible).exp())
+                        .map(|layout| library.ln_chance(class(layout), incompatible).exp())
                         .sum()
                 };
                 if library.paired() {

@@ -1,20 +1,10 @@
 //! The factors of p(fragment | transcript) put together.
 
 use super::bias::{Bias, End};
-use super::effective::effective_length;
-use super::length::{LengthDistribution, Seen};
-use super::library::{CLASSES, Ends, LibraryType, class, example};
+use super::length::{LengthDistribution, Seen, effective_length};
+use super::library::{CLASSES, Ends, LibraryType, class};
 use super::unpaired::Unpaired;
 use super::{Layout, Placement};
-
-/// What became of a fragment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    Used,
-    Unplaced,
-    Incompatible,
-    TooLong,
-}
 
 /// A likelihood that was learned.
 pub(super) struct Likelihood<'a> {
@@ -22,8 +12,7 @@ pub(super) struct Likelihood<'a> {
     pub(super) library: LibraryType,
     /// ln p(orientation), by class.
     chances: [f64; CLASSES],
-    pub(super) lengths: LengthDistribution,
-    unpaired: Unpaired,
+    pub(super) unpaired: Unpaired,
     bias: Option<Bias<'a>>,
 }
 
@@ -37,9 +26,8 @@ impl<'a> Likelihood<'a> {
         Self {
             transcripts,
             library,
-            chances: std::array::from_fn(|class| library.ln_chance(example(class), incompatible)),
-            unpaired: Unpaired::new(&lengths),
-            lengths,
+            chances: std::array::from_fn(|class| library.ln_chance(class, incompatible)),
+            unpaired: Unpaired::new(lengths),
             bias: None,
         }
     }
@@ -53,8 +41,7 @@ impl<'a> Likelihood<'a> {
     ) {
         for placements in fragments {
             let fits = |placement: &&Placement| {
-                self.library.allows(placement.layout)
-                    && placement.end - placement.start <= self.lengths.longest()
+                self.library.allows(placement.layout) && self.holds(placement)
             };
             let count = placements.iter().filter(fits).count() as f64;
             for placement in placements.iter().filter(fits) {
@@ -70,21 +57,27 @@ impl<'a> Likelihood<'a> {
                 }
             }
         }
-        bias.learn(&self.lengths, &mut self.unpaired);
+        bias.learn(&mut self.unpaired);
         self.bias = Some(bias);
     }
 
     /// The effective lengths of all transcripts.
     pub(super) fn effective_lengths(&mut self) -> Vec<f64> {
-        let numbered = (0..).zip(self.transcripts);
+        let (numbered, lengths) = ((0..).zip(self.transcripts), &self.unpaired.lengths);
         let effective = numbered.map(|(number, &length)| match &mut self.bias {
-            Some(bias) => bias.effective_length(&self.lengths, number),
-            None => effective_length(length, &self.lengths),
+            Some(bias) => bias.effective_length(lengths, number),
+            None => effective_length(length, lengths),
         });
         effective.collect()
     }
 
-    /// Writes (transcript, ln p(fragment | transcript)) for the placements that are possible.
+    /// Whether a fragment may be as long.
+    fn holds(&self, placement: &Placement) -> bool {
+        placement.end - placement.start <= self.unpaired.lengths.longest()
+    }
+
+    /// Writes (transcript, ln p(fragment | transcript)) for the placements that are possible; says whether
+    /// one is too long.
     ///
     /// A read alone has no factor for the place of its mate, so it is not to be compared with a
     /// pair: where a pair is possible, reads alone are left out.
@@ -92,36 +85,28 @@ impl<'a> Likelihood<'a> {
         &mut self,
         placements: &[Placement],
         entries: &mut Vec<(u32, f64)>,
-    ) -> Fate {
+    ) -> bool {
         entries.clear();
-        if placements.is_empty() {
-            return Fate::Unplaced;
-        }
+        let alone = |placement: &Placement| !matches!(placement.layout, Layout::Pair { .. });
         let pairs = placements.iter().any(|placement| {
-            matches!(placement.layout, Layout::Pair { .. })
-                && self.chances[class(placement.layout)] > f64::NEG_INFINITY
-                && placement.end - placement.start <= self.lengths.longest()
+            let allowed = self.chances[class(placement.layout)] > f64::NEG_INFINITY;
+            allowed && !alone(placement) && self.holds(placement)
         });
-        let mut fate = Fate::Incompatible;
+        let mut too_long = false;
         for placement in placements {
             let chance = self.chances[class(placement.layout)];
-            if chance == f64::NEG_INFINITY {
+            if chance == f64::NEG_INFINITY || pairs && alone(placement) {
                 continue;
             }
-            let alone = !matches!(placement.layout, Layout::Pair { .. });
-            if alone && pairs {
-                continue;
-            }
-            let place = self.place(placement, alone);
+            let place = self.place(placement, alone(placement));
             if place > 0.0 {
                 let ln_p = place.ln() + chance + f64::from(placement.log_odds);
                 entries.push((placement.transcript, ln_p));
-                fate = Fate::Used;
-            } else if fate == Fate::Incompatible {
-                fate = Fate::TooLong;
+            } else {
+                too_long = true;
             }
         }
-        fate
+        too_long
     }
 
     /// p(length and place | transcript), 0 where the fragment is too long.
@@ -134,10 +119,11 @@ impl<'a> Likelihood<'a> {
         let fragment = end - start;
         // Glaus12: p(l) / P(L), one of the L − l + 1 places.
         let places = f64::from(length - fragment) + 1.0;
-        let place = self.lengths.probability(fragment) / (self.lengths.below(length) * places);
+        let lengths = &self.unpaired.lengths;
+        let place = lengths.probability(fragment) / (lengths.below(length) * places);
         match &mut self.bias {
             Some(bias) if place > 0.0 => {
-                place * bias.pair(&self.lengths, placement.transcript, start, end)
+                place * bias.pair(lengths, placement.transcript, start, end)
             }
             _ => place,
         }
@@ -153,10 +139,10 @@ impl<'a> Likelihood<'a> {
             (right, End::Right, end, end),
         ] {
             if probability > 0.0 {
-                let (lengths, unpaired) = (&self.lengths, &mut self.unpaired);
-                let place = unpaired.place(lengths, length, end - start, room);
+                let unpaired = &mut self.unpaired;
+                let place = unpaired.place(length, end - start, room);
                 let weight = self.bias.as_mut().map_or(1.0, |bias| {
-                    bias.alone(lengths, unpaired, placement.transcript, side, at)
+                    bias.alone(unpaired, placement.transcript, side, at)
                 });
                 sum += probability * place * weight;
             }

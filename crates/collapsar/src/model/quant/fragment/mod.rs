@@ -11,15 +11,13 @@
 //!
 //! - `settings`: what a user may set, and the defaults
 //! - `library`: library types, and how one is learned from the fragments
-//! - `length`: the distribution of fragment lengths
+//! - `length`: the distribution of fragment lengths, and effective lengths
 //! - `unpaired`: reads whose fragment's other end was not seen
-//! - `effective`: effective lengths
 //! - `bias`: weights of the places on a transcript
 //! - `likelihood`: the factors put together
 //! - `stream`: fragments in, likelihoods out
 
 mod bias;
-mod effective;
 mod length;
 mod library;
 mod likelihood;
@@ -27,8 +25,7 @@ mod settings;
 mod stream;
 mod unpaired;
 
-pub use effective::effective_length;
-pub use length::LengthDistribution;
+pub use length::{LengthDistribution, effective_length};
 pub use library::{Ends, Library, LibraryType, Orientations, Strand};
 pub use settings::Settings;
 pub use stream::{Counts, Fragments, Report};
@@ -80,12 +77,6 @@ pub enum Layout {
 pub trait Sequences {
     /// Bases of a transcript as letters; all but A, C, G, T (and U) in either case are unknown.
     fn sequence(&self, transcript: u32) -> &[u8];
-}
-
-impl<T: AsRef<[u8]>> Sequences for [T] {
-    fn sequence(&self, transcript: u32) -> &[u8] {
-        self[transcript as usize].as_ref()
-    }
 }
 
 impl<T: AsRef<[u8]>> Sequences for Vec<T> {

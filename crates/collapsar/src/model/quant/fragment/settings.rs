@@ -53,33 +53,26 @@ impl Settings {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let refuse = |name: &'static str, found: String, expected: &str| {
-            Err(Error::setting(name, found, expected))
-        };
-        if let Some((mean, sd)) = self.fragment_length {
-            let largest = f64::from(LONGEST);
-            if !(mean >= 1.0 && mean <= largest) {
-                let expected = "a number of bases, 1 to 1000000";
-                return refuse("fragment_length", format!("a mean of {mean}"), expected);
-            }
-            if !(sd > 0.0 && mean + 8.0 * sd <= largest) {
-                let expected =
-                    "a positive number of bases, the mean and eight of it at most 1000000";
-                return refuse("fragment_length", format!("a deviation of {sd}"), expected);
-            }
-        }
-        if !(1..=LONGEST).contains(&self.longest) {
-            let expected = "a number of bases, 1 to 1000000";
-            return refuse("longest_fragment", self.longest.to_string(), expected);
-        }
-        if !(0.0..1.0).contains(&self.incompatible) {
+        let (mean, sd) = self.fragment_length.unwrap_or((1.0, 1.0));
+        let largest = f64::from(LONGEST);
+        let bases = "a number of bases, 1 to 1000000";
+        let (name, found, expected) = if !(mean >= 1.0 && mean <= largest) {
+            ("fragment_length", format!("a mean of {mean}"), bases)
+        } else if !(sd > 0.0 && mean + 8.0 * sd <= largest) {
+            let found = format!("a deviation of {sd}");
+            let expected = "a positive number of bases, the mean and eight of it at most 1000000";
+            ("fragment_length", found, expected)
+        } else if !(1..=LONGEST).contains(&self.longest) {
+            ("longest_fragment", self.longest.to_string(), bases)
+        } else if !(0.0..1.0).contains(&self.incompatible) {
             let expected = "a probability from 0 to below 1, 0 to drop such placements";
-            return refuse("incompatible", self.incompatible.to_string(), expected);
-        }
-        if self.learn == 0 {
-            return refuse("learn", "0".into(), "at least 1 fragment to learn from");
-        }
-        Ok(())
+            ("incompatible", self.incompatible.to_string(), expected)
+        } else if self.learn == 0 {
+            ("learn", "0".into(), "at least 1 fragment to learn from")
+        } else {
+            return Ok(());
+        };
+        Err(Error::setting(name, found, expected))
     }
 }
 

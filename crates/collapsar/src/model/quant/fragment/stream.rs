@@ -3,7 +3,7 @@
 use super::bias::Bias;
 use super::length::LengthDistribution;
 use super::library::{Library, LibraryType, Orientations};
-use super::likelihood::{Fate, Likelihood, see};
+use super::likelihood::{Likelihood, see};
 use super::settings::Settings;
 use super::{Placement, Sequences};
 use collapsar_core::{Error, Place, Result};
@@ -88,9 +88,10 @@ impl<'a> Fragments<'a> {
     ) -> Result<Self> {
         settings.check()?;
         if settings.sequence_bias && sequences.is_none() {
+            let found = "on without the sequences of the transcripts";
             return Err(Error::setting(
                 "sequence_bias",
-                "on without the sequences of the transcripts",
+                found,
                 "them to be given too",
             ));
         }
@@ -142,35 +143,31 @@ impl<'a> Fragments<'a> {
             library: likelihood.library,
             orientations,
             effective_lengths: likelihood.effective_lengths(),
-            fragment_length: likelihood.lengths,
+            fragment_length: likelihood.unpaired.lengths,
             counts: self.counts,
         })
     }
 
     fn check(&self, placement: &Placement) -> Result<()> {
-        let refuse = |found: String, expected: String| {
-            Err(Error::data(
-                Place::item("fragment", self.counts.fragments as usize - 1),
-                found,
-                expected,
-            ))
-        };
-        let number = placement.transcript;
-        let Some(&length) = self.transcripts.get(number as usize) else {
-            let found = format!("transcript number {number}");
-            return refuse(found, format!("less than {}", self.transcripts.len()));
-        };
+        let (number, odds) = (placement.transcript, placement.log_odds);
         let (start, end) = (placement.start, placement.end);
-        if start >= end || end > length {
-            let found = format!("bases {start} to {end} of transcript number {number}");
-            return refuse(found, format!("a range within its {length}"));
-        }
-        let odds = placement.log_odds;
-        if !(odds <= 0.0 && odds.is_finite()) {
-            let expected = "finite numbers up to 0".to_owned();
-            return refuse(format!("log odds of {odds}"), expected);
-        }
-        Ok(())
+        let (found, expected) = match self.transcripts.get(number as usize) {
+            None => (
+                format!("transcript number {number}"),
+                format!("less than {}", self.transcripts.len()),
+            ),
+            Some(&length) if start >= end || end > length => (
+                format!("bases {start} to {end} of transcript number {number}"),
+                format!("a range within its {length}"),
+            ),
+            _ if !(odds <= 0.0 && odds.is_finite()) => (
+                format!("log odds of {odds}"),
+                "finite numbers up to 0".into(),
+            ),
+            _ => return Ok(()),
+        };
+        let place = Place::item("fragment", self.counts.fragments as usize - 1);
+        Err(Error::data(place, found, expected))
     }
 
     fn learn(&mut self, out: &mut Out<'_>) -> Result<()> {
@@ -184,11 +181,9 @@ impl<'a> Fragments<'a> {
             Library::Given(library) => library,
         };
         if !library.paired() && orientations.paired() > 0 {
-            return Err(Error::setting(
-                "library_type",
-                format!("{library} with reads in pairs"),
-                format!("A, or {} if that is known", orientations.library()),
-            ));
+            let found = format!("{library} with reads in pairs");
+            let expected = format!("A, or {} if that is known", orientations.library());
+            return Err(Error::setting("library_type", found, expected));
         }
         let longest = self.settings.longest();
         let lengths = match self.settings.fragment_length {
@@ -211,11 +206,15 @@ impl<'a> Fragments<'a> {
         let Some((likelihood, _)) = &mut self.learned else {
             return;
         };
-        let count = match likelihood.entries(placements, &mut self.entries) {
-            Fate::Used => &mut self.counts.used,
-            Fate::Unplaced => &mut self.counts.unplaced,
-            Fate::Incompatible => &mut self.counts.incompatible,
-            Fate::TooLong => &mut self.counts.too_long,
+        let too_long = likelihood.entries(placements, &mut self.entries);
+        let count = if placements.is_empty() {
+            &mut self.counts.unplaced
+        } else if !self.entries.is_empty() {
+            &mut self.counts.used
+        } else if too_long {
+            &mut self.counts.too_long
+        } else {
+            &mut self.counts.incompatible
         };
         *count += 1;
         if !self.entries.is_empty() {

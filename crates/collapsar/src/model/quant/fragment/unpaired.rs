@@ -23,6 +23,7 @@ const TERMS: usize = 20;
 
 #[derive(Debug)]
 pub(super) struct Unpaired {
+    pub(super) lengths: LengthDistribution,
     /// By the transcript's length; empty until needed.
     tables: Vec<Box<[f64]>>,
     /// Σ_{k≤l} p(k) (k − μ)^j, `TERMS` for each l, in units of the longest length.
@@ -31,7 +32,7 @@ pub(super) struct Unpaired {
 }
 
 impl Unpaired {
-    pub(super) fn new(lengths: &LengthDistribution) -> Self {
+    pub(super) fn new(lengths: LengthDistribution) -> Self {
         let longest = lengths.longest();
         let near = (NEAR * f64::from(longest)).ceil() as usize;
         let mean = lengths.mean();
@@ -46,6 +47,7 @@ impl Unpaired {
         });
         Self {
             moments: moments.collect(),
+            lengths,
             tables: vec![Box::default(); near + 1],
             mean,
         }
@@ -53,13 +55,8 @@ impl Unpaired {
 
     /// p(place) of a read of `read` bases whose fragment may have up to `room`, from 1 to the
     /// transcript's length; 0 where the read is longer than the longest fragment.
-    pub(super) fn place(
-        &mut self,
-        lengths: &LengthDistribution,
-        length: u32,
-        read: u32,
-        room: u32,
-    ) -> f64 {
+    pub(super) fn place(&mut self, length: u32, read: u32, room: u32) -> f64 {
+        let lengths = &self.lengths;
         let longest = lengths.longest();
         if read > longest {
             return 0.0;
@@ -102,7 +99,7 @@ mod tests {
     #[test]
     fn places_by_enumeration() {
         let lengths = LengthDistribution::given(250.0, 60.0, 1000);
-        let mut unpaired = Unpaired::new(&lengths);
+        let mut unpaired = Unpaired::new(lengths.clone());
         for (length, read) in [
             (1, 1),
             (60, 60),
@@ -117,7 +114,7 @@ mod tests {
             let mut total = 0.0;
             for start in 0..=length - read {
                 let room = length - start;
-                let found = unpaired.place(&lengths, length, read, room);
+                let found = unpaired.place(length, read, room);
                 total += found;
                 if start % 97 == 0 || room < 1010 && start % 7 == 0 {
                     let within = read..=length.min(1000);
@@ -133,6 +130,6 @@ mod tests {
             }
             assert!((total - 1.0).abs() < 1e-6, "{length} {read}: {total}");
         }
-        assert_eq!(unpaired.place(&lengths, 5000, 1001, 5000), 0.0);
+        assert_eq!(unpaired.place(5000, 1001, 5000), 0.0);
     }
 }

@@ -14,10 +14,8 @@ pub(super) fn sort_rows<T: Copy>(rows: &[u32], values: &mut Vec<T>) {
 /// would be the most memory that a run ever holds.
 pub(super) fn sort_entries(rows: &[u32], starts: &[u32], ids: &mut [u32], weights: &mut [f64]) {
     let mut targets = vec![0; rows.len()];
-    let mut next = 0;
-    for &row in rows {
-        targets[row as usize] = next;
-        next += range(starts, row as usize).len() as u32;
+    for (&row, start) in rows.iter().zip(sorted_starts(rows, starts)) {
+        targets[row as usize] = start;
     }
     // The row of one entry in sixteen, from which the others' are few steps away: a list of all
     // places would be half as much memory as the weights.
@@ -55,12 +53,10 @@ pub(super) fn sort_entries(rows: &[u32], starts: &[u32], ids: &mut [u32], weight
 
 /// Where rows begin, in the order of `rows`.
 pub(super) fn sorted_starts(rows: &[u32], starts: &[u32]) -> Vec<u32> {
-    let mut sorted = Vec::with_capacity(starts.len());
     let mut next = 0;
-    sorted.push(next);
-    for &row in rows {
+    let ends = rows.iter().map(|&row| {
         next += range(starts, row as usize).len() as u32;
-        sorted.push(next);
-    }
-    sorted
+        next
+    });
+    std::iter::once(0).chain(ends).collect()
 }

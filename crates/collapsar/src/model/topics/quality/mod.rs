@@ -112,20 +112,16 @@ impl TopicsFit {
                 exclusivity: exclusivity(&words, topic, top),
             })
             .collect();
-        let in_use = || topics.iter().filter(|topic| topic.used());
-        let lists: Vec<&[usize]> = topics
-            .iter()
-            .zip(&tops)
-            .filter(|(topic, _)| topic.used())
-            .map(|(_, top)| top.as_slice())
-            .collect();
-        let coherences: Vec<Coherence> = in_use().filter_map(|topic| topic.coherence).collect();
+        let in_use = topics.iter().zip(&tops).filter(|(topic, _)| topic.used());
+        let (used, lists): (Vec<TopicQuality>, Vec<&[usize]>) =
+            in_use.map(|(topic, top)| (*topic, &top[..])).unzip();
+        let coherences: Vec<Coherence> = used.iter().filter_map(|topic| topic.coherence).collect();
+        let exclusivity: f64 = used.iter().map(|topic| topic.exclusivity).sum();
         Ok(Quality {
             words: n,
-            used: lists.len(),
+            used: used.len(),
             coherence: Coherence::mean(&coherences),
-            exclusivity: (!lists.is_empty())
-                .then(|| in_use().map(|topic| topic.exclusivity).sum::<f64>() / lists.len() as f64),
+            exclusivity: (!used.is_empty()).then(|| exclusivity / used.len() as f64),
             diversity: diversity(&lists),
             topics,
         })

@@ -17,8 +17,7 @@ mod position;
 mod sequence;
 
 use super::Sequences;
-use super::effective::effective_length;
-use super::length::LengthDistribution;
+use super::length::{LengthDistribution, effective_length};
 use super::settings::Settings;
 use super::unpaired::Unpaired;
 use collapsar_core::{Error, Place, Result};
@@ -66,27 +65,24 @@ impl<'a> Bias<'a> {
         let sequences = sequences.filter(|_| settings.sequence_bias);
         if let Some(sequences) = sequences {
             for (number, &length) in transcripts.iter().enumerate() {
-                let found = sequences.sequence(number as u32).len();
-                if found != length as usize {
-                    return Err(Error::data(
-                        Place::item("transcript", number),
-                        format!("a sequence of {found} bases"),
-                        format!("its length, {length}"),
-                    ));
+                let bases = sequences.sequence(number as u32).len();
+                if bases != length as usize {
+                    let found = format!("a sequence of {bases} bases");
+                    let place = Place::item("transcript", number);
+                    return Err(Error::data(place, found, format!("its length, {length}")));
                 }
             }
         }
-        let count = transcripts.len();
-        Ok(
-            (sequences.is_some() || settings.position_bias).then(|| Self {
-                transcripts,
-                sequence: sequences.map(SequenceBias::new),
-                position: settings.position_bias.then(PositionBias::new),
-                shown: [vec![0.0; count], vec![0.0; count]],
-                means: vec![Box::default(); count],
-                alone: [vec![0.0; count], vec![0.0; count]],
-            }),
-        )
+        let corrects = sequences.is_some() || settings.position_bias;
+        let none = || End::BOTH.map(|_| vec![0.0; transcripts.len()]);
+        Ok(corrects.then(|| Self {
+            transcripts,
+            sequence: sequences.map(SequenceBias::new),
+            position: settings.position_bias.then(PositionBias::new),
+            shown: none(),
+            means: vec![Box::default(); transcripts.len()],
+            alone: none(),
+        }))
     }
 
     /// Counts the end of a fragment at `place` of a transcript.
@@ -102,12 +98,12 @@ impl<'a> Bias<'a> {
     }
 
     /// Learns the weights from the ends counted.
-    pub(super) fn learn(&mut self, lengths: &LengthDistribution, unpaired: &mut Unpaired) {
+    pub(super) fn learn(&mut self, unpaired: &mut Unpaired) {
         if let Some(sequence) = &mut self.sequence {
-            sequence.learn(self.transcripts, &self.shown, lengths, unpaired);
+            sequence.learn(self.transcripts, &self.shown, unpaired);
         }
         if let Some(position) = &mut self.position {
-            position.learn(self.transcripts, &self.shown, lengths);
+            position.learn(self.transcripts, &self.shown, &unpaired.lengths);
         }
     }
 
@@ -127,7 +123,6 @@ impl<'a> Bias<'a> {
     /// How much likelier the place of a read alone is than without bias.
     pub(super) fn alone(
         &mut self,
-        lengths: &LengthDistribution,
         unpaired: &mut Unpaired,
         transcript: u32,
         end: End,
@@ -143,7 +138,7 @@ impl<'a> Bias<'a> {
                     End::Right => place,
                 };
                 if room > 0 {
-                    sum += weight * unpaired.place(lengths, length, 1, room);
+                    sum += weight * unpaired.place(length, 1, room);
                 }
             }
             self.alone[end as usize][index] = sum;

@@ -74,11 +74,10 @@ impl PositionBias {
     ) {
         // The fit knows transcripts by their length alone.
         let mut by_length = BTreeMap::<u32, [f64; 2]>::new();
-        for (number, &length) in transcripts.iter().enumerate() {
-            if shown[0][number] + shown[1][number] > 0.0 {
-                let total = by_length.entry(length).or_default();
-                total[0] += shown[0][number];
-                total[1] += shown[1][number];
+        for (length, (left, right)) in transcripts.iter().zip(shown[0].iter().zip(&shown[1])) {
+            if left + right > 0.0 {
+                let total = by_length.entry(*length).or_default();
+                *total = [total[0] + left, total[1] + right];
             }
         }
         let model = |(length, shown): (u32, [f64; 2])| Model {
@@ -92,11 +91,12 @@ impl PositionBias {
         for _ in 0..ROUNDS {
             for end in End::BOTH {
                 let (predicted, _) = self.predicted(&models, end);
-                for (group, bins) in self.weights[end as usize].iter_mut().enumerate() {
-                    for (bin, weight) in bins.iter_mut().enumerate() {
-                        if predicted[group][bin] > 0.0 {
-                            *weight *= targets[end as usize][group][bin] / predicted[group][bin];
-                        }
+                let bins = self.weights[end as usize].as_flattened_mut().iter_mut();
+                let targets = targets[end as usize].as_flattened();
+                for ((weight, target), predicted) in bins.zip(targets).zip(predicted.as_flattened())
+                {
+                    if *predicted > 0.0 {
+                        *weight *= target / predicted;
                     }
                 }
             }
@@ -117,10 +117,8 @@ impl PositionBias {
         let mut target = self.seen[end as usize];
         for (target, even) in target.iter_mut().zip(even) {
             let total: f64 = even.iter().sum();
-            for (target, even) in target.iter_mut().zip(even) {
-                if total > 0.0 {
-                    *target = (*target + SHRINK * even / total) * total / (total + SHRINK);
-                }
+            for (target, even) in target.iter_mut().zip(even).filter(|_| total > 0.0) {
+                *target = (*target + SHRINK * even / total) * total / (total + SHRINK);
             }
         }
         target

@@ -12,7 +12,6 @@
 //! from the set before is chance (James and Stein): where a set explains nothing, it is one.
 
 use super::super::Sequences;
-use super::super::length::LengthDistribution;
 use super::super::unpaired::Unpaired;
 use super::End;
 
@@ -47,25 +46,22 @@ impl<'a> SequenceBias<'a> {
     }
 
     pub(super) fn see(&mut self, transcript: u32, end: End, place: u32, weight: f64) {
-        let bases = self.sequences.sequence(transcript);
         let seen = &mut self.seen[end as usize];
-        window(bases, end, place, |position, triple| {
+        for (position, triple) in window(self.sequences.sequence(transcript), end, place) {
             if triple != UNKNOWN {
                 seen[position][usize::from(triple)] += weight;
             }
-        });
+        }
     }
 
     pub(super) fn learn(
         &mut self,
         transcripts: &[u32],
         shown: &[Vec<f64>; 2],
-        lengths: &LengthDistribution,
         unpaired: &mut Unpaired,
     ) {
         for end in End::BOTH {
-            let shown = &shown[end as usize];
-            let even = self.even(transcripts, shown, end, lengths, unpaired);
+            let even = self.even(transcripts, &shown[end as usize], end, unpaired);
             let ratios = &mut self.ratios[end as usize];
             for (position, seen) in self.seen[end as usize].iter().enumerate() {
                 settle(seen, &even[position], &mut ratios[position]);
@@ -79,24 +75,20 @@ impl<'a> SequenceBias<'a> {
         transcripts: &[u32],
         shown: &[f64],
         end: End,
-        lengths: &LengthDistribution,
         unpaired: &mut Unpaired,
     ) -> Box<Chain> {
-        let expressed = transcripts.iter().zip(shown);
-        let bases: f64 = expressed
-            .filter(|(_, shown)| **shown > 0.0)
-            .map(|(&length, _)| f64::from(length))
+        let expressed = || (0..transcripts.len()).filter(|&number| shown[number] > 0.0);
+        let bases: f64 = expressed()
+            .map(|number| f64::from(transcripts[number]))
             .sum();
         let stride = (bases / PLACES).ceil().max(1.0) as usize;
         let mut even = Box::new([[0.0; TRIPLES]; WINDOW]);
-        for (number, &length) in transcripts.iter().enumerate() {
-            if shown[number] == 0.0 {
-                continue;
-            }
-            let triples = triples(self.sequences.sequence(number as u32), end);
+        for number in expressed() {
+            let length = transcripts[number];
+            let triples = all_triples(self.sequences.sequence(number as u32), end);
             for first in (number % stride..length as usize).step_by(stride) {
                 let room = length - first as u32;
-                let weight = shown[number] * unpaired.place(lengths, length, 1, room);
+                let weight = shown[number] * unpaired.place(length, 1, room);
                 for (position, triple) in around(&triples, first) {
                     if triple != UNKNOWN {
                         even[position][usize::from(triple)] += weight * stride as f64;
@@ -109,18 +101,15 @@ impl<'a> SequenceBias<'a> {
 
     pub(super) fn weight(&self, transcript: u32, end: End, place: u32) -> f64 {
         let ratios = &self.ratios[end as usize];
-        let bases = self.sequences.sequence(transcript);
-        let mut weight = 1.0;
-        window(bases, end, place, |position, triple| {
-            weight *= ratios[position][usize::from(triple)];
-        });
-        weight
+        let window = window(self.sequences.sequence(transcript), end, place);
+        let ratios = window.map(|(position, triple)| ratios[position][usize::from(triple)]);
+        ratios.product()
     }
 
     /// The weights of the places from 0 to the transcript's length.
     pub(super) fn weights(&self, transcript: u32, end: End) -> Vec<f64> {
         let ratios = &self.ratios[end as usize];
-        let triples = triples(self.sequences.sequence(transcript), end);
+        let triples = all_triples(self.sequences.sequence(transcript), end);
         let mut weights = vec![1.0; triples.len() + 1];
         for (position, ratios) in ratios.iter().enumerate() {
             let skipped = BEFORE.saturating_sub(position).min(triples.len());
@@ -138,10 +127,7 @@ impl<'a> SequenceBias<'a> {
 
 /// The ratios of two chains at a position.
 fn settle(seen: &[f64; TRIPLES], even: &[f64; TRIPLES], weights: &mut [f64; TRIPLES + 1]) {
-    let mut usual = *even;
-    for probability in &mut usual {
-        *probability += 0.25;
-    }
+    let mut usual = even.map(|count| count + 0.25);
     condition(&mut usual);
     let mut found = usual;
     // Sets of ratios of 4, 16 and 64: triples that end alike share one.
@@ -179,57 +165,39 @@ fn condition(values: &mut [f64; TRIPLES]) {
     }
 }
 
-/// The codes of letters, as they are and of the opposite strand: A and T, C and G add up to 3.
-const CODES: [[u8; 256]; 2] = {
-    let mut codes = [[NONE; 256]; 2];
-    let letters = [*b"Aa", *b"Cc", *b"Gg", *b"Tt", *b"Uu"];
-    let mut index = 0;
-    while index < letters.len() {
-        let code = if index < 3 { index as u8 } else { 3 };
-        let [upper, lower] = letters[index];
-        codes[0][upper as usize] = code;
-        codes[0][lower as usize] = code;
-        codes[1][upper as usize] = 3 - code;
-        codes[1][lower as usize] = 3 - code;
-        index += 1;
-    }
-    codes
-};
-const NONE: u8 = 4;
+/// The code of a letter, on the strand on which `end` comes first: A and T, C and G add up to 3.
+fn code(base: u8, end: End) -> Option<u8> {
+    let code = match base.to_ascii_uppercase() {
+        b'A' => 0,
+        b'C' => 1,
+        b'G' => 2,
+        b'T' | b'U' => 3,
+        _ => return None,
+    };
+    Some(if end == End::Left { code } else { 3 - code })
+}
 
-/// Hands on each base from `from` to before `to` with the two before it, and how far it is from
-/// `from`, on the strand on which `end` comes first.
-fn roll(bases: &[u8], end: End, from: usize, to: usize, mut each: impl FnMut(usize, u8)) {
+/// Each base from `from` to before `to` with the two before it, on the strand on which `end` comes
+/// first.
+fn triples(bases: &[u8], end: End, from: usize, to: usize) -> impl Iterator<Item = u8> {
     let early = from.saturating_sub(2);
     let (mut known, mut triple) = (0, 0);
-    let mut next = |at: usize, base: u8| {
-        let code = CODES[end as usize][usize::from(base)];
-        known = if code == NONE { 0 } else { known + 1 };
-        triple = (4 * triple + code % NONE) % UNKNOWN;
-        if at + early >= from {
-            each(at + early - from, if known < 3 { UNKNOWN } else { triple });
-        }
-    };
-    match end {
-        End::Left => {
-            for (at, &base) in bases[early..to].iter().enumerate() {
-                next(at, base);
-            }
-        }
-        End::Right => {
-            let range = bases.len() - to..bases.len() - early;
-            for (at, &base) in bases[range].iter().rev().enumerate() {
-                next(at, base);
-            }
-        }
-    }
+    let triples = (early..to).map(move |at| {
+        let base = match end {
+            End::Left => bases[at],
+            End::Right => bases[bases.len() - 1 - at],
+        };
+        let code = code(base, end);
+        known = if code.is_some() { known + 1 } else { 0 };
+        triple = (4 * triple + code.unwrap_or(0)) % UNKNOWN;
+        if known < 3 { UNKNOWN } else { triple }
+    });
+    triples.skip(from - early)
 }
 
 /// The triples of a transcript, by their last base.
-fn triples(bases: &[u8], end: End) -> Vec<u8> {
-    let mut triples = Vec::with_capacity(bases.len());
-    roll(bases, end, 0, bases.len(), |_, triple| triples.push(triple));
-    triples
+fn all_triples(bases: &[u8], end: End) -> Vec<u8> {
+    triples(bases, end, 0, bases.len()).collect()
 }
 
 /// Positions of the window around the base `first` that lie off the transcript's left, and the
@@ -247,15 +215,13 @@ fn around(triples: &[u8], first: usize) -> impl Iterator<Item = (usize, u8)> {
 }
 
 /// The same, from the bases and for a place in the transcript's coordinates.
-fn window(bases: &[u8], end: End, place: u32, mut each: impl FnMut(usize, u8)) {
+fn window(bases: &[u8], end: End, place: u32) -> impl Iterator<Item = (usize, u8)> {
     let first = match end {
         End::Left => place as usize,
         End::Right => bases.len() - place as usize,
     };
     let (skipped, from, to) = range(first, bases.len());
-    roll(bases, end, from, to, |at, triple| {
-        each(skipped + at, triple);
-    });
+    (skipped..).zip(triples(bases, end, from, to))
 }
 
 #[cfg(test)]
@@ -277,14 +243,10 @@ mod tests {
             })
             .collect();
         let length = bases.len();
-        let window = |bases: &[u8], end, place| {
-            let mut all = vec![];
-            let each = |position, triple| all.push((position, triple));
-            super::window(bases, end, place as u32, each);
-            all
-        };
+        let window =
+            |bases: &[u8], end, place| super::window(bases, end, place as u32).collect::<Vec<_>>();
         for end in End::BOTH {
-            let triples = triples(&bases, end);
+            let triples = all_triples(&bases, end);
             for place in 0..=length {
                 let first = if end == End::Left {
                     place

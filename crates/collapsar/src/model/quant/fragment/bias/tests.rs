@@ -63,7 +63,7 @@ impl Case {
         let sequences: &dyn Sequences = &self.sequences;
         let made = Bias::new(&self.transcripts, Some(sequences), &settings);
         let mut bias = made.unwrap().unwrap();
-        let mut unpaired = Unpaired::new(&self.lengths);
+        let mut unpaired = Unpaired::new(self.lengths.clone());
         let mut rng = ChaCha8Rng::seed_from_u64(6);
         let mut seen = 0;
         while seen < count {
@@ -88,7 +88,7 @@ impl Case {
                 seen += 1;
             }
         }
-        bias.learn(&self.lengths, &mut unpaired);
+        bias.learn(&mut unpaired);
         (bias, unpaired)
     }
 
@@ -183,8 +183,7 @@ fn places_sum_to_one() {
                     } else {
                         room
                     };
-                    unpaired.place(&case.lengths, length, 1, room)
-                        * bias.alone(&case.lengths, &mut unpaired, number, end, place)
+                    unpaired.place(length, 1, room) * bias.alone(&mut unpaired, number, end, place)
                 })
                 .sum();
             assert!((sum - 1.0).abs() < 1e-9, "{number}: {sum}");

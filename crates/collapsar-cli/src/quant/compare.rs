@@ -1,18 +1,17 @@
 //! `collapsar quant compare`: which transcripts and genes change between conditions.
-//!
-//! - `summary`: what is printed
-
-mod summary;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use collapsar_run::quant::compare::CompareRequest;
+use collapsar::quant::compare::{Change, Comparison};
+use collapsar_run::quant::compare::{CompareRequest, CompareResult, RATE, tested};
 
-use super::talk::words;
+use super::summary::words;
+use crate::climb::kept_in;
 use crate::common::{Common, command};
+use crate::text::{count, short, table};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,6 +92,79 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
     }
     let note = result.genes.iter().filter_map(|(_, note)| note.as_ref());
     note.for_each(|note| common.say(&words(note)));
-    std::io::stdout().write_all(summary::of(args, &result).as_bytes())?;
+    std::io::stdout().write_all(summary(args, &result).as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is printed: a page that a person can read.
+fn summary(args: &CompareArgs, result: &CompareResult) -> String {
+    let (groups, samples) = (&result.groups, &result.samples);
+    let mut head = vec![
+        count(groups.samples.len(), "sample"),
+        count(groups.names.len(), "condition"),
+        count(samples.names.len(), "transcript"),
+    ];
+    let genes = result.genes.as_ref().map(|(genes, _)| &genes.names);
+    head.extend(genes.map(|names| count(names.len(), "gene")));
+    let mut lines = vec![format!("{}: {}\n", args.groups.display(), head.join(", "))];
+    let rows = groups.samples.iter().enumerate().map(|(k, sample)| {
+        vec![
+            sample.name.clone(),
+            groups.names[sample.condition].clone(),
+            format!("{:.0}", samples.reads[k]),
+            format!("{:.3}", samples.scale.factors()[k]),
+            samples.draws[k].to_string(),
+        ]
+    });
+    let head = ["sample", "condition", "reads", "size factor", "draws"];
+    lines.push(table(0, &head, rows));
+    let (from, to) = result.contrast;
+    lines.push(format!(
+        "{} compared with {}",
+        groups.names[to], groups.names[from]
+    ));
+    let mut strongest = ("transcript", &samples.names, &result.transcripts);
+    lines.push(changed(strongest.0, &result.transcripts));
+    if let (Some(names), Some(by_gene)) = (genes, &result.by_gene) {
+        strongest = ("gene", names, by_gene);
+        lines.push(changed("gene", by_gene));
+    }
+    if args.top > 0 {
+        let (what, names, comparison) = strongest;
+        lines.push(format!("\n{}", top(args.top, what, names, comparison)));
+    }
+    lines.push(kept_in(args.out.as_deref()));
+    lines.join("\n")
+}
+
+/// How many were tested, and how many changed.
+fn changed(what: &str, comparison: &Comparison) -> String {
+    let [tested, up, down] = tested(comparison);
+    format!(
+        "{tested} of {} tested, {} changed at q < {RATE} ({up} up, {down} down); degrees of freedom {} + {} of the prior",
+        count(comparison.rows.len(), what),
+        up + down,
+        comparison.degrees,
+        short(comparison.prior_degrees)
+    )
+}
+
+/// The changes whose signs are surest.
+fn top(most: usize, what: &str, names: &[String], comparison: &Comparison) -> String {
+    let pairs = names.iter().zip(&comparison.rows);
+    let mut changes: Vec<(&String, Change)> = pairs
+        .filter_map(|(name, row)| Some((name, row.change?)))
+        .collect();
+    changes.sort_by(|a, b| a.1.false_sign.total_cmp(&b.1.false_sign));
+    let rows = changes.iter().take(most).map(|(name, change)| {
+        vec![
+            (*name).clone(),
+            format!("{:.2}", change.mean),
+            format!("{:.2} to {:.2}", change.lower, change.upper),
+            short(change.false_sign),
+            short(change.qvalue),
+        ]
+    });
+    let head = [what, "log2 fold change", "95%", "wrong sign", "q"];
+    table(0, &head, rows)
 }

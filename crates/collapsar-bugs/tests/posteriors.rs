@@ -5,14 +5,14 @@ mod models;
 
 use collapsar::graph::PosteriorMarginal;
 use collapsar_bugs::{Origin, Posterior};
-use common::{beliefs, climb, data, prepared};
+use common::{climb, data, marginals, prepared};
 use models::MODELS;
 
 const DRAWS: usize = 4000;
 
 /// Mean and standard deviation, where there are both, with labels counted from `lowest`.
-fn moments(belief: &PosteriorMarginal, lowest: f64) -> Option<(f64, f64)> {
-    let (mean, sd) = match belief {
+fn moments(marginal: &PosteriorMarginal, lowest: f64) -> Option<(f64, f64)> {
+    let (mean, sd) = match marginal {
         PosteriorMarginal::Closed(marginal) => (marginal.mean(), marginal.sd()),
         PosteriorMarginal::Moments { mean, sd } => (*mean, *sd),
         PosteriorMarginal::States(states) => {
@@ -35,12 +35,12 @@ fn draws_have_the_moments_of_beliefs() {
         let model = prepared.compile(&collapsar::graph::Demands::default());
         let model = model.expect("a choice");
         let fit = climb(&model, 1, 1e-9);
-        let answer = model.variational_posterior(&fit.point);
-        let beliefs = beliefs(&prepared, &answer);
+        let variational = model.variational_posterior(&fit.point);
+        let marginals = marginals(&prepared, &variational);
         let quantities = prepared.quantities().expect("quantities");
         let posterior = Posterior {
             prepared: &prepared,
-            answer: &answer,
+            variational: &variational,
             seed: 7,
         };
         let draws = posterior.draws(&quantities, 0..DRAWS).expect("draws");
@@ -57,11 +57,11 @@ fn draws_have_the_moments_of_beliefs() {
                 Origin::Label(_, lowest) => f64::from(lowest),
                 _ => 0.0,
             };
-            let Some(belief) = beliefs.get(&quantity.to_string()) else {
+            let Some(marginal) = marginals.get(&quantity.to_string()) else {
                 assert!(sums[place].is_finite(), "{name}: {quantity}");
                 continue;
             };
-            let Some((mean, sd)) = moments(belief, lowest) else {
+            let Some((mean, sd)) = moments(marginal, lowest) else {
                 continue;
             };
             compared += 1;
@@ -71,15 +71,15 @@ fn draws_have_the_moments_of_beliefs() {
             let found = (squares[place] - sums[place].powi(2)).max(0.0).sqrt();
             assert!(
                 (sums[place] - mean).abs() <= error,
-                "{name}: {} has mean {mean}, draws {} ({belief:?})",
+                "{name}: {} has mean {mean}, draws {} ({marginal:?})",
                 quantity,
                 sums[place]
             );
             // A rare state may never be drawn.
-            let rare = matches!(belief, PosteriorMarginal::States(_)) && sd < 0.1;
+            let rare = matches!(marginal, PosteriorMarginal::States(_)) && sd < 0.1;
             assert!(
                 rare || (found - sd).abs() <= 0.5 * sd + 1e-9,
-                "{name}: {quantity} has deviation {sd}, draws {found} ({belief:?})"
+                "{name}: {quantity} has deviation {sd}, draws {found} ({marginal:?})"
             );
         }
     }
@@ -107,11 +107,11 @@ fn computed_lines_follow_the_draws() {
     let model = prepared.compile(&collapsar::graph::Demands::default());
     let model = model.expect("a choice");
     let fit = climb(&model, 1, 1e-9);
-    let answer = model.variational_posterior(&fit.point);
+    let variational = model.variational_posterior(&fit.point);
     let quantities = prepared.quantities().expect("quantities");
     let posterior = Posterior {
         prepared: &prepared,
-        answer: &answer,
+        variational: &variational,
         seed: 7,
     };
     let draws = posterior.draws(&quantities, 0..20).expect("draws");
@@ -146,10 +146,10 @@ fn draws_do_not_depend_on_what_else_is_asked_for() {
     let model = prepared.compile(&collapsar::graph::Demands::default());
     let model = model.expect("a choice");
     let fit = climb(&model, 1, 1e-9);
-    let answer = model.variational_posterior(&fit.point);
+    let variational = model.variational_posterior(&fit.point);
     let posterior = Posterior {
         prepared: &prepared,
-        answer: &answer,
+        variational: &variational,
         seed: 3,
     };
     let quantities = prepared.quantities().expect("quantities");
