@@ -51,6 +51,24 @@ impl Dependencies {
         found
     }
 
+    /// The numbers that are drawn, each with a place among all that `place` gives a variable's first.
+    pub(crate) fn places(&self, place: impl Fn(u32) -> usize) -> Vec<usize> {
+        let numbers = self.numbers.iter();
+        numbers
+            .map(|&(variable, number)| place(variable) + number as usize)
+            .collect()
+    }
+
+    /// The variables that are drawn.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = u32> {
+        self.numbers.iter().map(|&(variable, _)| variable)
+    }
+
+    /// How many things are predicted.
+    pub(crate) fn predictions(&self) -> usize {
+        self.predicted.len()
+    }
+
     /// How many numbers one draw is.
     pub(crate) fn count(&self) -> usize {
         self.numbers.len() + self.predicted.len()
@@ -177,20 +195,14 @@ impl<'a> Sampler<'a> {
                 }
             }
         }
-        let numbers = self.needed.numbers.iter().copied();
-        let mut drawn = Drawn {
-            prepared: self.of.prepared,
-            columns: numbers.zip(columns.into_iter().map(Rc::new)).collect(),
-            predicted: HashMap::new(),
-            draws: which.len(),
-            one: Cell::default(),
-        };
-        for (&(line, instance), rng) in self.needed.predicted.iter().zip(&mut self.predicted) {
-            let values = drawn.predict(line, instance, &self.seed, rng, which.clone())?;
-            let place = (line as u32, instance as u32);
-            drawn.predicted.insert(place, values);
-        }
-        Ok(drawn)
+        let seed = &self.seed;
+        Drawn::new(
+            self.of.prepared,
+            self.needed,
+            columns,
+            (seed, &mut self.predicted),
+            which,
+        )
     }
 }
 
@@ -225,7 +237,31 @@ pub(crate) struct Drawn<'a> {
     one: Cell<Option<usize>>,
 }
 
-impl Drawn<'_> {
+impl<'a> Drawn<'a> {
+    /// Takes the draws of a range, a column for each number that is needed, and predicts what depends on them.
+    pub(crate) fn new(
+        prepared: &'a Prepared,
+        needed: &Dependencies,
+        columns: Vec<Vec<f64>>,
+        (seed, rngs): (&ChaCha8Rng, &mut [Option<ChaCha8Rng>]),
+        which: Range<usize>,
+    ) -> Result<Self, PosteriorError> {
+        let numbers = needed.numbers.iter().copied();
+        let mut drawn = Self {
+            prepared,
+            columns: numbers.zip(columns.into_iter().map(Rc::new)).collect(),
+            predicted: HashMap::new(),
+            draws: which.len(),
+            one: Cell::default(),
+        };
+        for (&(line, instance), rng) in needed.predicted.iter().zip(rngs) {
+            let values = drawn.predict(line, instance, seed, rng, which.clone())?;
+            let place = (line as u32, instance as u32);
+            drawn.predicted.insert(place, values);
+        }
+        Ok(drawn)
+    }
+
     /// The values of quantities.
     pub(crate) fn values(&self, quantities: &[Quantity]) -> Checked<Vec<Vec<f64>>> {
         // One for all, since a line of several elements is evaluated once.

@@ -32,7 +32,7 @@ impl Posterior<'_> {
         let value = scope.element(array, element, Span::default()).ok()?;
         match self.sum(&value) {
             Some((mean, variance)) => normal(mean, variance),
-            None => multiple(&value, marginals?),
+            None => self.multiple(&value, marginals?),
         }
     }
 
@@ -85,27 +85,38 @@ impl Posterior<'_> {
             }
         }
         let (mean, variance) = self.variational.of_sum(&terms)?;
-        Some((constant + mean, variance))
+        let terms: Vec<(u32, usize, f64)> = terms.iter().map(|&(v, c)| (v, 0, c)).collect();
+        let extra = match self.response {
+            Some(response) => response.extra_variance(&terms).ok()??,
+            None => 0.0,
+        };
+        Some((constant + mean, variance + extra))
     }
-}
 
-/// What is known of a positive multiple of one number, or of one minus a probability.
-fn multiple(value: &Scalar, marginals: &PosteriorMarginals) -> Option<PosteriorMarginal> {
-    let (c, unknown, less) = value.multiple_or_complement()?;
-    let PosteriorMarginal::Closed(marginal) =
-        marginals.of(unknown.variable, unknown.element as usize)?
-    else {
-        return None;
-    };
-    Some(PosteriorMarginal::Closed(match (*marginal, less) {
-        (Marginal::Gamma { shape, rate }, false) if c > 0.0 => {
-            let rate = rate / c;
-            Marginal::Gamma { shape, rate }
-        }
-        (Marginal::Beta { a, b }, false) if c == 1.0 => Marginal::Beta { a, b },
-        (Marginal::Beta { a, b }, true) if c == -1.0 => Marginal::Beta { a: b, b: a },
-        _ => return None,
-    }))
+    /// What is known of a positive multiple of one number, or of one minus a probability.
+    fn multiple(
+        &self,
+        value: &Scalar,
+        marginals: &PosteriorMarginals,
+    ) -> Option<PosteriorMarginal> {
+        let (c, unknown, less) = value.multiple_or_complement()?;
+        let (variable, number) = (unknown.variable, unknown.element as usize);
+        let marginal = marginals.of(variable, number)?;
+        let PosteriorMarginal::Closed(marginal) =
+            self.widened(marginal, &[(variable, number, 1.0)]).ok()?
+        else {
+            return None;
+        };
+        Some(PosteriorMarginal::Closed(match (marginal, less) {
+            (Marginal::Gamma { shape, rate }, false) if c > 0.0 => {
+                let rate = rate / c;
+                Marginal::Gamma { shape, rate }
+            }
+            (Marginal::Beta { a, b }, false) if c == 1.0 => Marginal::Beta { a, b },
+            (Marginal::Beta { a, b }, true) if c == -1.0 => Marginal::Beta { a: b, b: a },
+            _ => return None,
+        }))
+    }
 }
 
 fn normal(mean: f64, variance: f64) -> Option<PosteriorMarginal> {

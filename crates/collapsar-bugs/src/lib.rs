@@ -1,5 +1,6 @@
 //! The BUGS language: from the text of a model and its data to a graph that can be fitted.
 
+mod chains;
 mod data;
 mod diagnostic;
 mod distribution;
@@ -17,6 +18,7 @@ pub mod syntax;
 mod unused;
 mod value;
 
+pub use chains::{ChainDraws, ChainEstimate, ChainOptions};
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::{Diagnostic, Position};
 pub use drawing::Drawing;

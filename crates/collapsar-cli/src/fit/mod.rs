@@ -32,11 +32,21 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
-    let (rows, draws) = run.rows(&climbed.best().point, &monitored.quantities)?;
+    let result = run.result(
+        &climbed.best().point,
+        &monitored.quantities,
+        common.interrupt,
+    )?;
+    let Some(result) = result else {
+        return Ok(climb::nothing(common));
+    };
     if let Some(folder) = folder {
-        run.write(folder, &climbed, &monitored, &rows, command())?;
+        run.write(folder, &climbed, &monitored, &result, command())?;
     }
     climb::warn(&climbed, common);
+    if !result.mixed() {
+        common.warn("the chains have not mixed: try more --draws");
+    }
     let mut declared = run.prepared.graph().declared().iter();
     let labels = declared.any(|declared| matches!(declared.kind, Kind::Label(_)));
     if labels && args.climb.restarts == 1 && run.messages() > 0 {
@@ -44,10 +54,9 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
             "labels have several optima: --restarts 10 climbs from more starts and keeps the best",
         );
     }
-    let summary = summary::of(args, &run, &climbed, (&monitored, &rows, draws));
+    let summary = summary::of(args, &run, &climbed, (&monitored, &result));
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(climb::exit(
-        &climbed.outcome,
-        args.climb.require_convergence,
-    ))
+    let mut outcome = climbed.outcome.clone();
+    outcome.converged &= result.mixed();
+    Ok(climb::exit(&outcome, args.climb.require_convergence))
 }

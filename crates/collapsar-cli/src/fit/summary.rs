@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use collapsar_bugs::Summary;
 use collapsar_run::Climbed;
-use collapsar_run::fit::{ModelRun, Monitored, class_names};
+use collapsar_run::fit::{
+    ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict, class_names,
+};
 
 use super::FitArgs;
 use crate::check::list;
@@ -18,7 +20,7 @@ pub(crate) fn of(
     args: &FitArgs,
     run: &ModelRun,
     climbed: &Climbed,
-    (monitored, rows, draws): (&Monitored, &[Summary], usize),
+    (monitored, result): (&Monitored, &ModelResult),
 ) -> String {
     let observed: Vec<&str> = run.observed.iter().map(|(name, _)| name.as_str()).collect();
     let observed = match run.data() {
@@ -38,7 +40,7 @@ pub(crate) fn of(
     )];
     let shown = shown(monitored);
     if !shown.is_empty() {
-        text.push(format!("\n{}\n", table_of(monitored, rows, &shown)));
+        text.push(format!("\n{}\n", table_of(monitored, &result.rows, &shown)));
     }
     let hidden = monitored.small.iter().filter(|small| **small).count() - shown.len();
     if hidden > 0 {
@@ -53,13 +55,84 @@ pub(crate) fn of(
         let left_out = left_out.join(", ");
         text.push(format!("not shown: {left_out}; --monitor shows them\n"));
     }
-    if draws > 0 {
-        text.push(format!(
-            "what has no closed form is from {draws} draws of q\n"
-        ));
-    }
+    text.push(format!(
+        "{}\n",
+        posterior(result, climbed.outcome.converged)
+    ));
     text.push(climb::kept_in(args.out.as_deref()));
     text.concat()
+}
+
+/// Which posterior it is, and how far it may be trusted: a line each.
+fn posterior(result: &ModelResult, converged: bool) -> String {
+    let from = match result.draws {
+        0 => String::new(),
+        draws => format!("; what has no closed form is from {draws} draws"),
+    };
+    let Signs {
+        missing_information,
+        k_hat,
+        ..
+    } = result.signs;
+    let (kind, next) = match result.kind {
+        PosteriorKind::MeanField => ("deviations are those of mean field", LINEAR),
+        PosteriorKind::LinearResponse => ("deviations are those of linear response", EXACT),
+        PosteriorKind::Exact => return chains(result),
+    };
+    let mut reasons = vec![];
+    if !converged {
+        reasons.push("the climb has not converged".to_owned());
+    }
+    if let Some(missing) = missing_information {
+        reasons.push(format!(
+            "{:.0}% of the information is missing",
+            100.0 * missing
+        ));
+    }
+    if let Some(k_hat) = k_hat {
+        reasons.push(format!("k-hat of its weights is {k_hat:.2}"));
+    }
+    let (verdict, next) = match result.verdict(converged) {
+        Verdict::Trust => ("trust means and deviations", String::new()),
+        Verdict::TrustMeans => ("trust means but not deviations", format!("; try {next}")),
+        Verdict::Doubt => ("do not trust this", format!("; try {EXACT}")),
+    };
+    let reasons = match reasons.as_slice() {
+        [] => String::new(),
+        reasons => format!(": {}", reasons.join(", ")),
+    };
+    format!("{kind}{from}\n{verdict}{reasons}{next}")
+}
+
+const LINEAR: &str = "--posterior linear-response";
+const EXACT: &str = "--posterior exact";
+
+/// What chains say of themselves.
+fn chains(result: &ModelResult) -> String {
+    let Some((chains, _)) = &result.chains else {
+        return String::new();
+    };
+    let draws = chains
+        .0
+        .iter()
+        .map(|chain| chain.first().map_or(0, Vec::len));
+    let draws: usize = draws.sum();
+    let number = |number: Option<f64>, digits: usize| {
+        number.map_or("not known".to_owned(), |number| {
+            format!("{number:.digits$}")
+        })
+    };
+    let verdict = if result.mixed() {
+        "trust means and deviations"
+    } else {
+        "do not trust this yet: try more --draws"
+    };
+    format!(
+        "from {draws} draws of {}: R-hat at most {}, effective sample size at least {}\n{verdict}",
+        count(chains.0.len(), "chain"),
+        number(result.signs.r_hat, 3),
+        number(result.signs.ess, 0),
+    )
 }
 
 /// The places of what is printed: where there is too much, the smallest arrays first.

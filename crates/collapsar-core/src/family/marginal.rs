@@ -73,6 +73,42 @@ impl Marginal {
         }
     }
 
+    /// The distribution of the same family with the same mean that has another standard deviation; the same
+    /// where it has none that is finite, and as wide as it can be where its support has no room for more.
+    #[must_use]
+    pub fn with_sd(self, sd: f64) -> Self {
+        let ratio = sd / self.sd();
+        if !(ratio.is_finite() && ratio > 0.0) {
+            return self;
+        }
+        match self {
+            Self::Normal { mean, .. } => Self::Normal { mean, sd },
+            Self::StudentT {
+                mean,
+                scale,
+                degrees,
+            } => Self::StudentT {
+                mean,
+                scale: scale * ratio,
+                degrees,
+            },
+            Self::Gamma { shape, rate } => Self::Gamma {
+                shape: shape / (ratio * ratio),
+                rate: rate / (ratio * ratio),
+            },
+            Self::Beta { a, b } => {
+                // The variance is m (1 − m) / (a + b + 1).
+                let sum = (a + b + 1.0) / (ratio * ratio) - 1.0;
+                let factor = sum.max(1e-3 * (a + b)) / (a + b);
+                Self::Beta {
+                    a: a * factor,
+                    b: b * factor,
+                }
+            }
+            Self::Point(_) => self,
+        }
+    }
+
     /// The probability of a value of `x` or less.
     pub fn cdf(&self, x: f64) -> f64 {
         match *self {
@@ -389,6 +425,29 @@ mod tests {
             (3.0, 0.0, 3.0)
         );
         assert_eq!((point.cdf(2.9), point.cdf(3.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn other_deviations_keep_means() {
+        for marginal in [
+            normal(1.0, 2.0),
+            student(5.0),
+            gamma(3.0, 2.0),
+            beta(4.0, 9.0),
+        ] {
+            for factor in [0.7, 1.0, 1.8] {
+                let sd = factor * marginal.sd();
+                let wider = marginal.with_sd(sd);
+                assert!((wider.sd() / sd - 1.0).abs() < 1e-12, "{wider:?} {sd}");
+                let error = (wider.mean() - marginal.mean()).abs();
+                assert!(error < 1e-12, "{wider:?} {marginal:?}");
+            }
+        }
+        // Wider than any beta: still one, with the same mean.
+        let widest = beta(2.0, 2.0).with_sd(0.7);
+        assert!(widest.mean() == 0.5 && widest.sd() < 0.5, "{widest:?}");
+        assert_eq!(student(1.5).with_sd(3.0), student(1.5));
+        assert_eq!(Marginal::Point(2.0).with_sd(1.0), Marginal::Point(2.0));
     }
 
     #[test]

@@ -67,6 +67,8 @@ class Model:
         max_iter: int = MAX_ITERATIONS,
         n_init: int = 1,
         seed: int = 0,
+        posterior: str | None = None,
+        n_chains: int = 4,
         collapse: Iterable[str] = (),
         explicit: Iterable[str] = (),
         n_jobs: int | None = None,
@@ -95,6 +97,12 @@ class Model:
             Climbs, of which the best is kept.
         seed : int, default=0
             Where climbs begin.
+        posterior : {'mean-field', 'linear-response', 'exact'}, optional
+            What results are of: the fit's own distribution, fast and too sure of itself; its means with
+            deviations that know of what was not observed; or Markov chains that begin at the fit. Where it is
+            None, linear response, or mean field where that would cost more than about a second.
+        n_chains : int, default=4
+            Markov chains, where the posterior is exact.
         collapse, explicit : iterable of str
             Arrays that are to be collapsed, and arrays that are not to be.
         n_jobs : int, optional
@@ -122,7 +130,13 @@ class Model:
         DataError, SettingError
             Where data or a setting cannot be used.
         """
-        options = {"collapse": list(collapse), "explicit": list(explicit), "messages": None}
+        options = {
+            "posterior": posterior,
+            "chains": int(n_chains),
+            "collapse": list(collapse),
+            "explicit": list(explicit),
+            "messages": None,
+        }
         how = plan(
             method,
             seed,
@@ -262,10 +276,12 @@ class Fit:
         Returns
         -------
         DataFrame, or a dict of columns where pandas is not installed
+            Of exact draws also Monte Carlo standard errors of mean and deviation, effective sample sizes and
+            R-hat; NaN where all draws are the same.
         """
         elements, table = self._fit.rows(_listed(names))
         rows = [name for name, *_ in elements]
-        columns = dict(zip(("mean", "sd", "q2.5", "median", "q97.5"), np.transpose(table)))
+        columns = dict(zip(_COLUMNS, np.transpose(table)))
         try:
             import pandas
         except ImportError:
@@ -293,11 +309,12 @@ class Fit:
     def draws(
         self, n: int = 1000, names: str | Iterable[str] | None = None, seed: int = 0
     ) -> dict[str, Any]:
-        """Draws from q.
+        """Draws of the posterior that the fit's results are of.
 
         Parameters
         ----------
         n : int, default=1000
+            How many; of exact chains one after the other, as many of each.
         names : str or iterable of str, optional
             As in `summary`.
         seed : int, default=0
@@ -309,8 +326,29 @@ class Fit:
         """
         if n < 0:
             raise SettingError(f"n is {n}, expected 0 or more", "n", str(n), "0 or more")
-        columns, table = self._fit.draws(_listed(names), int(n), int(seed))
-        return _shaped(columns, table)
+        each = -(-int(n) // self._chains)
+        columns, table = self._fit.draws(_listed(names), each, int(seed))
+        return _shaped(columns, np.asarray(table)[: int(n)])
+
+    @property
+    def _chains(self) -> int:
+        options = self._asked[1]
+        return int(options["chains"]) if options["posterior"] == "exact" else 1
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        """How far the results may be trusted.
+
+        Returns
+        -------
+        dict
+            ``posterior`` is which they are of; ``verdict`` one of 'trust', 'trust-means' (but not
+            deviations) and 'doubt'; the others are signs: the fraction of information that is missing, the
+            factor by which uncertain precisions widen normal variables, Pareto k-hat of the weights of the fit's
+            draws with an estimate of ln p(data) from them, R-hat and the smallest effective sample size of chains.
+        """
+        kind, verdict, signs = self._fit.verdict(self.converged)
+        return {"posterior": kind, "verdict": verdict, **signs}
 
     @property
     def trace(self) -> Any:
@@ -322,22 +360,30 @@ class Fit:
         return pandas.DataFrame(self._trace)
 
     def to_arviz(self, n: int = 1000, names: str | Iterable[str] | None = None) -> Any:
-        """Draws as ArviZ has them, in one chain.
+        """Draws as ArviZ has them, in one chain or, where they are exact, in as many as there are.
 
         Parameters
         ----------
         n : int, default=1000
+            Draws of each chain.
         names : str or iterable of str, optional
             As in `summary`.
         """
         import arviz
 
-        draws = self.draws(n, names)
-        chains = {name: values[np.newaxis] for name, values in draws.items()}
+        chains = self._chains
+        draws = self.draws(n * chains, names)
+        chains = {name: values.reshape(chains, n, *values.shape[1:]) for name, values in draws.items()}
         # Before version 1 groups were arguments.
         if int(arviz.__version__.split(".")[0]) < 1:
             return arviz.from_dict(posterior=chains)
         return arviz.from_dict({"posterior": chains})
+
+
+_COLUMNS = (
+    *("mean", "sd", "q2.5", "median", "q97.5"),
+    *("mcse_mean", "mcse_sd", "ess_bulk", "ess_tail", "r_hat"),
+)
 
 
 def _again(text: str, asked: tuple[Any, ...], report: dict[str, Any], messages: Any) -> Fit:

@@ -2,9 +2,11 @@
 //!
 //! - `source`: the text of a model, and how complaints about it are kept
 //! - `monitor`: which numbers are summarised
+//! - `posterior`: which posterior results are of, and how far it may be trusted
 //! - `results`: the files of a run
 
 mod monitor;
+mod posterior;
 mod results;
 mod source;
 
@@ -12,9 +14,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use collapsar::graph::{Compiled, Demands, VariationalPosterior};
+use collapsar::graph::{Compiled, Demands};
 use collapsar::{Collapsed, Point, Potential};
-use collapsar_bugs::{Posterior, Prepared, Quantity, Selection, Summary};
+use collapsar_bugs::{Posterior, Prepared, Quantity, Selection};
 use serde::{Serialize, Serializer};
 
 use crate::climb::{Ascent, Climbed, Watch, each};
@@ -22,6 +24,7 @@ use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
 pub use monitor::Monitored;
+pub use posterior::{CHAIN_DRAWS, ModelResult, PosteriorKind, PosteriorOptions, Signs, Verdict};
 pub use source::{ModelSource, class_name, class_names, one_line};
 
 /// A fit of a model, as a user asks for it; as JSON, what `run.json` says of it.
@@ -34,8 +37,9 @@ pub struct ModelRequest {
     /// Arrays, or elements of them, to be summarised; by the rule of [`Monitored`] where there are none.
     #[serde(serialize_with = "as_texts")]
     pub monitor: Vec<Selection>,
-    /// How many draws of them are written.
-    pub draws: Option<usize>,
+    /// Which posterior results are of.
+    #[serde(flatten)]
+    pub posterior: PosteriorOptions,
     /// How the model is climbed.
     #[serde(flatten)]
     pub climb: ClimbOptions,
@@ -128,15 +132,6 @@ impl ModelRun {
         Ok(climbed)
     }
 
-    /// Means, standard deviations and quantiles at a point, and how many draws they took.
-    pub fn rows(&self, point: &Point, quantities: &[Quantity]) -> Result<(Vec<Summary>, usize)> {
-        let answer = self.compiled.variational_posterior(point);
-        let rows = self
-            .posterior(&answer, self.plan.options.seed)
-            .summaries(quantities);
-        rows.map_err(|refusal| self.source.no_answer(refusal))
-    }
-
     /// Draws at a point: for each quantity those of the range.
     pub fn draws(
         &self,
@@ -145,20 +140,14 @@ impl ModelRun {
         seed: u64,
         draws: Range<usize>,
     ) -> Result<Vec<Vec<f64>>> {
-        let answer = self.compiled.variational_posterior(point);
-        let draws = self.posterior(&answer, seed).draws(quantities, draws);
-        draws.map_err(|refusal| self.source.no_answer(refusal))
-    }
-
-    fn posterior<'a>(
-        &'a self,
-        variational: &'a VariationalPosterior<'a>,
-        seed: u64,
-    ) -> Posterior<'a> {
-        Posterior {
+        let variational = self.compiled.variational_posterior(point);
+        let response = self.response(point)?;
+        let posterior = Posterior {
             prepared: &self.prepared,
-            variational,
+            variational: &variational,
+            response: response.as_ref(),
             seed,
-        }
+        };
+        (posterior.draws(quantities, draws)).map_err(|refusal| self.source.no_answer(refusal))
     }
 }

@@ -1,11 +1,11 @@
 //! The files of a fit of a model.
 
-use collapsar_bugs::{Quantity, Summary};
+use collapsar_bugs::{ChainDraws, Quantity};
 use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
 use serde_json::json;
 
-use super::{ModelRun, Monitored, class_names};
+use super::{ModelResult, ModelRun, Monitored, class_names};
 use crate::climb::Climbed;
 use crate::error::Result;
 use crate::folder::RunFolder;
@@ -15,27 +15,44 @@ use crate::record::{Record, header, inputs, numbers};
 const BATCH: usize = 1000;
 
 impl ModelRun {
-    /// Writes all files of a run; `rows` summarise what is monitored.
+    /// Writes all files of a run; `result` is of what is monitored.
     pub fn write(
         &self,
         folder: RunFolder,
         climbed: &Climbed,
         monitored: &Monitored,
-        rows: &[Summary],
+        result: &ModelResult,
         command: Vec<String>,
     ) -> Result<()> {
+        let diagnostics = result.chains.as_ref().map(|(_, diagnostics)| diagnostics);
         write_atomically(&folder.path().join("posterior.csv"), |out| {
-            writeln!(out, "name,mean,sd,q2.5,median,q97.5")?;
-            for (quantity, row) in monitored.quantities.iter().zip(rows) {
+            write!(out, "name,mean,sd,q2.5,median,q97.5")?;
+            let more = diagnostics.map_or("", |_| ",mcse_mean,mcse_sd,ess_bulk,ess_tail,r_hat");
+            writeln!(out, "{more}")?;
+            for (place, quantity) in monitored.quantities.iter().enumerate() {
+                let row = &result.rows[place];
                 let name = quoted(&quantity.to_string());
                 let (mean, sd) = (row.mean, row.sd);
                 let [low, median, high] = row.quantiles;
-                writeln!(out, "{name},{mean:?},{sd:?},{low:?},{median:?},{high:?}")?;
+                write!(out, "{name},{mean:?},{sd:?},{low:?},{median:?},{high:?}")?;
+                if let Some(diagnostics) = diagnostics {
+                    // Nothing where draws are all the same.
+                    let cells = diagnostics[place].map_or([None; 5], |of| {
+                        [of.mcse_mean, of.mcse_sd, of.ess_bulk, of.ess_tail, of.r_hat]
+                    });
+                    for cell in cells {
+                        let cell = cell.map(|number| format!("{number:?}"));
+                        write!(out, ",{}", cell.unwrap_or_default())?;
+                    }
+                }
+                writeln!(out)?;
             }
             Ok(())
         })?;
-        if let Some(count) = self.request.draws {
-            self.write_draws(&folder, climbed, monitored, count)?;
+        match (&result.chains, self.request.posterior.draws) {
+            (Some((chains, _)), _) => Self::write_chains(&folder, monitored, chains)?,
+            (None, Some(count)) => self.write_draws(&folder, climbed, monitored, count)?,
+            (None, None) => {}
         }
         let (model, data) = &self.request.files;
         let mut files = data.clone();
@@ -54,9 +71,32 @@ impl ModelRun {
                     "explicit": class_names(&self.compiled, false),
                     "messages": self.messages(),
                     "data": self.data(),
+                    "posterior": result.kind,
+                    "signs": result.signs,
+                    "verdict": result.verdict(climbed.outcome.converged),
                 }),
             },
         )
+    }
+
+    /// As other samplers write them: chain and draw, then a column for each number.
+    fn write_chains(folder: &RunFolder, monitored: &Monitored, chains: &ChainDraws) -> Result<()> {
+        let written = write_atomically(&folder.path().join("draws.csv"), |out| {
+            let quantities = monitored.quantities.iter().map(Quantity::to_string);
+            let names = ["chain".to_owned(), "draw".to_owned()];
+            header(
+                out,
+                &names.into_iter().chain(quantities).collect::<Vec<_>>(),
+            )?;
+            for (chain, columns) in chains.0.iter().enumerate() {
+                for draw in 0..columns.first().map_or(0, Vec::len) {
+                    write!(out, "{},{},", chain + 1, draw + 1)?;
+                    numbers(out, columns.iter().map(|of| of[draw]))?;
+                }
+            }
+            Ok(())
+        });
+        Ok(written?)
     }
 
     fn write_draws(

@@ -84,11 +84,17 @@ impl Chain<'_> {
         self.places.places(variable).start
     }
 
+    /// What own and collapsed blocks tell the others, in the place of messages.
+    pub(super) fn told(&self) -> Vec<f64> {
+        let mut messages = vec![0.0; self.statistics.len()];
+        (self.model.posterior).backward(&self.statistics, &self.collapsed, &mut messages);
+        messages
+    }
+
     /// Shared blocks and rows know of nothing but what is collapsed and own.
     pub(super) fn draw_shared<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         let local = &self.model.local;
-        let mut messages = vec![0.0; self.statistics.len()];
-        (self.model.posterior).backward(&self.statistics, &self.collapsed, &mut messages);
+        let messages = self.told();
         let slots = local.own_first();
         let (naturals, _) = local.naturals(&messages);
         self.statistics[..slots].fill(0.0);

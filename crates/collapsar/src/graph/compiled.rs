@@ -83,6 +83,11 @@ impl Compiled {
         })
     }
 
+    /// About how many numbers a pass goes through.
+    pub fn size(&self) -> usize {
+        self.local.size() + self.posterior.size()
+    }
+
     /// What is collapsed, and why.
     pub fn choice(&self) -> &Choice {
         &self.choice

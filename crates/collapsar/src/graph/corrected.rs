@@ -1,17 +1,22 @@
 //! Decides how draws get the covariance of linear response: the statistics that explicit variables send are
 //! uncertain, and everything else is drawn given them (maths §10.3).
 
+use std::collections::HashMap;
+
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::block::range_of;
+use super::block::{BlockFamily, Placed, evaluate_all, range_of};
 use super::chain::Chain;
 use super::response::LinearResponse;
 use collapsar_core::{Point, Result};
 
 /// A step that leads outside the domain is halved so often before it is not made.
 const HALVINGS: usize = 12;
+
+/// A domain that ends at more than this multiple of a change might as well be unbounded.
+const FAR: f64 = 16.0;
 
 /// Draws with the covariance of linear response.
 #[derive(Debug)]
@@ -66,25 +71,97 @@ impl<'a> LinearResponse<'a> {
 }
 
 impl CorrectedDraws<'_> {
-    /// Draws all numbers.
+    /// Draws all numbers; those of shared blocks and rows only where `explicit` ones are asked for.
     ///
     /// # Errors
     /// Where the fit ended outside the domain.
-    pub fn draw<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<&[f64]> {
-        let normal = DVector::from_fn(self.root.ncols(), |_, _| StandardNormal.sample(rng));
-        let change: DVector<f64> = &self.root * normal;
-        let mut length = 1.0;
-        for _ in 0..HALVINGS {
-            if self.moved(&change, length, rng).is_ok() {
-                return Ok(self.chain.numbers());
-            }
-            length *= 0.5;
+    pub fn draw<R: Rng + ?Sized>(&mut self, explicit: bool, rng: &mut R) -> Result<&[f64]> {
+        self.draw_collapsed(rng)?;
+        if explicit {
+            self.chain.draw_shared(rng)?;
         }
-        self.moved(&change, 0.0, rng)?;
         Ok(self.chain.numbers())
     }
 
-    /// Draws everything where the statistics are moved by so much.
+    /// By what factor the variances of normal variables grow, on the average of so many draws of what they
+    /// depend on: what is normal given a precision is not where that is uncertain.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn variance_growth<R: Rng + ?Sized>(
+        &mut self,
+        draws: usize,
+        rng: &mut R,
+    ) -> Result<HashMap<u32, f64>> {
+        let model = self.chain.model;
+        let (shared, collapsed) = (model.local.blocks().0, model.posterior.blocks());
+        let mut grown = HashMap::new();
+        for _ in 0..draws {
+            self.draw_collapsed(rng)?;
+            let given = model.posterior.naturals(&self.chain.statistics).0;
+            let told = model.local.naturals(&self.chain.told()).0;
+            each_normal(collapsed, &given, |variable, variance| {
+                *grown.entry(variable).or_default() += variance / draws as f64;
+            })?;
+            each_normal(shared, &told, |variable, variance| {
+                *grown.entry(variable).or_default() += variance / draws as f64;
+            })?;
+        }
+        let mut divide = |variable: u32, variance: f64| {
+            grown.entry(variable).and_modify(|grown| *grown /= variance);
+        };
+        let given = model.posterior.naturals(&self.point.statistics).0;
+        let told = model.local.naturals(&self.point.messages).0;
+        each_normal(collapsed, &given, &mut divide)?;
+        each_normal(shared, &told, &mut divide)?;
+        Ok(grown)
+    }
+
+    /// Draws what is own or collapsed.
+    fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        let normal = DVector::from_fn(self.root.ncols(), |_, _| StandardNormal.sample(rng));
+        let change: DVector<f64> = &self.root * normal;
+        // Where the domain ends at a multiple r of the change, it becomes r (1 − e^{-1/r}) of itself: as
+        // if a rate were multiplied by an exponential and not moved by a normal.
+        let end = self.end(&change);
+        let mut length = end * -(-1.0 / end).exp_m1();
+        for _ in 0..HALVINGS {
+            if self.moved(&change, length, rng).is_ok() {
+                return Ok(());
+            }
+            length *= 0.5;
+        }
+        self.moved(&change, 0.0, rng)
+    }
+
+    /// The multiple of a change at which the domain of what is collapsed ends, so far as it matters.
+    fn end(&self, change: &DVector<f64>) -> f64 {
+        let posterior = &self.chain.model.posterior;
+        let mut buffer = vec![];
+        let mut inside = |length: f64| {
+            let moved = self.point.statistics.iter().zip(change);
+            let moved: Vec<f64> = moved.map(|(tau, change)| tau + length * change).collect();
+            let (naturals, _) = posterior.naturals(&moved);
+            buffer.resize(naturals.len(), 0.0);
+            let value = evaluate_all(posterior.blocks(), &naturals, &mut buffer);
+            value.is_ok_and(f64::is_finite)
+        };
+        let (mut low, mut high) = (0.0, FAR);
+        if inside(high) {
+            return high;
+        }
+        while high - low > 0.03 * high {
+            let middle = 0.5 * (low + high);
+            if inside(middle) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low.max(0.03 * high)
+    }
+
+    /// Draws what is own or collapsed where the statistics are moved by so much.
     fn moved<R: Rng + ?Sized>(
         &mut self,
         change: &DVector<f64>,
@@ -106,13 +183,27 @@ impl CorrectedDraws<'_> {
                 .collect();
             chain.draw_own(placed, &natural, rng)?;
         }
-        chain.draw_collapsed(rng)?;
-        chain.draw_shared(rng)
+        chain.draw_collapsed(rng)
     }
+}
+
+/// Visits the variables of normal blocks with their variances.
+fn each_normal(blocks: &[Placed], naturals: &[f64], mut visit: impl FnMut(u32, f64)) -> Result<()> {
+    for placed in blocks {
+        if let BlockFamily::Gaussian(family) = &placed.0.family {
+            let (_, variances) = family.marginals(&naturals[range_of(placed)])?;
+            (placed.0.variables.iter().zip(variances))
+                .for_each(|(&v, variance)| visit(v, variance));
+        }
+    }
+    Ok(())
 }
 
 /// A matrix whose product with its transpose is `matrix` without what is not positive.
 fn root(matrix: DMatrix<f64>) -> DMatrix<f64> {
+    if matrix.is_empty() {
+        return matrix;
+    }
     let SymmetricEigen {
         mut eigenvectors,
         eigenvalues,

@@ -37,7 +37,12 @@ pub(super) struct Monomials {
 impl Monomials {
     /// The coefficient, the coordinates and the collapsed statistic of each.
     pub(super) fn each(&self) -> impl Iterator<Item = (f64, &[u32], u32)> {
-        (0..self.coefficients.len()).map(|monomial| self.get(monomial))
+        (0..self.len()).map(|monomial| self.get(monomial))
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.coefficients.len()
     }
 
     /// One of them.

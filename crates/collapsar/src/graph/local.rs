@@ -104,6 +104,14 @@ impl Local {
         &messages[..self.slots]
     }
 
+    /// About how many numbers an evaluation goes through.
+    pub(super) fn size(&self) -> usize {
+        let rows: usize = (self.rows.iter())
+            .map(|rows| rows.count * rows.states)
+            .sum();
+        rows + self.shared_base.len() + self.own_base.len() + self.sharing.values.len()
+    }
+
     /// The shared blocks and the own ones, each with the place of its first natural parameter.
     pub(super) fn blocks(&self) -> (&[Placed], &[Placed]) {
         (&self.shared, &self.own)

@@ -171,6 +171,11 @@ impl Posterior {
         }
     }
 
+    /// About how many numbers an evaluation goes through.
+    pub(super) fn size(&self) -> usize {
+        self.base.len() + self.monomials.len()
+    }
+
     /// How many statistics the collapsed blocks have.
     pub(super) fn statistics(&self) -> usize {
         self.base.len()

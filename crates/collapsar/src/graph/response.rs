@@ -1,12 +1,12 @@
 //! Decides how the posterior answers to small changes of the model: variances that mean field leaves out (maths §10.2).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::block::{Block, Placed, range_of};
 use super::choice::Role;
 use super::compiled::Compiled;
 use super::variational::Numbers;
-use collapsar_core::vector::dot;
+use collapsar_core::vector::{add, dot};
 use collapsar_core::{Point, Response, Result};
 
 /// The linear response of a model at the end of a fit.
@@ -27,15 +27,6 @@ struct Answering<'a> {
     natural: Vec<f64>,
     role: Role,
     first: usize,
-}
-
-/// What a number tells the explicit variables: directly, and through what is collapsed.
-#[derive(Debug, Default)]
-struct Tilt {
-    /// In the place of messages.
-    messages: Vec<f64>,
-    /// In the place of statistics; empty where the number is collapsed.
-    statistics: Vec<f64>,
 }
 
 impl Compiled {
@@ -88,13 +79,19 @@ impl LinearResponse<'_> {
         self.response.missing_information()
     }
 
+    /// Whether a variable is drawn without drawing what is explicit and shared.
+    pub fn is_drawn_first(&self, variable: u32) -> bool {
+        let block = self.holding.get(&variable);
+        block.is_some_and(|&(index, _)| self.blocks[index].role != Role::Shared)
+    }
+
     /// The variance of a sum of numbers of variables that mean field leaves out, each with a coefficient;
     /// none where one of them is a label.
     ///
     /// # Errors
     /// Where the point is no maximum of the bound.
     pub fn extra_variance(&self, terms: &[(u32, usize, f64)]) -> Result<Option<f64>> {
-        let mut changes: HashMap<usize, Vec<f64>> = HashMap::new();
+        let mut changes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for &(variable, number, coefficient) in terms {
             let Some(&(index, first)) = self.holding.get(&variable) else {
                 return Ok(None);
@@ -105,68 +102,38 @@ impl LinearResponse<'_> {
                 return Ok(None);
             }
             let sum = (changes.entry(index)).or_insert_with(|| vec![0.0; natural.len()]);
-            collapsar_core::vector::add(sum, coefficient, &sensitivity);
+            add(sum, coefficient, &sensitivity);
         }
-        let tilt = self.tilt(&changes)?;
-        let indirect = dot(&tilt.messages, &self.response.product(&tilt.messages)?);
-        let direct = match tilt.statistics.as_slice() {
-            [] => 0.0,
-            statistics => self.direct(&changes, statistics)?,
-        };
+        let (mut messages, statistics) = self.tilts(&changes);
+        // maths (10.2): c'Fc of the explicit part, and twice its product with the collapsed one.
+        let through = self.response.covariance_product(&statistics)?;
+        let direct = dot(&statistics, &through) + 2.0 * dot(&statistics, &messages);
+        add(&mut messages, 1.0, &through);
+        let indirect = dot(&messages, &self.response.product(&messages)?);
         Ok(Some(direct + indirect))
     }
 
-    /// What tilts of blocks do to the messages.
-    fn tilt(&self, changes: &HashMap<usize, Vec<f64>>) -> Result<Tilt> {
-        let (statistics, dim) = (&self.point.statistics, self.point.messages.len());
-        let mut tilt = Tilt {
-            messages: vec![0.0; dim],
-            statistics: vec![],
-        };
-        let mut collapsed = vec![];
+    /// What changes of blocks' natural parameters do to messages, through what is collapsed, and to the
+    /// statistics of what is explicit.
+    fn tilts(&self, changes: &BTreeMap<usize, Vec<f64>>) -> (Vec<f64>, Vec<f64>) {
+        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let dim = self.point.messages.len();
+        let (mut messages, mut statistics) = (vec![0.0; dim], vec![0.0; dim]);
+        let mut collapsed = vec![0.0; posterior.statistics()];
         for (&index, changes) in changes {
             let Answering { role, first, .. } = self.blocks[index];
             match role {
                 Role::Collapsed => {
-                    let end = first + changes.len();
-                    collapsed.resize(collapsed.len().max(end), 0.0);
-                    collapsed[first..end].copy_from_slice(changes);
+                    collapsed[first..first + changes.len()].copy_from_slice(changes);
                 }
-                Role::Shared => {
-                    tilt.statistics.resize(dim, 0.0);
-                    self.model
-                        .local
-                        .gather(first, changes, &mut tilt.statistics);
-                }
+                Role::Shared => local.gather(first, changes, &mut statistics),
                 Role::Own => {
-                    tilt.statistics.resize(dim, 0.0);
-                    let first = self.model.local.own_first() + first;
-                    tilt.statistics[first..first + changes.len()].copy_from_slice(changes);
+                    let first = local.own_first() + first;
+                    statistics[first..first + changes.len()].copy_from_slice(changes);
                 }
             }
         }
-        if !tilt.statistics.is_empty() {
-            tilt.messages = self.response.covariance_product(&tilt.statistics)?;
-        }
-        if !collapsed.is_empty() {
-            collapsed.resize(self.model.posterior.statistics(), 0.0);
-            let posterior = &self.model.posterior;
-            posterior.backward_changes(statistics, &collapsed, &mut tilt.messages);
-        }
-        Ok(tilt)
-    }
-
-    /// $c'Fc$ of the explicit part, and twice its product with the collapsed one.
-    fn direct(&self, changes: &HashMap<usize, Vec<f64>>, statistics: &[f64]) -> Result<f64> {
-        let through = self.response.covariance_product(statistics)?;
-        let collapsed: HashMap<usize, Vec<f64>> = (changes.iter())
-            .filter(|(index, _)| self.blocks[**index].role == Role::Collapsed)
-            .map(|(index, changes)| (*index, changes.clone()))
-            .collect();
-        let across = match collapsed.is_empty() {
-            true => 0.0,
-            false => dot(statistics, &self.tilt(&collapsed)?.messages),
-        };
-        Ok(dot(statistics, &through) + 2.0 * across)
+        posterior.backward_changes(&self.point.statistics, &collapsed, &mut messages);
+        (messages, statistics)
     }
 }

@@ -27,6 +27,23 @@ pub enum PosteriorMarginal {
     States(Vec<f64>),
 }
 
+impl PosteriorMarginal {
+    /// The same mean with a variance that is larger by `extra`: of the same family, within the same bounds
+    /// (maths §10.2).
+    #[must_use]
+    pub fn widened(&self, extra: f64) -> Self {
+        let wider = |sd: f64| sd.hypot(extra.max(0.0).sqrt());
+        match self {
+            Self::Closed(marginal) => Self::Closed(marginal.with_sd(wider(marginal.sd()))),
+            &Self::Moments { mean, sd } => Self::Moments {
+                mean,
+                sd: wider(sd),
+            },
+            Self::States(_) => self.clone(),
+        }
+    }
+}
+
 /// The posterior of each number of each variable that is not kept as a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PosteriorMarginals {

@@ -1,0 +1,105 @@
+//! Decides how exact draws are made: Markov chains that begin at the fit, and what they tell of each number.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use collapsar::Point;
+use collapsar::diagnostics::ChainSummary;
+use collapsar::graph::Compiled;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use crate::draws::{Dependencies, Drawn};
+use crate::lower::Prepared;
+use crate::posterior::{PosteriorError, Summary};
+use crate::quantity::Quantity;
+
+/// How many chains there are, and how long they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainOptions {
+    /// Chains.
+    pub chains: usize,
+    /// Sweeps of each before its first draw.
+    pub warmup: usize,
+    /// Draws of each, one a sweep.
+    pub draws: usize,
+    /// The seed of all of them.
+    pub seed: u64,
+}
+
+/// Draws of quantities: by chain, then by quantity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainDraws(pub Vec<Vec<Vec<f64>>>);
+
+/// What the draws of one number tell, and how far that may be off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChainEstimate {
+    /// Mean, deviation and quantiles.
+    pub summary: Summary,
+    /// How well chains agree and how much their draws are worth; nothing where draws are all the same.
+    pub diagnostics: Option<ChainSummary>,
+}
+
+impl Prepared {
+    /// Runs Markov chains from a fit, in parallel; their draws do not depend on the number of threads.
+    ///
+    /// # Errors
+    /// Where a chain leaves the domain or a line cannot be computed. `None` where it was interrupted.
+    pub fn chains(
+        &self,
+        compiled: &Compiled,
+        point: &Point,
+        quantities: &[Quantity],
+        options: ChainOptions,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<ChainDraws>, PosteriorError> {
+        let needed = Dependencies::of(self, quantities);
+        let run = |chain: usize| -> collapsar::Result<Option<Vec<Vec<f64>>>> {
+            let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+            rng.set_stream(1 + chain as u64);
+            let mut state = compiled.chain(point, &mut rng)?;
+            let places = needed.places(|variable| state.place(variable));
+            let mut columns = vec![Vec::with_capacity(options.draws); places.len()];
+            for sweep in 0..options.warmup + options.draws {
+                if interrupt.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                state.sweep(&mut rng)?;
+                if sweep >= options.warmup {
+                    for (column, &place) in columns.iter_mut().zip(&places) {
+                        column.push(state.numbers()[place]);
+                    }
+                }
+            }
+            Ok(Some(columns))
+        };
+        let chains: Vec<_> = (0..options.chains).into_par_iter().map(run).collect();
+        let mut out = vec![];
+        for (chain, columns) in chains.into_iter().enumerate() {
+            let Some(columns) = columns? else {
+                return Ok(None);
+            };
+            let seed = ChaCha8Rng::seed_from_u64(options.seed ^ ((chain as u64 + 1) << 32));
+            let mut predicted = vec![None; needed.predictions()];
+            let random = (&seed, predicted.as_mut_slice());
+            let drawn = Drawn::new(self, &needed, columns, random, 0..options.draws)?;
+            out.push(drawn.values(quantities)?);
+        }
+        Ok(Some(ChainDraws(out)))
+    }
+}
+
+impl ChainDraws {
+    /// What the draws of each quantity tell.
+    pub fn estimates(&self) -> Vec<ChainEstimate> {
+        let quantities = self.0.first().map_or(0, Vec::len);
+        let estimate = |quantity: usize| {
+            let chains: Vec<&[f64]> = self.0.iter().map(|c| c[quantity].as_slice()).collect();
+            ChainEstimate {
+                summary: Summary::of_draws(&mut chains.concat()),
+                diagnostics: ChainSummary::of(&chains),
+            }
+        };
+        (0..quantities).into_par_iter().map(estimate).collect()
+    }
+}
