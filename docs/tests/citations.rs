@@ -192,7 +192,7 @@ fn sections_are_in_the_chapters_of_their_numbers() {
             .and_then(|name| name.to_str())
             .unwrap_or_default();
         assert!(
-            name.starts_with(&format!("0{chapter}-")),
+            name.starts_with(&format!("{chapter:0>2}-")),
             "§{section} in {name}"
         );
     }

@@ -61,16 +61,12 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "S", help_heading = "Posterior")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) draws: Option<u32>,
-    /// Markov chains, with --posterior exact
-    #[arg(
-        long,
-        value_name = "C",
-        default_value = "4",
-        help_heading = "Posterior"
-    )]
+    /// Markov chains, with --posterior exact [default: 4]
+    #[arg(long, value_name = "C", help_heading = "Posterior")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) chains: u16,
-    /// Sweeps of each chain before its first draw [default: a quarter of the draws]
+    pub(crate) chains: Option<u16>,
+    /// Sweeps of each chain before its first draw, with --posterior exact [default: a quarter of the
+    /// draws]
     #[arg(long, value_name = "W", help_heading = "Posterior")]
     pub(crate) warmup: Option<u32>,
     /// Converged when a step raises the bound by less than T nats [default: 1e-8, or 1e-10 for each
@@ -85,6 +81,31 @@ pub(crate) struct FitArgs {
 type Selections = Vec<Selection>;
 
 impl FitArgs {
+    fn posterior(&self) -> Result<PosteriorOptions, Usage> {
+        let exact = self.posterior == Some(PosteriorKind::Exact);
+        let given = [
+            ("chains", self.chains.is_some()),
+            ("warmup", self.warmup.is_some()),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given && !exact) {
+            return Err(Usage(format!(
+                "--{flag} is given, expected --posterior exact beside it: other posteriors have no chains"
+            )));
+        }
+        if self.draws.is_some() && self.out.is_none() && !exact {
+            return Err(Usage(
+                "--draws is given without --out, expected a folder to write them to".into(),
+            ));
+        }
+        let defaults = PosteriorOptions::default();
+        Ok(PosteriorOptions {
+            posterior: self.posterior,
+            draws: self.draws.map(|draws| draws as usize),
+            chains: self.chains.map_or(defaults.chains, usize::from),
+            warmup: self.warmup.map(|sweeps| sweeps as usize),
+        })
+    }
+
     /// What the flags ask for.
     pub(crate) fn request(&self) -> anyhow::Result<ModelRequest> {
         let source = &self.source;
@@ -92,12 +113,7 @@ impl FitArgs {
             collapse: source.collapse.clone(),
             explicit: source.explicit.clone(),
             monitor: self.monitor.concat(),
-            posterior: PosteriorOptions {
-                posterior: self.posterior,
-                draws: self.draws.map(|draws| draws as usize),
-                chains: self.chains.into(),
-                warmup: self.warmup.map(|sweeps| sweeps as usize),
-            },
+            posterior: self.posterior()?,
             climb: self.climb.options(self.tolerance, 1, "models")?,
             messages: None,
             files: (source.model.clone(), source.data.clone()),

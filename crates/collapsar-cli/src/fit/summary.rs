@@ -72,11 +72,14 @@ fn posterior(result: &ModelResult, converged: bool) -> String {
     let Signs {
         missing_information,
         k_hat,
+        variance_growth,
         ..
     } = result.signs;
     let (kind, next) = match result.kind {
-        PosteriorKind::MeanField => ("deviations are those of mean field", LINEAR),
-        PosteriorKind::LinearResponse => ("deviations are those of linear response", EXACT),
+        PosteriorKind::MeanField => ("standard deviations are those of mean field", LINEAR),
+        PosteriorKind::LinearResponse => {
+            ("standard deviations are those of linear response", EXACT)
+        }
         PosteriorKind::Exact => return chains(result),
     };
     let mut reasons = vec![];
@@ -90,18 +93,24 @@ fn posterior(result: &ModelResult, converged: bool) -> String {
         ));
     }
     if let Some(k_hat) = k_hat {
-        reasons.push(format!("k-hat of its weights is {k_hat:.2}"));
+        reasons.push(format!("k-hat of weights is {k_hat:.2}"));
+    }
+    if let Some(growth) = variance_growth.filter(|growth| *growth > 1.15) {
+        let percent = 100.0 * (growth - 1.0);
+        reasons.push(format!(
+            "uncertain precisions widen a normal by {percent:.0}%"
+        ));
     }
     let (verdict, next) = match result.verdict(converged) {
-        Verdict::Trust => ("trust means and deviations", String::new()),
-        Verdict::TrustMeans => ("trust means but not deviations", format!("; try {next}")),
+        Verdict::Trust => ("trust means and sds", String::new()),
+        Verdict::TrustMeans => ("trust means but not sds", format!("; try {next}")),
         Verdict::Doubt => ("do not trust this", format!("; try {EXACT}")),
     };
     let reasons = match reasons.as_slice() {
         [] => String::new(),
-        reasons => format!(": {}", reasons.join(", ")),
+        reasons => format!(" ({})", reasons.join(", ")),
     };
-    format!("{kind}{from}\n{verdict}{reasons}{next}")
+    format!("{kind}{from}\nverdict: {verdict}{reasons}{next}")
 }
 
 const LINEAR: &str = "--posterior linear-response";
@@ -123,12 +132,12 @@ fn chains(result: &ModelResult) -> String {
         })
     };
     let verdict = if result.mixed() {
-        "trust means and deviations"
+        "trust means and sds"
     } else {
-        "do not trust this yet: try more --draws"
+        "do not trust this yet; try more --draws"
     };
     format!(
-        "from {draws} draws of {}: R-hat at most {}, effective sample size at least {}\n{verdict}",
+        "from {draws} draws of {}: R-hat at most {}, effective sample size at least {}\nverdict: {verdict}",
         count(chains.0.len(), "chain"),
         number(result.signs.r_hat, 3),
         number(result.signs.ess, 0),

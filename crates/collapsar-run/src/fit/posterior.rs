@@ -136,8 +136,9 @@ impl ModelResult {
             };
         }
         let k_hat = self.signs.k_hat.unwrap_or(0.0);
-        let missing = self.signs.missing_information.unwrap_or(1.0);
         let wide = self.kind == PosteriorKind::LinearResponse;
+        // Nobody looked where mean field was asked for; then its deviations may be too small, as they often are.
+        let missing = self.signs.missing_information.unwrap_or(0.5);
         let linear = self
             .signs
             .variance_growth
