@@ -122,6 +122,13 @@ impl Local {
         self.sharing.transposed_rows(first, changes, out);
     }
 
+    /// What messages about slots do to the natural parameters of shared blocks.
+    pub(super) fn spread(&self, messages: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.shared_base.len()];
+        self.sharing.multiply(messages, &mut out);
+        out
+    }
+
     /// The place of the first statistic of own blocks.
     pub(super) fn own_first(&self) -> usize {
         self.slots

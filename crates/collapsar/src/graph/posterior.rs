@@ -176,6 +176,11 @@ impl Posterior {
         self.base.len() + self.monomials.len()
     }
 
+    /// A natural parameter of collapsed blocks without what explicit ones send.
+    pub(super) fn base(&self, place: usize) -> f64 {
+        self.base[place]
+    }
+
     /// How many statistics the collapsed blocks have.
     pub(super) fn statistics(&self) -> usize {
         self.base.len()

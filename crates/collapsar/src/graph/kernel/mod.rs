@@ -79,6 +79,11 @@ impl RowKernel {
         self.logits.entries.columns.iter_mut()
     }
 
+    /// Whether it looks at a slot of these.
+    pub(super) fn looks_at(&self, slots: impl Fn(u32) -> bool) -> bool {
+        self.logits.entries.columns.iter().any(|&slot| slots(slot))
+    }
+
     fn potential(&self) -> &dyn Potential {
         match &self.shape {
             Shape::Features(mixture) => mixture,

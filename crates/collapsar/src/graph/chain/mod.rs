@@ -3,6 +3,10 @@
 //! The log joint is a sum of coefficients times products of statistics. Put drawn statistics in the place
 //! of expected ones, and what was a message is what a block's neighbours say: the functions that a climb
 //! is made of are those of a blocked Gibbs sampler.
+//!
+//! - `scale`: how a precision and the effects that it scales move together
+
+mod scale;
 
 use rand::Rng;
 
@@ -10,6 +14,7 @@ use super::block::{Placed, range_of};
 use super::compiled::Compiled;
 use super::variational::Numbers;
 use collapsar_core::{Point, Result};
+use scale::Scale;
 
 /// One Markov chain.
 #[derive(Debug, Clone)]
@@ -18,6 +23,7 @@ pub struct Chain<'a> {
     places: Numbers<'a>,
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
+    scales: Vec<Scale>,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
     numbers: Vec<f64>,
     /// What explicit variables send: slots, then the statistics of own blocks.
@@ -37,6 +43,7 @@ impl Compiled {
         let mut chain = Chain {
             model: self,
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
+            scales: Scale::all(self),
             numbers: vec![0.0; places.len()],
             places,
             statistics: point.statistics.clone(),
@@ -71,7 +78,13 @@ impl Chain<'_> {
             (model.posterior).add_told(terms, first, statistics, collapsed, &mut natural);
             self.draw_own(placed, &natural, rng)?;
         }
-        self.draw_collapsed(rng)
+        self.draw_collapsed(rng)?;
+        let scales = std::mem::take(&mut self.scales);
+        for scale in &scales {
+            self.rescale(scale, rng);
+        }
+        self.scales = scales;
+        Ok(())
     }
 
     /// All numbers of all variables.
