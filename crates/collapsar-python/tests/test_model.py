@@ -234,3 +234,49 @@ def test_a_check_fits_nothing(groups):
         model.check(groups, collapse=["mu", "tau"])
     with pytest.raises(pycollapsar.ModelError, match="K is neither data"):
         model.check({"y": groups["y"], "N": 100})
+
+
+SCHOOLS = """
+model {
+  for (j in 1:8) { y[j] ~ dnorm(theta[j], 1 / (s[j] * s[j]))
+                   theta[j] ~ dnorm(mu, tau) }
+  mu ~ dnorm(0, 1.0E-4)
+  tau ~ dgamma(1, 10)
+}
+"""
+SCHOOLS_DATA = {"y": [28, 8, -3, 7, -1, 1, 18, 12], "s": [15, 10, 16, 11, 9, 11, 10, 18]}
+
+
+def test_posteriors():
+    sds = {}
+    for posterior in ["mean-field", "linear-response", "exact"]:
+        fit = pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA, posterior=posterior)
+        assert fit.verdict["posterior"] == posterior
+        sds[posterior] = float(fit.sd("mu"))
+        again = pickle.loads(pickle.dumps(fit))
+        np.testing.assert_array_equal(again.draws(10)["theta"], fit.draws(10)["theta"])
+    # Not knowing the schools makes the mean less certain; linear response knows that as the chains do.
+    assert sds["mean-field"] < sds["linear-response"]
+    assert abs(sds["linear-response"] / sds["exact"] - 1) < 0.1
+    default = pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA)
+    assert default.verdict["posterior"] == "linear-response"
+    assert float(default.sd("mu")) == sds["linear-response"]
+
+
+def test_chains():
+    fit = pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA, posterior="exact", n_chains=3)
+    table = fit.summary("mu")
+    assert table["r_hat"].iloc[0] < 1.02
+    assert 100 < table["ess_bulk"].iloc[0] < 9000
+    draws = fit.draws(7)
+    assert draws["theta"].shape == (7, 8)
+    arviz = pytest.importorskip("arviz")
+    assert arviz is not None
+    assert dict(fit.to_arviz(20).posterior.sizes)["chain"] == 3
+
+
+def test_refused_posteriors():
+    with pytest.raises(pycollapsar.SettingError, match="posterior"):
+        pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA, posterior="laplace")
+    with pytest.raises(pycollapsar.SettingError, match="n_chains"):
+        pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA, posterior="exact", n_chains=0)
