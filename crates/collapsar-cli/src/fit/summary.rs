@@ -126,22 +126,20 @@ fn chains(result: &ModelResult) -> String {
         .iter()
         .map(|chain| chain.first().map_or(0, Vec::len));
     let draws: usize = draws.sum();
-    let number = |number: Option<f64>, digits: usize| {
-        number.map_or("not known".to_owned(), |number| {
-            format!("{number:.digits$}")
-        })
-    };
     let verdict = if result.mixed() {
         "trust means and sds"
     } else {
         "do not trust this yet; try more --draws"
     };
-    format!(
-        "from {draws} draws of {}: R-hat at most {}, effective sample size at least {}\nverdict: {verdict}",
-        count(chains.0.len(), "chain"),
-        number(result.signs.r_hat, 3),
-        number(result.signs.ess, 0),
-    )
+    let agree = match (result.signs.r_hat, result.signs.ess) {
+        (Some(r_hat), Some(ess)) => {
+            format!(": R-hat at most {r_hat:.3}, effective sample size at least {ess:.0}")
+        }
+        _ if result.rows.iter().all(|row| row.sd == 0.0) => String::new(),
+        _ => ", too few to tell whether they agree".to_owned(),
+    };
+    let chains = count(chains.0.len(), "chain");
+    format!("from {draws} draws of {chains}{agree}\nverdict: {verdict}")
 }
 
 /// The places of what is printed: where there is too much, the smallest arrays first.

@@ -126,9 +126,15 @@ pub enum Verdict {
 impl ModelResult {
     /// How far the results may be trusted, where the climb has converged.
     pub fn verdict(&self, converged: bool) -> Verdict {
-        if self.kind == PosteriorKind::Exact {
-            let mixed = self.signs.r_hat.is_none_or(|r_hat| r_hat < MIXED.0)
-                && self.signs.ess.is_none_or(|ess| ess > MIXED.1);
+        if let Some((_, diagnostics)) = &self.chains {
+            // Too few draws to tell are not mixed, unless they are all the same and there is nothing to tell.
+            let mixed = self.rows.iter().zip(diagnostics).all(|(row, known)| {
+                let mixed = known.and_then(|of| {
+                    let ess = of.ess_bulk?.min(of.ess_tail?);
+                    Some(of.r_hat? < MIXED.0 && ess > MIXED.1)
+                });
+                mixed.unwrap_or(row.sd == 0.0)
+            });
             return if mixed {
                 Verdict::Trust
             } else {
