@@ -371,9 +371,9 @@ class Fit:
         """
         import arviz
 
-        chains = self._chains
-        draws = self.draws(n * chains, names)
-        chains = {name: values.reshape(chains, n, *values.shape[1:]) for name, values in draws.items()}
+        count = self._chains
+        draws = self.draws(n * count, names)
+        chains = {name: values.reshape(count, n, *values.shape[1:]) for name, values in draws.items()}
         # Before version 1 groups were arguments.
         if int(arviz.__version__.split(".")[0]) < 1:
             return arviz.from_dict(posterior=chains)
