@@ -118,7 +118,17 @@ impl Posterior<'_> {
         let all_drawn = quantities.iter().all(is_drawn);
         let marginals = (!all_drawn).then(|| self.variational.marginals());
         let marginals = marginals.transpose()?;
-        let growth = self.variance_growth(quantities)?;
+        let normal = |quantity: &Quantity| match quantity.origin {
+            Origin::Variable(variable, _) => {
+                self.prepared.variables.kind(variable) == Kind::Gaussian
+            }
+            _ => false,
+        };
+        let growth = if quantities.iter().any(normal) {
+            self.variance_growth()?
+        } else {
+            None
+        };
         let mut labels = self.labels(quantities)?;
         let (mut summaries, mut wanting) = (Vec::with_capacity(quantities.len()), vec![]);
         for (place, quantity) in quantities.iter().enumerate() {
@@ -129,7 +139,7 @@ impl Posterior<'_> {
                 (quantity.origin, &mut marginal)
             {
                 let wider = self.widened(marginal, &[(variable, number as usize, 1.0)])?;
-                *marginal = match (growth.get(&variable), &*marginal) {
+                *marginal = match (growth.and_then(|growth| growth.get(&variable)), &*marginal) {
                     (Some(growth), PosteriorMarginal::Closed(marginal)) => {
                         wider.widened((growth - 1.0) * marginal.sd().powi(2))
                     }
@@ -162,27 +172,18 @@ impl Posterior<'_> {
         Ok((summaries, wanting))
     }
 
-    /// By what factor uncertain precisions widen normal variables, where linear response is asked for and some
-    /// of these are normal.
+    /// By what factor uncertain precisions widen each normal variable, where linear response is asked for and has
+    /// draws; found once for a response.
     ///
     /// # Errors
     /// Where the fit ended outside the domain.
-    pub fn variance_growth(&self, quantities: &[Quantity]) -> collapsar::Result<HashMap<u32, f64>> {
-        let normal = |quantity: &Quantity| match quantity.origin {
-            Origin::Variable(variable, _) => {
-                self.prepared.variables.kind(variable) == Kind::Gaussian
-            }
-            _ => false,
-        };
-        let Some(response) = self.response.filter(|_| quantities.iter().any(normal)) else {
-            return Ok(HashMap::new());
+    pub fn variance_growth(&self) -> collapsar::Result<Option<&HashMap<u32, f64>>> {
+        let Some(response) = self.response else {
+            return Ok(None);
         };
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(JOINT - 1);
-        Ok(match response.draws(&mut rng)? {
-            Some(mut draws) => draws.variance_growth(GROWTH, &mut rng)?,
-            None => HashMap::new(),
-        })
+        response.variance_growth(GROWTH, &mut rng)
     }
 
     /// The marginal of a number as wide as linear response says, where that is asked for.
@@ -238,23 +239,9 @@ impl Posterior<'_> {
             return Ok(draws);
         }
         let mut sampler = Sampler::new(self, &needed);
-        let at_once = (AT_ONCE / needed.count().max(1)).max(1);
-        // Streams of random numbers cannot be entered in between.
-        let begin = which.start - which.start % OF_STREAM;
-        let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
-        for first in (begin..which.end).step_by(at_once) {
-            let some = first..which.end.min(first + at_once);
-            let drawn = sampler.draws(some.clone())?;
-            let early = which.start.saturating_sub(first).min(some.len());
-            for (all, mut values) in all.iter_mut().zip(drawn.values(quantities)?) {
-                all.extend(values.drain(early..));
-            }
-        }
-        Ok(all)
+        in_batches(quantities, &needed, which, |some| sampler.draws(some))
     }
-}
 
-impl Posterior<'_> {
     /// Draws with the covariance of linear response, unless there are too many messages for it.
     fn corrected(
         &self,
@@ -269,15 +256,10 @@ impl Posterior<'_> {
             return Ok(None);
         };
         let places = needed.places(|variable| self.variational.place(variable));
-        let explicit = !needed
-            .variables()
-            .all(|variable| response.is_drawn_first(variable));
+        let first = |variable| response.is_drawn_first(variable);
+        let explicit = !needed.variables().all(first);
         let mut predicted = vec![None; needed.predictions()];
-        let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
-        let at_once = (AT_ONCE / needed.count().max(1)).max(1);
-        let begin = which.start - which.start % OF_STREAM;
-        for first in (begin..which.end).step_by(at_once) {
-            let some = first..which.end.min(first + at_once);
+        let batch = |some: Range<usize>| {
             let mut columns = vec![Vec::with_capacity(some.len()); places.len()];
             for draw in some.clone() {
                 // A stream for each draw, so that draws are the same wherever a range begins.
@@ -289,14 +271,32 @@ impl Posterior<'_> {
                 }
             }
             let random = (&seed, predicted.as_mut_slice());
-            let drawn = Drawn::new(self.prepared, needed, columns, random, some.clone())?;
-            let early = which.start.saturating_sub(first).min(some.len());
-            for (all, mut values) in all.iter_mut().zip(drawn.values(quantities)?) {
-                all.extend(values.drain(early..));
-            }
-        }
-        Ok(Some(all))
+            Drawn::new(self.prepared, needed, columns, random, some)
+        };
+        in_batches(quantities, needed, which, batch).map(Some)
     }
+}
+
+/// Values of quantities from draws that `batch` makes, so many at a time.
+fn in_batches<'a>(
+    quantities: &[Quantity],
+    needed: &Dependencies,
+    which: Range<usize>,
+    mut batch: impl FnMut(Range<usize>) -> Result<Drawn<'a>, PosteriorError>,
+) -> Result<Vec<Vec<f64>>, PosteriorError> {
+    let at_once = (AT_ONCE / needed.count().max(1)).max(1);
+    // Streams of random numbers cannot be entered in between.
+    let begin = which.start - which.start % OF_STREAM;
+    let mut all = vec![Vec::with_capacity(which.len()); quantities.len()];
+    for first in (begin..which.end).step_by(at_once) {
+        let some = first..which.end.min(first + at_once);
+        let drawn = batch(some.clone())?;
+        let early = which.start.saturating_sub(first).min(some.len());
+        for (all, mut values) in all.iter_mut().zip(drawn.values(quantities)?) {
+            all.extend(values.drain(early..));
+        }
+    }
+    Ok(all)
 }
 
 /// Whether only draws tell of a quantity, but for what [`Posterior::exact`] finds.

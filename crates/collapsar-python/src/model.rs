@@ -267,12 +267,8 @@ impl BugsFit {
             };
             let row = |(place, row): (usize, &Summary)| -> Vec<f64> {
                 let mut cells = [&[row.mean, row.sd][..], &row.quantiles].concat();
-                if let Some((_, diagnostics)) = &result.chains {
-                    let more = diagnostics[place].map_or([None; 5], |of| {
-                        [of.mcse_mean, of.mcse_sd, of.ess_bulk, of.ess_tail, of.r_hat]
-                    });
-                    cells.extend(more.map(|number| number.unwrap_or(f64::NAN)));
-                }
+                let more = result.diagnostics(place).into_iter().flatten();
+                cells.extend(more.map(|number| number.unwrap_or(f64::NAN)));
                 cells
             };
             let rows: Vec<Vec<f64>> = result.rows.iter().enumerate().map(row).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use collapsar_bugs::Summary;
 use collapsar_run::Climbed;
 use collapsar_run::fit::{
-    ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict, class_names,
+    GROWN, ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict, class_names,
 };
 
 use super::FitArgs;
@@ -95,7 +95,7 @@ fn posterior(result: &ModelResult, converged: bool) -> String {
     if let Some(k_hat) = k_hat {
         reasons.push(format!("k-hat of weights is {k_hat:.2}"));
     }
-    if let Some(growth) = variance_growth.filter(|growth| *growth > 1.15) {
+    if let Some(growth) = variance_growth.filter(|growth| *growth >= GROWN) {
         let percent = 100.0 * (growth - 1.0);
         reasons.push(format!(
             "uncertain precisions widen a normal by {percent:.0}%"

@@ -24,7 +24,9 @@ use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
 pub use monitor::Monitored;
-pub use posterior::{CHAIN_DRAWS, ModelResult, PosteriorKind, PosteriorOptions, Signs, Verdict};
+pub use posterior::{
+    CHAIN_DRAWS, DIAGNOSTICS, GROWN, ModelResult, PosteriorKind, PosteriorOptions, Signs, Verdict,
+};
 pub use source::{ModelSource, class_name, class_names, one_line};
 
 /// A fit of a model, as a user asks for it; as JSON, what `run.json` says of it.

@@ -23,7 +23,7 @@ const MIXED: (f64, f64) = (1.01, 400.0);
 /// Variances of normal variables that uncertain precisions widen by more than this are not to be trusted: the
 /// fits of line, equiv and dyes, whose deviations are too small by up to a half, have 1.2 to 1.7, those of rats,
 /// birats and jaw, which are right, at most 1.1.
-const GROWN: f64 = 1.15;
+pub const GROWN: f64 = 1.15;
 
 /// Which posterior results are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -74,6 +74,9 @@ impl Default for PosteriorOptions {
         }
     }
 }
+
+/// What tables of exact draws have beside the columns of all posteriors.
+pub const DIAGNOSTICS: [&str; 5] = ["mcse_mean", "mcse_sd", "ess_bulk", "ess_tail", "r_hat"];
 
 /// Draws of each chain, unless another number is given.
 pub const CHAIN_DRAWS: usize = 1000;
@@ -162,6 +165,15 @@ impl ModelResult {
         }
     }
 
+    /// What a row says of its draws, by the names of [`DIAGNOSTICS`]: nothing where draws are all the same or too
+    /// few to tell; none at all where there are no chains.
+    pub fn diagnostics(&self, row: usize) -> Option<[Option<f64>; 5]> {
+        let (_, diagnostics) = self.chains.as_ref()?;
+        Some(diagnostics[row].map_or([None; 5], |of| {
+            [of.mcse_mean, of.mcse_sd, of.ess_bulk, of.ess_tail, of.r_hat]
+        }))
+    }
+
     /// Whether chains have mixed; others always have.
     pub fn mixed(&self) -> bool {
         self.kind != PosteriorKind::Exact || self.verdict(true) == Verdict::Trust
@@ -193,8 +205,9 @@ impl ModelRun {
         let mut signs = self.weighed(point)?;
         if let Some(response) = &response {
             signs.missing_information = Some(response.missing_information()?);
-            let growth = posterior.variance_growth(quantities)?;
-            signs.variance_growth = growth.into_values().max_by(f64::total_cmp);
+            let growth = posterior.variance_growth()?;
+            let most = growth.and_then(|growth| growth.values().copied().max_by(f64::total_cmp));
+            signs.variance_growth = most;
         }
         Ok(Some(ModelResult {
             kind: match response {

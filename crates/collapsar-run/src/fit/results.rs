@@ -5,7 +5,7 @@ use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
 use serde_json::json;
 
-use super::{ModelResult, ModelRun, Monitored, class_names};
+use super::{DIAGNOSTICS, ModelResult, ModelRun, Monitored, class_names};
 use crate::climb::Climbed;
 use crate::error::Result;
 use crate::folder::RunFolder;
@@ -24,26 +24,21 @@ impl ModelRun {
         result: &ModelResult,
         command: Vec<String>,
     ) -> Result<()> {
-        let diagnostics = result.chains.as_ref().map(|(_, diagnostics)| diagnostics);
         write_atomically(&folder.path().join("posterior.csv"), |out| {
             write!(out, "name,mean,sd,q2.5,median,q97.5")?;
-            let more = diagnostics.map_or("", |_| ",mcse_mean,mcse_sd,ess_bulk,ess_tail,r_hat");
-            writeln!(out, "{more}")?;
+            if result.chains.is_some() {
+                write!(out, ",{}", DIAGNOSTICS.join(","))?;
+            }
+            writeln!(out)?;
             for (place, quantity) in monitored.quantities.iter().enumerate() {
                 let row = &result.rows[place];
                 let name = quoted(&quantity.to_string());
                 let (mean, sd) = (row.mean, row.sd);
                 let [low, median, high] = row.quantiles;
                 write!(out, "{name},{mean:?},{sd:?},{low:?},{median:?},{high:?}")?;
-                if let Some(diagnostics) = diagnostics {
-                    // Nothing where draws are all the same.
-                    let cells = diagnostics[place].map_or([None; 5], |of| {
-                        [of.mcse_mean, of.mcse_sd, of.ess_bulk, of.ess_tail, of.r_hat]
-                    });
-                    for cell in cells {
-                        let cell = cell.map(|number| format!("{number:?}"));
-                        write!(out, ",{}", cell.unwrap_or_default())?;
-                    }
+                for cell in result.diagnostics(place).into_iter().flatten() {
+                    let cell = cell.map(|number| format!("{number:?}"));
+                    write!(out, ",{}", cell.unwrap_or_default())?;
                 }
                 writeln!(out)?;
             }

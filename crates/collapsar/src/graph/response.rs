@@ -1,6 +1,9 @@
 //! Decides how the posterior answers to small changes of the model: variances that mean field leaves out (maths §10.2).
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use rand::Rng;
 
 use super::block::{Block, Placed, range_of};
 use super::choice::Role;
@@ -18,6 +21,7 @@ pub struct LinearResponse<'a> {
     blocks: Vec<Answering<'a>>,
     /// The block of each variable, and the place of its first number among the block's.
     holding: HashMap<u32, (usize, usize)>,
+    growth: OnceLock<Option<HashMap<u32, f64>>>,
 }
 
 /// A block with its natural parameters and the place of the first among those of its role.
@@ -66,6 +70,7 @@ impl Compiled {
             response,
             blocks,
             holding,
+            growth: OnceLock::new(),
         })
     }
 }
@@ -77,6 +82,25 @@ impl LinearResponse<'_> {
     /// Where the point is outside the domain.
     pub fn missing_information(&self) -> Result<f64> {
         self.response.missing_information()
+    }
+
+    /// By what factor the variances of normal variables grow, on the average of so many draws of what they depend on
+    /// ([`super::CorrectedDraws::variance_growth`]): found by the first call, and kept. None where there are no
+    /// such draws.
+    ///
+    /// # Errors
+    /// Where the point is outside the domain.
+    pub fn variance_growth<R: Rng + ?Sized>(
+        &self,
+        draws: usize,
+        rng: &mut R,
+    ) -> Result<Option<&HashMap<u32, f64>>> {
+        if self.growth.get().is_none() {
+            let source = self.draws(rng)?;
+            let found = source.map(|mut source| source.variance_growth(draws, rng));
+            let _ = self.growth.set(found.transpose()?);
+        }
+        Ok(self.growth.get().and_then(Option::as_ref))
     }
 
     /// Whether a variable is drawn without drawing what is explicit and shared.
