@@ -12,6 +12,7 @@
 //! - `quant`: quantifies transcripts and genes
 //! - `tour`: a first look that needs no data
 //! - `reproduce`: reruns the experiments of HRL12
+//! - `verdict`: how far results may be trusted, in words
 //! - `shell`: completions and manual pages
 
 mod check;
@@ -27,6 +28,7 @@ mod shell;
 mod topics;
 mod tour;
 mod values;
+mod verdict;
 
 use std::io;
 use std::process::ExitCode;

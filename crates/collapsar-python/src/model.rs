@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use collapsar::Point;
 use collapsar::graph::Demands;
 use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse, Summary};
-use collapsar_run::Watch;
 use collapsar_run::fit::{
-    ModelRequest, ModelRun, ModelSource, PosteriorKind, PosteriorOptions, class_name, class_names,
+    ModelRequest, ModelRun, ModelSource, PosteriorOptions, class_name, class_names,
 };
+use collapsar_run::{PosteriorKind, Watch};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;

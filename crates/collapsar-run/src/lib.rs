@@ -3,6 +3,7 @@
 //! - `error`: what can go wrong with a run, as data
 //! - `plan`: how models are climbed, and the defaults
 //! - `climb`: climbs from every start, of which the best is kept
+//! - `verdict`: which posterior results are of, and how far they may be trusted
 //! - `record`: files named, recorded and tried, and what a run says of itself
 //! - `fit`: models in the BUGS language
 //! - `mixture`: mixtures of Gaussians
@@ -19,6 +20,7 @@ mod plan;
 pub mod quant;
 mod record;
 pub mod topics;
+mod verdict;
 
 pub use climb::{Climbed, Climbs, End, Spread, Watch};
 pub use error::{Error, Result};
@@ -28,3 +30,4 @@ pub use plan::{
     threads, threads_of_jobs, topics_tolerance,
 };
 pub use record::{check_target, inputs, name_of};
+pub use verdict::{GROWN, PosteriorKind, Signs, Verdict};

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use collapsar_bugs::{Data, Prepared, Selection};
-use collapsar_run::fit::{ModelRequest, ModelSource, PosteriorKind, PosteriorOptions};
+use collapsar_run::PosteriorKind;
+use collapsar_run::fit::{ModelRequest, ModelSource, PosteriorOptions};
 
 use crate::climb::ClimbArgs;
 use crate::common::{Common, Usage};

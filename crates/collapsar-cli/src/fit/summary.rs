@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 
 use collapsar_bugs::Summary;
-use collapsar_run::Climbed;
-use collapsar_run::fit::{
-    GROWN, ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict, class_names,
-};
+use collapsar_run::fit::{ModelResult, ModelRun, Monitored, class_names};
+use collapsar_run::{Climbed, PosteriorKind};
 
 use super::FitArgs;
 use crate::check::list;
 use crate::climb;
 use crate::text::{count, significant, table};
+use crate::verdict;
 
 /// Most rows of the table that is printed.
 const ROWS: usize = 40;
@@ -69,52 +68,11 @@ fn posterior(result: &ModelResult, converged: bool) -> String {
         0 => String::new(),
         draws => format!("; what has no closed form is from {draws} draws"),
     };
-    let Signs {
-        missing_information,
-        k_hat,
-        variance_growth,
-        ..
-    } = result.signs;
-    let (kind, next) = match result.kind {
-        PosteriorKind::MeanField => ("standard deviations are those of mean field", LINEAR),
-        PosteriorKind::LinearResponse => {
-            ("standard deviations are those of linear response", EXACT)
-        }
-        PosteriorKind::Exact => return chains(result),
-    };
-    let mut reasons = vec![];
-    if !converged {
-        reasons.push("the climb has not converged".to_owned());
+    match result.kind {
+        PosteriorKind::Exact => chains(result),
+        kind => verdict::lines(kind, &result.signs, converged, &from),
     }
-    if let Some(missing) = missing_information {
-        reasons.push(format!(
-            "{:.0}% of the information is missing",
-            100.0 * missing
-        ));
-    }
-    if let Some(k_hat) = k_hat {
-        reasons.push(format!("k-hat of weights is {k_hat:.2}"));
-    }
-    if let Some(growth) = variance_growth.filter(|growth| *growth >= GROWN) {
-        let percent = 100.0 * (growth - 1.0);
-        reasons.push(format!(
-            "uncertain precisions widen a normal by {percent:.0}%"
-        ));
-    }
-    let (verdict, next) = match result.verdict(converged) {
-        Verdict::Trust => ("trust means and sds", String::new()),
-        Verdict::TrustMeans => ("trust means but not sds", format!("; try {next}")),
-        Verdict::Doubt => ("do not trust this", format!("; try {EXACT}")),
-    };
-    let reasons = match reasons.as_slice() {
-        [] => String::new(),
-        reasons => format!(" ({})", reasons.join(", ")),
-    };
-    format!("{kind}{from}\nverdict: {verdict}{reasons}{next}")
 }
-
-const LINEAR: &str = "--posterior linear-response";
-const EXACT: &str = "--posterior exact";
 
 /// What chains say of themselves.
 fn chains(result: &ModelResult) -> String {
@@ -126,20 +84,8 @@ fn chains(result: &ModelResult) -> String {
         .iter()
         .map(|chain| chain.first().map_or(0, Vec::len));
     let draws: usize = draws.sum();
-    let verdict = if result.mixed() {
-        "trust means and sds"
-    } else {
-        "do not trust this yet; try more --draws"
-    };
-    let agree = match (result.signs.r_hat, result.signs.ess) {
-        (Some(r_hat), Some(ess)) => {
-            format!(": R-hat at most {r_hat:.3}, effective sample size at least {ess:.0}")
-        }
-        _ if result.rows.iter().all(|row| row.sd == 0.0) => String::new(),
-        _ => ", too few to tell whether they agree".to_owned(),
-    };
-    let chains = count(chains.0.len(), "chain");
-    format!("from {draws} draws of {chains}{agree}\nverdict: {verdict}")
+    let constant = result.rows.iter().all(|row| row.sd == 0.0);
+    verdict::of_chains(&result.signs, draws, chains.0.len(), constant)
 }
 
 /// The places of what is printed: where there is too much, the smallest arrays first.

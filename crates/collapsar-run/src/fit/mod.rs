@@ -2,7 +2,7 @@
 //!
 //! - `source`: the text of a model, and how complaints about it are kept
 //! - `monitor`: which numbers are summarised
-//! - `posterior`: which posterior results are of, and how far it may be trusted
+//! - `posterior`: which posterior results are of, and what signs say of it
 //! - `results`: the files of a run
 
 mod monitor;
@@ -24,9 +24,7 @@ use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
 pub use monitor::Monitored;
-pub use posterior::{
-    CHAIN_DRAWS, DIAGNOSTICS, GROWN, ModelResult, PosteriorKind, PosteriorOptions, Signs, Verdict,
-};
+pub use posterior::{CHAIN_DRAWS, DIAGNOSTICS, ModelResult, PosteriorOptions};
 pub use source::{ModelSource, class_name, class_names, one_line};
 
 /// A fit of a model, as a user asks for it; as JSON, what `run.json` says of it.

@@ -1,4 +1,4 @@
-//! Which posterior the results of a fit are of, what it says of each number, and how far it may be trusted.
+//! Which posterior the results of a fit are of, what it says of each number, and what signs say of it.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,45 +12,12 @@ use serde::Serialize;
 
 use super::ModelRun;
 use crate::error::Result;
+use crate::verdict::{PosteriorKind, Signs, Verdict};
 
 /// Products of numbers that linear response may take by default: about a second.
 const AFFORDABLE: usize = 300_000_000;
 /// Draws of q whose weights are looked at.
 const WEIGHTS: usize = 1000;
-/// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
-const MIXED: (f64, f64) = (1.01, 400.0);
-
-/// Variances of normal variables that uncertain precisions widen by more than this are not to be trusted: the
-/// fits of line, equiv and dyes, whose deviations are too small by up to a half, have 1.2 to 1.7, those of rats,
-/// birats and jaw, which are right, at most 1.1.
-pub const GROWN: f64 = 1.15;
-
-/// Which posterior results are of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PosteriorKind {
-    /// The factors of q as they are.
-    MeanField,
-    /// The means of q with the variances of linear response (maths §10.1).
-    LinearResponse,
-    /// Draws of Markov chains that begin at the fit (maths §10.4).
-    Exact,
-}
-
-impl PosteriorKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::MeanField, Self::LinearResponse, Self::Exact];
-
-    /// As a user writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MeanField => "mean-field",
-            Self::LinearResponse => "linear-response",
-            Self::Exact => "exact",
-        }
-    }
-}
-
 /// Which posterior is asked for, and how many draws of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PosteriorOptions {
@@ -96,73 +63,10 @@ pub struct ModelResult {
     pub signs: Signs,
 }
 
-/// Cheap signs of how far a fit may be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Signs {
-    /// The largest eigenvalue of FJ: how much of the information is missing (maths §1.7).
-    pub missing_information: Option<f64>,
-    /// The largest factor by which uncertain precisions widen a normal variable: far from 1, the posterior is
-    /// far from what linear response sees of it (maths §10.3).
-    pub variance_growth: Option<f64>,
-    /// The Pareto shape of the weights of q's draws (maths §10.5).
-    pub k_hat: Option<f64>,
-    /// An estimate of the log evidence from them, and its standard error.
-    pub ln_evidence: Option<(f64, f64)>,
-    /// The largest R-hat of chains.
-    pub r_hat: Option<f64>,
-    /// The smallest effective sample size of chains, bulk or tail.
-    pub ess: Option<f64>,
-}
-
-/// How far results may be trusted, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Means and deviations.
-    Trust,
-    /// Means, but not deviations.
-    TrustMeans,
-    /// Nothing.
-    Doubt,
-}
-
 impl ModelResult {
     /// How far the results may be trusted, where the climb has converged.
     pub fn verdict(&self, converged: bool) -> Verdict {
-        if let Some((_, diagnostics)) = &self.chains {
-            // Too few draws to tell are not mixed, unless they are all the same and there is nothing to tell.
-            let mixed = self.rows.iter().zip(diagnostics).all(|(row, known)| {
-                let mixed = known.and_then(|of| {
-                    let ess = of.ess_bulk?.min(of.ess_tail?);
-                    Some(of.r_hat? < MIXED.0 && ess > MIXED.1)
-                });
-                mixed.unwrap_or(row.sd == 0.0)
-            });
-            return if mixed {
-                Verdict::Trust
-            } else {
-                Verdict::Doubt
-            };
-        }
-        let k_hat = self.signs.k_hat.unwrap_or(0.0);
-        let wide = self.kind == PosteriorKind::LinearResponse;
-        // Nobody looked where mean field was asked for; then its deviations may be too small, as they often are.
-        let missing = self.signs.missing_information.unwrap_or(0.5);
-        let linear = self
-            .signs
-            .variance_growth
-            .is_none_or(|growth| growth < GROWN);
-        match (k_hat, missing) {
-            _ if !converged => Verdict::Doubt,
-            // Mean field leaves out what is missing, and linear response what is not linear.
-            (k_hat, missing)
-                if k_hat < 0.7 && linear && (missing < 0.1 || (wide && missing < 0.9)) =>
-            {
-                Verdict::Trust
-            }
-            (k_hat, missing) if k_hat < 1.0 && missing < 0.99 => Verdict::TrustMeans,
-            _ => Verdict::Doubt,
-        }
+        self.signs.verdict(self.kind, converged)
     }
 
     /// What a row says of its draws, by the names of [`DIAGNOSTICS`]: nothing where draws are all the same or too
@@ -176,7 +80,7 @@ impl ModelResult {
 
     /// Whether chains have mixed; others always have.
     pub fn mixed(&self) -> bool {
-        self.kind != PosteriorKind::Exact || self.verdict(true) == Verdict::Trust
+        self.signs.mixed != Some(false)
     }
 }
 
@@ -290,15 +194,9 @@ impl ModelRun {
         };
         let estimates = chains.estimates();
         let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
-        let known = || diagnostics.iter().flatten();
-        let most = |values: Vec<f64>| values.into_iter().max_by(f64::total_cmp);
-        let least = |values: Vec<f64>| values.into_iter().min_by(f64::total_cmp);
-        let sizes = known().flat_map(|of| [of.ess_bulk, of.ess_tail]);
-        let signs = Signs {
-            r_hat: most(known().filter_map(|of| of.r_hat).collect()),
-            ess: least(sizes.flatten().collect()),
-            ..Signs::default()
-        };
+        let deviations = estimates.iter().map(|one| one.summary.sd);
+        let numbers: Vec<_> = deviations.zip(diagnostics.iter().copied()).collect();
+        let signs = Signs::of_chains(&numbers);
         Ok(Some(ModelResult {
             kind: PosteriorKind::Exact,
             rows: estimates.iter().map(|one| one.summary).collect(),

@@ -1,0 +1,119 @@
+//! Which posterior results are of, and how far they may be trusted: one rule for all models.
+
+use collapsar::diagnostics::ChainSummary;
+use serde::Serialize;
+
+/// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
+const MIXED: (f64, f64) = (1.01, 400.0);
+
+/// Variances of normal variables that uncertain precisions widen by more than this are not to be trusted: the
+/// fits of line, equiv and dyes, whose deviations are too small by up to a half, have 1.2 to 1.7, those of rats,
+/// birats and jaw, which are right, at most 1.1.
+pub const GROWN: f64 = 1.15;
+
+/// Which posterior results are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PosteriorKind {
+    /// The factors of q as they are.
+    MeanField,
+    /// The means of q with the variances of linear response (maths §10.1).
+    LinearResponse,
+    /// Draws of Markov chains that begin at the fit (maths §10.4).
+    Exact,
+}
+
+impl PosteriorKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::MeanField, Self::LinearResponse, Self::Exact];
+
+    /// As a user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MeanField => "mean-field",
+            Self::LinearResponse => "linear-response",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// Cheap signs of how far a fit may be trusted; what nobody looked at is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Signs {
+    /// The largest eigenvalue of FJ: how much of the information is missing (maths §1.7).
+    pub missing_information: Option<f64>,
+    /// The largest factor by which uncertain precisions widen a normal variable: far from 1, the posterior is
+    /// far from what linear response sees of it (maths §10.3).
+    pub variance_growth: Option<f64>,
+    /// The Pareto shape of the weights of q's draws (maths §10.5).
+    pub k_hat: Option<f64>,
+    /// An estimate of the log evidence from them, and its standard error.
+    pub ln_evidence: Option<(f64, f64)>,
+    /// The largest R-hat of chains.
+    pub r_hat: Option<f64>,
+    /// The smallest effective sample size of chains, bulk or tail.
+    pub ess: Option<f64>,
+    /// Whether all numbers of chains have mixed.
+    pub mixed: Option<bool>,
+}
+
+/// How far results may be trusted, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Means and deviations.
+    Trust,
+    /// Means, but not deviations.
+    TrustMeans,
+    /// Nothing.
+    Doubt,
+}
+
+impl Signs {
+    /// The signs of chains: what each number's draws say of themselves, with its standard deviation.
+    pub fn of_chains(numbers: &[(f64, Option<ChainSummary>)]) -> Self {
+        // Too few draws to tell are not mixed, unless they are all the same and there is nothing to tell.
+        let mixed = numbers.iter().all(|(sd, known)| {
+            let mixed = known.and_then(|of| {
+                let ess = of.ess_bulk?.min(of.ess_tail?);
+                Some(of.r_hat? < MIXED.0 && ess > MIXED.1)
+            });
+            mixed.unwrap_or(*sd == 0.0)
+        });
+        let known = || numbers.iter().filter_map(|(_, known)| *known);
+        let sizes = known().flat_map(|of| [of.ess_bulk, of.ess_tail]);
+        Self {
+            r_hat: known().filter_map(|of| of.r_hat).max_by(f64::total_cmp),
+            ess: sizes.flatten().min_by(f64::total_cmp),
+            mixed: Some(mixed),
+            ..Self::default()
+        }
+    }
+
+    /// How far results of this kind may be trusted, where the climb has converged or not.
+    pub fn verdict(&self, kind: PosteriorKind, converged: bool) -> Verdict {
+        if let Some(mixed) = self.mixed {
+            return if mixed {
+                Verdict::Trust
+            } else {
+                Verdict::Doubt
+            };
+        }
+        let k_hat = self.k_hat.unwrap_or(0.0);
+        let wide = kind == PosteriorKind::LinearResponse;
+        // Nobody looked where mean field was asked for; then its deviations may be too small, as they often are.
+        let missing = self.missing_information.unwrap_or(0.5);
+        let linear = self.variance_growth.is_none_or(|growth| growth < GROWN);
+        match (k_hat, missing) {
+            _ if !converged => Verdict::Doubt,
+            // Mean field leaves out what is missing, and linear response what is not linear.
+            (k_hat, missing)
+                if k_hat < 0.7 && linear && (missing < 0.1 || (wide && missing < 0.9)) =>
+            {
+                Verdict::Trust
+            }
+            (k_hat, missing) if k_hat < 1.0 && missing < 0.99 => Verdict::TrustMeans,
+            _ => Verdict::Doubt,
+        }
+    }
+}
