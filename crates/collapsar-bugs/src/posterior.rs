@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use collapsar::graph::{Kind, LinearResponse, PosteriorMarginal, VariationalPosterior};
+use collapsar::Point;
+use collapsar::graph::{
+    Compiled, Kind, LinearResponse, PosteriorMarginal, VariationalPosterior, WeightedDraws,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -62,6 +65,9 @@ const GROWTH: usize = 256;
 /// Marks the streams of random numbers of draws of everything at once.
 const JOINT: u64 = 1 << 41;
 
+/// Errors by which a deviation from weighted draws must differ from that of linear response to take its place.
+const SIGNIFICANT: f64 = 2.0;
+
 const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 
 /// A fit that can be asked.
@@ -73,6 +79,8 @@ pub struct Posterior<'a> {
     pub variational: &'a VariationalPosterior<'a>,
     /// How they answer to small changes of the model, where variances are to be those of linear response.
     pub response: Option<&'a LinearResponse<'a>>,
+    /// Draws with weights that make them draws of the posterior, where these can be believed.
+    pub weighted: Option<&'a WeightedDraws<'a>>,
     /// The seed of draws.
     pub seed: u64,
 }
@@ -86,9 +94,25 @@ impl Posterior<'_> {
         &self,
         quantities: &[Quantity],
     ) -> Result<(Vec<Summary>, usize), PosteriorError> {
+        let (summaries, draws, _) = self.summaries_and_shift(quantities)?;
+        Ok((summaries, draws))
+    }
+
+    /// The same, and by how many deviations at most the means of weighted draws differ from those of the fit.
+    ///
+    /// # Errors
+    /// As [`Posterior::summaries`].
+    pub fn summaries_and_shift(
+        &self,
+        quantities: &[Quantity],
+    ) -> Result<(Vec<Summary>, usize, Option<f64>), PosteriorError> {
         let (mut summaries, wanting) = self.closed(quantities)?;
+        if let Some(weighted) = self.weighted {
+            let shift = self.reweigh(weighted, quantities, &mut summaries)?;
+            return Ok((summaries, weighted.len(), Some(shift)));
+        }
         if wanting.is_empty() {
-            return Ok((summaries, 0));
+            return Ok((summaries, 0, None));
         }
         let of = |places: &[usize]| -> Vec<Quantity> {
             let places = places.iter();
@@ -107,7 +131,100 @@ impl Posterior<'_> {
                 }
             }
         }
-        Ok((summaries, count))
+        Ok((summaries, count, None))
+    }
+
+    /// Takes from weighted draws what has no closed form, and the deviations that differ from those of linear response by
+    /// more than the error of the draws; means of parameters stay as they are.
+    fn reweigh(
+        &self,
+        weighted: &WeightedDraws<'_>,
+        quantities: &[Quantity],
+        summaries: &mut [Summary],
+    ) -> Result<f64, PosteriorError> {
+        let mut shift = 0.0_f64;
+        let drawn = |place: &usize| match quantities[*place].origin {
+            Origin::Variable(..) | Origin::Computed | Origin::Predicted => true,
+            Origin::Label(..) | Origin::Zero => summaries[*place].mean.is_nan(),
+        };
+        let places: Vec<usize> = (0..quantities.len()).filter(drawn).collect();
+        let weights: Vec<f64> = (0..weighted.len()).map(|i| weighted.weight(i)).collect();
+        for places in places.chunks((KEPT / weighted.len().max(1)).max(1)) {
+            let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
+            let draws = self.of_weighted(&some, weighted, 0..weighted.len(), false)?;
+            for (&place, values) in places.iter().zip(&draws) {
+                let (found, error) = Summary::of_weighted(values, &weights);
+                let known = &mut summaries[place];
+                if known.mean.is_nan() {
+                    *known = found;
+                } else if known.quantiles[0].is_nan() {
+                    known.quantiles = found.quantiles;
+                }
+                if matches!(quantities[place].origin, Origin::Variable(..)) && found.sd > 0.0 {
+                    shift = shift.max((found.mean - known.mean).abs() / found.sd);
+                }
+                let ratio = (found.sd / known.sd).ln().abs();
+                if ratio > SIGNIFICANT * error {
+                    (known.sd, known.quantiles) = (found.sd, found.quantiles);
+                }
+            }
+        }
+        Ok(shift)
+    }
+
+    /// By how many deviations at most a Markov chain that begins at the fit has moved away on the average of the second half of
+    /// so many sweeps: a few for a mean that is right, many for one that is not.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn drift(
+        &self,
+        compiled: &Compiled,
+        point: &Point,
+        known: (&[Quantity], &[Summary]),
+        sweeps: usize,
+    ) -> collapsar::Result<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(JOINT - 2);
+        let mut chain = compiled.chain(point, &mut rng)?;
+        let mut means = vec![0.0; known.0.len()];
+        let place = |quantity: &Quantity| match quantity.origin {
+            Origin::Variable(variable, number) => Some((variable, number as usize)),
+            _ => None,
+        };
+        let half = sweeps / 2;
+        for sweep in 0..2 * half {
+            chain.sweep(&mut rng)?;
+            if sweep >= half {
+                for (mean, quantity) in means.iter_mut().zip(known.0) {
+                    if let Some((variable, number)) = place(quantity) {
+                        *mean += chain.numbers()[chain.place(variable) + number] / half as f64;
+                    }
+                }
+            }
+        }
+        let all = known.0.iter().zip(known.1).zip(&means);
+        let moved = all.filter(|((quantity, row), _)| place(quantity).is_some() && row.sd > 0.0);
+        Ok(moved.fold(0.0, |most, ((_, row), mean)| {
+            most.max((mean - row.mean).abs() / row.sd)
+        }))
+    }
+
+    /// Values at weighted draws: those of a range as they are, or so many that are picked by their weights.
+    fn of_weighted(
+        &self,
+        quantities: &[Quantity],
+        weighted: &WeightedDraws<'_>,
+        which: Range<usize>,
+        picked: bool,
+    ) -> Result<Vec<Vec<f64>>, PosteriorError> {
+        let needed = Dependencies::of(self.prepared, quantities);
+        let rest = !needed.variables().all(|variable| weighted.holds(variable));
+        let mut walk = weighted.walk();
+        self.jointly(quantities, &needed, which, |draw, rng| {
+            let index = if picked { weighted.pick(rng) } else { draw };
+            walk.numbers(index, rest, rng).map(<[f64]>::to_vec)
+        })
     }
 
     /// What is known in closed form, and the places of quantities that need draws.
@@ -124,7 +241,8 @@ impl Posterior<'_> {
             }
             _ => false,
         };
-        let growth = if quantities.iter().any(normal) {
+        // Weighted draws see that by themselves.
+        let growth = if self.weighted.is_none() && quantities.iter().any(normal) {
             self.variance_growth()?
         } else {
             None
@@ -232,6 +350,9 @@ impl Posterior<'_> {
         quantities: &[Quantity],
         which: Range<usize>,
     ) -> Result<Vec<Vec<f64>>, PosteriorError> {
+        if let Some(weighted) = self.weighted {
+            return self.of_weighted(quantities, weighted, which, true);
+        }
         let needed = Dependencies::of(self.prepared, quantities);
         if let Some(response) = self.response
             && let Some(draws) = self.corrected(quantities, &needed, response, which.clone())?
@@ -250,30 +371,44 @@ impl Posterior<'_> {
         response: &LinearResponse<'_>,
         which: Range<usize>,
     ) -> Result<Option<Vec<Vec<f64>>>, PosteriorError> {
-        let seed = ChaCha8Rng::seed_from_u64(self.seed);
-        let mut rng = seed.clone();
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let Some(mut source) = response.draws(&mut rng)? else {
             return Ok(None);
         };
-        let places = needed.places(|variable| self.variational.place(variable));
         let first = |variable| response.is_drawn_first(variable);
         let explicit = !needed.variables().all(first);
+        let draws = self.jointly(quantities, needed, which, |_, rng| {
+            source.draw(explicit, rng).map(<[f64]>::to_vec)
+        });
+        draws.map(Some)
+    }
+
+    /// Values where `draw` gives all numbers of a draw.
+    fn jointly(
+        &self,
+        quantities: &[Quantity],
+        needed: &Dependencies,
+        which: Range<usize>,
+        mut draw: impl FnMut(usize, &mut ChaCha8Rng) -> collapsar::Result<Vec<f64>>,
+    ) -> Result<Vec<Vec<f64>>, PosteriorError> {
+        let seed = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut rng = seed.clone();
+        let places = needed.places(|variable| self.variational.place(variable));
         let mut predicted = vec![None; needed.predictions()];
-        let batch = |some: Range<usize>| {
+        in_batches(quantities, needed, which, |some: Range<usize>| {
             let mut columns = vec![Vec::with_capacity(some.len()); places.len()];
-            for draw in some.clone() {
+            for index in some.clone() {
                 // A stream for each draw, so that draws are the same wherever a range begins.
-                rng.set_stream(JOINT + draw as u64);
+                rng.set_stream(JOINT + index as u64);
                 rng.set_word_pos(0);
-                let numbers = source.draw(explicit, &mut rng)?;
+                let numbers = draw(index, &mut rng)?;
                 for (column, &place) in columns.iter_mut().zip(&places) {
                     column.push(numbers[place]);
                 }
             }
             let random = (&seed, predicted.as_mut_slice());
             Drawn::new(self.prepared, needed, columns, random, some)
-        };
-        in_batches(quantities, needed, which, batch).map(Some)
+        })
     }
 }
 
@@ -328,6 +463,29 @@ impl Summary {
             found.map_or(highest, |(value, _)| value)
         };
         Self::new(mean, variance.sqrt(), quantile)
+    }
+
+    /// Draws with weights of a sum of one, and the standard error of the logarithm of their deviation.
+    fn of_weighted(values: &[f64], weights: &[f64]) -> (Self, f64) {
+        let both = || values.iter().zip(weights);
+        let mean: f64 = both().map(|(value, weight)| value * weight).sum();
+        let variance: f64 = both().map(|(v, w)| w * (v - mean).powi(2)).sum();
+        // By the delta method, from the terms of the variance.
+        let off = |(v, w): (&f64, &f64)| (w * ((v - mean).powi(2) / variance - 1.0)).powi(2);
+        let error = 0.5 * both().map(off).sum::<f64>().sqrt();
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        let quantile = |probability: f64| {
+            let mut below = 0.0;
+            let found = order.iter().find(|&&place| {
+                below += weights[place];
+                below >= probability
+            });
+            found
+                .or(order.last())
+                .map_or(f64::NAN, |&place| values[place])
+        };
+        (Self::new(mean, variance.sqrt(), quantile), error)
     }
 
     /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.

@@ -16,6 +16,7 @@ fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Summary>, f64, usiz
         prepared: &prepared,
         variational: &variational,
         response: None,
+        weighted: None,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");
@@ -217,6 +218,7 @@ fn multiples_are_exact_and_states_pick() {
         prepared: &prepared,
         variational: &variational,
         response: None,
+        weighted: None,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");

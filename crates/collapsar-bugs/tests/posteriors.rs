@@ -42,6 +42,7 @@ fn draws_have_the_moments_of_beliefs() {
             prepared: &prepared,
             variational: &variational,
             response: None,
+            weighted: None,
             seed: 7,
         };
         let draws = posterior.draws(&quantities, 0..DRAWS).expect("draws");
@@ -114,6 +115,7 @@ fn computed_lines_follow_the_draws() {
         prepared: &prepared,
         variational: &variational,
         response: None,
+        weighted: None,
         seed: 7,
     };
     let draws = posterior.draws(&quantities, 0..20).expect("draws");
@@ -153,6 +155,7 @@ fn draws_do_not_depend_on_what_else_is_asked_for() {
         prepared: &prepared,
         variational: &variational,
         response: None,
+        weighted: None,
         seed: 3,
     };
     let quantities = prepared.quantities().expect("quantities");

@@ -152,6 +152,7 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
                 prepared: &prepared,
                 variational: &variational,
                 response: None,
+                weighted: None,
                 seed,
             };
             let _ = posterior.draws(&quantities, 0..2);

@@ -1,4 +1,4 @@
-//! `collapsar compare`: puts the bounds of several runs side by side.
+//! `collapsar compare`: puts the evidence and the bounds of several runs side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,11 +14,12 @@ use crate::climb::state;
 use crate::common::Common;
 use crate::text::{count, duration, table};
 
-/// Compare the bounds of several runs
+/// Compare several runs by evidence or bound
 ///
-/// Reads run.json of folders that --out wrote, and lists them from the highest bound. A difference of
-/// bounds is, as far as they are tight, the logarithm of a Bayes factor: 3 nats are odds of 20 to 1. It
-/// means something only where the data are the same.
+/// Reads run.json of folders that --out wrote, and lists them from the best: by the estimate of
+/// ln p(data) from draws where every run has one with an error below 0.5, else by the bound. A
+/// difference is the logarithm of a Bayes factor, of bounds as far as they are tight: 3 nats are odds of
+/// 20 to 1. It means something only where the data are the same.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  collapsar compare with_slope without_slope\n  collapsar compare fits/*"
@@ -32,13 +33,24 @@ pub(crate) struct CompareArgs {
 pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let runs = args.folders.iter().map(|folder| read(folder));
     let mut runs = runs.collect::<anyhow::Result<Vec<Listed>>>()?;
-    // Equal bounds stay in the order given.
-    runs.sort_by(|a, b| b.run.bound.total_cmp(&a.run.bound));
-    let note = "\nto the best: in nats. Bounds compare models only on the same data.\n";
+    let by_evidence = runs.iter().all(|listed| listed.evidence().is_some());
+    let score = |listed: &Listed| match listed.evidence() {
+        Some((estimate, _)) if by_evidence => estimate,
+        _ => listed.run.bound,
+    };
+    // Equal ones stay in the order given.
+    runs.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    let by = if by_evidence {
+        "by ln p(data), estimated from draws"
+    } else {
+        "by bounds, as not every run has an estimate of ln p(data) with an error below 0.5"
+    };
+    let note =
+        format!("\nto the best: in nats, {by}. Runs compare models only on the same data.\n");
     if let Some(warning) = data_differ(&runs) {
         common.warn(&warning);
     }
-    io::stdout().write_all((lines(&runs) + note).as_bytes())?;
+    io::stdout().write_all((lines(&runs, score) + &note).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -46,6 +58,18 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
 struct Listed {
     folder: String,
     run: Run,
+}
+
+/// The largest error of an estimate that is compared.
+const SMALL: f64 = 0.5;
+
+impl Listed {
+    /// The estimate of ln p(data) from draws and its error, where that is small.
+    fn evidence(&self) -> Option<(f64, f64)> {
+        let found = self.run.extra.get("signs")?.get("ln_evidence")?;
+        let (estimate, error) = (found.get(0)?.as_f64()?, found.get(1)?.as_f64()?);
+        (estimate.is_finite() && error < SMALL).then_some((estimate, error))
+    }
 }
 
 fn read(folder: &Path) -> anyhow::Result<Listed> {
@@ -69,10 +93,11 @@ fn read(folder: &Path) -> anyhow::Result<Listed> {
     Ok(Listed { folder: name, run })
 }
 
-fn lines(runs: &[Listed]) -> String {
+fn lines(runs: &[Listed], score: impl Fn(&Listed) -> f64) -> String {
     let head = [
         "run",
         "bound",
+        "ln p(data)",
         "to the best",
         "method",
         "iterations",
@@ -80,12 +105,16 @@ fn lines(runs: &[Listed]) -> String {
         "time",
         "outcome",
     ];
-    let best = runs.first().map_or(0.0, |listed| listed.run.bound);
-    let rows = runs.iter().map(|Listed { folder, run }| {
+    let best = runs.first().map_or(0.0, &score);
+    let rows = runs.iter().map(|listed| {
+        let Listed { folder, run } = listed;
+        let estimate = listed.evidence();
+        let estimate = estimate.map(|(estimate, error)| format!("{estimate:.3} ± {error:.3}"));
         vec![
             folder.clone(),
             format!("{:.3}", run.bound),
-            format!("{:.3}", run.bound - best),
+            estimate.unwrap_or_else(|| "-".to_owned()),
+            format!("{:.3}", score(listed) - best),
             run.config["method"].as_str().unwrap_or("-").to_owned(),
             run.iterations.to_string(),
             run.passes.to_string(),

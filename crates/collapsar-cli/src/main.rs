@@ -6,7 +6,7 @@
 //! - `progress`: bars for anything over a second
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
-//! - `compare`: puts the bounds of several runs side by side
+//! - `compare`: puts the evidence and the bounds of several runs side by side
 //! - `mixture`: fits and uses Bayesian mixtures of Gaussians
 //! - `topics`: fits and uses topic models
 //! - `quant`: quantifies transcripts and genes

@@ -1,6 +1,6 @@
 //! How far results may be trusted, in words: the last lines that a fit prints.
 
-use collapsar_run::{GROWN, PosteriorKind, Signs, Verdict};
+use collapsar_run::{DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, Verdict};
 
 use crate::text::count;
 
@@ -16,9 +16,41 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
         }
         PosteriorKind::Exact => ("draws are exact", "more --draws"),
     };
+    let (verdict, next) = match signs.verdict(kind, converged) {
+        Verdict::Trust => ("trust means and sds", String::new()),
+        Verdict::TrustMeans => ("trust means but not sds", format!("; try {next}")),
+        Verdict::Doubt => ("do not trust this", format!("; try {}", after_doubt(signs))),
+    };
+    let reasons = match reasons(signs, converged).join(", ") {
+        reasons if reasons.is_empty() => String::new(),
+        reasons => format!(" ({reasons})"),
+    };
+    format!("{name}{added}\nverdict: {verdict}{reasons}{next}")
+}
+
+/// What signs say, those that matter most first.
+fn reasons(signs: &Signs, converged: bool) -> Vec<String> {
     let mut reasons = vec![];
     if !converged {
         reasons.push("the climb has not converged".to_owned());
+    }
+    if signs.saddle {
+        reasons.push("the bound has no strict maximum here".to_owned());
+    }
+    if let Some((starts, 1)) = signs.starts.filter(|(starts, _)| *starts > 2) {
+        reasons.push(format!("only one of {starts} starts ended here"));
+    }
+    if let Some(drift) = signs.drift.filter(|drift| *drift > DRIFTED) {
+        reasons.push(format!("a Markov chain moves {drift:.0} sds away"));
+    }
+    if let Some(shift) = signs.shift.filter(|shift| *shift > SHIFTED) {
+        reasons.push(format!(
+            "weighted draws put a mean {shift:.1} sds elsewhere"
+        ));
+    }
+    if signs.exact {
+        reasons.push("nothing is approximated".to_owned());
+        return reasons;
     }
     if let Some(missing) = signs.missing_information {
         reasons.push(format!(
@@ -35,16 +67,32 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
             "uncertain precisions widen a normal by {percent:.0}%"
         ));
     }
-    let (verdict, next) = match signs.verdict(kind, converged) {
-        Verdict::Trust => ("trust means and sds", String::new()),
-        Verdict::TrustMeans => ("trust means but not sds", format!("; try {next}")),
-        Verdict::Doubt => ("do not trust this", format!("; try {EXACT}")),
+    reasons
+}
+
+/// What to run where nothing is to be trusted.
+fn after_doubt(signs: &Signs) -> &'static str {
+    match signs.starts {
+        Some((starts, 1)) if starts > 2 => "more --restarts",
+        _ => EXACT,
+    }
+}
+
+/// An estimate of the log evidence in words, where there is one: a line.
+pub(crate) fn evidence(signs: &Signs, bound: f64) -> Option<String> {
+    let (estimate, error) = signs.ln_evidence?;
+    if signs.exact {
+        return Some("the bound is ln p(data)\n".to_owned());
+    }
+    let counted = match signs.orders {
+        Some(orders) => format!(", with the {orders:.0} orders of states that are alike"),
+        None => String::new(),
     };
-    let reasons = match reasons.as_slice() {
-        [] => String::new(),
-        reasons => format!(" ({})", reasons.join(", ")),
-    };
-    format!("{name}{added}\nverdict: {verdict}{reasons}{next}")
+    let places = if error < 0.005 { 3 } else { 2 };
+    let above = estimate - bound;
+    Some(format!(
+        "ln p(data) is {estimate:.places$} ± {error:.places$} by draws{counted}: {above:.2} above the bound\n"
+    ))
 }
 
 /// What so many draws of so many chains say of themselves; `constant` where no number varies.

@@ -6,10 +6,21 @@ use serde::Serialize;
 /// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
 const MIXED: (f64, f64) = (1.01, 400.0);
 
-/// Variances of normal variables that uncertain precisions widen by more than this are not to be trusted: the
-/// fits of line, equiv and dyes, whose deviations are too small by up to a half, have 1.2 to 1.7, those of rats,
-/// birats and jaw, which are right, at most 1.1.
+/// Variances of normal variables that uncertain precisions widen by more than this are not to be trusted, where no weights
+/// have looked at them: the fits of line, equiv and dyes, whose deviations are too small by up to a half, have 1.2 to 1.7, those
+/// of rats, birats and jaw, which are right, at most 1.1.
 pub const GROWN: f64 = 1.15;
+
+/// Means that weighted draws put further away than this, in deviations, are not to be trusted. In models of bench/bugs whose
+/// means are right it is at most 0.5.
+pub const SHIFTED: f64 = 0.8;
+
+/// Means from which a chain drifts further than this, in deviations, are not to be trusted: one draw of hundreds of numbers would
+/// be as far off by chance.
+pub const DRIFTED: f64 = 4.0;
+
+/// More missing information than this, and linear response is of the order of what it leaves out.
+const MISSING: f64 = 0.95;
 
 /// Which posterior results are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -45,10 +56,24 @@ pub struct Signs {
     /// The largest factor by which uncertain precisions widen a normal variable: far from 1, the posterior is
     /// far from what linear response sees of it (maths §10.3).
     pub variance_growth: Option<f64>,
-    /// The Pareto shape of the weights of q's draws (maths §10.5).
+    /// The Pareto shape of the weights of draws (maths §10.5).
     pub k_hat: Option<f64>,
-    /// An estimate of the log evidence from them, and its standard error.
+    /// Whether weighted draws could be believed, so that deviations are theirs where they differ (maths §10.10).
+    pub weighted: Option<bool>,
+    /// By how many deviations at most the means of weighted draws differ from those of the fit.
+    pub shift: Option<f64>,
+    /// By how many deviations at most a short Markov chain moves away from the means of the fit.
+    pub drift: Option<f64>,
+    /// Starts, and how many of them ended within a nat of the best.
+    pub starts: Option<(usize, usize)>,
+    /// Whether nothing had to be approximated.
+    pub exact: bool,
+    /// Whether the fit ended where the bound has no strict maximum, so that there is no linear response.
+    pub saddle: bool,
+    /// An estimate of the log evidence from draws, and its standard error.
     pub ln_evidence: Option<(f64, f64)>,
+    /// How many orders of states the posterior is the same for: all of them are in the estimate of the evidence.
+    pub orders: Option<f64>,
     /// The largest R-hat of chains.
     pub r_hat: Option<f64>,
     /// The smallest effective sample size of chains, bulk or tail.
@@ -99,21 +124,34 @@ impl Signs {
                 Verdict::Doubt
             };
         }
-        let k_hat = self.k_hat.unwrap_or(0.0);
+        let above = |sign: Option<f64>, most: f64| sign.is_some_and(|sign| sign > most);
+        let lonely = self
+            .starts
+            .is_some_and(|(starts, agree)| starts > 2 && agree == 1);
+        if !converged || self.saddle || lonely {
+            return Verdict::Doubt;
+        }
+        if self.exact {
+            return Verdict::Trust;
+        }
+        if above(self.shift, SHIFTED) || above(self.drift, DRIFTED) {
+            return Verdict::Doubt;
+        }
         let wide = kind == PosteriorKind::LinearResponse;
-        // Nobody looked where mean field was asked for; then its deviations may be too small, as they often are.
-        let missing = self.missing_information.unwrap_or(0.5);
-        let linear = self.variance_growth.is_none_or(|growth| growth < GROWN);
-        match (k_hat, missing) {
-            _ if !converged => Verdict::Doubt,
-            // Mean field leaves out what is missing, and linear response what is not linear.
-            (k_hat, missing)
-                if k_hat < 0.7 && linear && (missing < 0.1 || (wide && missing < 0.9)) =>
-            {
-                Verdict::Trust
+        match self.weighted {
+            // Deviations are those of weighted draws where these differ.
+            Some(true) if wide => Verdict::Trust,
+            // Nobody could weigh; linear response leaves out what is not linear.
+            None if wide && !above(self.variance_growth, GROWN) && self.drift.is_some() => {
+                match self.missing_information {
+                    Some(missing) if missing < 0.5 => Verdict::Trust,
+                    Some(missing) if missing < MISSING => Verdict::TrustMeans,
+                    _ => Verdict::Doubt,
+                }
             }
-            (k_hat, missing) if k_hat < 1.0 && missing < 0.99 => Verdict::TrustMeans,
-            _ => Verdict::Doubt,
+            // Mean field leaves out what is missing.
+            _ if above(self.missing_information, 0.99) => Verdict::Doubt,
+            _ => Verdict::TrustMeans,
         }
     }
 }

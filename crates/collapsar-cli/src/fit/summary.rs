@@ -37,6 +37,7 @@ pub(crate) fn of(
         list(&class_names(&run.compiled, false)),
         climb::lines(climbed)
     )];
+    text.extend(verdict::evidence(&result.signs, climbed.best().point.bound));
     let shown = shown(monitored);
     if !shown.is_empty() {
         text.push(format!("\n{}\n", table_of(monitored, &result.rows, &shown)));

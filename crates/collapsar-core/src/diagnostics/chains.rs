@@ -74,6 +74,12 @@ pub fn ess_bulk(chains: &[&[f64]]) -> Option<f64> {
     Draws::new(chains)?.scores()?.ess()
 }
 
+/// The effective sample size of the mean of the draws themselves.
+pub fn ess_mean(chains: &[&[f64]]) -> Option<f64> {
+    let draws = Draws::new(chains)?;
+    draws.halves(&draws.moved)?.ess()
+}
+
 /// The tail effective sample size: the smaller of [`ess_quantile`] at 5% and at 95%.
 pub fn ess_tail(chains: &[&[f64]]) -> Option<f64> {
     Draws::new(chains)?.ess_tail()

@@ -1,5 +1,6 @@
 //! How far draws can be trusted: whether chains agree, what draws are worth, which importance weights to believe.
 //!
+//! - `bridge`: the evidence from draws of a posterior and of a proposal.
 //! - `chains`: R-hat, effective sample sizes and Monte Carlo standard errors of draws from chains.
 //! - `halves`: chains split in two, with the variances and autocovariances that these are made of.
 //! - `ranks`: draws in order, their quantiles and normal scores.
@@ -43,6 +44,7 @@
 //! See [`ImportanceWeights`]. Yao18 judge a variational posterior by them: draws from it, weighted by the
 //! ratio of the joint density to its own, have a $\hat k$ that tells how far it is from the posterior.
 
+mod bridge;
 mod chains;
 mod halves;
 mod pareto;
@@ -50,7 +52,9 @@ mod ranks;
 #[cfg(test)]
 mod tests;
 
+pub use bridge::{Bridge, bridge};
 pub use chains::{
-    ChainSummary, ess_bulk, ess_quantile, ess_tail, mcse_mean, mcse_quantile, mcse_sd, r_hat,
+    ChainSummary, ess_bulk, ess_mean, ess_quantile, ess_tail, mcse_mean, mcse_quantile, mcse_sd,
+    r_hat,
 };
 pub use pareto::{ImportanceWeights, k_hat_threshold};

@@ -76,6 +76,11 @@ impl TruncatedNormal {
         Ok(Self { lower, upper })
     }
 
+    /// The bounds.
+    pub fn bounds(&self) -> (f64, f64) {
+        (self.lower, self.upper)
+    }
+
     /// The mean and the variance.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ mod source;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use collapsar::graph::{Compiled, Demands};
 use collapsar::{Collapsed, Point, Potential};
@@ -72,6 +72,8 @@ pub struct ModelRun {
     /// What was asked for.
     pub request: ModelRequest,
     plan: Plan,
+    /// Starts of the climb, and how many of them ended within a nat of the best.
+    agreed: OnceLock<(usize, usize)>,
 }
 
 impl ModelRequest {
@@ -94,6 +96,7 @@ impl ModelRequest {
             observed,
             request: self,
             plan,
+            agreed: OnceLock::new(),
         })
     }
 }
@@ -129,6 +132,8 @@ impl ModelRun {
             |run, _| Ok((run.climbs(&ascent)?, ())),
             |climbs, ()| climbs.best.point.bound,
         )?;
+        let spread = climbed.climbs.spread();
+        let _ = self.agreed.set((spread.starts, spread.within_a_nat));
         Ok(climbed)
     }
 
@@ -141,11 +146,15 @@ impl ModelRun {
         draws: Range<usize>,
     ) -> Result<Vec<Vec<f64>>> {
         let variational = self.compiled.variational_posterior(point);
-        let response = self.response(point)?;
+        let (response, _) = self.response(point)?;
+        let weighted = self.weighted(point, response.as_ref())?;
         let posterior = Posterior {
             prepared: &self.prepared,
             variational: &variational,
             response: response.as_ref(),
+            weighted: (weighted.as_ref())
+                .filter(|weighted| weighted.believed())
+                .map(|weighted| &weighted.draws),
             seed,
         };
         (posterior.draws(quantities, draws)).map_err(|refusal| self.source.no_answer(refusal))

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use collapsar::diagnostics::{ChainSummary, ImportanceWeights};
-use collapsar::graph::LinearResponse;
+use collapsar::diagnostics::{ChainSummary, ImportanceWeights, k_hat_threshold};
+use collapsar::graph::{Exchange, Kept, LinearResponse, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{ChainDraws, ChainOptions, Posterior, Quantity, Summary};
 use rand::SeedableRng;
@@ -14,10 +14,26 @@ use super::ModelRun;
 use crate::error::Result;
 use crate::verdict::{PosteriorKind, Signs, Verdict};
 
-/// Products of numbers that linear response may take by default: about a second.
-const AFFORDABLE: usize = 300_000_000;
-/// Draws of q whose weights are looked at.
+/// Products of numbers that a pass takes for each number that it goes through.
+const PRODUCTS: usize = 10;
+/// Passes of a fit: those of bench/bugs take 5 to 650, half of them more than this.
+const PASSES: usize = 30;
+/// Products that signs may take however quick the fit was: some hundredths of a second, as reading a model takes.
+const AT_LEAST: usize = 30_000_000;
+/// Draws whose weights are looked at.
 const WEIGHTS: usize = 1000;
+/// Numbers of which proposals are made at most: beyond that weights cannot be believed.
+const PROPOSED: usize = 100;
+/// The effective size of weighted draws that are believed, at least.
+const ENOUGH: f64 = 100.0;
+/// The stream of random numbers of proposals.
+const PROPOSALS: u64 = 1 << 42;
+/// Sweeps of the chain that looks whether means stay, and the fewest that tell anything.
+const SWEEPS: usize = 100;
+const FEWEST: usize = 20;
+/// Chains from which the evidence is bridged: how many, and the draws of each.
+const BRIDGE: (usize, usize) = (4, 250);
+
 /// Which posterior is asked for, and how many draws of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PosteriorOptions {
@@ -96,22 +112,36 @@ impl ModelRun {
         if options.posterior == Some(PosteriorKind::Exact) {
             return self.sampled(point, quantities, interrupt);
         }
-        let response = self.response(point)?;
+        let (response, saddle) = self.response(point)?;
+        let weighted = self.weighted(point, response.as_ref())?;
+        let mut signs = self.weighed(point, weighted.as_ref())?;
+        signs.saddle = saddle;
+        signs.starts = self.agreed.get().copied();
+        let believed = weighted.as_ref().filter(|weighted| weighted.believed());
         let variational = self.compiled.variational_posterior(point);
         let posterior = Posterior {
             prepared: &self.prepared,
             variational: &variational,
             response: response.as_ref(),
+            weighted: believed.map(|weighted| &weighted.draws),
             seed: self.request.climb.seed,
         };
-        let (rows, draws) =
-            (posterior.summaries(quantities)).map_err(|refusal| self.source.no_answer(refusal))?;
-        let mut signs = self.weighed(point)?;
+        let (rows, draws, shift) = (posterior.summaries_and_shift(quantities))
+            .map_err(|refusal| self.source.no_answer(refusal))?;
+        signs.shift = shift;
         if let Some(response) = &response {
             signs.missing_information = Some(response.missing_information()?);
-            let growth = posterior.variance_growth()?;
-            let most = growth.and_then(|growth| growth.values().copied().max_by(f64::total_cmp));
-            signs.variance_growth = most;
+            if believed.is_none() {
+                let growth = posterior.variance_growth()?;
+                signs.variance_growth =
+                    growth.and_then(|growth| growth.values().copied().max_by(f64::total_cmp));
+            }
+        }
+        let sweeps = (AT_LEAST / self.compiled.size().max(1)).min(SWEEPS);
+        if believed.is_none() && !signs.exact && sweeps >= FEWEST {
+            // A chain that cannot move says nothing.
+            let known = (quantities, rows.as_slice());
+            signs.drift = posterior.drift(&self.compiled, point, known, sweeps).ok();
         }
         Ok(Some(ModelResult {
             kind: match response {
@@ -125,41 +155,115 @@ impl ModelRun {
         }))
     }
 
-    /// The linear response at a point, where it is asked for or costs little.
-    pub(super) fn response<'a>(&'a self, point: &'a Point) -> Result<Option<LinearResponse<'a>>> {
-        match self.request.posterior.posterior {
-            Some(PosteriorKind::LinearResponse) => Ok(Some(self.compiled.linear_response(point)?)),
-            // A fit that ended at a saddle has no response; that is for the verdict to say.
-            None if self.response_cost() <= AFFORDABLE => {
-                Ok(self.compiled.linear_response(point).ok())
-            }
-            _ => Ok(None),
+    /// Draws with weights that make them draws of the posterior, where there are few enough numbers to propose.
+    pub(super) fn weighted<'a>(
+        &'a self,
+        point: &Point,
+        response: Option<&LinearResponse<'a>>,
+    ) -> Result<Option<Weighted<'a>>> {
+        let kept = self.compiled.kept().filter(|kept| kept.len() <= PROPOSED);
+        let (Some(response), Some(kept)) = (response, kept) else {
+            return Ok(None);
+        };
+        if kept.is_empty() || self.compiled.size().saturating_mul(WEIGHTS) > self.affordable() {
+            return Ok(None);
         }
+        let Some(proposal) = response.proposal(&kept)? else {
+            return Ok(None);
+        };
+        let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
+        rng.set_stream(PROPOSALS);
+        let exchange = kept.exchange(&proposal.draw(&mut rng));
+        let orders = exchange
+            .as_ref()
+            .map_or(&[][..], |exchange| &exchange.orders);
+        let draws = kept.weighted(point, proposal, orders, WEIGHTS, &mut rng)?;
+        Ok(draws.map(|draws| Weighted { draws, exchange }))
+    }
+
+    /// The linear response at a point, where it is asked for or costs little, and whether there is none because the bound has no
+    /// strict maximum there: that is for the verdict to say.
+    pub(super) fn response<'a>(
+        &'a self,
+        point: &'a Point,
+    ) -> Result<(Option<LinearResponse<'a>>, bool)> {
+        let asked = match self.request.posterior.posterior {
+            Some(kind) => kind == PosteriorKind::LinearResponse,
+            None => self.response_cost() <= self.affordable(),
+        };
+        if !asked {
+            return Ok((None, false));
+        }
+        let response = self.compiled.linear_response(point).ok();
+        let saddle = response.is_none();
+        Ok((response, saddle))
+    }
+
+    /// Products of numbers that linear response may take by default: as many as a fit, or a few hundredths of a second.
+    fn affordable(&self) -> usize {
+        (self.compiled.size().saturating_mul(PRODUCTS * PASSES)).max(AT_LEAST)
     }
 
     /// About how many products of numbers linear response takes.
     fn response_cost(&self) -> usize {
         let messages = self.compiled.local().dim();
-        let pass = 10 * self.compiled.size();
+        let pass = PRODUCTS * self.compiled.size();
         messages
             .saturating_mul(pass)
             .saturating_add(messages.saturating_pow(3))
     }
 
-    /// What weights of draws of q say.
-    fn weighed(&self, point: &Point) -> Result<Signs> {
+    /// What weights say: of draws of a proposal, or else of draws of q.
+    fn weighed(&self, point: &Point, weighted: Option<&Weighted<'_>>) -> Result<Signs> {
+        if let Some(weighted) = weighted {
+            return Ok(weighted.signs());
+        }
+        if let Some(kept) = self.compiled.kept().filter(Kept::is_empty) {
+            // Everything is summed out: the bound is the evidence.
+            return Ok(Signs {
+                exact: true,
+                ln_evidence: Some((kept.ln_joint(&[]), 0.0)),
+                ..Signs::default()
+            });
+        }
         let cost = self.compiled.size().saturating_mul(WEIGHTS);
-        if cost > AFFORDABLE {
+        if cost > self.affordable() {
             return Ok(Signs::default());
         }
         let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
         let weights = self.compiled.ln_weights(point, WEIGHTS, &mut rng)?;
         let smoothed = ImportanceWeights::smooth(&weights);
+        let light = |weights: &ImportanceWeights| {
+            let threshold = k_hat_threshold(WEIGHTS);
+            weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
+        };
         Ok(Signs {
             k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
-            ln_evidence: smoothed.map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
+            // Heavy tails have no error to tell.
+            ln_evidence: (smoothed.filter(light))
+                .map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
             ..Signs::default()
         })
+    }
+
+    /// An estimate of the log evidence from short chains and a proposal that is fitted to them, with its error.
+    fn bridged(&self, point: &Point) -> Result<Signs> {
+        let Some(kept) = self.compiled.kept().filter(|kept| kept.len() <= PROPOSED) else {
+            return Ok(Signs::default());
+        };
+        if kept.is_empty() {
+            return self.weighed(point, None);
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
+        rng.set_stream(PROPOSALS);
+        let found = kept.bridged(point, BRIDGE, &mut rng)?;
+        Ok(
+            found.map_or_else(Signs::default, |(bridge, exchange)| Signs {
+                ln_evidence: Some((bridge.ln_evidence, bridge.error)),
+                orders: exchange.as_ref().map(orders),
+                ..Signs::default()
+            }),
+        )
     }
 
     /// So many exact draws of each chain, with this seed; none where it was interrupted.
@@ -196,7 +300,12 @@ impl ModelRun {
         let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
         let deviations = estimates.iter().map(|one| one.summary.sd);
         let numbers: Vec<_> = deviations.zip(diagnostics.iter().copied()).collect();
-        let signs = Signs::of_chains(&numbers);
+        let evidence = self.bridged(point)?;
+        let signs = Signs {
+            ln_evidence: evidence.ln_evidence,
+            orders: evidence.orders,
+            ..Signs::of_chains(&numbers)
+        };
         Ok(Some(ModelResult {
             kind: PosteriorKind::Exact,
             rows: estimates.iter().map(|one| one.summary).collect(),
@@ -205,4 +314,40 @@ impl ModelRun {
             signs,
         }))
     }
+}
+
+/// Draws of a proposal with their weights, and the orders of states that are alike.
+#[derive(Debug)]
+pub(super) struct Weighted<'a> {
+    pub(super) draws: WeightedDraws<'a>,
+    exchange: Option<Exchange>,
+}
+
+impl Weighted<'_> {
+    /// Whether deviations may be taken from them.
+    pub(super) fn believed(&self) -> bool {
+        let (weights, size) = (&self.draws.weights, self.draws.len());
+        // Where half of the draws count, no tail can matter; k-hat would be that of a shoulder.
+        let light = |k_hat: f64| k_hat < k_hat_threshold(size) || weights.ess > 0.5 * size as f64;
+        weights.k_hat.is_none_or(light) && weights.ess > ENOUGH
+    }
+
+    fn signs(&self) -> Signs {
+        let weights = &self.draws.weights;
+        let left_out = self.exchange.as_ref().map_or(0.0, Exchange::ln_left_out);
+        let believed = self.believed();
+        let ln_evidence = (weights.ln_mean + left_out, weights.mcse_ln_mean);
+        Signs {
+            k_hat: weights.k_hat,
+            weighted: Some(believed),
+            ln_evidence: believed.then_some(ln_evidence),
+            orders: self.exchange.as_ref().map(orders),
+            ..Signs::default()
+        }
+    }
+}
+
+/// How many orders of states are alike.
+fn orders(exchange: &Exchange) -> f64 {
+    (1..=exchange.states).map(|k| k as f64).product()
 }

@@ -122,6 +122,11 @@ impl Local {
         self.sharing.transposed_rows(first, changes, out);
     }
 
+    /// The natural parameters of shared blocks that receive no messages.
+    pub(super) fn shared_base(&self) -> &[f64] {
+        &self.shared_base
+    }
+
     /// What messages about slots do to the natural parameters of shared blocks.
     pub(super) fn spread(&self, messages: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.shared_base.len()];

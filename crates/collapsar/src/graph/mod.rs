@@ -10,12 +10,17 @@
 //! - `chain`: how a Markov chain of exact draws moves
 //! - `choice`: which classes of blocks are collapsed, and why
 //! - `compiled`: a graph made ready to climb
+//! - `coordinates`: in which coordinates a block has no bounds
 //! - `corrected`: draws with the covariance of linear response
+//! - `bridged`: the evidence from chains and a proposal that is fitted to them
 //! - `draw`: how a block is drawn, and what others see of a draw
+//! - `exchange`: whether the states of labels may be exchanged
 //! - `joint`: the log joint at given numbers
+//! - `kept`: which blocks a joint density is kept of, the rest being summed out
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
+//! - `proposal`: from what draws are proposed that are weighed against the joint
 //! - `response`: how the posterior answers to small changes of the model
 //! - `sensitivity`: how the mean of a number answers to natural parameters
 //! - `rows`: how labels that know of no other label are kept: as rows, all at once
@@ -23,20 +28,25 @@
 //! - `start`: where a climb begins
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
-//! - `weights`: what a draw of q is worth against the posterior
+//! - `weights`: what draws are worth against the posterior
 
 mod block;
 mod blocks;
+mod bridged;
 mod chain;
 mod choice;
 mod compiled;
+mod coordinates;
 mod corrected;
 mod draw;
+mod exchange;
 mod joint;
+mod kept;
 mod kernel;
 mod layout;
 mod local;
 mod posterior;
+mod proposal;
 mod response;
 mod rows;
 mod sensitivity;
@@ -56,11 +66,15 @@ pub use chain::Chain;
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use corrected::CorrectedDraws;
+pub use exchange::Exchange;
+pub use kept::Kept;
 pub use local::Local;
 pub use posterior::Posterior;
+pub use proposal::Proposal;
 pub use response::LinearResponse;
 pub use rows::{RowPart, Rows, Sums};
 pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
+pub use weights::{WeightedDraws, WeightedWalk};
 
 /// What a variable is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

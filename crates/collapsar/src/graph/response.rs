@@ -33,6 +33,32 @@ struct Answering<'a> {
     first: usize,
 }
 
+/// How an optimum answers to a tilt: its parts in (10.1) and (10.2).
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// a of what is collapsed.
+    messages: Vec<f64>,
+    /// c of what is explicit.
+    statistics: Vec<f64>,
+    /// Fc.
+    through: Vec<f64>,
+    /// a + Fc.
+    both: Vec<f64>,
+    /// S (a + Fc).
+    indirect: Vec<f64>,
+}
+
+impl Answer {
+    /// The covariance that mean field leaves out between what two tilts are along.
+    pub(super) fn with(&self, other: &Self) -> f64 {
+        // maths (10.2): c'Fc of the explicit parts, and their products with the collapsed ones.
+        dot(&self.statistics, &other.through)
+            + dot(&self.statistics, &other.messages)
+            + dot(&self.messages, &other.statistics)
+            + dot(&self.both, &other.indirect)
+    }
+}
+
 impl Compiled {
     /// The linear response at an optimum.
     ///
@@ -128,13 +154,30 @@ impl LinearResponse<'_> {
             let sum = (changes.entry(index)).or_insert_with(|| vec![0.0; natural.len()]);
             add(sum, coefficient, &sensitivity);
         }
-        let (mut messages, statistics) = self.tilts(&changes);
-        // maths (10.2): c'Fc of the explicit part, and twice its product with the collapsed one.
+        let answer = self.answer(&changes)?;
+        Ok(Some(answer.with(&answer)))
+    }
+
+    /// How the optimum answers to a tilt that changes blocks' natural parameters so.
+    pub(super) fn answer(&self, changes: &BTreeMap<usize, Vec<f64>>) -> Result<Answer> {
+        let (messages, statistics) = self.tilts(changes);
         let through = self.response.covariance_product(&statistics)?;
-        let direct = dot(&statistics, &through) + 2.0 * dot(&statistics, &messages);
-        add(&mut messages, 1.0, &through);
-        let indirect = dot(&messages, &self.response.product(&messages)?);
-        Ok(Some(direct + indirect))
+        let mut both = messages.clone();
+        add(&mut both, 1.0, &through);
+        Ok(Answer {
+            indirect: self.response.product(&both)?,
+            messages,
+            statistics,
+            through,
+            both,
+        })
+    }
+
+    /// The number of a block and its natural parameters.
+    pub(super) fn block_of(&self, block: &Block) -> Option<(usize, &[f64])> {
+        let variable = block.variables.first()?;
+        let (index, _) = *self.holding.get(variable)?;
+        Some((index, &self.blocks[index].natural))
     }
 
     /// What changes of blocks' natural parameters do to messages, through what is collapsed, and to the

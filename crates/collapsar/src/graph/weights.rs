@@ -1,11 +1,161 @@
-//! Decides what a draw of q is worth against the posterior: importance weights, with all that can be summed out
-//! summed out (maths §10.5).
+//! Decides what draws are worth against the posterior: importance weights, with all that can be summed out
+//! summed out (maths §10.5, §10.10).
 
-use rand::Rng;
+use rand::{Rng, RngExt};
 
 use super::block::{Placed, evaluate_all, range_of};
+use super::chain::Chain;
 use super::compiled::Compiled;
+use super::kept::Kept;
+use super::proposal::Proposal;
+use collapsar_core::diagnostics::ImportanceWeights;
+use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
+
+/// The part of draws by which a proposal is mended before the others are made.
+const PILOT: usize = 4;
+/// Draws that a mended proposal is worth more than, for each coordinate.
+const WORTH: f64 = 4.0;
+
+/// Draws of a proposal with the weights that make them draws of the posterior.
+#[derive(Debug)]
+pub struct WeightedDraws<'a> {
+    kept: Kept<'a>,
+    chain: Chain<'a>,
+    draws: Vec<Vec<f64>>,
+    /// Smoothed, with their diagnostics and the log evidence.
+    pub weights: ImportanceWeights,
+    /// Sums of the weights up to each draw.
+    sums: Vec<f64>,
+    /// The proposal that they are of.
+    pub proposal: Proposal,
+}
+
+impl<'a> Kept<'a> {
+    /// So many draws of a proposal, the first of which mend it. Each of `symmetries` is a permutation of all numbers that leaves the
+    /// posterior as it is, with the one that moves nothing: the proposal is then its mean over them. None where weights
+    /// are not finite.
+    ///
+    /// # Errors
+    /// Where the point is outside the domain.
+    pub fn weighted<R: Rng + ?Sized>(
+        &self,
+        point: &Point,
+        mut proposal: Proposal,
+        symmetries: &[Vec<usize>],
+        count: usize,
+        rng: &mut R,
+    ) -> Result<Option<WeightedDraws<'a>>> {
+        let make = |proposal: &Proposal, count: usize, rng: &mut R| {
+            let draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(rng)).collect();
+            let weigh = |draw: &Vec<f64>| {
+                self.ln_joint(draw) - self.ln_proposed(proposal, symmetries, draw)
+            };
+            let ln_weights: Vec<f64> = draws.iter().map(weigh).collect();
+            let weights = ImportanceWeights::smooth(&ln_weights)?;
+            Some((draws, weights))
+        };
+        let Some((draws, weights)) = make(&proposal, count / PILOT, rng) else {
+            return Ok(None);
+        };
+        if weights.ess > WORTH * self.len() as f64 {
+            let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
+            proposal = Proposal::of_draws(&draws, &shares).unwrap_or(proposal);
+        }
+        let Some((draws, weights)) = make(&proposal, count, rng) else {
+            return Ok(None);
+        };
+        let mut sum = 0.0;
+        let sums = weights.ln_weights.iter().map(|weight| {
+            sum += weight.exp();
+            sum
+        });
+        Ok(Some(WeightedDraws {
+            sums: sums.collect(),
+            kept: self.clone(),
+            chain: self.model.chain(point, rng)?,
+            draws,
+            weights,
+            proposal,
+        }))
+    }
+
+    /// The log density of a proposal, or of its mean over symmetries.
+    pub fn ln_proposed(&self, proposal: &Proposal, symmetries: &[Vec<usize>], at: &[f64]) -> f64 {
+        if symmetries.len() < 2 {
+            return proposal.ln_density(at);
+        }
+        let numbers = self.numbers(at);
+        let each = symmetries.iter().map(|symmetry| {
+            let moved: Vec<f64> = symmetry.iter().map(|&place| numbers[place]).collect();
+            proposal.ln_density(&self.coordinates(&moved))
+        });
+        let each: Vec<f64> = each.collect();
+        log_sum_exp(&each) - (each.len() as f64).ln()
+    }
+}
+
+impl WeightedDraws<'_> {
+    /// How many draws there are.
+    pub fn len(&self) -> usize {
+        self.draws.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.draws.is_empty()
+    }
+
+    /// The weight of a draw, of a sum of one.
+    pub fn weight(&self, index: usize) -> f64 {
+        self.weights.ln_weights[index].exp()
+    }
+
+    /// One of the draws, by their weights.
+    pub fn pick<R: Rng + ?Sized>(&self, rng: &mut R) -> usize {
+        let total = self.sums.last().copied().unwrap_or(1.0);
+        let place = rng.random::<f64>() * total;
+        let index = self.sums.partition_point(|&sum| sum <= place);
+        index.min(self.draws.len().saturating_sub(1))
+    }
+
+    /// Whether a variable is known without drawing what is summed out.
+    pub fn holds(&self, variable: u32) -> bool {
+        self.kept.holds(variable)
+    }
+
+    /// Something that walks from draw to draw.
+    pub fn walk(&self) -> WeightedWalk<'_> {
+        WeightedWalk {
+            of: self,
+            chain: self.chain.clone(),
+        }
+    }
+}
+
+/// Numbers at weighted draws, one draw at a time.
+#[derive(Debug)]
+pub struct WeightedWalk<'a> {
+    of: &'a WeightedDraws<'a>,
+    chain: Chain<'a>,
+}
+
+impl WeightedWalk<'_> {
+    /// All numbers at a draw; those that are summed out are drawn given the others where `rest` is asked for.
+    ///
+    /// # Errors
+    /// Where the draw is outside the domain.
+    pub fn numbers<R: Rng + ?Sized>(
+        &mut self,
+        index: usize,
+        rest: bool,
+        rng: &mut R,
+    ) -> Result<&[f64]> {
+        let at = &self.of.draws[index];
+        self.of.kept.place(&mut self.chain, at, rest, rng)?;
+        Ok(self.chain.numbers())
+    }
+}
 
 impl Compiled {
     /// The logarithms of the weights of draws from q of everything but labels and shared blocks, which are summed

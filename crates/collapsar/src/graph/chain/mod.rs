@@ -20,16 +20,16 @@ use scale::Scale;
 #[derive(Debug, Clone)]
 pub struct Chain<'a> {
     pub(super) model: &'a Compiled,
-    places: Numbers<'a>,
+    pub(super) places: Numbers<'a>,
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
     scales: Vec<Scale>,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
-    numbers: Vec<f64>,
+    pub(super) numbers: Vec<f64>,
     /// What explicit variables send: slots, then the statistics of own blocks.
     pub(super) statistics: Vec<f64>,
     /// The statistics of what is collapsed in a climb.
-    collapsed: Vec<f64>,
+    pub(super) collapsed: Vec<f64>,
 }
 
 impl Compiled {

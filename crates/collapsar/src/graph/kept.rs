@@ -1,0 +1,203 @@
+//! Decides which blocks a joint density is kept of, the rest being summed out exactly (maths §10.5).
+//!
+//! Given own and collapsed blocks, shared ones and rows of labels do not meet; given own and shared ones, collapsed blocks
+//! do not. Either may be summed out, and what is kept is whichever has the fewer numbers.
+
+use super::block::{Placed, evaluate_all, range_of};
+use super::chain::Chain;
+use super::choice::Role;
+use super::compiled::Compiled;
+use super::variational::Numbers;
+use collapsar_core::vector::dot;
+use collapsar_core::{Collapsed, Result};
+
+/// The blocks that are kept, in coordinates without bounds.
+#[derive(Debug, Clone)]
+pub struct Kept<'a> {
+    pub(super) model: &'a Compiled,
+    /// Own blocks, then those of `role`.
+    pub(super) own: &'a [Placed],
+    pub(super) others: &'a [Placed],
+    /// Whether the others are the collapsed ones or the shared ones.
+    pub(super) role: Role,
+    numbers: Numbers<'a>,
+    size: usize,
+}
+
+/// Statistics at a place of the blocks that are kept.
+#[derive(Debug, Clone)]
+struct Statistics {
+    /// Slots, then those of own blocks.
+    explicit: Vec<f64>,
+    others: Vec<f64>,
+    /// The logarithm of the measures of all families by those of the coordinates.
+    ln_slope: f64,
+}
+
+impl Compiled {
+    /// What is kept when as much as possible is summed out; none where that would hold labels or nothing at all.
+    pub fn kept(&self) -> Option<Kept<'_>> {
+        let (shared, own) = self.local.blocks();
+        let size = |blocks: &[Placed]| -> Option<usize> {
+            blocks.iter().map(|(block, _)| block.coordinates()).sum()
+        };
+        let collapsed = self.posterior.blocks();
+        let by_collapsed = size(collapsed).map(|size| (size, collapsed, Role::Collapsed));
+        let by_shared = (size(shared).filter(|_| self.local.rows.is_empty()))
+            .map(|size| (size, shared, Role::Shared));
+        let sides = [by_collapsed, by_shared].into_iter().flatten();
+        let (others_size, others, role) = sides.min_by_key(|side| side.0)?;
+        let size = size(own)? + others_size;
+        Some(Kept {
+            model: self,
+            own,
+            others,
+            role,
+            numbers: Numbers::new(self.declared()),
+            size,
+        })
+    }
+}
+
+impl Kept<'_> {
+    /// How many coordinates are kept.
+    pub fn len(&self) -> usize {
+        self.size
+    }
+
+    /// Whether everything is summed out.
+    pub fn is_empty(&self) -> bool {
+        self.size == 0
+    }
+
+    /// All blocks that are kept.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Placed> {
+        self.own.iter().chain(self.others)
+    }
+
+    /// Visits the blocks with the numbers and the statistics at coordinates; returns the logarithm of the measures.
+    fn each(&self, at: &[f64], mut visit: impl FnMut(Role, &Placed, Vec<f64>, &[f64])) -> f64 {
+        let (mut first, mut ln_slope) = (0, 0.0);
+        let own = self.own.iter().map(|placed| (Role::Own, placed));
+        let others = self.others.iter().map(|placed| (self.role, placed));
+        for (role, placed) in own.chain(others) {
+            let len = placed.0.coordinates().unwrap_or(0);
+            let mut statistics = vec![0.0; placed.0.len()];
+            let (numbers, more) =
+                (placed.0).at_coordinates(&at[first..first + len], &mut statistics);
+            visit(role, placed, numbers, &statistics);
+            first += len;
+            ln_slope += more;
+        }
+        ln_slope
+    }
+
+    /// The log joint density of the data and of what is kept, by the coordinates: $-\infty$ outside the domain.
+    pub fn ln_joint(&self, at: &[f64]) -> f64 {
+        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let first = local.own_first();
+        let others = self.others.last().map_or(0, |last| range_of(last).end);
+        let mut found = Statistics {
+            explicit: vec![0.0; first + local.own_base.len()],
+            others: vec![0.0; others],
+            ln_slope: 0.0,
+        };
+        let ln_slope = self.each(at, |role, placed, _, statistics| {
+            let out = match role {
+                Role::Own => &mut found.explicit[first..],
+                _ => &mut found.others,
+            };
+            out[range_of(placed)].copy_from_slice(statistics);
+        });
+        found.ln_slope = ln_slope;
+        let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        if !(finite(&found.explicit) && finite(&found.others)) {
+            return f64::NEG_INFINITY;
+        }
+        let value = self.ln_joint_at(found, posterior.statistics());
+        value.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    fn ln_joint_at(&self, mut found: Statistics, collapsed: usize) -> Result<f64> {
+        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let first = local.own_first();
+        let own = dot(&local.own_base, &found.explicit[first..]);
+        let ln_joint = if self.role == Role::Collapsed {
+            // Slots stay at zero, so that terms with shared blocks are left out of what follows.
+            let (alone, value) = posterior.naturals(&found.explicit);
+            let mut messages = vec![0.0; found.explicit.len()];
+            posterior.backward(&found.explicit, &found.others, &mut messages);
+            value + dot(&alone, &found.others) + local.shared_value(&messages)?
+        } else {
+            local.gather(0, &found.others, &mut found.explicit[..first]);
+            let (naturals, value) = posterior.naturals(&found.explicit);
+            let mut means = vec![0.0; collapsed];
+            let summed = evaluate_all(posterior.blocks(), &naturals, &mut means)?;
+            value + summed + dot(local.shared_base(), &found.others)
+        };
+        let ln_joint = ln_joint + own + found.ln_slope + self.model.constant();
+        Ok(if ln_joint.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            ln_joint
+        })
+    }
+
+    /// All numbers of all variables at coordinates; those that are summed out are zero.
+    pub(super) fn numbers(&self, at: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.numbers.len()];
+        self.each(at, |_, placed, numbers, _| {
+            self.numbers.put(&placed.0, numbers, &mut out)
+        });
+        out
+    }
+
+    /// The coordinates of all numbers of all variables.
+    pub fn coordinates(&self, numbers: &[f64]) -> Vec<f64> {
+        let mut out = Vec::with_capacity(self.size);
+        let mut own = vec![];
+        for (block, _) in self.blocks() {
+            own.clear();
+            for &variable in &block.variables {
+                own.extend_from_slice(&numbers[self.numbers.places(variable)]);
+            }
+            out.extend(block.to_coordinates(&own));
+        }
+        out
+    }
+
+    /// Puts a chain where coordinates say, and draws what is summed out where it is asked for.
+    pub(super) fn place<R: rand::Rng + ?Sized>(
+        &self,
+        chain: &mut Chain<'_>,
+        at: &[f64],
+        rest: bool,
+        rng: &mut R,
+    ) -> Result<()> {
+        let local = &self.model.local;
+        let first = local.own_first();
+        chain.statistics[..first].fill(0.0);
+        self.each(at, |role, placed, numbers, statistics| {
+            (chain.places).put(&placed.0, numbers, &mut chain.numbers);
+            let range = range_of(placed);
+            match role {
+                Role::Own => chain.statistics[first..][range].copy_from_slice(statistics),
+                Role::Collapsed => chain.collapsed[range].copy_from_slice(statistics),
+                Role::Shared => {
+                    local.gather(range.start, statistics, &mut chain.statistics[..first]);
+                }
+            }
+        });
+        match self.role {
+            _ if !rest => Ok(()),
+            Role::Collapsed => chain.draw_shared(rng),
+            _ => chain.draw_collapsed(rng),
+        }
+    }
+
+    /// Whether a variable is kept.
+    pub fn holds(&self, variable: u32) -> bool {
+        self.blocks()
+            .any(|(block, _)| block.variables.contains(&variable))
+    }
+}
