@@ -185,6 +185,7 @@ mod tests {
             beta: 1.0,
             word_counts: vec![50.0, 50.0, 10.0, 0.0, 0.0, 90.0],
             document_counts: vec![],
+            drawn: false,
         };
         let names = ["both", "first", "second"].map(String::from);
         let text = largest_topics(&fit, &names);

@@ -342,6 +342,7 @@ fn perplexity_of_a_uniform_model_is_the_vocabulary() {
             beta: 0.3,
             word_counts: vec![level; 3 * 25],
             document_counts: vec![],
+            drawn: false,
         };
         let perplexity = uniform
             .completion(&observed, &evaluated)

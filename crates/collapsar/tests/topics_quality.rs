@@ -46,6 +46,7 @@ fn example() -> impl Strategy<Value = (Corpus, TopicsFit)> {
                 beta,
                 word_counts: vec![0.0; vocabulary * topics],
                 document_counts: vec![0.0; tokens.len() / vocabulary],
+                drawn: false,
             };
             let (mut starts, mut words, mut counts) = (vec![0], vec![], vec![]);
             for (document, tokens) in tokens.chunks(vocabulary * topics).enumerate() {
@@ -84,6 +85,7 @@ fn turned(fit: &TopicsFit) -> TopicsFit {
         beta: fit.beta,
         word_counts: rows(&fit.word_counts),
         document_counts: rows(&fit.document_counts),
+        drawn: fit.drawn,
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
 use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
 use collapsar_run::ClimbOptions;
+use collapsar_run::fit::{PosteriorKind, PosteriorOptions};
 use collapsar_run::topics::{CorpusRequest, TopicsRequest};
 
 use crate::climb::ClimbArgs;
@@ -85,11 +86,39 @@ pub(crate) struct FitArgs {
     pub(crate) completion: Option<[PathBuf; 2]>,
     /// Write perplexity and cost after 1, 2, 3, 5, 8, 12, 20, … steps and at the end to FILE, as JSON lines
     ///
+    /// With --posterior exact, also after as many sweeps: that of the mean of the later half of them.
     /// With --average, after each restart instead: that of the mean so far. Restarts then follow one
     /// another.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     #[arg(help_heading = "Evaluation")]
     pub(crate) curve: Option<PathBuf>,
+
+    /// Which posterior to tell of
+    ///
+    /// mean-field: the fit's own, fast and too sure of itself. linear-response: its means, with
+    /// deviations that know of what was not observed. exact: collapsed Gibbs sweeps that begin at the
+    /// fit, and topics averaged over them, which foresee better. By default linear-response of the
+    /// documents, or mean-field where that would cost more than the fit and more than a second.
+    #[arg(long, value_name = "P", help_heading = "Posterior")]
+    #[arg(value_parser = named(PosteriorKind::ALL.map(|kind| (kind.name(), kind))))]
+    pub(crate) posterior: Option<PosteriorKind>,
+    /// Draws of each chain, one a sweep, with --posterior exact [default: 1000]
+    #[arg(long, value_name = "S", help_heading = "Posterior")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) draws: Option<u32>,
+    /// Markov chains, with --posterior exact [default: 4]
+    #[arg(long, value_name = "C", help_heading = "Posterior")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) chains: Option<u16>,
+    /// Sweeps of each chain before its first draw, with --posterior exact [default: a quarter of the
+    /// draws]
+    ///
+    /// Learned priors move during the first half of them.
+    #[arg(long, value_name = "W", help_heading = "Posterior")]
+    pub(crate) warmup: Option<u32>,
+    /// Tell of each document's proportions in posterior.csv too, and in draws.csv
+    #[arg(long, requires = "out", help_heading = "Posterior")]
+    pub(crate) documents: bool,
 
     /// First topics
     ///
@@ -100,7 +129,8 @@ pub(crate) struct FitArgs {
     /// Sweeps over a document's words in each pass
     #[arg(long, value_name = "N", default_value_t = Settings::new(1).sweeps, help_heading = "Fit")]
     pub(crate) sweeps: usize,
-    /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token]
+    /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token, 1e-2 with
+    /// --posterior exact]
     #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
     pub(crate) tolerance: Option<f64>,
     /// Keep every restart, and foresee words by the mean of their predictions
@@ -190,7 +220,30 @@ impl FitArgs {
             curve: self.curve.clone(),
             relevance: self.relevance,
             all_words: self.all_words,
+            posterior: self.posterior()?,
+            documents: self.documents,
             climb,
+        })
+    }
+
+    fn posterior(&self) -> Result<PosteriorOptions, Usage> {
+        let exact = self.posterior == Some(PosteriorKind::Exact);
+        let given = [
+            ("draws", self.draws.is_some()),
+            ("chains", self.chains.is_some()),
+            ("warmup", self.warmup.is_some()),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given && !exact) {
+            return Err(Usage(format!(
+                "--{flag} is given, expected --posterior exact beside it: other posteriors have no chains"
+            )));
+        }
+        let defaults = PosteriorOptions::default();
+        Ok(PosteriorOptions {
+            posterior: self.posterior,
+            draws: self.draws.map(|draws| draws as usize),
+            chains: self.chains.map_or(defaults.chains, usize::from),
+            warmup: self.warmup.map(|sweeps| sweeps as usize),
         })
     }
 
@@ -198,7 +251,12 @@ impl FitArgs {
     fn check(&self, climb: &ClimbOptions) -> anyhow::Result<()> {
         let foresees = self.holdout.is_some() || self.completion.is_some();
         let (average, curve, numbers) = (self.average, self.curve.is_some(), self.topics.0.len());
-        let refused = if average && climb.restarts < 2 {
+        let exact = self.posterior == Some(PosteriorKind::Exact);
+        let refused = if average && exact {
+            "--average keeps fits and --posterior exact draws from one, expected one of them"
+        } else if curve && exact && self.chains != Some(1) {
+            "--curve follows one chain, expected --chains 1"
+        } else if average && climb.restarts < 2 {
             "--average is over several starts, expected --restarts 2 or more"
         } else if average && !foresees && self.out.is_none() {
             "--average needs documents to foresee or a folder to keep the fits in, expected \

@@ -30,12 +30,17 @@ Examples:
   collapsar topics big.jsonl --resume run.ckpt        to end at the same numbers, bit for bit
   collapsar topics texts/ --restarts 4 --average --out fit
                                                       keep all four, foresee by their mean
+  collapsar topics texts/ --posterior exact --out fit collapsed Gibbs sweeps from the fit, and their mean
   collapsar topics infer fit new.csv                  topics of new documents
 
 With --out DIR the folder gets
   topics.csv          for each topic (from 0) its 1000 most probable words, and how relevant each is
   topics_quality.csv  for each topic its share, prior, coherence, exclusivity, typical documents
   documents.csv       for each document its number of words and its proportions, a column a topic
+  posterior.csv       mean, sd, q2.5, median and q97.5 of each topic's share of the tokens, and with
+                      --documents of each document's proportions, document and topic from 0
+  documents_sd.csv    standard deviations of the documents' proportions, a column a topic
+  draws.csv           with --posterior exact, a column for each number of posterior.csv
   correlations.csv    how the proportions of topics go together over documents
   topics.json         the fit itself, for collapsar topics infer
   average/            with --average, the other fits, for collapsar topics infer --completion
@@ -94,12 +99,14 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     }
     let summary = summary::of(args, &data, &result);
     climb::warn(&result.climbed, common);
+    if !result.posterior.mixed() {
+        common.warn("the chains have not mixed: try more --draws");
+    }
     for doubt in &doubts {
         common.warn(doubt);
     }
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(climb::exit(
-        &result.climbed.outcome,
-        args.climb.require_convergence,
-    ))
+    let mut outcome = result.climbed.outcome.clone();
+    outcome.converged &= result.posterior.mixed();
+    Ok(climb::exit(&outcome, args.climb.require_convergence))
 }

@@ -6,12 +6,14 @@
 //!
 //! - `gamma`: log-gamma and digamma of many arguments
 //! - `bag`: responsibilities that are products, for a bag of words
+//! - `gibbs`: topics of the tokens of a document, drawn one after another
 //! - `product`: the two matrix products of a pass over rows of numbers
 
 #![allow(clippy::inline_always)] // wide vectors exist only where everything is inlined into the dispatch
 
 pub mod bag;
 pub mod gamma;
+pub mod gibbs;
 pub(crate) mod product;
 
 use pulp::{Arch, NullaryFnOnce};

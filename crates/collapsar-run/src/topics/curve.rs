@@ -1,6 +1,6 @@
 //! How well a fit foresees documents along the climb, against what the climb has cost.
 //!
-//! Of an average the curve has a point after each climb instead of some steps.
+//! Of an average the curve has a point after each climb instead of some steps; exact draws have points after some sweeps.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -83,6 +83,15 @@ impl<'a> Curve<'a> {
         }
     }
 
+    /// Takes in a sweep of the only chain, which began where a climb ended; `fit` is the mean of its sweeps.
+    pub(super) fn sweep(&self, climb: &Fit, sweep: usize, fit: &dyn Fn() -> TopicsFit) {
+        let sweep = sweep as u64;
+        if is_shown(sweep) {
+            let (iterations, passes) = (climb.iterations + sweep, climb.passes + sweep);
+            self.point_of(|| vec![fit()], |_| (iterations, passes, climb.point.bound));
+        }
+    }
+
     /// Takes in the end of one climb of several; `fits` are those so far.
     pub(super) fn restart(&self, fits: &[TopicsFit], fit: &Fit) {
         self.point(fits, |(iterations, passes, bound)| {
@@ -98,12 +107,22 @@ impl<'a> Curve<'a> {
     }
 
     fn point(&self, fits: &[TopicsFit], cost: impl Fn(Cost) -> Cost) {
+        self.point_of(|| fits, cost);
+    }
+
+    /// The fits are made while the clocks stand still.
+    fn point_of<F: AsRef<[TopicsFit]>>(
+        &self,
+        fits: impl FnOnce() -> F,
+        cost: impl Fn(Cost) -> Cost,
+    ) {
         let mut state = lock(&self.state);
         let (now, cpu) = (Instant::now(), cpu_time());
         let wall = (now - self.began.0).saturating_sub(state.apart.0);
         let spent = since(self.began.1, cpu).map(|spent| spent.saturating_sub(state.apart.1));
+        let process = cpu.map(|cpu| cpu.saturating_sub(state.apart.1));
         state.cost = cost(state.cost);
-        let added = self.add(&mut state, fits, [Some(wall), spent]);
+        let added = self.add(&mut state, fits().as_ref(), [Some(wall), spent, process]);
         if state.outcome.is_ok() {
             state.outcome = added;
         }
@@ -115,16 +134,17 @@ impl<'a> Curve<'a> {
         &self,
         state: &mut State,
         fits: &[TopicsFit],
-        spent: [Option<Duration>; 2],
+        spent: [Option<Duration>; 3],
     ) -> Result<()> {
         let foreseen = completion(fits, &self.halves.observed, &self.halves.evaluated)?;
         let (iterations, passes, bound) = state.cost;
-        let [wall, cpu] = spent.map(|spent| spent.map(|spent| spent.as_secs_f64()));
+        let [wall, cpu, process] = spent.map(|spent| spent.map(|spent| spent.as_secs_f64()));
         let own = json!({
             "restarts": fits.len(),
             "iterations": iterations,
             "passes": passes,
             "cpu_seconds": cpu,
+            "process_seconds": process,
             "wall_seconds": wall,
             "perplexity": foreseen.perplexity(),
             "bound": bound,

@@ -5,6 +5,7 @@
 //! - `request`: what may be asked for, and what it means for the corpus at hand
 //! - `curve`: perplexity and cost along a climb
 //! - `score`: how well a fit foresees documents, or several that are kept to be averaged
+//! - `posterior`: which posterior results are of, and how far it may be trusted
 //! - `quality`: measures of the topics themselves, and what looks wrong with them
 //! - `results`: the files of a run
 //! - `saved`: `topics.json`, written, read and used on new documents
@@ -12,6 +13,7 @@
 mod corpus;
 mod curve;
 mod holdout;
+mod posterior;
 mod quality;
 mod request;
 mod results;
@@ -20,7 +22,7 @@ mod score;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use collapsar::topics::{Corpus, Quality, Settings, Topics, TopicsFit};
+use collapsar::topics::{AtSweep, Corpus, Quality, Settings, Topics, TopicsFit};
 use collapsar::{Fit, Outcome, Point, Step};
 use collapsar_text::count;
 use serde::Serialize;
@@ -30,6 +32,7 @@ use crate::error::Result;
 use crate::plan::Plan;
 
 pub use corpus::{CorpusData, CorpusRequest, Halves};
+pub use posterior::TopicsPosterior;
 pub use quality::{Doubt, Measures};
 pub use request::TopicsRequest;
 pub use results::write_documents;
@@ -74,6 +77,8 @@ impl Held {
 pub struct TopicsResult {
     /// The topics, and what documents are about.
     pub fit: TopicsFit,
+    /// What is known of shares and proportions.
+    pub posterior: TopicsPosterior,
     /// How good the topics are.
     pub quality: Quality,
     /// How well they foresee documents, where there are any to foresee.
@@ -123,7 +128,7 @@ impl TopicsRun<'_> {
     pub fn climb(&self, watch: &dyn Watch) -> Result<TopicsResult> {
         let request = &self.request;
         let mut compared = Vec::new();
-        let (climbed, (fit, quality, score, average)) = each(
+        let (climbed, (fit, posterior, quality, score, average)) = each(
             &self.plan,
             watch,
             &request.topics,
@@ -161,11 +166,17 @@ impl TopicsRun<'_> {
                     in_turn: curve.is_some(),
                     ..Ascent::new(&model, name, &start)
                 })?;
+                let best = &climbs.best;
+                let at_sweep = |sweep: usize, fit: &dyn Fn() -> TopicsFit| {
+                    if let Some(curve) = &curve {
+                        run.aside(|| curve.sweep(best, sweep, fit));
+                    }
+                };
+                let at_sweep = curve.is_some().then_some(&at_sweep as &AtSweep<'_>);
+                let (fit, posterior) = self.posterior(&model, best, watch.interrupt(), at_sweep)?;
                 curve.map_or(Ok(()), Curve::finish)?;
                 let average = average.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let average = average.settle(climbs.best_seed);
-                let best = &climbs.best;
-                let fit = model.fit(&best.point);
                 let score = (self.halves())
                     .map(|halves| run.aside(|| Score::new(&fit, &average.fits, halves)))
                     .transpose()?;
@@ -180,9 +191,9 @@ impl TopicsRun<'_> {
                     passes: climbs.passes(),
                     converged: best.outcome.converged(),
                 });
-                Ok((climbs, (fit, quality, score, average)))
+                Ok((climbs, (fit, posterior, quality, score, average)))
             },
-            |climbs, (_, _, score, _)| match score {
+            |climbs, (_, _, _, score, _)| match score {
                 Some(score) => -score.perplexity,
                 None => climbs.best.point.bound,
             },
@@ -190,6 +201,7 @@ impl TopicsRun<'_> {
         Ok(TopicsResult {
             doubts: quality::doubts(&request.settings, &fit, &quality),
             fit,
+            posterior,
             quality,
             score,
             average,

@@ -12,8 +12,9 @@ use super::corpus::{self, CorpusData};
 use super::saved::{self, About};
 use super::{Held, TopicsResult, TopicsRun};
 use crate::error::Result;
+use crate::fit::DIAGNOSTICS;
 use crate::folder::RunFolder;
-use crate::record::Record;
+use crate::record::{Record, header, merged, numbers};
 
 /// Words of each topic in `topics.csv`, unless all are asked for.
 const WORDS: usize = 1000;
@@ -62,24 +63,84 @@ impl TopicsRun<'_> {
         write_atomically(&path.join("correlations.csv"), |out| {
             write_correlations(out, fit.topics, &fit.topic_correlations())
         })?;
+        self.write_posterior(&folder, result, data)?;
+        let converged = result.climbed.outcome.converged;
         let record = Record {
             command,
             config: self.config(),
             files: self.files(),
             seed: self.request.climb.seed,
-            own: json!({
-                "topics": fit.topics,
-                "alpha": fit.alpha,
-                "beta": fit.beta,
-                "topic_tokens": fit.topic_counts(),
-                "corpus": corpus::record(data),
-                "evaluation": result.score,
-                "held_out": self.held_out(data),
-                "compared": result.compared,
-                "warnings": doubts,
-            }),
+            own: merged(
+                result.posterior.record(converged),
+                json!({
+                    "topics": fit.topics,
+                    "alpha": fit.alpha,
+                    "beta": fit.beta,
+                    "topic_tokens": fit.topic_counts(),
+                    "corpus": corpus::record(data),
+                    "evaluation": result.score,
+                    "held_out": self.held_out(data),
+                    "compared": result.compared,
+                    "warnings": doubts,
+                }),
+            ),
         };
         result.climbed.write(folder, record)
+    }
+
+    /// Shares of topics, deviations of documents' proportions, and draws of both where there are any.
+    fn write_posterior(
+        &self,
+        folder: &RunFolder,
+        result: &TopicsResult,
+        data: &CorpusData,
+    ) -> Result<()> {
+        let (path, posterior) = (folder.path(), &result.posterior);
+        let topics = result.fit.topics;
+        let names = self.names(topics, posterior.rows.len());
+        write_atomically(&path.join("posterior.csv"), |out| {
+            write!(out, "name,mean,sd,q2.5,median,q97.5")?;
+            if posterior.chains.is_some() {
+                write!(out, ",{}", DIAGNOSTICS.join(","))?;
+            }
+            writeln!(out)?;
+            for (place, (name, row)) in names.iter().zip(&posterior.rows).enumerate() {
+                let (name, mean, sd) = (quoted(name), row.mean, row.sd);
+                let [low, median, high] = row.quantiles;
+                write!(out, "{name},{mean:?},{sd:?},{low:?},{median:?},{high:?}")?;
+                for cell in posterior.diagnostics(place).into_iter().flatten() {
+                    let cell = cell.map(|number| format!("{number:?}"));
+                    write!(out, ",{}", cell.unwrap_or_default())?;
+                }
+                writeln!(out)?;
+            }
+            Ok(())
+        })?;
+        write_atomically(&path.join("documents_sd.csv"), |out| {
+            write_topics(out, "document", topics)?;
+            for (fitted, row) in posterior.proportion_sds.chunks(topics).enumerate() {
+                let name = &data.corpus.documents[self.held.place(fitted)];
+                write!(out, "{}", quoted(name))?;
+                write_row(out, row)?;
+            }
+            Ok(())
+        })?;
+        let Some((draws, _)) = &posterior.chains else {
+            return Ok(());
+        };
+        let written = write_atomically(&path.join("draws.csv"), |out| {
+            let first = ["chain".to_owned(), "draw".to_owned()];
+            let columns: Vec<String> = first.into_iter().chain(names).collect();
+            header(out, &columns)?;
+            for (chain, columns) in draws.0.iter().enumerate() {
+                for draw in 0..columns.first().map_or(0, Vec::len) {
+                    write!(out, "{},{},", chain + 1, draw + 1)?;
+                    numbers(out, columns.iter().map(|of| of[draw]))?;
+                }
+            }
+            Ok(())
+        });
+        Ok(written?)
     }
 
     /// The fit itself, and the others of an average.

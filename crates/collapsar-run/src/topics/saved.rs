@@ -90,6 +90,9 @@ struct Stored {
     topics: usize,
     alpha: Vec<f64>,
     beta: f64,
+    /// Whether counts are means over exact draws.
+    #[serde(default)]
+    drawn: bool,
     /// Each word with the topics that it is expected in, and how often.
     words: Vec<(String, Vec<(usize, f64)>)>,
 }
@@ -176,6 +179,7 @@ pub(super) fn write_to(
     writeln!(out, "  \"topics\": {},", fit.topics)?;
     writeln!(out, "  \"alpha\": {},", serde_json::to_string(&fit.alpha)?)?;
     writeln!(out, "  \"beta\": {},", serde_json::to_string(&fit.beta)?)?;
+    writeln!(out, "  \"drawn\": {},", fit.drawn)?;
     writeln!(out, "  \"words\": [")?;
     let mut between = "";
     for (word, row) in vocabulary.iter().zip(fit.word_counts.chunks(fit.topics)) {
@@ -268,6 +272,7 @@ impl Stored {
                 beta: self.beta,
                 word_counts,
                 document_counts: Vec::new(),
+                drawn: self.drawn,
             },
         })
     }

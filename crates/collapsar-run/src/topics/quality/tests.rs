@@ -27,6 +27,7 @@ fn learned_priors_at_their_limits_are_doubted() {
             beta,
             word_counts: weights.map(|weight| 4.0 * weight).repeat(2),
             document_counts: weights.map(|weight| 4.0 * weight).repeat(2),
+            drawn: false,
         };
         let quality = fit.quality(&corpus, WORDS).unwrap();
         limit(&settings, &fit, &quality)

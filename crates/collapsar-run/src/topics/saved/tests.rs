@@ -20,6 +20,7 @@ fn saved() -> SavedTopics {
             beta: 1e-5,
             word_counts: vec![1.0 / 3.0, 0.0, 1e-300_f64.max(2.5), 9.1, 0.0, 0.0],
             document_counts: vec![],
+            drawn: false,
         },
     }
 }

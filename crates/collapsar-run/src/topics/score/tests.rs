@@ -20,6 +20,7 @@ fn seeds(members: &[(u64, bool)], best: u64) -> Vec<u64> {
                 beta: 0.1,
                 word_counts: vec![1.0],
                 document_counts: vec![],
+                drawn: false,
             })
             .collect(),
     };

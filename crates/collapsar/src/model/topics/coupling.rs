@@ -78,7 +78,7 @@ fn spread(r: &[f64], x: impl Fn(usize) -> f64, n: f32, out: &mut [f64]) {
 }
 
 /// A word's responsibilities in a document with these messages.
-fn responsibilities(at: &[f64], word: usize, messages: &[f64], r: &mut [f64]) {
+pub(super) fn responsibilities(at: &[f64], word: usize, messages: &[f64], r: &mut [f64]) {
     let topics = messages.len();
     let own = &at[word * topics..(word + 1) * topics];
     let mut highest = f64::NEG_INFINITY;

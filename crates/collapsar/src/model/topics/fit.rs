@@ -19,6 +19,10 @@ pub struct TopicsFit {
     pub word_counts: Vec<f64>,
     /// Expected tokens of each document in each topic: a row for each document.
     pub document_counts: Vec<f64>,
+    /// Whether counts are means over exact draws. Then probabilities of words are the ratios of what is expected;
+    /// those of a climb are Dirichlet distributed with these counts.
+    #[serde(default)]
+    pub drawn: bool,
 }
 
 impl Topics {
@@ -31,6 +35,7 @@ impl Topics {
             beta,
             word_counts: point.statistics.clone(),
             document_counts: counts.to_vec(),
+            drawn: false,
         }
     }
 }

@@ -49,13 +49,7 @@ impl TopicsFit {
     pub fn infer(&self, corpus: &Arc<Corpus>) -> Result<Inferred> {
         self.fits(corpus)?;
         let local = Local::new(Arc::clone(corpus), self.topics, self.alpha.clone());
-        let posterior = Posterior {
-            topics: self.topics,
-            vocabulary: self.vocabulary(),
-            beta: self.beta,
-        };
-        let mut messages = vec![0.0; self.word_counts.len()];
-        posterior.value_and_gradient(&self.word_counts, &mut messages)?;
+        let messages = self.messages()?;
         let mut counts = local.even_counts();
         let words = local.pass(&messages, &self.alpha, SETTLED, &mut counts, None)?;
         let bound = words + local.dirichlets(&self.alpha, &counts);
@@ -69,6 +63,31 @@ impl TopicsFit {
             proportions: all,
             bound,
         })
+    }
+
+    /// What a word says of its topic: the expected log of its probability, or the log of the expected one.
+    fn messages(&self) -> Result<Vec<f64>> {
+        let posterior = Posterior {
+            topics: self.topics,
+            vocabulary: self.vocabulary(),
+            beta: self.beta,
+        };
+        let mut messages = vec![0.0; self.word_counts.len()];
+        if !self.drawn {
+            posterior.value_and_gradient(&self.word_counts, &mut messages)?;
+            return Ok(messages);
+        }
+        let prior = self.beta * self.vocabulary() as f64;
+        let totals: Vec<f64> = (self.topic_counts().iter())
+            .map(|total| (prior + total).ln())
+            .collect();
+        let rows = messages.chunks_mut(self.topics);
+        for (row, counts) in rows.zip(self.word_counts.chunks(self.topics)) {
+            for k in 0..self.topics {
+                row[k] = (self.beta + counts[k]).ln() - totals[k];
+            }
+        }
+        Ok(messages)
     }
 
     /// How well the words of `evaluated` are predicted after reading those of `observed`.

@@ -9,18 +9,26 @@
 //! - `priors`: alpha and beta, learned
 //! - `start`: where a run begins
 //! - `fit`: a fitted model: topics over words, documents over topics
+//! - `chain`: a Markov chain over the topics of all tokens
+//! - `draws`: exact draws by several of them
+//! - `mean`: what their sweeps say on average
+//! - `response`: variances by linear response
 //! - `infer`: what it says about new documents
 //! - `quality`: whether its topics are worth reading
 
+mod chain;
 mod corpus;
 mod coupling;
 mod document;
+mod draws;
 mod fit;
 mod infer;
 mod local;
+mod mean;
 mod posterior;
 mod priors;
 mod quality;
+mod response;
 mod settings;
 mod start;
 
@@ -30,6 +38,7 @@ use collapsar_core::{Advice, Collapsed, InnerProblems, Point, Potential, Result}
 use local::Settle;
 
 pub use corpus::Corpus;
+pub use draws::{AtSweep, TopicsChains, TopicsDraws};
 pub use fit::TopicsFit;
 pub use infer::{Completion, Inferred, completion};
 pub use local::Local;
@@ -37,6 +46,7 @@ pub use posterior::Posterior;
 pub use quality::{
     Coherence, DocumentScore, Quality, Ranking, TopicQuality, WordScore, coherence, diversity,
 };
+pub use response::{TopicsResponse, TopicsVariances};
 pub use settings::{Alpha, Beta, Settings};
 pub use start::Start;
 

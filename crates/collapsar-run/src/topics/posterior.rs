@@ -1,0 +1,252 @@
+//! Which posterior the results of topics are of: shares of topics and proportions of documents, and how far they may be
+//! trusted.
+
+use std::sync::atomic::AtomicBool;
+
+use collapsar::diagnostics::ChainSummary;
+use collapsar::family::Marginal;
+use collapsar::topics::{
+    AtSweep, Topics, TopicsChains, TopicsFit, TopicsResponse, TopicsVariances,
+};
+use collapsar::{Fit, Point};
+use collapsar_bugs::{ChainDraws, Summary};
+use serde_json::{Value, json};
+
+use super::TopicsRun;
+use crate::error::Result;
+use crate::fit::{CHAIN_DRAWS, PosteriorKind, Signs, Verdict};
+
+/// Products of numbers that linear response may take by default, whatever the fit took: about a second.
+const AFFORDABLE: f64 = 1e9;
+/// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
+const MIXED: (f64, f64) = (1.01, 400.0);
+
+/// What is known of shares of topics, and of proportions of documents.
+#[derive(Debug)]
+pub struct TopicsPosterior {
+    /// Which posterior it is.
+    pub kind: PosteriorKind,
+    /// Means, deviations and quantiles: of each topic's share of the tokens, and, where they are asked for, of
+    /// each document's proportions.
+    pub rows: Vec<Summary>,
+    /// Standard deviations of the documents' proportions: a row for each document that was fitted.
+    pub proportion_sds: Vec<f64>,
+    /// Draws of chains by the order of the rows, and what they say of themselves.
+    pub chains: Option<(ChainDraws, Vec<Option<ChainSummary>>)>,
+    /// Whether linear response knows that topics are uncertain by way of all documents.
+    pub whole: bool,
+    /// Cheap signs of how far the fit may be trusted.
+    pub signs: Signs,
+}
+
+impl TopicsPosterior {
+    /// How far the results may be trusted, where the climb has converged.
+    pub fn verdict(&self, converged: bool) -> Verdict {
+        if self.kind == PosteriorKind::Exact {
+            return if self.mixed() {
+                Verdict::Trust
+            } else {
+                Verdict::Doubt
+            };
+        }
+        let missing = self.signs.missing_information;
+        match self.kind {
+            _ if !converged || missing.is_some_and(|missing| missing >= 0.99) => Verdict::Doubt,
+            PosteriorKind::LinearResponse
+                if self.whole && missing.is_some_and(|missing| missing < 0.9) =>
+            {
+                Verdict::Trust
+            }
+            _ => Verdict::TrustMeans,
+        }
+    }
+
+    /// Whether chains have mixed; others always have.
+    pub fn mixed(&self) -> bool {
+        let Some((_, diagnostics)) = &self.chains else {
+            return true;
+        };
+        // Too few draws to tell are not mixed, unless they are all the same and there is nothing to tell.
+        self.rows.iter().zip(diagnostics).all(|(row, known)| {
+            let mixed = known.and_then(|of| {
+                let ess = of.ess_bulk?.min(of.ess_tail?);
+                Some(of.r_hat? < MIXED.0 && ess > MIXED.1)
+            });
+            mixed.unwrap_or(row.sd == 0.0)
+        })
+    }
+
+    /// What a row says of its draws, in the order of [`crate::fit::DIAGNOSTICS`].
+    pub(super) fn diagnostics(&self, row: usize) -> Option<[Option<f64>; 5]> {
+        let (_, diagnostics) = self.chains.as_ref()?;
+        Some(diagnostics[row].map_or([None; 5], |of| {
+            [of.mcse_mean, of.mcse_sd, of.ess_bulk, of.ess_tail, of.r_hat]
+        }))
+    }
+
+    /// What `run.json` says of it.
+    pub(super) fn record(&self, converged: bool) -> Value {
+        json!({
+            "posterior": self.kind,
+            "signs": self.signs,
+            "verdict": self.verdict(converged),
+        })
+    }
+}
+
+impl TopicsRun<'_> {
+    /// The names of the rows: shares, and proportions by document and topic, all counted from 0.
+    pub(super) fn names(&self, topics: usize, rows: usize) -> Vec<String> {
+        let name = |row: usize| match row.checked_sub(topics) {
+            None => format!("share[{row}]"),
+            Some(at) => {
+                let document = self.held.place(at / topics);
+                format!("proportions[{document},{}]", at % topics)
+            }
+        };
+        (0..rows).map(name).collect()
+    }
+
+    /// The posterior at the end of a climb, and the fit that it makes of it: the mean of exact draws, or the same.
+    ///
+    /// Where draws are interrupted, the fit stays what the climb has found.
+    pub(super) fn posterior(
+        &self,
+        model: &Topics,
+        best: &Fit,
+        interrupt: &AtomicBool,
+        at_sweep: Option<&AtSweep<'_>>,
+    ) -> Result<(TopicsFit, TopicsPosterior)> {
+        let asked = self.request.posterior.posterior;
+        if asked == Some(PosteriorKind::Exact) {
+            let drawn = self.sampled(model, &best.point, interrupt, at_sweep)?;
+            if let Some(drawn) = drawn {
+                return Ok(drawn);
+            }
+        }
+        let fit = model.fit(&best.point);
+        // By default where it costs no more than the climb or a second.
+        let affordable = (model.pass_cost() * best.passes as f64).max(AFFORDABLE);
+        let response = match asked {
+            Some(PosteriorKind::LinearResponse) => TopicsResponse::Whole,
+            None if model.response_cost() <= affordable => TopicsResponse::Documents,
+            _ => TopicsResponse::MeanField,
+        };
+        let (kind, variances) = match model.variances(&best.point, response) {
+            Ok(variances) if response != TopicsResponse::MeanField => {
+                (PosteriorKind::LinearResponse, variances)
+            }
+            Ok(variances) => (PosteriorKind::MeanField, variances),
+            Err(refusal) if asked == Some(PosteriorKind::LinearResponse) => {
+                return Err(refusal.into());
+            }
+            // A fit that ended at a saddle has no response; that is for the verdict to say.
+            Err(_) => {
+                let variances = model.variances(&best.point, TopicsResponse::MeanField)?;
+                (PosteriorKind::MeanField, variances)
+            }
+        };
+        let posterior = TopicsPosterior {
+            kind,
+            rows: self.rows(&fit, &variances),
+            proportion_sds: variances.proportions.iter().map(|v| v.sqrt()).collect(),
+            chains: None,
+            whole: variances.whole,
+            signs: Signs {
+                missing_information: variances.missing_information,
+                ..Signs::default()
+            },
+        };
+        Ok((fit, posterior))
+    }
+
+    /// Rows from means and variances: all these numbers are fractions, so quantiles are a beta distribution's.
+    fn rows(&self, fit: &TopicsFit, variances: &TopicsVariances) -> Vec<Summary> {
+        let counts = fit.topic_counts();
+        let tokens: f64 = counts.iter().sum();
+        let shares = counts.iter().map(|count| count / tokens);
+        let mut rows: Vec<Summary> = (shares.zip(&variances.shares))
+            .map(|(mean, variance)| fraction(mean, variance.sqrt()))
+            .collect();
+        if self.request.documents {
+            let means = (0..fit.documents()).flat_map(|document| fit.proportions(document));
+            let each = means.zip(&variances.proportions);
+            rows.extend(each.map(|(mean, variance)| fraction(mean, variance.sqrt())));
+        }
+        rows
+    }
+
+    fn sampled(
+        &self,
+        model: &Topics,
+        point: &Point,
+        interrupt: &AtomicBool,
+        at_sweep: Option<&AtSweep<'_>>,
+    ) -> Result<Option<(TopicsFit, TopicsPosterior)>> {
+        let options = &self.request.posterior;
+        let draws = options.draws.unwrap_or(CHAIN_DRAWS);
+        let chains = TopicsChains {
+            chains: options.chains,
+            warmup: options.warmup.unwrap_or(draws / 4),
+            draws,
+            seed: self.request.climb.seed,
+            documents: self.request.documents,
+        };
+        let Some(drawn) = model.draws(point, chains, interrupt, at_sweep)? else {
+            return Ok(None);
+        };
+        let all = drawn.shares.into_iter().zip(drawn.proportions);
+        let all = ChainDraws(
+            all.map(|(mut shares, proportions)| {
+                shares.extend(proportions);
+                shares
+            })
+            .collect(),
+        );
+        let estimates = all.estimates();
+        let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
+        let known = || diagnostics.iter().flatten();
+        let sizes = known().flat_map(|of| [of.ess_bulk, of.ess_tail]);
+        let signs = Signs {
+            r_hat: known().filter_map(|of| of.r_hat).max_by(f64::total_cmp),
+            ess: sizes.flatten().min_by(f64::total_cmp),
+            ..Signs::default()
+        };
+        let posterior = TopicsPosterior {
+            kind: PosteriorKind::Exact,
+            rows: estimates.iter().map(|one| one.summary).collect(),
+            proportion_sds: drawn.proportion_sds,
+            chains: Some((all, diagnostics)),
+            whole: true,
+            signs,
+        };
+        Ok(Some((drawn.fit, posterior)))
+    }
+}
+
+/// A fraction with these moments.
+fn fraction(mean: f64, sd: f64) -> Summary {
+    let least = mean * (1.0 - mean);
+    // A variance that no distribution on the unit interval has is one of two points; this is near enough to them.
+    let total = if sd > 0.0 {
+        (least / (sd * sd) - 1.0).max(1e-3)
+    } else {
+        0.0
+    };
+    if total == 0.0 || least <= 0.0 {
+        return Summary {
+            mean,
+            sd: 0.0,
+            quantiles: [mean; 3],
+        };
+    }
+    let marginal = Marginal::Beta {
+        a: mean * total,
+        b: (1.0 - mean) * total,
+    };
+    Summary {
+        mean,
+        sd,
+        quantiles: [0.025, 0.5, 0.975].map(|p| marginal.quantile(p)),
+    }
+}
