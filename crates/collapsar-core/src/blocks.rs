@@ -122,6 +122,40 @@ impl Blocks {
         natural
     }
 
+    /// Adds to `out` what a block sends to the statistics where these are the means, or drawn values, of its own.
+    pub fn pull_back(&self, block: usize, mean: &[f64], out: &mut [f64]) {
+        self.joined[block].link.pull_back(mean, out);
+    }
+
+    /// What a block adds to the Hessian between some statistics: a square matrix.
+    ///
+    /// # Errors
+    /// [`Error::Domain`] where prior plus statistics are outside of the family.
+    pub fn hessian_within(
+        &self,
+        block: usize,
+        at: &[f64],
+        statistics: &[usize],
+    ) -> Result<Vec<f64>> {
+        let natural = self.natural(block, at);
+        let Block { family, link, .. } = &self.joined[block];
+        let (mut change, mut image) = (vec![0.0; natural.len()], vec![0.0; natural.len()]);
+        let (mut unit, mut column) = (vec![0.0; self.statistics], vec![0.0; self.statistics]);
+        let mut out = Vec::with_capacity(statistics.len() * statistics.len());
+        for &statistic in statistics {
+            unit[statistic] = 1.0;
+            change.fill(0.0);
+            link.add(&unit, &mut change);
+            unit[statistic] = 0.0;
+            let product = family.hessian_product(&natural, &change, &mut image);
+            product.map_err(|error| named(self.joined[block].name.clone(), error))?;
+            column.fill(0.0);
+            link.pull_back(&image, &mut column);
+            out.extend(statistics.iter().map(|&row| column[row]));
+        }
+        Ok(out)
+    }
+
     /// The log-partition function of a block, prior plus statistics.
     ///
     /// # Errors
@@ -215,6 +249,25 @@ mod tests {
         assert_eq!(nothing, 0.0);
         #[cfg(feature = "laws")]
         crate::laws::conforms(&blocks, &[5.0, 4.0, 0.5, 3.0], 1).unwrap();
+    }
+
+    #[test]
+    fn hessians_of_blocks_add_up_to_that_of_all() {
+        let blocks = joined().unwrap();
+        let (at, all) = ([5.0, 4.0, 0.5, 3.0], [0, 1, 2, 3]);
+        let parts = [0, 1].map(|block| blocks.hessian_within(block, &at, &all).unwrap());
+        let mut column = [0.0; 4];
+        for statistic in all {
+            let mut unit = [0.0; 4];
+            unit[statistic] = 1.0;
+            blocks.hessian_product(&at, &unit, &mut column).unwrap();
+            for (row, expected) in column.iter().enumerate() {
+                assert_eq!(
+                    parts[0][4 * statistic + row] + parts[1][4 * statistic + row],
+                    *expected
+                );
+            }
+        }
     }
 
     #[test]

@@ -4,9 +4,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use collapsar::mixture::{
-    Component, Covariance, MixtureFit, PredictiveDensity, Scale, Settings, Start, Weights,
+    Component, Covariance, MixtureDraws, MixtureFit, PredictiveDensity, Scale, Settings, Start,
+    Weights,
 };
 use collapsar::{Collapsed, Error};
+use collapsar_run::fit::{PosteriorKind, PosteriorOptions};
 use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
 use collapsar_run::{Watch, threads_of_jobs};
 use numpy::{PyArray1, PyReadonlyArray2};
@@ -14,6 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::arrays::{python, report, rows, shaped};
 use crate::error::Result;
@@ -52,10 +55,31 @@ pub(crate) struct Options {
     /// Where an earlier fit ended, and of what: it goes on from there if that is the same still.
     earlier: Option<(Vec<f64>, String)>,
     jumps: bool,
+    /// Which posterior results are of, by name; how many chains, draws of each, and draws before these.
+    posterior: Option<String>,
+    chains: usize,
+    draws: usize,
+    warmup: Option<usize>,
 }
 
 impl Options {
+    fn posterior(&self) -> Result<PosteriorOptions> {
+        let kind = |name: &String| {
+            let mut all = PosteriorKind::ALL.into_iter();
+            let expected = "mean-field, linear-response, exact or None";
+            let found = all.find(|kind| kind.name() == name);
+            found.ok_or_else(|| Error::setting("posterior", name, expected))
+        };
+        Ok(PosteriorOptions {
+            posterior: self.posterior.as_ref().map(kind).transpose()?,
+            draws: Some(self.draws),
+            chains: self.chains,
+            warmup: self.warmup,
+        })
+    }
+
     fn request(self, plan: Plan) -> Result<MixtureRequest> {
+        let posterior = self.posterior()?;
         let mut known = Covariance::ALL.into_iter();
         let covariance = known.find(|kind| kind.name() == self.covariance);
         let expected = "full, tied, diag or spherical";
@@ -92,6 +116,7 @@ impl Options {
             earlier: self.earlier,
             jumps: Some(self.jumps),
             samples: None,
+            posterior,
             climb: plan.options()?,
         })
     }
@@ -100,8 +125,15 @@ impl Options {
 /// A fitted mixture, which scores rows and draws new ones.
 #[pyclass(frozen, module = "pycollapsar._collapsar")]
 pub(crate) struct FittedMixture {
-    fit: MixtureFit,
+    fitted: Fitted,
     density: OnceLock<PredictiveDensity>,
+}
+
+/// A fit, and exact draws where there are any.
+#[derive(Debug, Serialize, Deserialize)]
+struct Fitted {
+    fit: MixtureFit,
+    draws: Option<MixtureDraws>,
 }
 
 /// Fits a mixture to the rows of a matrix.
@@ -121,21 +153,46 @@ pub(crate) fn fit_mixture<'py>(
             columns,
             file: None,
         };
-        Ok(options.request(plan)?.prepare(input)?.climb(control)?)
+        let run = options.request(plan)?.prepare(input)?;
+        let result = run.climb(control)?;
+        // Stopped chains leave what the climb has reached, as a stopped climb does.
+        let posterior = run.posterior(&result, control.interrupt())?;
+        Ok((result, posterior))
     })?;
+    let (result, posterior) = result;
     let out = report(py, &result.climbed, raised)?;
     let messages = &result.climbed.best().point.messages;
     out.set_item("messages", PyArray1::from_slice(py, messages))?;
     out.set_item("fingerprint", result.model.fingerprint())?;
-    out.set_item("mixture", python(py, &result.fit)?)?;
-    out.set_item("fit", FittedMixture::from(result.fit).into_pyobject(py)?)?;
+    let fitted = match posterior {
+        Some(of) => {
+            let verdict = of.result.verdict(result.climbed.outcome.converged);
+            let signs = (of.result.kind, verdict, of.result.signs, &of.refused);
+            out.set_item("posterior", python(py, &signs)?)?;
+            if let Some(draws) = &of.draws {
+                let rows: Vec<f64> = draws.rows().flat_map(|(_, _, row)| row).copied().collect();
+                let shape = [draws.chains(), draws.draws(), draws.width()];
+                out.set_item("draws", (shaped(py, rows, &shape)?, draws.relabelled))?;
+            }
+            Fitted {
+                fit: of.fit,
+                draws: of.draws,
+            }
+        }
+        None => Fitted {
+            fit: result.fit,
+            draws: None,
+        },
+    };
+    out.set_item("mixture", python(py, &fitted.fit)?)?;
+    out.set_item("fit", FittedMixture::from(fitted).into_pyobject(py)?)?;
     Ok(out)
 }
 
-impl From<MixtureFit> for FittedMixture {
-    fn from(fit: MixtureFit) -> Self {
+impl From<Fitted> for FittedMixture {
+    fn from(fitted: Fitted) -> Self {
         Self {
-            fit,
+            fitted,
             density: OnceLock::new(),
         }
     }
@@ -147,7 +204,11 @@ impl FittedMixture {
         if let Some(density) = self.density.get() {
             return Ok(density);
         }
-        let density = self.fit.predictive()?;
+        let Fitted { fit, draws } = &self.fitted;
+        let density = match draws {
+            Some(draws) => fit.predictive_of(draws)?,
+            None => fit.predictive()?,
+        };
         Ok(self.density.get_or_init(|| density))
     }
 }
@@ -157,13 +218,13 @@ impl FittedMixture {
     /// A fit from what `__reduce__` made of it.
     #[new]
     fn new(json: &str) -> PyResult<Self> {
-        let fit: MixtureFit = serde_json::from_str(json)
+        let fitted: Fitted = serde_json::from_str(json)
             .map_err(|error| PyValueError::new_err(format!("not a fitted mixture: {error}")))?;
-        Ok(fit.into())
+        Ok(fitted.into())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let json = serde_json::to_string(&self.fit);
+        let json = serde_json::to_string(&self.fitted);
         let json = json.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok((py.get_type::<Self>().into_any(), (json,)))
     }
@@ -178,7 +239,7 @@ impl FittedMixture {
         jobs: Option<isize>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let (values, columns) = rows(&x)?;
-        let numbers = values.len() * self.fit.components.len();
+        let numbers = values.len() * self.fitted.fit.components.len();
         let scored = whole(py, threads_of_jobs(jobs, Some(numbers)), |control| {
             let density = self.density()?;
             let scored: Vec<(f64, Vec<f64>)> = values
@@ -219,12 +280,12 @@ impl FittedMixture {
                 unused_weight: 0.0,
                 components: vec![Component {
                     weight: 1.0,
-                    ..self.fit.components[component].clone()
+                    ..self.fitted.fit.components[component].clone()
                 }],
-                ..self.fit.clone()
+                ..self.fitted.fit.clone()
             };
             Ok(alone.predictive()?.sample(count, seed))
         })?;
-        shaped(py, draws, &[count, self.fit.columns()])
+        shaped(py, draws, &[count, self.fitted.fit.columns()])
     }
 }

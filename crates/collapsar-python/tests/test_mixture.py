@@ -394,3 +394,86 @@ def test_iterations_are_those_of_scikit_learn(blobs, kind, init):
         # The bounds differ by constants.
         gains = np.diff(ours.lower_bounds_)
         np.testing.assert_allclose(gains, np.diff(theirs.lower_bounds_), atol=1e-6)
+
+
+@pytest.fixture
+def overlapping():
+    rng = np.random.default_rng(1)
+    return np.vstack([rng.normal(0, 1, (120, 1)), rng.normal(2.2, 1, (80, 1))])
+
+
+def fitted(X, posterior=None, **more):
+    return BayesianGaussianMixture(
+        n_components=2,
+        weight_concentration_prior_type="dirichlet_distribution",
+        weight_concentration_prior=2.0,
+        tol=1e-8,
+        max_iter=5000,
+        random_state=0,
+        posterior=posterior,
+        **more,
+    ).fit(X)
+
+
+def test_deviations_know_of_rows_between_components(overlapping):
+    plain, wide = fitted(overlapping, "mean-field"), fitted(overlapping)
+    assert (plain.posterior_, wide.posterior_) == ("mean-field", "linear-response")
+    # The same means, and labels that are not known make weights and means far less certain.
+    assert np.array_equal(plain.means_, wide.means_)
+    assert np.all(wide.weights_sd_ > 1.5 * plain.weights_sd_)
+    assert np.all(wide.means_sd_ > 1.2 * plain.means_sd_)
+    assert np.all(wide.covariances_sd_ > plain.covariances_sd_)
+    assert 0.3 < wide.signs_["missing_information"] < 1.0
+    assert plain.verdict_ != "trust"
+
+
+def test_exact_draws_have_the_shapes_of_attributes(overlapping):
+    mixture = fitted(overlapping, "exact", n_chains=2, n_draws=400)
+    assert mixture.posterior_ == "exact"
+    draws = mixture.draws_
+    assert draws["weights"].shape == (2, 400, 2)
+    assert draws["means"].shape == (2, 400, 2, 1)
+    assert draws["covariances"].shape == (2, 400, 2, 1, 1)
+    assert np.allclose(draws["weights"].sum(axis=-1), 1.0)
+    assert np.allclose(draws["means"].mean(axis=(0, 1)), mixture.means_)
+    assert np.allclose(draws["weights"].std(axis=(0, 1), ddof=1), mixture.weights_sd_)
+    assert mixture.signs_["r_hat"] > 0.99
+    # The density is the mean of the draws' own, of which every so many are taken.
+    from scipy.stats import norm
+
+    x = np.array([[0.3], [2.0]])
+    weights, means = draws["weights"].reshape(-1, 2), draws["means"].reshape(-1, 2)
+    sds = np.sqrt(draws["covariances"].reshape(-1, 2))
+    each = [(weights * norm.pdf(at, means, sds)).sum(axis=1).mean() for at in x[:, 0]]
+    assert np.allclose(np.exp(mixture.score_samples(x)), each, rtol=1e-10)
+    again = pickle.loads(pickle.dumps(mixture))
+    assert np.array_equal(again.score_samples(x), mixture.score_samples(x))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("prior", PRIORS)
+def test_every_kind_has_draws(blobs, kind, prior):
+    mixture = BayesianGaussianMixture(
+        n_components=3,
+        covariance_type=kind,
+        weight_concentration_prior_type=prior,
+        random_state=0,
+        posterior="exact",
+        n_chains=2,
+        n_draws=50,
+    ).fit(blobs)
+    shape = (3, *mixture.covariances_.shape) if kind == "tied" else mixture.covariances_.shape
+    assert mixture.draws_["covariances"].shape == (2, 50, *shape)
+    assert np.all(np.isfinite(mixture.score_samples(blobs)))
+    assert mixture.predict_proba(blobs).shape == (300, 3)
+
+
+def test_draws_do_not_depend_on_threads(overlapping):
+    one, many = (fitted(overlapping, "exact", n_draws=20, n_jobs=jobs) for jobs in (1, 4))
+    for name in ("weights", "means", "covariances"):
+        assert np.array_equal(one.draws_[name], many.draws_[name])
+
+
+def test_an_unknown_posterior_is_refused(overlapping):
+    with pytest.raises(ValueError, match="posterior"):
+        fitted(overlapping, "exactly")

@@ -64,7 +64,7 @@ pub(crate) fn of(
 }
 
 /// Which posterior it is, and how far it may be trusted: a line each.
-fn posterior(result: &ModelResult, converged: bool) -> String {
+pub(crate) fn posterior(result: &ModelResult, converged: bool) -> String {
     let from = match result.draws {
         0 => String::new(),
         draws => format!("; what has no closed form is from {draws} draws"),

@@ -29,10 +29,13 @@ Examples:
   collapsar mixture data.parquet --weights dp --components 50 --covariance diag
   collapsar mixture big.npy --checkpoint run.ckpt   and, if it is stopped, again with
   collapsar mixture big.npy --resume run.ckpt       to end at the same numbers, bit for bit
+  collapsar mixture data.csv --posterior exact      uncertainty from Markov chains that begin at the fit
   collapsar mixture predict fit new.csv             label new data with the fit in the folder fit
 
 With --out DIR the folder gets
   components.json   weights, means and covariances with their uncertainty
+  posterior.csv     name, mean, sd, q2.5, median and q97.5 of weights, means and variances
+  draws.csv         with --posterior exact, a row for each draw of weights, means and covariances
   assignments.csv   for each row (from 1) its component (from 0), the probability of that, and
                     ln_density, the log of the posterior predictive density
   trace.jsonl       every step of the best climb
@@ -82,14 +85,19 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
+    let Some(posterior) = run.posterior(&result, common.interrupt)? else {
+        return Ok(climb::nothing(common));
+    };
     if let Some(folder) = folder {
-        run.write(folder, &result, command())?;
+        run.write(folder, (&result, &posterior), command())?;
     }
-    let summary = summary::of(args, &table, &result);
+    let summary = summary::of(args, &table, &result, &posterior);
     climb::warn(&result.climbed, common);
+    if !posterior.result.mixed() {
+        common.warn("the chains have not mixed: try more --draws");
+    }
     std::io::stdout().write_all(summary.as_bytes())?;
-    Ok(climb::exit(
-        &result.climbed.outcome,
-        args.climb.require_convergence,
-    ))
+    let mut outcome = result.climbed.outcome.clone();
+    outcome.converged &= posterior.result.mixed();
+    Ok(climb::exit(&outcome, args.climb.require_convergence))
 }

@@ -2,17 +2,23 @@
 
 use collapsar::mixture::Component;
 use collapsar_formats::Table;
-use collapsar_run::mixture::{MixtureResult, USED};
+use collapsar_run::mixture::{MixturePosterior, MixtureResult, USED};
 use collapsar_run::name_of;
 
 use super::args::FitArgs;
 use crate::climb;
+use crate::fit::verdict;
 use crate::text::{count, measured, short, table};
 
 /// The table of components shows as many columns of the data as fit into this many characters.
 const WIDTH: usize = 100;
 
-pub(crate) fn of(args: &FitArgs, data: &Table, result: &MixtureResult) -> String {
+pub(crate) fn of(
+    args: &FitArgs,
+    data: &Table,
+    result: &MixtureResult,
+    posterior: &MixturePosterior,
+) -> String {
     let mut text = vec![format!(
         "{}: {}, {}\n",
         name_of(args.data()),
@@ -23,7 +29,7 @@ pub(crate) fn of(args: &FitArgs, data: &Table, result: &MixtureResult) -> String
         text.push(format!("\n{}\n", comparison(result)));
     }
     text.push(climb::lines(&result.climbed));
-    let all = &result.fit.components;
+    let all = &posterior.fit.components;
     let mut used: Vec<(usize, &Component)> = all.iter().enumerate().collect();
     used.retain(|(_, component)| component.count >= USED);
     used.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
@@ -41,6 +47,18 @@ pub(crate) fn of(args: &FitArgs, data: &Table, result: &MixtureResult) -> String
     text.push(format!(
         "\ncolumns: posterior mean ± its uncertainty [spread of the rows]{hidden}\n"
     ));
+    if let Some(refused) = &posterior.refused {
+        text.push(format!("no linear response: {refused}\n"));
+    }
+    if let Some(draws) = &posterior.draws {
+        let all = draws.chains() * draws.draws();
+        let moved = draws.relabelled;
+        text.push(format!(
+            "components of {moved} of {all} draws had other places, and were matched to the fit's\n"
+        ));
+    }
+    let converged = result.climbed.outcome.converged;
+    text.push(format!("{}\n", verdict(&posterior.result, converged)));
     text.push(climb::kept_in(args.out.as_deref()));
     text.concat()
 }

@@ -2,11 +2,14 @@
 //!
 //! - `features`: which functions of a row a component sees
 //! - `sum`: logits, softmax and statistics, a block of rows at a time
+//! - `overlap`: the metric as a matrix, from the rows that components share
 
 mod features;
+mod overlap;
 mod sum;
 
 pub use features::Features;
+pub use overlap::{ComponentBlocks, Overlaps};
 pub use sum::SoftmaxSum;
 
 /// Rows in a block: features of a 16-column block of 128 rows fill 150 kB of a processor's second

@@ -16,7 +16,7 @@ pub struct SoftmaxSum {
     rows: Rows,
     features: Features,
     components: usize,
-    buffers: Buffers,
+    pub(super) buffers: Buffers,
 }
 
 impl SoftmaxSum {
@@ -43,6 +43,11 @@ impl SoftmaxSum {
     /// How many features a row has.
     pub fn features(&self) -> usize {
         self.features.count(self.rows.columns)
+    }
+
+    /// Which functions of a row its features are.
+    pub(super) fn kind(&self) -> Features {
+        self.features
     }
 
     fn chunks(&self) -> Chunks {
@@ -82,7 +87,7 @@ impl SoftmaxSum {
     /// Visits the blocks of `rows` with their features and responsibilities, components by rows.
     ///
     /// Returns the sum of the log-normalisers.
-    fn visit(
+    pub(super) fn visit(
         &self,
         messages: &[f64],
         rows: std::ops::Range<usize>,

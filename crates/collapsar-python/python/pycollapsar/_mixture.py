@@ -85,6 +85,14 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     jumps : bool, default=False
         Whether climbs try to split and merge components once they slow down. They end at higher
         bounds then, with other components than scikit-learn's class finds.
+    posterior : {'mean-field', 'linear-response', 'exact'}, default=None
+        Which posterior standard deviations are of: the fit's own, fast and too sure of itself; the same
+        means with deviations that know of rows whose component is uncertain; or Markov chains that begin
+        at the fit. None takes linear response, or mean field where that would cost more than the fit did.
+    n_chains, n_draws : int, default=4 and 1000
+        Markov chains, and draws of each, where the posterior is exact.
+    n_warmup : int, default=None
+        Draws of each chain before the first that is kept; a quarter of `n_draws` where it is None.
     n_jobs : int, default=None
         Threads; None and -1 mean all processors. Results are the same for any number.
     callback : callable, default=None
@@ -109,6 +117,18 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         How many data each component's posterior mean and covariance are worth.
     weights_sd_, means_sd_, covariances_sd_ : ndarray
         Posterior standard deviations; NaN where they are infinite.
+    posterior_ : str
+        Which posterior they are of.
+    verdict_ : str
+        How far to trust them: 'trust', 'trust-means' (but not deviations) or 'doubt'.
+    signs_ : dict
+        What that is from: how much information is missing, k-hat of draws' weights with an estimate of
+        ln p(data), R-hat and the smallest effective sample size of chains, and why there is no linear
+        response where there is none.
+    draws_ : dict of ndarray or None
+        Exact draws: ``weights`` of shape (n_chains, n_draws, n_components), ``means`` with the features
+        as a last axis, ``covariances`` in the shape of `covariances_` after the first two axes (with one
+        for each component where they are tied). Components are matched to those of the fit.
     unused_weight_ : float
         Under a Dirichlet process, the expected weight of components that no datum has used.
     log_evidence_ : float
@@ -166,6 +186,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "method": [None, StrOptions(set(METHODS))],
         "jumps": ["boolean"],
+        "posterior": [None, StrOptions({"mean-field", "linear-response", "exact"})],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "n_warmup": [None, Interval(Integral, 0, None, closed="left")],
         "n_jobs": [None, Integral],
         "callback": [None, callable],
         "progress": ["boolean"],
@@ -197,6 +221,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         verbose_interval=10,
         method=None,
         jumps=False,
+        posterior=None,
+        n_chains=4,
+        n_draws=1000,
+        n_warmup=None,
         n_jobs=None,
         callback=None,
         progress=False,
@@ -224,6 +252,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.verbose_interval = verbose_interval
         self.method = method
         self.jumps = jumps
+        self.posterior = posterior
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
         self.n_jobs = n_jobs
         self.callback = callback
         self.progress = progress
@@ -342,6 +374,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             "responsibilities": None,
             "earlier": None,
             "jumps": bool(self.jumps),
+            "posterior": self.posterior,
+            "chains": int(self.n_chains),
+            "draws": int(self.n_draws),
+            "warmup": self.n_warmup,
         }
 
     def _process(self) -> bool:
@@ -501,6 +537,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.lower_bounds_ = np.maximum.accumulate(bounds).tolist()
         self._messages, self._fingerprint = result["messages"], result["fingerprint"]
         self._fit_ = result["fit"]
+        none = ("mean-field", "doubt", {}, None)
+        self.posterior_, self.verdict_, signs, refused = result.get("posterior", none)
+        self.signs_ = {**signs, "no_response": refused}
+        self.draws_ = None
+        if "draws" in result:
+            self.draws_ = _named(*result["draws"], len(parts), n_features, kind)
 
     def _score(self, X):
         return self._fit_.score(X, self.n_jobs)
@@ -595,6 +637,28 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             for k, count in enumerate(counts)
         ]
         return np.vstack(drawn), np.repeat(np.arange(len(counts)), counts)
+
+
+def _named(draws, relabelled: int, n_components: int, n_features: int, kind: str) -> dict[str, Any]:
+    """Numbers of draws by their names, in the shapes of fitted attributes."""
+    shape = (*draws.shape[:2], n_components)
+    ends = np.cumsum([n_components, n_components * n_features])
+    weights, means, covariances = np.split(draws, ends, axis=-1)
+    if kind == "spherical":
+        covariances = covariances.reshape(shape)
+    elif kind == "diag":
+        covariances = covariances.reshape(*shape, n_features)
+    else:
+        rows, columns = np.triu_indices(n_features)
+        packed = covariances.reshape(*shape, len(rows))
+        covariances = np.empty((*shape, n_features, n_features))
+        covariances[..., rows, columns] = covariances[..., columns, rows] = packed
+    return {
+        "weights": weights,
+        "means": means.reshape(*shape, n_features),
+        "covariances": covariances,
+        "relabelled": relabelled,
+    }
 
 
 def _nearest(X, centres):

@@ -8,6 +8,7 @@ use collapsar_formats::{Table, read_labels, read_table};
 
 use super::MixtureRun;
 use crate::error::{Error, Result};
+use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE};
 use crate::record::name_of;
 
@@ -28,6 +29,8 @@ pub struct MixtureRequest {
     pub jumps: Option<bool>,
     /// How many draws from the predictive density are written.
     pub samples: Option<usize>,
+    /// Which posterior results are of.
+    pub posterior: PosteriorOptions,
     /// How models are climbed.
     pub climb: ClimbOptions,
 }

@@ -1,10 +1,16 @@
 //! The files of a fit of mixtures.
 
+use std::path::Path;
+
+use collapsar::mixture::{Number, PredictiveDensity};
 use collapsar_formats::write_atomically;
+use collapsar_text::quoted;
 use serde_json::json;
 
-use super::{MixtureResult, MixtureRun, SavedMixture};
+use super::saved::DRAWS;
+use super::{MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number};
 use crate::error::Result;
+use crate::fit::DIAGNOSTICS;
 use crate::folder::RunFolder;
 use crate::record::{Record, header, merged, numbers};
 
@@ -13,17 +19,17 @@ impl MixtureRun<'_> {
     pub fn write(
         &self,
         folder: RunFolder,
-        result: &MixtureResult,
+        (result, posterior): (&MixtureResult, &MixturePosterior),
         command: Vec<String>,
     ) -> Result<()> {
         let (request, input) = (&self.request, &self.input);
-        let (climbed, fit, model) = (&result.climbed, &result.fit, &result.model);
+        let (climbed, model) = (&result.climbed, &result.model);
         let point = &climbed.best().point;
         let columns: Vec<String> = match input.file {
             Some((_, names)) => names.to_vec(),
             None => (1..=input.columns).map(|n| n.to_string()).collect(),
         };
-        let density = fit.predictive()?;
+        let density = posterior.density()?;
         let ln_density = density.score(input.values, input.columns)?.ln_density;
         // The fit's own responsibilities: q(Z), which the bound is about.
         let mut labels = Vec::with_capacity(model.rows());
@@ -34,9 +40,12 @@ impl MixtureRun<'_> {
             columns: columns.clone(),
             rows: model.rows(),
             bound: point.bound,
-            fit: fit.clone(),
+            posterior: posterior.result.kind.name().into(),
+            fit: posterior.fit.clone(),
+            draws: None,
         }
         .write(path)?;
+        posterior.write(path, &columns)?;
         write_atomically(&path.join("assignments.csv"), |out| {
             writeln!(out, "row,component,probability,ln_density")?;
             let rows = labels.iter().zip(&ln_density).zip(1..);
@@ -68,13 +77,78 @@ impl MixtureRun<'_> {
                     "jumps": self.tries_jumps(),
                     "start": request.start.to_string(),
                     "samples": request.samples,
+                    "posterior": request.posterior.posterior,
+                    "draws": request.posterior.draws,
+                    "chains": request.posterior.chains,
+                    "warmup": request.posterior.warmup,
                 }),
             ),
             files: file.chain(request.files()).collect(),
             seed: request.climb.seed,
-            own: json!({"components": model.components(), "compared": result.compared}),
+            own: json!({
+                "components": model.components(),
+                "compared": result.compared,
+                "posterior": posterior.result.kind,
+                "signs": posterior.result.signs,
+                "verdict": posterior.result.verdict(climbed.outcome.converged),
+                "no_response": posterior.refused,
+                "relabelled": posterior.draws.as_ref().map(|draws| draws.relabelled),
+            }),
         };
         climbed.write(folder, record)
+    }
+}
+
+impl MixturePosterior {
+    /// The posterior predictive density: the mean over draws where there are any.
+    pub fn density(&self) -> Result<PredictiveDensity> {
+        Ok(match &self.draws {
+            Some(draws) => self.fit.predictive_of(draws)?,
+            None => self.fit.predictive()?,
+        })
+    }
+
+    /// `posterior.csv`, and `draws.csv` where there are draws: as other samplers write them, chain and draw, then a
+    /// column for each number.
+    fn write(&self, folder: &Path, columns: &[String]) -> Result<()> {
+        let name = |number: &Number| name_of_number(*number, columns);
+        write_atomically(&folder.join("posterior.csv"), |out| {
+            write!(out, "name,mean,sd,q2.5,median,q97.5")?;
+            if self.draws.is_some() {
+                write!(out, ",{}", DIAGNOSTICS.join(","))?;
+            }
+            writeln!(out)?;
+            for (place, number) in self.numbers.iter().enumerate() {
+                let row = &self.result.rows[place];
+                let (mean, sd) = (row.mean, row.sd);
+                let [low, median, high] = row.quantiles;
+                let name = quoted(&name(number));
+                write!(out, "{name},{mean:?},{sd:?},{low:?},{median:?},{high:?}")?;
+                for cell in self.result.diagnostics(place).into_iter().flatten() {
+                    let cell = cell.map(|number| format!("{number:?}"));
+                    write!(out, ",{}", cell.unwrap_or_default())?;
+                }
+                writeln!(out)?;
+            }
+            Ok(())
+        })?;
+        let Some(draws) = &self.draws else {
+            return Ok(());
+        };
+        Ok(write_atomically(&folder.join(DRAWS), |out| {
+            let names = ["chain".to_owned(), "draw".to_owned()].into_iter();
+            header(
+                out,
+                &names
+                    .chain(draws.numbers().iter().map(name))
+                    .collect::<Vec<_>>(),
+            )?;
+            for (chain, draw, row) in draws.rows() {
+                write!(out, "{},{},", chain + 1, draw + 1)?;
+                numbers(out, row.iter().copied())?;
+            }
+            Ok(())
+        })?)
     }
 }
 

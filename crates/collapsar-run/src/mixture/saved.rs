@@ -2,18 +2,22 @@
 
 use std::path::Path;
 
-use collapsar::mixture::{Covariance, Matrix, MixtureFit, Scores};
+use collapsar::mixture::{Covariance, Matrix, MixtureDraws, MixtureFit, Scores};
 use collapsar_formats::{Error as FileError, Problem, Table, read_table};
 use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::fit::PosteriorKind;
 use crate::record::{SavedFile, write_json};
 
 const FILE: SavedFile = SavedFile {
     name: "components.json",
     command: "mixture",
 };
+
+/// The file of exact draws.
+pub(super) const DRAWS: &str = "draws.csv";
 
 /// Of the draws behind the tail probabilities: the same for everyone, so that two people with the
 /// same fit and row see the same number.
@@ -30,9 +34,20 @@ pub struct SavedMixture {
     pub rows: usize,
     /// A lower bound on ln p(data).
     pub bound: f64,
+    /// Which posterior its means and standard deviations are of, by its name.
+    #[serde(default = "mean_field")]
+    pub posterior: String,
     /// The fit.
     #[serde(flatten)]
     pub fit: MixtureFit,
+    /// Exact draws, which have a file of their own.
+    #[serde(skip)]
+    pub draws: Option<MixtureDraws>,
+}
+
+/// What fits were before they could be anything else.
+fn mean_field() -> String {
+    PosteriorKind::MeanField.name().into()
 }
 
 /// What a fit says of new rows.
@@ -52,8 +67,20 @@ impl SavedMixture {
     /// Reads the fit in a folder.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = FILE.find(folder)?;
-        let saved: Self = FILE.read(&path)?;
+        let mut saved: Self = FILE.read(&path)?;
         saved.check().map_err(|cause| FILE.damaged(&path, &cause))?;
+        if saved.posterior == PosteriorKind::Exact.name() {
+            let file = path.with_file_name(DRAWS);
+            let table = read_table(&file, None)?;
+            // After chain and draw: the density does not ask which chain a draw is of.
+            let width = table.columns.len().max(1);
+            let rows = table.values.chunks_exact(width);
+            let numbers = rows.flat_map(|row| &row[row.len().min(2)..]).copied();
+            let draws = MixtureDraws::of(&saved.fit, vec![numbers.collect()]);
+            let draws = draws.filter(|draws| draws.width() + 2 == width && draws.draws() > 0);
+            let cause = "draws of other components than the fit has";
+            saved.draws = Some(draws.ok_or_else(|| FILE.damaged(&file, cause))?);
+        }
         Ok(saved)
     }
 
@@ -70,7 +97,10 @@ impl SavedMixture {
             let expected = format!("{expected} as the fit has ({})", self.columns.join(", "));
             return Err(Error::input(name, found, expected));
         }
-        let density = self.fit.predictive()?;
+        let density = match &self.draws {
+            Some(draws) => self.fit.predictive_of(draws)?,
+            None => self.fit.predictive()?,
+        };
         let scores = density.score(&table.values, expected)?;
         let tail = density.tail(&scores.ln_density, SEED);
         Ok(Prediction { scores, tail })

@@ -28,6 +28,18 @@ impl Matrix {
         }
     }
 
+    /// Entries from those of two matrices of the same shape.
+    pub(super) fn with(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        match (self, other) {
+            (Self::Spherical(x), Self::Spherical(y)) => Self::Spherical(f(*x, *y)),
+            (Self::Diagonal(x), Self::Diagonal(y)) => {
+                Self::Diagonal(x.iter().zip(y).map(|(x, y)| f(*x, *y)).collect())
+            }
+            (Self::Full(x), Self::Full(y)) => Self::full(x.len(), |i, j| f(x[i][j], y[i][j])),
+            _ => self.clone(),
+        }
+    }
+
     /// A full matrix of these entries.
     pub(super) fn full(columns: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         let row = |i| (0..columns).map(|j| entry(i, j)).collect();

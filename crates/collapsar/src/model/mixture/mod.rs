@@ -6,11 +6,15 @@
 //! - `start`: where a run begins
 //! - `fit`: a fitted mixture: its components with their uncertainty
 //! - `predictive`: what it predicts: densities, labels of new data, draws
+//! - `chain`: exact draws
+//! - `response`: linear response: how much wider than q the posterior is
 
+mod chain;
 mod fit;
 mod jumps;
 mod posterior;
 mod predictive;
+mod response;
 mod settings;
 mod start;
 
@@ -18,9 +22,11 @@ use collapsar_core::rows::{Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Change, Collapsed, Error, Hint, Place, Result};
 use posterior::{Parameters, blocks};
 
+pub use chain::{DrawOptions, MixtureDraws, Number};
 pub use fit::{Component, Matrix, MixtureFit};
 pub use posterior::Weights;
 pub use predictive::{PredictiveDensity, Scores};
+pub use response::{MixtureOverlaps, MixtureResponse};
 pub use settings::{Covariance, Defaults, Prior, Scale, Settings};
 pub use start::Start;
 

@@ -1,11 +1,15 @@
 //! Decides what a fitted mixture predicts: the density of new data, their labels, and draws.
 
+use std::f64::consts::TAU;
+
+use nalgebra::{Cholesky, DMatrix, DVector};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::settings::diagonal;
-use super::{Covariance, Matrix, MixtureFit};
+use super::{Covariance, Matrix, MixtureDraws, MixtureFit};
 use collapsar_core::family::StudentT;
 use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Error, Place, Result};
@@ -21,15 +25,78 @@ pub struct Scores {
     pub ln_density: Vec<f64>,
 }
 
-/// The posterior predictive density of a fit, ready to be evaluated: a mixture of Student-t.
+/// Draws at most that a density is the mean of: its error is then below a thirtieth of its own spread.
+const DENSITY_DRAWS: usize = 1000;
+
+/// The posterior predictive density of a fit, ready to be evaluated: a mixture of Student-t, or of the normal
+/// distributions of draws.
 pub struct PredictiveDensity {
     columns: usize,
-    parts: Vec<(f64, Part)>,
+    parts: Vec<Weighted>,
     components: usize,
+    /// Whether there is a part that is no component.
+    unused: bool,
 }
 
-/// The density of one component: a Student-t over all columns, or one for each.
-type Part = Vec<StudentT>;
+/// A part of the density: the log of its weight, which component's it is, and its shape.
+struct Weighted {
+    ln_weight: f64,
+    component: usize,
+    part: Part,
+}
+
+/// The density of one part.
+enum Part {
+    /// A Student-t over all columns, or one for each.
+    StudentT(Vec<StudentT>),
+    /// A normal distribution: its mean, the factor of its covariance, and the log of what it is divided by.
+    Normal(Vec<f64>, DMatrix<f64>, f64),
+}
+
+impl Part {
+    /// Of a normal distribution; nothing where the covariance is not one.
+    fn normal(mean: &[f64], covariance: &Matrix) -> Option<Self> {
+        let columns = mean.len();
+        let entry = |i: usize, j: usize| match covariance {
+            Matrix::Full(rows) => rows[i][j],
+            _ if i == j => covariance.variance(i),
+            _ => 0.0,
+        };
+        let lower = Cholesky::new(DMatrix::from_fn(columns, columns, entry))?.unpack();
+        let half_ln_determinant: f64 = lower.diagonal().iter().map(|x| x.ln()).sum();
+        let ln_scale = half_ln_determinant + 0.5 * columns as f64 * TAU.ln();
+        (ln_scale.is_finite()).then(|| Self::Normal(mean.to_vec(), lower, ln_scale))
+    }
+
+    fn ln_density(&self, y: &[f64], scratch: &mut [f64]) -> f64 {
+        match self {
+            Self::StudentT(parts) => {
+                let columns = parts.iter().zip(y.chunks(y.len() / parts.len()));
+                columns.map(|(t, y)| t.ln_density(y, scratch)).sum()
+            }
+            Self::Normal(mean, lower, ln_scale) => {
+                let mut square = 0.0;
+                for i in 0..y.len() {
+                    let sent = (0..i).map(|j| lower[(i, j)] * scratch[j]).sum::<f64>();
+                    scratch[i] = (y[i] - mean[i] - sent) / lower[(i, i)];
+                    square += scratch[i] * scratch[i];
+                }
+                -0.5 * square - ln_scale
+            }
+        }
+    }
+
+    fn sample(&self, rng: &mut ChaCha8Rng) -> Vec<f64> {
+        match self {
+            Self::StudentT(parts) => parts.iter().flat_map(|t| t.sample(rng)).collect(),
+            Self::Normal(mean, lower, _) => {
+                let noise = DVector::from_fn(mean.len(), |_, _| StandardNormal.sample(rng));
+                let moved = lower * noise;
+                moved.iter().zip(mean).map(|(x, m)| x + m).collect()
+            }
+        }
+    }
+}
 
 fn part(mean: &[f64], mean_precision: f64, freedom: f64, scale: &Matrix) -> Result<Part> {
     let columns = mean.len();
@@ -39,13 +106,14 @@ fn part(mean: &[f64], mean_precision: f64, freedom: f64, scale: &Matrix) -> Resu
         Matrix::Full(rows) => (freedom - columns as f64 + 1.0, rows.concat()),
         Matrix::Spherical(s) => (freedom, diagonal(columns, |_| *s)),
         Matrix::Diagonal(scales) => {
-            return (mean.iter().zip(scales))
-                .map(|(&m, s)| StudentT::new(freedom, vec![m], &[s * widen(freedom)]))
-                .collect();
+            let each = (mean.iter().zip(scales))
+                .map(|(&m, s)| StudentT::new(freedom, vec![m], &[s * widen(freedom)]));
+            return Ok(Part::StudentT(each.collect::<Result<_>>()?));
         }
     };
     let matrix: Vec<f64> = matrix.iter().map(|s| s * widen(freedom)).collect();
-    Ok(vec![StudentT::new(freedom, mean.to_vec(), &matrix)?])
+    let whole = StudentT::new(freedom, mean.to_vec(), &matrix)?;
+    Ok(Part::StudentT(vec![whole]))
 }
 
 impl MixtureFit {
@@ -55,17 +123,53 @@ impl MixtureFit {
     /// Where a saved fit has been damaged: a scale that is not positive definite.
     pub fn predictive(&self) -> Result<PredictiveDensity> {
         let mut parts = Vec::with_capacity(self.components.len() + 1);
-        for c in &self.components {
-            let part = part(&c.mean, c.mean_precision, c.degrees_of_freedom, &c.scale)?;
-            parts.push((c.weight.ln(), part));
+        for (component, c) in self.components.iter().enumerate() {
+            parts.push(Weighted {
+                ln_weight: c.weight.ln(),
+                component,
+                part: part(&c.mean, c.mean_precision, c.degrees_of_freedom, &c.scale)?,
+            });
         }
-        if self.unused_weight > 0.0 {
-            parts.push((self.unused_weight.ln(), self.prior_predictive()?));
+        self.density_of(parts)
+    }
+
+    /// The posterior predictive density as the mean of those of draws, of which every so many are taken.
+    ///
+    /// # Errors
+    /// As [`MixtureFit::predictive`].
+    pub fn predictive_of(&self, draws: &MixtureDraws) -> Result<PredictiveDensity> {
+        let all = draws.chains() * draws.draws();
+        let step = all.div_ceil(DENSITY_DRAWS).max(1);
+        let taken = all.div_ceil(step) as f64;
+        let rows = draws.rows().step_by(step);
+        let parts = rows.flat_map(|(_, _, row)| {
+            (0..self.components.len()).filter_map(|component| {
+                let (weight, mean, covariance) = draws.component(row, component);
+                Some(Weighted {
+                    ln_weight: (weight / taken).ln(),
+                    component,
+                    part: Part::normal(mean, &draws.matrix(covariance))?,
+                })
+            })
+        });
+        self.density_of(parts.filter(|part| part.ln_weight.is_finite()).collect())
+    }
+
+    /// Parts with that of components that no row has used.
+    fn density_of(&self, mut parts: Vec<Weighted>) -> Result<PredictiveDensity> {
+        let (components, unused) = (self.components.len(), self.unused_weight > 0.0);
+        if unused {
+            parts.push(Weighted {
+                ln_weight: self.unused_weight.ln(),
+                component: components,
+                part: self.prior_predictive()?,
+            });
         }
         Ok(PredictiveDensity {
             columns: self.columns(),
             parts,
-            components: self.components.len(),
+            components,
+            unused,
         })
     }
 
@@ -94,15 +198,13 @@ impl PredictiveDensity {
     /// The log density at `y`, writing each component's probability given `y`.
     pub fn ln_density(&self, y: &[f64], probabilities: &mut Vec<f64>) -> f64 {
         let mut scratch = vec![0.0; self.columns];
+        let each = (self.parts.iter()).map(|of| of.ln_weight + of.part.ln_density(y, &mut scratch));
+        let each: Vec<f64> = each.collect();
+        let ln_density = log_sum_exp(&each);
         probabilities.clear();
-        for (ln_weight, part) in &self.parts {
-            let columns = part.iter().zip(y.chunks(self.columns / part.len()));
-            let densities = columns.map(|(t, y)| t.ln_density(y, &mut scratch));
-            probabilities.push(ln_weight + densities.sum::<f64>());
-        }
-        let ln_density = log_sum_exp(probabilities);
-        for p in probabilities.iter_mut() {
-            *p = (*p - ln_density).exp();
+        probabilities.resize(self.components + usize::from(self.unused), 0.0);
+        for (of, part) in self.parts.iter().zip(each) {
+            probabilities[of.component] += (part - ln_density).exp();
         }
         ln_density
     }
@@ -147,12 +249,12 @@ impl PredictiveDensity {
         let mut values = Vec::with_capacity(count * self.columns);
         for _ in 0..count {
             let mut left: f64 = rng.random();
-            let chosen = self.parts.iter().position(|(ln_weight, _)| {
-                left -= ln_weight.exp();
+            let chosen = self.parts.iter().position(|of| {
+                left -= of.ln_weight.exp();
                 left < 0.0
             });
-            let (_, part) = &self.parts[chosen.unwrap_or(self.parts.len() - 1)];
-            values.extend(part.iter().flat_map(|t| t.sample(&mut rng)));
+            let of = &self.parts[chosen.unwrap_or(self.parts.len() - 1)];
+            values.extend(of.part.sample(&mut rng));
         }
         values
     }

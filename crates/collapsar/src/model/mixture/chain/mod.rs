@@ -1,0 +1,299 @@
+//! Decides how exact draws of a mixture are made: Markov chains that begin at the optimum (maths §10.8).
+//!
+//! - `matching`: which component of a draw is which of the fit
+//! - `draws`: what is kept of them, and what they tell
+
+mod draws;
+mod matching;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nalgebra::{Cholesky, DMatrix};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::posterior::{Parameters, pairs};
+use super::{Covariance, Mixture, Weights};
+use collapsar_core::family::{Dirichlet, Family, StickBreaking};
+use collapsar_core::vector::dot;
+use collapsar_core::{Collapsed, Point, Potential, Result};
+pub use draws::{MixtureDraws, Number};
+use matching::matching;
+
+/// Products of numbers that a draw may take before it costs more than what is done with it: small data are swept over
+/// more than once for each draw.
+const WORK: usize = 100_000;
+/// Sweeps at most for each draw.
+const SWEEPS: usize = 10;
+/// Components of the fit with fewer rows than this are nobody's: whether draws exchange them does not matter.
+const USED: f64 = 1.0;
+
+/// How many chains there are, and how long they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrawOptions {
+    /// Chains.
+    pub chains: usize,
+    /// Draws of each that are not kept, before its first.
+    pub warmup: usize,
+    /// Draws of each.
+    pub draws: usize,
+    /// The seed of all of them.
+    pub seed: u64,
+}
+
+impl Mixture {
+    /// Runs Markov chains from an optimum, in parallel; their draws do not depend on the number of threads.
+    /// Components are matched to those of the optimum. Nothing where it was interrupted.
+    ///
+    /// # Errors
+    /// Where a chain leaves the domain.
+    pub fn chains(
+        &self,
+        point: &Point,
+        options: DrawOptions,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<MixtureDraws>> {
+        let run = |chain: usize| -> Result<Option<(Vec<f64>, usize)>> {
+            let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+            rng.set_stream(1 + chain as u64);
+            let mut chain = Chain::new(self, point, &mut rng)?;
+            let (mut kept, mut relabelled) = (vec![], 0);
+            for draw in 0..options.warmup + options.draws {
+                for _ in 0..self.sweeps() {
+                    if interrupt.load(Ordering::Relaxed) {
+                        return Ok(None);
+                    }
+                    chain.sweep(&mut rng)?;
+                }
+                if draw >= options.warmup {
+                    relabelled += usize::from(chain.keep(point, &mut kept));
+                }
+            }
+            Ok(Some((kept, relabelled)))
+        };
+        let found: Vec<_> = (0..options.chains).into_par_iter().map(run).collect();
+        let mut draws = MixtureDraws::new(self);
+        for chain in found {
+            let Some((kept, relabelled)) = chain? else {
+                return Ok(None);
+            };
+            draws.add(kept, relabelled);
+        }
+        Ok(Some(draws))
+    }
+
+    /// How many sweeps there are for each draw that is kept.
+    fn sweeps(&self) -> usize {
+        let work = self.rows() * self.components() * self.local.features();
+        (WORK / work.max(1)).clamp(1, SWEEPS)
+    }
+
+    /// The log weights of draws of q against the evidence (maths §10.5).
+    ///
+    /// # Errors
+    /// Where a draw leaves the domain.
+    pub fn ln_weights<R: Rng + ?Sized>(
+        &self,
+        point: &Point,
+        draws: usize,
+        rng: &mut R,
+    ) -> Result<Vec<f64>> {
+        let statistics = &point.statistics;
+        let mut scratch = vec![0.0; statistics.len()];
+        let value = (self.blocks.value_and_gradient(statistics, &mut scratch))? + self.constant;
+        let mut drawn = Drawn::new(self);
+        let each = (0..draws).map(|_| {
+            self.draw(statistics, rng, &mut drawn)?;
+            let messages = &drawn.messages;
+            let local = self.local().value_and_gradient(messages, &mut scratch)?;
+            Ok(local - dot(messages, statistics) + value)
+        });
+        each.collect()
+    }
+
+    /// Draws all parameters given statistics of labels.
+    fn draw<R: Rng + ?Sized>(
+        &self,
+        statistics: &[f64],
+        rng: &mut R,
+        out: &mut Drawn,
+    ) -> Result<()> {
+        let Drawn {
+            messages,
+            ln_weights,
+            blocks,
+        } = out;
+        messages.fill(0.0);
+        let natural = self.blocks.natural(0, statistics);
+        let mut image = vec![0.0; natural.len()];
+        match self.weights {
+            Weights::Dirichlet => {
+                *ln_weights = Dirichlet::new(self.components()).sample(&natural, rng)?;
+                image.copy_from_slice(ln_weights);
+            }
+            Weights::DirichletProcess => {
+                let sticks = StickBreaking::new(self.components()).sample(&natural, rng)?;
+                image.copy_from_slice(sticks.as_flattened());
+                let mut left = 0.0;
+                ln_weights.clear();
+                for [taken, rest] in sticks {
+                    ln_weights.push(left + taken);
+                    left += rest;
+                }
+            }
+        }
+        self.blocks.pull_back(0, &image, messages);
+        blocks.clear();
+        for block in 1..self.blocks.count() {
+            let natural = self.blocks.natural(block, statistics);
+            image.resize(natural.len(), 0.0);
+            blocks.push(match self.parameters {
+                Parameters::Full(family) => {
+                    let draw = family.sample(&natural, rng)?;
+                    family.statistics(&draw, &mut image);
+                    (draw.means, draw.precision)
+                }
+                Parameters::Grouped(family) => {
+                    let draw = family.sample(&natural, rng)?;
+                    family.statistics(&draw, &mut image);
+                    (vec![draw.mean], draw.precisions)
+                }
+            });
+            self.blocks.pull_back(block, &image, messages);
+        }
+        Ok(())
+    }
+}
+
+/// Parameters of all components.
+struct Drawn {
+    /// What they send to the rows.
+    messages: Vec<f64>,
+    ln_weights: Vec<f64>,
+    /// Means and precisions of each block, in standard units.
+    blocks: Vec<(Vec<Vec<f64>>, Vec<f64>)>,
+}
+
+impl Drawn {
+    fn new(model: &Mixture) -> Self {
+        Self {
+            messages: vec![0.0; model.local.dim()],
+            ln_weights: vec![],
+            blocks: vec![],
+        }
+    }
+}
+
+/// A chain: statistics of drawn labels, and the parameters that the last of them were drawn by.
+struct Chain<'a> {
+    model: &'a Mixture,
+    labels: Vec<f64>,
+    statistics: Vec<f64>,
+    drawn: Drawn,
+}
+
+impl<'a> Chain<'a> {
+    fn new<R: Rng + ?Sized>(model: &'a Mixture, point: &Point, rng: &mut R) -> Result<Self> {
+        let mut labels = vec![0.0; model.rows()];
+        let statistics = model.local.draw(&point.messages, rng, &mut labels)?;
+        Ok(Self {
+            model,
+            labels,
+            statistics,
+            drawn: Drawn::new(model),
+        })
+    }
+
+    /// Parameters given labels, then labels given parameters.
+    fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        let model = self.model;
+        if model.weights == Weights::DirichletProcess {
+            self.exchange(rng)?;
+        }
+        model.draw(&self.statistics, rng, &mut self.drawn)?;
+        self.statistics = (model.local).draw(&self.drawn.messages, rng, &mut self.labels)?;
+        Ok(())
+    }
+
+    /// Exchanges neighbours in the order of the sticks by Metropolis' rule, all parameters integrated out: only the
+    /// weights' prior tells components apart (maths §10.8).
+    fn exchange<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        let (blocks, features) = (&self.model.blocks, self.model.local.features());
+        let mut value = blocks.value(0, &self.statistics)?;
+        for k in 1..self.model.components() {
+            let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
+            first.swap_with_slice(&mut second[..features]);
+            let exchanged = blocks.value(0, &self.statistics)?;
+            if rng.random::<f64>().ln() < exchanged - value {
+                value = exchanged;
+            } else {
+                let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
+                first.swap_with_slice(&mut second[..features]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the parameters in the data's units, components in the order of the fit's; whether one of these that is in
+    /// use had another place.
+    fn keep(&self, point: &Point, kept: &mut Vec<f64>) -> bool {
+        let (model, drawn) = (self.model, &self.drawn);
+        let (count, columns) = (model.components(), model.columns());
+        let features = model.local.features();
+        // maths §10.8: the expected log joint of the fit's component in each drawn one.
+        let scores: Vec<f64> = drawn
+            .messages
+            .chunks_exact(features)
+            .flat_map(|sent| {
+                point
+                    .statistics
+                    .chunks_exact(features)
+                    .map(move |of| dot(sent, of))
+            })
+            .collect();
+        let order = matching(&scores, count);
+        kept.extend(order.iter().map(|&k| drawn.ln_weights[k].exp()));
+        let place = |k: usize| match model.covariance {
+            Covariance::Tied => (0, k),
+            _ => (k, 0),
+        };
+        for &k in &order {
+            let (block, which) = place(k);
+            let mean = &drawn.blocks[block].0[which];
+            kept.extend((0..columns).map(|d| model.shift[d] + model.scale[d] * mean[d]));
+        }
+        for &k in &order {
+            model.covariance(&drawn.blocks[place(k).0].1, kept);
+        }
+        let moved = order.iter().enumerate().filter(|(place, k)| place != *k);
+        moved
+            .into_iter()
+            .any(|(place, _)| point.statistics[place * features] >= USED)
+    }
+}
+
+impl Mixture {
+    /// Adds what the inverse of drawn precisions is in the data's units: the upper triangle, the diagonal or the one
+    /// variance.
+    fn covariance(&self, precisions: &[f64], out: &mut Vec<f64>) {
+        let unit = &self.scale;
+        match self.parameters {
+            Parameters::Grouped(family) => {
+                let each = precisions.iter().enumerate();
+                out.extend(each.map(|(group, precision)| {
+                    let unit = unit[group * family.size];
+                    unit * unit / precision
+                }));
+            }
+            Parameters::Full(_) => {
+                let columns = self.columns();
+                let precision = DMatrix::from_row_slice(columns, columns, precisions);
+                let inverse = Cholesky::new(precision.clone()).map(|factor| factor.inverse());
+                // So nearly singular that digits do not tell: as wide as can be.
+                let entry = |(i, j)| inverse.as_ref().map_or(f64::MAX, |inverse| inverse[(i, j)]);
+                out.extend(pairs(columns).map(|(i, j)| entry((i, j)) * unit[i] * unit[j]));
+            }
+        }
+    }
+}
