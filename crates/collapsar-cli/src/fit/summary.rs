@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use collapsar_bugs::Summary;
 use collapsar_run::Climbed;
 use collapsar_run::fit::{
-    GROWN, ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict, class_names,
+    GROWN, ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict, class_names, parted,
 };
 
 use super::FitArgs;
@@ -31,11 +31,13 @@ pub(crate) fn of(
             observed.join(", ")
         ),
     };
+    let parted = parted(&run.compiled).map(|parted| format!("{parted}\n"));
     let mut text = vec![format!(
-        "{}: {observed}\ncollapsed: {}; explicit: {}\n{}",
+        "{}: {observed}\ncollapsed: {}; explicit: {}\n{}{}",
         run.source.name,
         list(&class_names(&run.compiled, true)),
         list(&class_names(&run.compiled, false)),
+        parted.unwrap_or_default(),
         climb::lines(climbed)
     )];
     let shown = shown(monitored);

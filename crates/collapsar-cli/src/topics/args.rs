@@ -198,7 +198,7 @@ impl FitArgs {
     fn check(&self, climb: &ClimbOptions) -> anyhow::Result<()> {
         let foresees = self.holdout.is_some() || self.completion.is_some();
         let (average, curve, numbers) = (self.average, self.curve.is_some(), self.topics.0.len());
-        let refused = if average && climb.restarts < 2 {
+        let refused = if average && climb.restarts.unwrap_or(1) < 2 {
             "--average is over several starts, expected --restarts 2 or more"
         } else if average && !foresees && self.out.is_none() {
             "--average needs documents to foresee or a folder to keep the fits in, expected \
