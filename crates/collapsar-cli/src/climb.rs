@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use collapsar::{Direction, Fit, Outcome, Step};
 use collapsar_formats::Outcome as End;
-use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Watch};
+use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Spread, Watch};
 
 use crate::common::{Common, threads};
 use crate::progress::Progress;
@@ -27,10 +27,14 @@ pub(crate) struct ClimbArgs {
     #[arg(long, default_value = "auto")]
     #[arg(value_parser = named(Direction::ALL.map(|d| (d.name(), d))))]
     pub(crate) method: Direction,
-    /// Climb from R starts in parallel, with seeds S, S+1, …, and keep the best
-    #[arg(long, value_name = "R", default_value = "1")]
+    /// Climb from R starts in parallel, with seeds S, S+1, …, and keep the best [default: 1; with `fit`, up to
+    /// 12 starts where there are labels]
+    ///
+    /// Where a model of `fit` has labels and R is not given, up to 12 starts climb a little way, most are
+    /// abandoned, and the best climbs to the end: less than five climbs in all.
+    #[arg(long, value_name = "R")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) restarts: u32,
+    pub(crate) restarts: Option<u32>,
     /// Seed of every random number
     #[arg(long, value_name = "S", default_value = "0")]
     pub(crate) seed: u64,
@@ -61,6 +65,11 @@ pub(crate) struct ClimbArgs {
 }
 
 impl ClimbArgs {
+    /// How many climbs there are of one model, unless its starts compete.
+    pub(crate) fn climbs(&self) -> usize {
+        self.restarts.unwrap_or(1) as usize
+    }
+
     /// What the flags ask for, with this tolerance, where `numbers` of `parts` are to be fitted.
     pub(crate) fn options(
         &self,
@@ -71,7 +80,7 @@ impl ClimbArgs {
         let checkpoint = self.checkpoint.clone();
         let options = ClimbOptions {
             method: self.method,
-            restarts: self.restarts as usize,
+            restarts: self.restarts.map(|restarts| restarts as usize),
             seed: self.seed,
             tolerance,
             max_iterations: self.max_iterations,
@@ -210,7 +219,9 @@ pub(crate) fn lines(climbed: &Climbed) -> String {
         jumps(climbed),
     )];
     let spread = climbed.climbs.spread();
-    if spread.starts > 1 {
+    if spread.abandoned > 0 {
+        text.push(competed(&spread));
+    } else if spread.starts > 1 {
         text.push(format!(
             "{} starts: bounds {:.3} (best), {:.3} (median), {:.3} (lowest); {} within a nat of the best\n",
             spread.starts, spread.highest, spread.median, spread.lowest, spread.within_a_nat
@@ -220,6 +231,25 @@ pub(crate) fn lines(climbed: &Climbed) -> String {
         text.push(format!("{} not begun\n", count(climbed.skipped, "start")));
     }
     text.concat()
+}
+
+/// How starts of which most were abandoned did.
+fn competed(spread: &Spread) -> String {
+    let (finished, reached) = (spread.finished(), spread.within_a_nat);
+    format!(
+        "{}, {} abandoned early, {reached} of {finished} reached the best bound\n",
+        count(spread.starts, "start"),
+        spread.abandoned
+    )
+}
+
+/// Says so where few of several starts ended at the best bound.
+pub(crate) fn few(spread: &Spread) -> Option<String> {
+    let (finished, reached) = (spread.finished(), spread.within_a_nat);
+    let more = (10 * finished).max(50);
+    (2 * reached < finished).then(|| {
+        format!("only {reached} of {finished} starts reached the best bound: try --restarts {more}")
+    })
 }
 
 /// Where results are, or how to keep them.

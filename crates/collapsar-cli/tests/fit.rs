@@ -217,7 +217,15 @@ fn a_model_may_come_from_standard_input() {
 fn a_climb_goes_on_from_its_checkpoint() {
     let folder = folder(&[("m.bug", MIXTURE), ("d.json", MIXTURE_DATA)]);
     let fit = [
-        "fit", "m.bug", "--data", "d.json", "--method", "vbem", "--out",
+        "fit",
+        "m.bug",
+        "--data",
+        "d.json",
+        "--method",
+        "vbem",
+        "--restarts",
+        "1",
+        "--out",
     ];
     done(folder.path(), &[&fit[..], &["whole"]].concat());
     let cut = ["cut", "--max-iterations", "1", "--checkpoint", "c"];
@@ -355,19 +363,55 @@ fn ranges_may_be_monitored() {
 }
 
 #[test]
-fn labels_have_a_hint() {
+fn starts_compete_where_there_are_labels() {
     let model = "model { for (i in 1:N) { z[i] ~ dcat(p[]); y[i] ~ dnorm(mu[z[i]], 1) }
         p[1:2] ~ ddirch(a[]); for (k in 1:2) { mu[k] ~ dnorm(0, 0.1) } }";
-    let data = r#"{"N": 4, "y": [-2, -1.5, 2, 2.5], "a": [1, 1]}"#;
+    let data = r#"{"N": 6, "y": [-2, -1.5, -1.8, 2, 2.5, 2.2], "a": [1, 1]}"#;
     let folder = folder(&[("m.bug", model), ("d.json", data)]);
     let told = |more: &[&str]| {
-        let arguments = [&["fit", "m.bug", "--data", "d.json"], more].concat();
-        String::from_utf8_lossy(&run(folder.path(), &arguments).stderr).into_owned()
+        let arguments = [&["fit", "m.bug", "--data", "d.json", "--out", "o"], more].concat();
+        let output = run(folder.path(), &arguments);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (text, run_json(&folder.path().join("o")))
     };
-    let hint = "labels have several optima: --restarts 10";
-    assert!(told(&[]).contains(hint));
-    assert!(!told(&["--restarts", "3"]).contains(hint));
-    assert!(!told(&["--quiet"]).contains(hint));
+    let (text, json) = told(&[]);
+    let line = text.lines().find(|line| line.contains("abandoned early"));
+    assert!(
+        line.is_some_and(|line| line.ends_with("reached the best bound")),
+        "{text}"
+    );
+    assert!(json["config"]["restarts"].is_null());
+    assert!(json["spread"]["abandoned"].as_u64() > Some(0), "{json}");
+    let (text, json) = told(&["--restarts", "1"]);
+    assert!(!text.contains("abandoned"), "{text}");
+    assert_eq!(json["spread"]["starts"], 1);
+    let (text, _) = told(&["--restarts", "3"]);
+    assert!(text.contains("3 starts: bounds"), "{text}");
+}
+
+/// A network of thirty nodes is fitted label by label, and that is said.
+#[test]
+fn dense_labels_are_told_of() {
+    let model = "model { for (i in 1:N) { z[i] ~ dcat(p[]) } p[1:2] ~ ddirch(a[])
+        for (i in 2:N) { for (j in 1:(i-1)) { A[i,j] ~ dbern(B[z[i],z[j]]) } }
+        for (k in 1:2) { for (l in 1:2) { B[k,l] ~ dbeta(1, 1) } } }";
+    let row = |i: usize| {
+        let links = (0..30).map(|j| if (i + j) % 2 == 0 { "1" } else { "0" });
+        format!("[{}]", links.collect::<Vec<_>>().join(","))
+    };
+    let rows: Vec<String> = (0..30).map(row).collect();
+    let data = format!(r#"{{"N": 30, "a": [1, 1], "A": [{}]}}"#, rows.join(","));
+    let folder = folder(&[("m.bug", model), ("d.json", data.as_str())]);
+    let said =
+        "labels z are approximated one by one: their network is too dense to be summed exactly\n";
+    for command in ["check", "fit"] {
+        let output = run(folder.path(), &[command, "m.bug", "--data", "d.json"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success() && text.contains(said),
+            "{command}: {text}"
+        );
+    }
 }
 
 #[test]

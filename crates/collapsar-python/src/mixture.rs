@@ -146,7 +146,9 @@ pub(crate) fn fit_mixture<'py>(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (values, columns) = rows(&x)?;
-    let threads = plan.threads(Some(values.len() * options.components * plan.restarts));
+    let threads = plan.threads(Some(
+        values.len() * options.components * plan.restarts.unwrap_or(1),
+    ));
     let (result, raised) = detached(py, threads, callback, |control| {
         let input = MixtureInput {
             values,

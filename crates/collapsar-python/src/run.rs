@@ -29,7 +29,7 @@ pub(crate) struct Plan {
     max_passes: Option<u64>,
     max_seconds: Option<f64>,
     seed: u64,
-    pub(crate) restarts: usize,
+    pub(crate) restarts: Option<usize>,
     n_jobs: Option<isize>,
     checkpoint: Option<PathBuf>,
     resume: Option<PathBuf>,

@@ -186,12 +186,12 @@ def test_graphs_show_what_is_collapsed(groups):
 def test_limits_hold_and_checkpoints_go_on(groups, tmp_path):
     model = pycollapsar.Model(MIXTURE)
     with pytest.warns(UserWarning, match="not converged: stopped after 0.0 seconds|not converged"):
-        assert model.fit(groups, max_seconds=0).iterations == 1
+        assert model.fit(groups, n_init=1, max_seconds=0).iterations == 1
     with pytest.warns(UserWarning, match="stopped after 4 passes"):
-        assert model.fit(groups, max_passes=4, tol=0).passes >= 4
-    whole, file = model.fit(groups), tmp_path / "run.ckpt"
+        assert model.fit(groups, n_init=1, max_passes=4, tol=0).passes >= 4
+    whole, file = model.fit(groups, n_init=1), tmp_path / "run.ckpt"
     with pytest.warns(UserWarning, match="stopped after 2 iterations"):
-        model.fit(groups, max_iter=2, checkpoint=file)
+        model.fit(groups, n_init=1, max_iter=2, checkpoint=file)
     resumed = model.fit(groups, resume=file)
     assert (resumed.bound, resumed.iterations) == (whole.bound, whole.iterations)
     np.testing.assert_array_equal(resumed.mean("mu"), whole.mean("mu"))

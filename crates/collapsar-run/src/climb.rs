@@ -1,16 +1,22 @@
 //! Climbs from every start, one number of parts after the other, under limits, and keeps the best.
+//!
+//! - `compete`: many starts at the price of a few climbs
+
+mod compete;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use collapsar::{Collapsed, Driver, Fit, Jumps, Outcome, Point, Step};
+use collapsar::{Checkpoint, Collapsed, Driver, Fit, Jumps, Outcome, Point, Step, Stop};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::plan::Plan;
+
+pub(crate) use compete::MOST_STARTS;
 
 /// How a run is watched by whoever asked for it.
 pub trait Watch: Sync {
@@ -80,6 +86,8 @@ pub struct Climbs {
     pub best_seed: u64,
     /// Its steps.
     pub steps: Vec<Step>,
+    /// Its bound where the others ended: it may have climbed on alone.
+    pub(crate) level: f64,
     /// Where each climb ended, in the order of their seeds; nothing of those that never began.
     pub ends: Vec<Option<End>>,
 }
@@ -93,6 +101,8 @@ pub struct End {
     pub iterations: u64,
     /// Passes over the data.
     pub passes: u64,
+    /// Whether it was given up on the way, as others were higher.
+    pub abandoned: bool,
 }
 
 /// How far apart the bounds of several climbs ended.
@@ -100,6 +110,8 @@ pub struct End {
 pub struct Spread {
     /// Number of climbs.
     pub starts: usize,
+    /// How many of them were abandoned early, and are left out of what follows.
+    pub abandoned: usize,
     /// The highest bound.
     pub highest: f64,
     /// The middle one, or the mean of the two.
@@ -108,6 +120,19 @@ pub struct Spread {
     pub lowest: f64,
     /// How many ended within a nat of the highest.
     pub within_a_nat: usize,
+}
+
+impl Spread {
+    /// How many climbed to the end.
+    pub fn finished(&self) -> usize {
+        self.starts - self.abandoned
+    }
+
+    /// The share of those that ended within a nat of the highest; nothing where there was only one.
+    pub fn share(&self) -> Option<f64> {
+        let finished = self.finished();
+        (finished > 1).then(|| self.within_a_nat as f64 / finished as f64)
+    }
 }
 
 impl Climbs {
@@ -132,17 +157,18 @@ impl Climbs {
 
     /// How far apart the bounds ended.
     pub fn spread(&self) -> Spread {
-        let mut bounds = self.bounds();
+        let finished = self.ended().filter(|end| !end.abandoned);
+        let mut bounds: Vec<f64> = finished.map(|end| end.bound).collect();
         bounds.sort_by(f64::total_cmp);
-        let (starts, highest) = (bounds.len(), bounds[bounds.len() - 1]);
+        let (starts, finished) = (self.ended().count(), bounds.len());
         Spread {
             starts,
-            highest,
-            median: f64::midpoint(bounds[(starts - 1) / 2], bounds[starts / 2]),
+            abandoned: starts - finished,
+            highest: bounds[finished - 1],
+            median: f64::midpoint(bounds[(finished - 1) / 2], bounds[finished / 2]),
             lowest: bounds[0],
-            within_a_nat: bounds
-                .iter()
-                .filter(|&&bound| bound > highest - 1.0)
+            within_a_nat: (bounds.iter())
+                .filter(|&&bound| bound > self.level - 1.0)
                 .count(),
         }
     }
@@ -195,7 +221,7 @@ pub(crate) fn each<T>(
     score: impl Fn(&Climbs, &T) -> f64,
 ) -> Result<(Climbed, T)> {
     let run = Run::new(plan, watch);
-    let restarts = plan.options.restarts;
+    let restarts = plan.restarts();
     let mut kept: Option<(f64, Climbs, T)> = None;
     let (mut skipped, mut seconds_before) = (0, 0.0);
     let (mut iterations, mut passes) = (0, 0);
@@ -274,7 +300,10 @@ impl<'a> Run<'a> {
     /// Climbs from every start, in parallel unless asked not to; those that find no time left do not
     /// begin. The result does not depend on the threads.
     pub(crate) fn climbs<M: Collapsed>(&self, ascent: &Ascent<'_, M>) -> Result<Climbs> {
-        let asked = self.plan.options.restarts;
+        if self.plan.compete {
+            return self.compete(ascent);
+        }
+        let asked = self.plan.restarts();
         let best: Mutex<Option<(usize, Fit, Vec<Step>)>> = Mutex::new(None);
         let climb = |index: usize| -> collapsar::Result<Option<End>> {
             if index > 0 && self.is_over() {
@@ -285,6 +314,7 @@ impl<'a> Run<'a> {
                 bound: fit.point.bound,
                 iterations: fit.iterations,
                 passes: fit.passes,
+                abandoned: false,
             };
             let mut best = lock(&best);
             // The first of equals, whichever ended first. A point may be as large as the data, so all
@@ -308,6 +338,7 @@ impl<'a> Run<'a> {
         let best = best.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (index, best, steps) = best.expect("the first climb always begins");
         Ok(Climbs {
+            level: best.point.bound,
             best,
             best_seed: self.seed(index),
             steps,
@@ -324,12 +355,33 @@ impl<'a> Run<'a> {
         ascent: &Ascent<'_, M>,
         index: usize,
     ) -> collapsar::Result<(Fit, Vec<Step>)> {
-        let (plan, seed) = (self.plan, self.seed(index));
-        let mut steps = Vec::new();
+        let (resume, mut steps) = (self.plan.resume.clone(), vec![]);
+        let how = (self.plan.stop.clone(), true);
+        let fit = self.drive(ascent, index, how, resume, &mut steps, &mut None)?;
+        if let Some(at_end) = ascent.at_end {
+            at_end(self.seed(index), &fit);
+        }
+        self.watch.ended(&ascent.name, self.seed(index), &fit);
+        Ok((fit, steps))
+    }
+
+    /// Climbs from where a checkpoint says, or from a start, until `stop`; writes checkpoints where `kept`, and
+    /// leaves what is needed to go on in `left`.
+    fn drive<M: Collapsed>(
+        &self,
+        ascent: &Ascent<'_, M>,
+        index: usize,
+        (stop, kept): (Stop, bool),
+        from: Option<Checkpoint>,
+        steps: &mut Vec<Step>,
+        left: &mut Option<Checkpoint>,
+    ) -> collapsar::Result<Fit> {
+        let plan = self.plan;
         // A climb of no steps is one that is stopped before its first.
         let at_once = AtomicBool::new(true);
         let mut driver = Driver::new(ascent.model, plan.options.method)
-            .stop(plan.stop.clone())
+            .stop(stop)
+            .leave(left)
             .interrupt(match plan.options.max_iterations {
                 0 => &at_once,
                 _ => self.watch.interrupt(),
@@ -347,20 +399,14 @@ impl<'a> Run<'a> {
         if let Some(jumps) = ascent.jumps {
             driver = driver.search(jumps);
         }
-        if let Some((file, every)) = &plan.options.checkpoint {
+        if let (Some((file, every)), true) = (&plan.options.checkpoint, kept) {
             driver = driver.checkpoint(file, *every);
         }
-        let fit = if let Some(checkpoint) = &plan.resume {
-            driver.resume(checkpoint.clone())?
-        } else {
-            let (start, passes) = (ascent.start)(index, seed)?;
-            driver.spent(passes).run(start)?
-        };
-        if let Some(at_end) = ascent.at_end {
-            at_end(seed, &fit);
+        if let Some(checkpoint) = from {
+            return driver.resume(checkpoint);
         }
-        self.watch.ended(&ascent.name, seed, &fit);
-        Ok((fit, steps))
+        let (start, passes) = (ascent.start)(index, self.seed(index))?;
+        driver.spent(passes).run(start)
     }
 
     /// How the whole run ended: as its best climb did, unless it was cut short from outside.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use collapsar::{Checkpoint, Direction, Stop};
 use serde::Serialize;
 
+use crate::climb::MOST_STARTS;
 use crate::error::{Error, Result};
 use crate::record::check_target;
 
@@ -66,8 +67,9 @@ pub fn threads_of_jobs(jobs: Option<isize>, numbers: Option<usize>) -> usize {
 pub struct ClimbOptions {
     /// How the bound is climbed.
     pub method: Direction,
-    /// Climbs, with seeds in a row, of which the best is kept.
-    pub restarts: usize,
+    /// Climbs, with seeds in a row, of which the best is kept; where it is not given, one, or what the model
+    /// deserves.
+    pub restarts: Option<usize>,
     /// Seed of the first climb.
     #[serde(skip)]
     pub seed: u64,
@@ -94,7 +96,7 @@ impl Default for ClimbOptions {
     fn default() -> Self {
         Self {
             method: Direction::Auto,
-            restarts: 1,
+            restarts: None,
             seed: 0,
             tolerance: None,
             max_iterations: MAX_ITERATIONS,
@@ -110,7 +112,7 @@ impl Default for ClimbOptions {
 impl ClimbOptions {
     /// Refuses a checkpoint of several climbs, where `numbers` of `parts` are to be fitted.
     pub fn check(&self, numbers: usize, parts: &'static str) -> Result<()> {
-        if self.restarts == 0 {
+        if self.restarts == Some(0) {
             return Err(collapsar::Error::setting("restarts", 0, "at least 1").into());
         }
         if self.checkpoint.is_some() || self.resume.is_some() {
@@ -126,14 +128,15 @@ impl ClimbOptions {
         numbers: usize,
         parts: &'static str,
     ) -> Result<()> {
-        if self.restarts == 1 && numbers == 1 {
+        if self.restarts.unwrap_or(1) == 1 && numbers == 1 {
             return Ok(());
         }
         Err(Error::OneClimb { options, parts })
     }
 
-    /// Fills in a tolerance where none is given, and reads the checkpoint to go on from.
+    /// Fills in a tolerance and one climb where none is given, and reads the checkpoint to go on from.
     pub fn plan(&mut self, tolerance: f64) -> Result<Plan> {
+        self.restarts.get_or_insert(1);
         let tolerance = *self.tolerance.get_or_insert(tolerance);
         let mut stop = Stop::Gain(tolerance) | Stop::Iterations(self.max_iterations);
         if let Some(passes) = self.max_passes {
@@ -155,6 +158,7 @@ impl ClimbOptions {
             options: self.clone(),
             stop,
             resume,
+            compete: false,
         })
     }
 }
@@ -165,9 +169,25 @@ pub struct Plan {
     pub(crate) options: ClimbOptions,
     pub(crate) stop: Stop,
     pub(crate) resume: Option<Checkpoint>,
+    /// Whether many starts compete for one climb to the end, as `restarts` was not given.
+    pub(crate) compete: bool,
 }
 
 impl Plan {
+    /// How many climbs were asked for.
+    pub(crate) fn restarts(&self) -> usize {
+        self.options.restarts.unwrap_or(1)
+    }
+
+    /// How many starts there are at most.
+    pub(crate) fn starts(&self) -> usize {
+        if self.compete {
+            MOST_STARTS
+        } else {
+            self.restarts()
+        }
+    }
+
     /// Makes sure that what is written on the way can be: once all else is known to be right.
     pub fn prepare(&self) -> Result<()> {
         match &self.options.checkpoint {

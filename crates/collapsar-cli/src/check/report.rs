@@ -6,7 +6,7 @@ use collapsar::graph::{Choice, Compiled, Conflict, Role};
 use collapsar::{Collapsed, Potential};
 use collapsar_bugs::outline::NodeKind;
 use collapsar_bugs::{Outline, Prepared};
-use collapsar_run::fit::{ModelSource, class_name, class_names, one_line};
+use collapsar_run::fit::{ModelSource, class_name, class_names, one_line, parted};
 
 use crate::text::{count, table};
 
@@ -66,6 +66,9 @@ pub(crate) fn classes(
                 }
             }
         }
+    }
+    if let Some(parted) = parted(compiled) {
+        line(format_args!("\n{parted}"));
     }
     let left_out = "predicted after the fit: no datum depends on it";
     for (title, arrays) in [("observed", observed), (left_out, prepared.predicted())] {

@@ -10,7 +10,6 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use collapsar::graph::Kind;
 use collapsar_formats::read_data;
 use collapsar_run::RunFolder;
 use collapsar_run::fit::ModelSource;
@@ -29,7 +28,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let monitored = run.monitor(&run.request.monitor)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
-    let climbed = run.climb(&Bar::new(common, args.climb.restarts as usize))?;
+    let climbed = run.climb(&Bar::new(common, run.starts()))?;
     if climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
@@ -48,12 +47,8 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if !result.mixed() {
         common.warn("the chains have not mixed: try more --draws");
     }
-    let mut declared = run.prepared.graph().declared().iter();
-    let labels = declared.any(|declared| matches!(declared.kind, Kind::Label(_)));
-    if labels && args.climb.restarts == 1 && run.messages() > 0 {
-        common.say(
-            "labels have several optima: --restarts 10 climbs from more starts and keeps the best",
-        );
+    if let Some(few) = climb::few(&climbed.climbs.spread()) {
+        common.say(&few);
     }
     let summary = summary::of(args, &run, &climbed, (&monitored, &result));
     std::io::stdout().write_all(summary.as_bytes())?;

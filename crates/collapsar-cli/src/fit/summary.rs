@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use collapsar_bugs::Summary;
-use collapsar_run::fit::{ModelResult, ModelRun, Monitored, class_names};
+use collapsar_run::fit::{ModelResult, ModelRun, Monitored, class_names, parted};
 use collapsar_run::{Climbed, PosteriorKind};
 
 use super::FitArgs;
@@ -30,11 +30,13 @@ pub(crate) fn of(
             observed.join(", ")
         ),
     };
+    let parted = parted(&run.compiled).map(|parted| format!("{parted}\n"));
     let mut text = vec![format!(
-        "{}: {observed}\ncollapsed: {}; explicit: {}\n{}",
+        "{}: {observed}\ncollapsed: {}; explicit: {}\n{}{}",
         run.source.name,
         list(&class_names(&run.compiled, true)),
         list(&class_names(&run.compiled, false)),
+        parted.unwrap_or_default(),
         climb::lines(climbed)
     )];
     text.extend(verdict::evidence(&result.signs, climbed.best().point.bound));

@@ -147,7 +147,7 @@ impl FitArgs {
 
     /// What the flags ask for.
     pub(crate) fn request(&self) -> anyhow::Result<MixtureRequest> {
-        if self.climb.restarts > 1 && matches!(self.start, StartOption::Labels(_)) {
+        if self.climb.climbs() > 1 && matches!(self.start, StartOption::Labels(_)) {
             bail!(Usage(
                 "--restarts needs different starts, expected --start random or --start kmeans"
                     .into(),

@@ -80,7 +80,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let run = request.prepare(MixtureInput::of(args.data(), &table))?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
-    let climbs = args.components.0.len() * args.climb.restarts as usize;
+    let climbs = args.components.0.len() * args.climb.climbs();
     let result = run.climb(&Bar::new(common, climbs))?;
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));

@@ -256,7 +256,7 @@ impl FitArgs {
             "--average keeps fits and --posterior exact draws from one, expected one of them"
         } else if curve && exact && self.chains != Some(1) {
             "--curve follows one chain, expected --chains 1"
-        } else if average && climb.restarts < 2 {
+        } else if average && climb.restarts.unwrap_or(1) < 2 {
             "--average is over several starts, expected --restarts 2 or more"
         } else if average && !foresees && self.out.is_none() {
             "--average needs documents to foresee or a folder to keep the fits in, expected \

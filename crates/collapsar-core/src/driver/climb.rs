@@ -100,6 +100,13 @@ impl<M: Collapsed> Driver<'_, M> {
             }
         };
         self.keep(&state, |_| true)?;
+        if let Some(place) = self.left_at.take() {
+            *place = Some(Checkpoint::new(
+                &state,
+                self.direction,
+                self.model.fingerprint(),
+            ));
+        }
         let incumbent = state.search.finish();
         let last = incumbent.map_or(state.iterate, |(incumbent, _)| incumbent);
         Ok(Fit {

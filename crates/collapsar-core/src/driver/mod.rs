@@ -140,6 +140,7 @@ pub struct Driver<'a, M: Collapsed> {
     interrupt: Option<&'a AtomicBool>,
     spent: u64,
     jumps: Option<&'a dyn Jumps>,
+    left_at: Option<&'a mut Option<Checkpoint>>,
 }
 
 impl<'a, M: Collapsed> Driver<'a, M> {
@@ -154,7 +155,15 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             interrupt: None,
             spent: 0,
             jumps: None,
+            left_at: None,
         }
+    }
+
+    /// Puts into `place` what is needed to go on from where the run ended.
+    #[must_use]
+    pub fn leave(mut self, place: &'a mut Option<Checkpoint>) -> Self {
+        self.left_at = Some(place);
+        self
     }
 
     /// Tries the model's jumps once the climb slows down, keeps those that lead higher.

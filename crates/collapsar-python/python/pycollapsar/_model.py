@@ -65,7 +65,7 @@ class Model:
         method: str = "auto",
         tol: float | None = None,
         max_iter: int = MAX_ITERATIONS,
-        n_init: int = 1,
+        n_init: int | None = None,
         seed: int = 0,
         posterior: str | None = None,
         n_chains: int = 4,
@@ -93,8 +93,9 @@ class Model:
             ten-thousand-millionth for each observed number, and 1e-8 at least, where it is None.
         max_iter : int, default=10000
             Most steps of a climb.
-        n_init : int, default=1
-            Climbs, of which the best is kept.
+        n_init : int, optional
+            Climbs, of which the best is kept. Where it is None, one; where there are labels, up to 12 starts
+            climb a little way, most are abandoned, and the best climbs to the end.
         seed : int, default=0
             Where climbs begin.
         posterior : {'mean-field', 'linear-response', 'exact'}, optional

@@ -63,7 +63,7 @@ fn climbed(options: ClimbOptions, watch: &dyn Watch, numbers: &[usize]) -> Resul
 
 fn seven() -> ClimbOptions {
     ClimbOptions {
-        restarts: 7,
+        restarts: Some(7),
         seed: 3,
         method: Direction::Vbem,
         ..ClimbOptions::default()
@@ -169,7 +169,7 @@ fn limits_hold() {
     assert!(short.skipped >= 7, "{}", short.skipped);
     let none = with(ClimbOptions {
         max_iterations: 0,
-        restarts: 1,
+        restarts: Some(1),
         ..seven()
     });
     assert_eq!(none.best().iterations, 0);
@@ -221,9 +221,9 @@ fn checkpoints_follow_one_climb() {
         refused.to_string(),
         "checkpoint and resume follow one climb, expected one restart and one number of components"
     );
-    options.restarts = 1;
+    options.restarts = Some(1);
     assert!(options.check(1, "components").is_ok() && options.check(2, "components").is_err());
-    options.restarts = 0;
+    options.restarts = Some(0);
     let refused = options.check(1, "components").expect_err("no climb");
     assert_eq!(refused.to_string(), "restarts is 0, expected at least 1");
     options.resume = Some("absent.ckpt".into());

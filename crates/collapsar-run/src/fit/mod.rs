@@ -25,7 +25,7 @@ use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
 pub use monitor::Monitored;
 pub use posterior::{CHAIN_DRAWS, DIAGNOSTICS, ModelResult, PosteriorOptions};
-pub use source::{ModelSource, class_name, class_names, one_line};
+pub use source::{ModelSource, class_name, class_names, one_line, parted};
 
 /// A fit of a model, as a user asks for it; as JSON, what `run.json` says of it.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -87,7 +87,17 @@ impl ModelRequest {
         let compiled = source.compile(&prepared, &demands)?;
         let observed = prepared.observed();
         let data = observed.iter().map(|(_, count)| count).sum();
-        let plan = self.climb.plan(model_tolerance(data))?;
+        let given = self.climb.restarts;
+        let mut plan = self.climb.plan(model_tolerance(data))?;
+        plan.compete = given.is_none()
+            && compiled.explicit_labels() > 0
+            && compiled.local().dim() > 0
+            && self.climb.max_iterations > 0
+            && self.messages.is_none()
+            && plan.resume.is_none();
+        if plan.compete {
+            self.climb.restarts = None;
+        }
         plan.prepare()?;
         Ok(ModelRun {
             source,
@@ -107,6 +117,11 @@ impl ModelRun {
         self.observed.iter().map(|(_, count)| count).sum()
     }
 
+    /// How many starts there are at most.
+    pub fn starts(&self) -> usize {
+        self.plan.starts()
+    }
+
     /// How many messages are climbed by.
     pub fn messages(&self) -> usize {
         self.compiled.local().dim()
@@ -122,7 +137,7 @@ impl ModelRun {
         let (compiled, messages) = (&self.compiled, &self.request.messages);
         let start = |_, seed| match messages {
             Some(messages) => Ok((messages.clone(), 0)),
-            None => Ok((compiled.start(seed)?, 0)),
+            None => compiled.start_from_data(seed),
         };
         let ascent = Ascent::new(compiled, self.source.name.clone(), &start);
         let (climbed, ()) = each(

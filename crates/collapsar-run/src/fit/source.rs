@@ -109,6 +109,19 @@ pub fn class_names(compiled: &Compiled, collapsed: bool) -> Vec<String> {
         .collect()
 }
 
+/// What is said of labels that are approximated one by one, where there are any.
+pub fn parted(compiled: &Compiled) -> Option<String> {
+    let classes = compiled.choice().classes.iter();
+    let names: Vec<String> = classes
+        .filter(|class| class.parted)
+        .map(class_name)
+        .collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("labels {names} are approximated one by one: their network is too dense to be summed exactly")
+    })
+}
+
 /// A class as people name it: what is joint is in brackets, as in `(mu, Lambda)`.
 pub fn class_name(class: &Class) -> String {
     match class.names.as_slice() {

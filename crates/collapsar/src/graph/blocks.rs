@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::block::{Block, BlockFamily};
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{Gaussian, GaussianGamma, Network, Table};
-use collapsar_core::{Error, Result};
+use collapsar_core::{Error, Place, Result};
 
 /// The factors of q.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(super) struct Blocks {
     pub(super) blocks: Vec<Block>,
     /// The block of each variable, [`ALONE`] for labels that are in none.
     pub(super) of: Vec<u32>,
+    /// Declarations of labels that are blocks of their own as their network is too dense to be summed.
+    pub(super) parted: BTreeSet<u32>,
 }
 
 /// The block of a label that knows of no other label: one of many rows.
@@ -63,6 +65,7 @@ impl Blocks {
         let mut blocks = Self {
             blocks: vec![],
             of: vec![ALONE; graph.variables() as usize],
+            parted: BTreeSet::new(),
         };
         // Until blocks are known, a Gaussian's declaration stands in the place of its block.
         for (index, declared) in graph.declared.iter().enumerate() {
@@ -193,7 +196,8 @@ impl Blocks {
         }
     }
 
-    /// Blocks of labels that share terms; declarations none of whose labels do are left alone.
+    /// Blocks of labels that share terms; declarations none of whose labels do are left alone, and so are labels
+    /// of networks too dense to be summed (maths §9.9).
     fn add_labels(&mut self, graph: &Graph) -> Result<()> {
         let label = |kind: Kind| matches!(kind, Kind::Label(_));
         if !(graph.declared.iter()).any(|declared| label(declared.kind)) {
@@ -242,7 +246,16 @@ impl Blocks {
                 scope: scope.iter().map(place).collect(),
                 support: (impossible.get(scope)).map(|zeros| support(graph, scope, zeros)),
             });
-            let family = Network::new(graph.states(&variables), tables.collect())?;
+            // What cannot be is a product of labels, which labels apart could not exclude.
+            let possible = || (scopes.iter()).all(|s| s.len() < 2 || !impossible.contains_key(s));
+            let family = match Network::new(graph.states(&variables), tables.collect()) {
+                Err(error) if is_dense(&error) && possible() => {
+                    let parted = variables.iter().map(|&variable| graph.namesake(variable));
+                    self.parted.extend(parted);
+                    continue;
+                }
+                family => family?,
+            };
             let mut scopes: Vec<_> = scopes.into_iter().zip(0..).collect();
             scopes.sort_unstable();
             let family = BlockFamily::Network(Box::new(family), scopes);
@@ -250,6 +263,17 @@ impl Blocks {
         }
         Ok(())
     }
+}
+
+/// Whether a network was refused as a whole.
+fn is_dense(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Data {
+            place: Place::Whole(_),
+            ..
+        }
+    )
 }
 
 /// The place of a variable among sorted ones.

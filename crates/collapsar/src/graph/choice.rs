@@ -53,6 +53,8 @@ pub struct Class {
     pub statistics: usize,
     /// What became of it.
     pub role: Role,
+    /// Whether its labels are approximated one by one, as their network is too dense to be summed exactly.
+    pub parted: bool,
 }
 
 /// What is collapsed, and what else might be.
@@ -134,6 +136,7 @@ impl Choice {
             blocks: 0,
             statistics: 0,
             role: Role::Own,
+            parted: false,
         };
         let mut classes = vec![none; numbers.len()];
         for (block, &class) in blocks.blocks.iter().zip(&of) {
@@ -144,6 +147,7 @@ impl Choice {
             class.blocks += 1;
             class.statistics += block.len();
             for &declaration in &block.declarations {
+                class.parted |= blocks.parted.contains(&declaration);
                 for name in &graph.declared[declaration as usize].names {
                     if !class.names.contains(name) {
                         class.names.push(name.clone());
@@ -158,6 +162,7 @@ impl Choice {
                 blocks: rows.count,
                 statistics: rows.count * rows.states,
                 role: Role::Shared,
+                parted: false,
             };
         }
         Self {

@@ -88,6 +88,11 @@ impl Compiled {
         self.local.size() + self.posterior.size()
     }
 
+    /// How many labels are explicit: with them there are several optima.
+    pub fn explicit_labels(&self) -> usize {
+        self.local.labels()
+    }
+
     /// What is collapsed, and why.
     pub fn choice(&self) -> &Choice {
         &self.choice

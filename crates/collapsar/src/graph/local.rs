@@ -134,6 +134,20 @@ impl Local {
         out
     }
 
+    /// Natural parameters of shared blocks from `first` on, which are `out.len()` in a row.
+    pub(super) fn natural_at(&self, first: usize, messages: &[f64], out: &mut [f64]) {
+        for (row, out) in (first..).zip(out) {
+            let terms = self.sharing.row(row);
+            let told = terms.map(|(column, value)| value * messages[column as usize]);
+            *out = self.shared_base[row] + told.sum::<f64>();
+        }
+    }
+
+    /// The slots that a natural parameter of shared blocks hears of.
+    pub(super) fn slots_at(&self, place: usize) -> impl Iterator<Item = u32> {
+        self.sharing.row(place).map(|(slot, _)| slot)
+    }
+
     /// The place of the first statistic of own blocks.
     pub(super) fn own_first(&self) -> usize {
         self.slots
@@ -170,6 +184,21 @@ impl Local {
                 } else {
                     0.0
                 };
+            }
+        }
+    }
+
+    /// Writes the means of own blocks, where their messages are inside the domain, over their statistics.
+    pub(super) fn follow(&self, messages: &[f64], statistics: &mut [f64]) {
+        for placed in &self.own {
+            let range = range_of(placed);
+            let base = self.own_base[range.clone()].iter();
+            let told = &messages[self.slots..][range.clone()];
+            let natural: Vec<f64> = base.zip(told).map(|(base, told)| base + told).collect();
+            let mut mean = vec![0.0; natural.len()];
+            let inside = placed.0.evaluate(&natural, &mut mean);
+            if inside.is_ok_and(f64::is_finite) && mean.iter().all(|mean| mean.is_finite()) {
+                statistics[self.slots..][range].copy_from_slice(&mean);
             }
         }
     }

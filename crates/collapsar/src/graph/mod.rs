@@ -25,6 +25,7 @@
 //! - `sensitivity`: how the mean of a number answers to natural parameters
 //! - `rows`: how labels that know of no other label are kept: as rows, all at once
 //! - `kernel`: the sum over rows
+//! - `seeds`: starts that look at the data
 //! - `start`: where a climb begins
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
@@ -49,6 +50,7 @@ mod posterior;
 mod proposal;
 mod response;
 mod rows;
+mod seeds;
 mod sensitivity;
 mod start;
 mod terms;

@@ -224,7 +224,7 @@ impl Rows {
 }
 
 /// 1, the numbers, and the products of each with itself and those after it.
-fn features(values: &[f64]) -> Vec<f64> {
+pub(super) fn features(values: &[f64]) -> Vec<f64> {
     let mut features = vec![1.0];
     features.extend_from_slice(values);
     for (place, a) in values.iter().enumerate() {

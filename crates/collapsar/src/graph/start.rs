@@ -112,7 +112,7 @@ fn choose(states: usize, probability: f64, rng: &mut impl Rng) -> Option<usize> 
 }
 
 /// Natural parameters in the middle of the domain.
-fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
+pub(super) fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
     natural.fill(0.0);
     let mut normal = || -> f64 { StandardNormal.sample(rng) };
     match &block.family {
@@ -148,7 +148,7 @@ fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
 }
 
 /// Means of a block's statistics to begin with; labels are given a state with this probability.
-fn guess(block: &Block, probability: f64, rng: &mut impl Rng, mean: &mut [f64]) {
+pub(super) fn guess(block: &Block, probability: f64, rng: &mut impl Rng, mean: &mut [f64]) {
     match &block.family {
         BlockFamily::Label(family) => match choose(family.components, probability, rng) {
             Some(state) => {

@@ -6,9 +6,10 @@ mod product;
 
 use rand::Rng;
 
-use super::rows::{RowPart, Rows, Sums};
+use super::rows::{RowPart, Rows, Sums, features};
 use super::terms::Terms;
 use collapsar_core::rows::{Features, Rows as Table, SoftmaxSum};
+use collapsar_core::vector::dot;
 use collapsar_core::{Potential, Result};
 use product::Product;
 
@@ -144,6 +145,55 @@ impl RowKernel {
         };
         if let Ok(statistics) = found {
             self.logits.entries.multiply_transposed(&statistics, out);
+        }
+    }
+
+    /// How often a sum over rows reads a product, for each product that it reads.
+    pub(super) fn readings(&self) -> f64 {
+        let products = self.logits.entries.columns.len().max(1) as f64;
+        let reads = match &self.shape {
+            Shape::Features(_) => self.count * self.logits.entries.columns.len(),
+            Shape::Product(product) => self.count * self.states * product.uses(),
+        };
+        reads as f64 / products
+    }
+
+    /// What logits are made of at these messages, for [`RowKernel::logits_of`].
+    pub(super) fn tables(&self, messages: &[f64]) -> Vec<f64> {
+        self.logits.at(messages)
+    }
+
+    /// The logits of one row, before they are normalised.
+    pub(super) fn logits_of(&self, row: usize, tables: &[f64], out: &mut [f64]) {
+        match &self.shape {
+            Shape::Features(mixture) => {
+                let mut numbers = vec![0.0; mixture.rows().columns()];
+                mixture.rows().row(row, &mut numbers);
+                let features = features(&numbers);
+                for (out, table) in out.iter_mut().zip(tables.chunks_exact(features.len())) {
+                    *out = dot(table, &features);
+                }
+            }
+            Shape::Product(product) => product.logits_of(row, tables, out),
+        }
+    }
+
+    /// Adds `weight` times the statistics of one row in this state.
+    pub(super) fn add_row(&self, row: usize, state: usize, weight: f64, out: &mut [f64]) {
+        let entries = &self.logits.entries;
+        match &self.shape {
+            Shape::Features(mixture) => {
+                let mut numbers = vec![0.0; mixture.rows().columns()];
+                mixture.rows().row(row, &mut numbers);
+                let mut features = features(&numbers);
+                features.iter_mut().for_each(|feature| *feature *= weight);
+                entries.transposed_rows(state * features.len(), &features, out);
+            }
+            Shape::Product(product) => {
+                for place in product.places(row, state) {
+                    entries.transposed_rows(place, &[weight], out);
+                }
+            }
         }
     }
 

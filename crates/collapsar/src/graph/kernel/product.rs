@@ -136,6 +136,22 @@ impl Product {
         }
     }
 
+    /// How many keys a row has.
+    pub(super) fn uses(&self) -> usize {
+        self.uses
+    }
+
+    /// The logits of a row before distinct rows were found.
+    pub(super) fn logits_of(&self, row: usize, logits: &[f64], out: &mut [f64]) {
+        self.logits(self.of[row] as usize, logits, out);
+    }
+
+    /// The logits that a row in this state reads.
+    pub(super) fn places(&self, row: usize, state: usize) -> impl Iterator<Item = usize> {
+        let keys = self.keys(self.of[row] as usize).iter();
+        keys.map(move |&key| key as usize * self.states + state)
+    }
+
     fn keys(&self, row: usize) -> &[u32] {
         &self.keys[row * self.uses..(row + 1) * self.uses]
     }
