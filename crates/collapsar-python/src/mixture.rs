@@ -8,7 +8,8 @@ use collapsar::mixture::{
     Weights,
 };
 use collapsar::{Collapsed, Error};
-use collapsar_run::fit::{PosteriorKind, PosteriorOptions};
+use collapsar_run::PosteriorKind;
+use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
 use collapsar_run::{Watch, threads_of_jobs};
 use numpy::{PyArray1, PyReadonlyArray2};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use collapsar::mixture::{Covariance, Defaults, Scale, Settings, Weights};
-use collapsar_run::fit::{PosteriorKind, PosteriorOptions};
+use collapsar_run::PosteriorKind;
+use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::mixture::{MixtureRequest, StartOption};
 
 use crate::climb::ClimbArgs;

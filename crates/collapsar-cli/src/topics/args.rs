@@ -7,7 +7,8 @@ use clap::Args;
 use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
 use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
 use collapsar_run::ClimbOptions;
-use collapsar_run::fit::{PosteriorKind, PosteriorOptions};
+use collapsar_run::PosteriorKind;
+use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::topics::{CorpusRequest, TopicsRequest};
 
 use crate::climb::ClimbArgs;

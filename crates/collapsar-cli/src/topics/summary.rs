@@ -2,10 +2,10 @@
 
 use collapsar::topics::{Alpha, Beta, Ranking};
 use collapsar_formats::{CorpusReport, OutOfVocabulary};
-use collapsar_run::fit::{PosteriorKind, Verdict};
 use collapsar_run::topics::{
     Compared, CorpusData, Doubt, Halves, Measures, Score, TopicsPosterior, TopicsResult,
 };
+use collapsar_run::{PosteriorKind, Verdict};
 
 use super::args::FitArgs;
 use crate::climb;

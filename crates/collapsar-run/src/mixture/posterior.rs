@@ -14,7 +14,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{MixtureResult, MixtureRun, USED};
 use crate::error::Result;
-use crate::fit::{CHAIN_DRAWS, ModelResult, PosteriorKind, Signs};
+use crate::fit::{CHAIN_DRAWS, ModelResult};
+use crate::verdict::{PosteriorKind, Signs};
 
 /// Products of numbers that linear response may take by default, however short the climb was: about a second.
 const AFFORDABLE: f64 = 3e9;

@@ -8,8 +8,8 @@ use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::fit::PosteriorKind;
 use crate::record::{SavedFile, write_json};
+use crate::verdict::PosteriorKind;
 
 const FILE: SavedFile = SavedFile {
     name: "components.json",

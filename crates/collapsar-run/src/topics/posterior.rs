@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::TopicsRun;
 use crate::error::Result;
-use crate::fit::{CHAIN_DRAWS, PosteriorKind, Signs, Verdict};
+use crate::fit::CHAIN_DRAWS;
+use crate::verdict::{PosteriorKind, Signs, Verdict};
 
 /// Products of numbers that linear response may take by default, whatever the fit took: about a second.
 const AFFORDABLE: f64 = 1e9;

@@ -10,9 +10,10 @@ use super::corpus::{self, CorpusData};
 use super::holdout::Holdout;
 use super::{Held, TopicsRun};
 use crate::error::Result;
-use crate::fit::{PosteriorKind, PosteriorOptions};
+use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, topics_tolerance};
 use crate::record::{check_target, merged};
+use crate::verdict::PosteriorKind;
 
 /// Topics, as a user asks for them.
 #[derive(Debug, Clone)]
