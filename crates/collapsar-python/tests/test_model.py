@@ -260,6 +260,9 @@ def test_posteriors():
     assert abs(sds["linear-response"] / sds["exact"] - 1) < 0.1
     default = pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA)
     assert default.verdict["posterior"] == "linear-response"
+    estimate, error = default.log_evidence
+    # Weights average to the evidence, which no bound is above.
+    assert estimate > default.bound - 3 * error and 0 <= error < 0.5
     assert float(default.sd("mu")) == sds["linear-response"]
 
 

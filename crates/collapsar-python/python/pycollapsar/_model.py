@@ -345,11 +345,23 @@ class Fit:
         dict
             ``posterior`` is which they are of; ``verdict`` one of 'trust', 'trust-means' (but not
             deviations) and 'doubt'; the others are signs: the fraction of information that is missing, the
-            factor by which uncertain precisions widen normal variables, Pareto k-hat of the weights of the fit's
-            draws with an estimate of ln p(data) from them, R-hat and the smallest effective sample size of chains.
+            factor by which uncertain precisions widen normal variables, Pareto k-hat of the weights of draws
+            and whether these could be believed, how far weighted draws or a short chain put a mean from the
+            fit's, how many starts agree, R-hat and the smallest effective sample size of chains.
         """
         kind, verdict, signs = self._fit.verdict(self.converged)
         return {"posterior": kind, "verdict": verdict, **signs}
+
+    @property
+    def log_evidence(self) -> tuple[float, float] | None:
+        """An estimate of ln p(data) from draws, and its standard error; None where there is none to believe.
+
+        The bound is below it. Orders of states that leave the posterior as it is are counted; their number is
+        ``fit.verdict["orders"]``.
+        """
+        _, _, signs = self._fit.verdict(self.converged)
+        found = signs["ln_evidence"]
+        return None if found is None else (float(found[0]), float(found[1]))
 
     @property
     def trace(self) -> Any:
