@@ -21,6 +21,7 @@
 //! - `rows`: how labels that know of no other label are kept: as rows, all at once
 //! - `kernel`: the sum over rows
 //! - `start`: where a climb begins
+//! - `symmetry`: which labels have states that could as well be called otherwise
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
 //! - `weights`: what a draw of q is worth against the posterior
@@ -41,6 +42,7 @@ mod response;
 mod rows;
 mod sensitivity;
 mod start;
+mod symmetry;
 mod terms;
 mod turn;
 mod variational;
@@ -60,6 +62,7 @@ pub use local::Local;
 pub use posterior::Posterior;
 pub use response::LinearResponse;
 pub use rows::{RowPart, Rows, Sums};
+pub use symmetry::Symmetry;
 pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
 
 /// What a variable is.

@@ -1,0 +1,116 @@
+//! Decides how a sparse Gaussian is drawn in buffers that are kept between draws.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::factor::refactor;
+use super::{BLOCK, Gaussian, not_finite};
+use crate::error::Result;
+use crate::family::check_length;
+
+/// What draws of a [`Gaussian`] are made in: a chain draws the same one again and again.
+#[derive(Debug, Clone, Default)]
+pub struct GaussianBuffers {
+    pivots: Vec<f64>,
+    below: Vec<f64>,
+    solution: Vec<f64>,
+}
+
+impl Gaussian {
+    /// Draws as [`crate::family::Family::sample`] does, into `out`.
+    ///
+    /// # Errors
+    /// Where the precision matrix is not positive definite.
+    pub fn draw_into<R: Rng + ?Sized>(
+        &self,
+        natural: &[f64],
+        rng: &mut R,
+        buffers: &mut GaussianBuffers,
+        out: &mut [f64],
+    ) -> Result<()> {
+        check_length(BLOCK, natural, 2 * self.scalars() + self.pairs().len())?;
+        self.begin(BLOCK, natural, buffers)?;
+        self.finish(1.0, rng, buffers, out);
+        Ok(())
+    }
+
+    /// Factors, and solves for the mean half way; returns $h'\Lambda^{-1}h$.
+    pub(in crate::family) fn begin(
+        &self,
+        block: &str,
+        natural: &[f64],
+        buffers: &mut GaussianBuffers,
+    ) -> Result<f64> {
+        let [shifts, precisions, couplings] = self.parts(natural);
+        let (
+            pattern,
+            GaussianBuffers {
+                pivots,
+                below,
+                solution,
+            },
+        ) = (&*self.pattern, buffers);
+        refactor(pattern, precisions, couplings, pivots, below)
+            .map_err(|scalar| self.not_positive(block, scalar))?;
+        solution.clear();
+        solution.extend(pattern.order.iter().map(|i| shifts[*i as usize]));
+        let mut square = 0.0;
+        for j in 0..solution.len() {
+            let known = solution[j];
+            for (row, l) in pattern.rows(j).iter().zip(&below[pattern.places(j)]) {
+                solution[*row as usize] -= l * known;
+            }
+            solution[j] = known / pivots[j];
+            square += known * solution[j];
+        }
+        if square.is_finite() {
+            Ok(square)
+        } else {
+            Err(not_finite(block, square))
+        }
+    }
+
+    /// The other half, with noise of so many standard deviations: mean and noise are solved for at once, as
+    /// $L'x = D^{-1}y + w D^{-1/2}z$.
+    pub(in crate::family) fn finish<R: Rng + ?Sized>(
+        &self,
+        wide: f64,
+        rng: &mut R,
+        buffers: &mut GaussianBuffers,
+        out: &mut [f64],
+    ) {
+        let (
+            pattern,
+            GaussianBuffers {
+                pivots,
+                below,
+                solution,
+            },
+        ) = (&*self.pattern, buffers);
+        for (x, pivot) in solution.iter_mut().zip(pivots) {
+            let z: f64 = StandardNormal.sample(rng);
+            *x += wide * z / pivot.sqrt();
+        }
+        for j in (0..solution.len()).rev() {
+            let mut x = solution[j];
+            for (row, l) in pattern.rows(j).iter().zip(&below[pattern.places(j)]) {
+                x -= l * solution[*row as usize];
+            }
+            solution[j] = x;
+            out[pattern.order[j] as usize] = x;
+        }
+    }
+
+    /// Writes the statistics of a draw.
+    pub fn write_statistics(&self, x: &[f64], out: &mut [f64]) {
+        let (first, rest) = out.split_at_mut(x.len());
+        let (squares, products) = rest.split_at_mut(x.len());
+        first.copy_from_slice(x);
+        for (out, x) in squares.iter_mut().zip(x) {
+            *out = -0.5 * x * x;
+        }
+        for (out, &(i, j)) in products.iter_mut().zip(self.pairs()) {
+            *out = -x[i as usize] * x[j as usize];
+        }
+    }
+}
