@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the data of the models of ../effective.toml: simulated, but for lsat, whose counts are those of Bock and Lieberman (1970)."""
+"""Writes the data of the models of ../effective.toml: simulated, but for rasch, whose counts of LSAT are those of Bock and Lieberman (1970)."""
 
 import pathlib
 import random
@@ -39,7 +39,7 @@ def main():
     write("items", right=right, N=N, J=J)
 
     right = [[pattern >> (4 - j) & 1 for j in range(5)] for pattern, count in enumerate(LSAT) for _ in range(count)]
-    write("lsat", right=right, N=len(right), J=5)
+    write("rasch", right=right, N=len(right), J=5)
 
     N, D, K = 100, 6, 2
     W = [[1.2, 0], [1, 0.2], [0.8, -0.3], [0.1, 1], [-0.2, 0.9], [0.4, 0.7]]

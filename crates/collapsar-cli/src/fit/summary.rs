@@ -122,7 +122,7 @@ fn chains(result: &ModelResult) -> String {
         return String::new();
     };
     let draws = chains
-        .0
+        .chains
         .iter()
         .map(|chain| chain.first().map_or(0, Vec::len));
     let draws: usize = draws.sum();
@@ -138,8 +138,14 @@ fn chains(result: &ModelResult) -> String {
         _ if result.rows.iter().all(|row| row.sd == 0.0) => String::new(),
         _ => ", too few to tell whether they agree".to_owned(),
     };
-    let chains = count(chains.0.len(), "chain");
-    format!("from {draws} draws of {chains}{agree}\nverdict: {verdict}")
+    let renamed = match chains.relabelled {
+        Some(renamed) if renamed > 0 => {
+            format!("\nstates of labels renamed as in the fit: {renamed} of {draws} draws")
+        }
+        _ => String::new(),
+    };
+    let chains = count(chains.chains.len(), "chain");
+    format!("from {draws} draws of {chains}{agree}{renamed}\nverdict: {verdict}")
 }
 
 /// The places of what is printed: where there is too much, the smallest arrays first.

@@ -54,7 +54,7 @@ use std::ops::Range;
 use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
-pub use chain::Chain;
+pub use chain::{Chain, Relabelling};
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use corrected::CorrectedDraws;

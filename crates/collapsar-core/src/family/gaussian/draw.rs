@@ -1,5 +1,7 @@
 //! Decides how a sparse Gaussian is drawn in buffers that are kept between draws.
 
+use std::f64::consts::TAU;
+
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -32,6 +34,18 @@ impl Gaussian {
         self.begin(BLOCK, natural, buffers)?;
         self.finish(1.0, rng, buffers, out);
         Ok(())
+    }
+
+    /// The log-partition function alone.
+    ///
+    /// # Errors
+    /// Where the precision matrix is not positive definite.
+    pub fn ln_partition(&self, natural: &[f64], buffers: &mut GaussianBuffers) -> Result<f64> {
+        check_length(BLOCK, natural, 2 * self.scalars() + self.pairs().len())?;
+        let square = self.begin(BLOCK, natural, buffers)?;
+        let ln_determinant: f64 = buffers.pivots.iter().map(|pivot| pivot.ln()).sum();
+        let ln_volume = self.scalars() as f64 * TAU.ln() - ln_determinant;
+        Ok(0.5 * (ln_volume + square)) // maths §3.9
     }
 
     /// Factors, and solves for the mean half way; returns $h'\Lambda^{-1}h$.
@@ -111,6 +125,66 @@ impl Gaussian {
         }
         for (out, &(i, j)) in products.iter_mut().zip(self.pairs()) {
             *out = -x[i as usize] * x[j as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapsed::Potential;
+    use crate::family::Family;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    /// A chain of four with an arm.
+    fn field() -> (Gaussian, Vec<f64>) {
+        let family = Gaussian::new(5, &[(0, 1), (1, 2), (2, 3), (1, 4)]);
+        let mut natural = vec![0.3, -1.0, 0.0, 2.0, 0.7];
+        natural.extend([1.5, 3.0, 2.0, 1.2, 0.9, 0.4, -0.6, 0.3, 0.8]);
+        (family, natural)
+    }
+
+    #[test]
+    fn the_value_is_that_of_the_potential() {
+        let (family, natural) = field();
+        let mut buffers = GaussianBuffers::default();
+        for _ in 0..2 {
+            let found = family.ln_partition(&natural, &mut buffers).expect("inside");
+            let value = family.value_and_gradient(&natural, &mut [0.0; 14]);
+            // The same sums in the same order but for those of logarithms.
+            assert!((found - value.expect("inside")).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn draws_have_the_mean_of_the_statistics() {
+        let (family, natural) = field();
+        let mut mean = vec![0.0; natural.len()];
+        family
+            .value_and_gradient(&natural, &mut mean)
+            .expect("inside");
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let (mut buffers, mut draw) = (GaussianBuffers::default(), vec![0.0; 5]);
+        let count = 20_000;
+        let mut sums = vec![(0.0, 0.0); mean.len()];
+        let mut statistics = vec![0.0; mean.len()];
+        for _ in 0..count {
+            (family.draw_into(&natural, &mut rng, &mut buffers, &mut draw)).expect("inside");
+            family.statistics(&draw, &mut statistics);
+            for ((sum, squares), x) in sums.iter_mut().zip(&statistics) {
+                *sum += x;
+                *squares += x * x;
+            }
+        }
+        for ((sum, squares), mean) in sums.iter().zip(&mean) {
+            let found = sum / f64::from(count);
+            let error = ((squares / f64::from(count) - found * found) / f64::from(count)).sqrt();
+            // Fourteen means: one in a hundred thousand is beyond 4.5 standard errors.
+            assert!(
+                (found - mean).abs() < 4.5 * error,
+                "{found} ± {error}, {mean}"
+            );
         }
     }
 }

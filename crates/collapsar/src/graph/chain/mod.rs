@@ -4,8 +4,14 @@
 //! of expected ones, and what was a message is what a block's neighbours say: the functions that a climb
 //! is made of are those of a blocked Gibbs sampler.
 //!
+//! - `group`: how factors and loadings move together
+//! - `label`: which labels are drawn with all that is collapsed integrated out
+//! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
 
+mod group;
+mod label;
+mod relabel;
 mod scale;
 
 use rand::Rng;
@@ -16,6 +22,8 @@ use super::draw::DrawBuffers;
 use super::kernel::RowBuffers;
 use super::variational::Numbers;
 use collapsar_core::{Point, Result};
+pub(super) use group::Group;
+pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
 
 /// One Markov chain.
@@ -27,6 +35,8 @@ pub struct Chain<'a> {
     targets: [Vec<Vec<u32>>; 3],
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
+    /// Own labels that are drawn with all that is collapsed integrated out, in order.
+    labels: Vec<usize>,
     scales: Vec<Scale>,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
     numbers: Vec<f64>,
@@ -75,6 +85,7 @@ impl Compiled {
         let mut chain = Chain {
             model: self,
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
+            labels: label::marginal(self),
             scales: Scale::all(self),
             numbers: vec![0.0; places.len()],
             places,
@@ -105,6 +116,9 @@ impl Chain<'_> {
         let base = &model.local.own_base;
         let mut natural = std::mem::take(&mut self.work.own);
         for (block, placed) in model.local.blocks().1.iter().enumerate() {
+            if self.labels.binary_search(&block).is_ok() {
+                continue;
+            }
             let range = range_of(placed);
             natural.clear();
             natural.extend_from_slice(&base[range.clone()]);
@@ -115,8 +129,10 @@ impl Chain<'_> {
             self.draw_own(placed, &natural, rng)?;
         }
         self.work.own = natural;
+        self.draw_labels(rng)?;
         self.draw_collapsed(rng)?;
         self.rescale(rng);
+        self.regroup(rng);
         Ok(())
     }
 

@@ -274,7 +274,7 @@ fn dot(family: &Gaussian, natural: &[f64], x: &[f64]) -> f64 {
 }
 
 /// A draw of a number with this log density from zero, by stepping out and shrinking (Neal03).
-fn slice<R: Rng + ?Sized>(density: impl Fn(f64) -> f64, rng: &mut R) -> f64 {
+pub(super) fn slice<R: Rng + ?Sized>(density: impl Fn(f64) -> f64, rng: &mut R) -> f64 {
     let level = density(0.0) + (1.0 - rng.random::<f64>()).ln();
     let mut low = -WIDTH * rng.random::<f64>();
     let mut high = low + WIDTH;
