@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use collapsar::Point;
 use collapsar::diagnostics::ChainSummary;
-use collapsar::graph::Compiled;
+use collapsar::graph::{Compiled, Relabelling};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -27,9 +27,15 @@ pub struct ChainOptions {
     pub seed: u64,
 }
 
-/// Draws of quantities: by chain, then by quantity.
+/// Draws of quantities.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ChainDraws(pub Vec<Vec<Vec<f64>>>);
+pub struct ChainDraws {
+    /// By chain, then by quantity.
+    pub chains: Vec<Vec<Vec<f64>>>,
+    /// How many draws had the states of exchangeable labels renamed, so that they are called as the fit calls them;
+    /// none where there are no such labels.
+    pub relabelled: Option<usize>,
+}
 
 /// What the draws of one number tell, and how far that may be off.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,47 +60,60 @@ impl Prepared {
         interrupt: &AtomicBool,
     ) -> Result<Option<ChainDraws>, PosteriorError> {
         let needed = Dependencies::of(self, quantities);
-        let run = |chain: usize| -> collapsar::Result<Option<Vec<Vec<f64>>>> {
+        let names = Relabelling::new(self.graph(), &compiled.variational_posterior(point))?;
+        let run = |chain: usize| -> collapsar::Result<Option<(Vec<Vec<f64>>, usize)>> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
             let mut state = compiled.chain(point, &mut rng)?;
             let places = needed.places(|variable| state.place(variable));
             let mut columns = vec![Vec::with_capacity(options.draws); places.len()];
+            let (mut named, mut relabelled) = (vec![], 0);
             for sweep in 0..options.warmup + options.draws {
                 if interrupt.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
                 state.sweep(&mut rng)?;
                 if sweep >= options.warmup {
+                    let mut numbers = state.numbers();
+                    if !names.is_empty() {
+                        named.clear();
+                        named.extend_from_slice(numbers);
+                        relabelled += usize::from(names.apply(&mut named));
+                        numbers = &named;
+                    }
                     for (column, &place) in columns.iter_mut().zip(&places) {
-                        column.push(state.numbers()[place]);
+                        column.push(numbers[place]);
                     }
                 }
             }
-            Ok(Some(columns))
+            Ok(Some((columns, relabelled)))
         };
         let chains: Vec<_> = (0..options.chains).into_par_iter().map(run).collect();
-        let mut out = vec![];
-        for (chain, columns) in chains.into_iter().enumerate() {
-            let Some(columns) = columns? else {
+        let (mut out, mut relabelled) = (vec![], 0);
+        for (chain, drawn) in chains.into_iter().enumerate() {
+            let Some((columns, renamed)) = drawn? else {
                 return Ok(None);
             };
+            relabelled += renamed;
             let seed = ChaCha8Rng::seed_from_u64(options.seed ^ ((chain as u64 + 1) << 32));
             let mut predicted = vec![None; needed.predictions()];
             let random = (&seed, predicted.as_mut_slice());
             let drawn = Drawn::new(self, &needed, columns, random, 0..options.draws)?;
             out.push(drawn.values(quantities)?);
         }
-        Ok(Some(ChainDraws(out)))
+        Ok(Some(ChainDraws {
+            chains: out,
+            relabelled: (!names.is_empty()).then_some(relabelled),
+        }))
     }
 }
 
 impl ChainDraws {
     /// What the draws of each quantity tell.
     pub fn estimates(&self) -> Vec<ChainEstimate> {
-        let quantities = self.0.first().map_or(0, Vec::len);
+        let quantities = self.chains.first().map_or(0, Vec::len);
         let estimate = |quantity: usize| {
-            let chains: Vec<&[f64]> = self.0.iter().map(|c| c[quantity].as_slice()).collect();
+            let chains: Vec<&[f64]> = self.chains.iter().map(|c| c[quantity].as_slice()).collect();
             ChainEstimate {
                 summary: Summary::of_draws(&mut chains.concat()),
                 diagnostics: ChainSummary::of(&chains),

@@ -293,7 +293,7 @@ impl BugsFit {
             let interrupt = control.interrupt();
             let chains = if run.request.posterior.posterior == Some(PosteriorKind::Exact) {
                 match run.chains(&self.point, &quantities, (count, seed), interrupt)? {
-                    Some(chains) => chains.0,
+                    Some(draws) => draws.chains,
                     None => return Ok(None),
                 }
             } else {

@@ -103,8 +103,14 @@ pub(crate) fn numbers(
     out: &mut dyn Write,
     numbers: impl IntoIterator<Item = f64>,
 ) -> io::Result<()> {
-    let numbers: Vec<_> = numbers.into_iter().map(|x| format!("{x:?}")).collect();
-    writeln!(out, "{}", numbers.join(","))
+    let mut buffer = zmij::Buffer::new();
+    for (place, number) in numbers.into_iter().enumerate() {
+        if place > 0 {
+            out.write_all(b",")?;
+        }
+        out.write_all(buffer.format(number).as_bytes())?;
+    }
+    out.write_all(b"\n")
 }
 
 /// A file's name, as in refusals.

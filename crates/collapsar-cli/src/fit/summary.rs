@@ -83,12 +83,19 @@ fn chains(result: &ModelResult) -> String {
         return String::new();
     };
     let draws = chains
-        .0
+        .chains
         .iter()
         .map(|chain| chain.first().map_or(0, Vec::len));
     let draws: usize = draws.sum();
     let constant = result.rows.iter().all(|row| row.sd == 0.0);
-    verdict::of_chains(&result.signs, draws, chains.0.len(), constant)
+    let renamed = match chains.relabelled {
+        Some(renamed) if renamed > 0 => {
+            format!("states of labels renamed as in the fit: {renamed} of {draws} draws\n")
+        }
+        _ => String::new(),
+    };
+    let said = verdict::of_chains(&result.signs, draws, chains.chains.len(), constant);
+    format!("{renamed}{said}")
 }
 
 /// The places of what is printed: where there is too much, the smallest arrays first.

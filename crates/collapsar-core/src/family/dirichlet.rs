@@ -34,6 +34,44 @@ impl Dirichlet {
     }
 }
 
+impl Dirichlet {
+    /// Draws probabilities and their logarithms, which are the statistics.
+    ///
+    /// # Errors
+    /// Where a concentration is not positive.
+    pub fn draw_into<R: Rng + ?Sized>(
+        &self,
+        natural: &[f64],
+        rng: &mut R,
+        probabilities: &mut [f64],
+        logs: &mut [f64],
+    ) -> Result<()> {
+        self.check(natural)?;
+        if natural.iter().all(|a| *a >= 1.0) {
+            // Nothing underflows, so that logarithms are of what is drawn and no exponentials are needed.
+            let mut total = 0.0;
+            for (draw, a) in probabilities.iter_mut().zip(natural) {
+                *draw = gamma_draw(*a, rng);
+                total += *draw;
+            }
+            for (draw, ln) in probabilities.iter_mut().zip(logs) {
+                *draw /= total;
+                *ln = draw.ln();
+            }
+            return Ok(());
+        }
+        for (ln, a) in logs.iter_mut().zip(natural) {
+            *ln = ln_gamma_draw(*a, rng);
+        }
+        let total = log_sum_exp(logs);
+        for (draw, ln) in probabilities.iter_mut().zip(logs) {
+            *ln -= total;
+            *draw = ln.exp();
+        }
+        Ok(())
+    }
+}
+
 /// The place of the largest concentration, and the sum of all others.
 ///
 /// A component that holds nearly all counts has a mean near zero, a difference of two digammas
@@ -104,13 +142,9 @@ impl Family for Dirichlet {
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Vec<f64>> {
-        self.check(natural)?;
-        let mut draw: Vec<f64> = natural.iter().map(|a| ln_gamma_draw(*a, rng)).collect();
-        let total = log_sum_exp(&draw);
-        for x in &mut draw {
-            *x -= total;
-        }
-        Ok(draw)
+        let mut logs = vec![0.0; natural.len()];
+        self.draw_into(natural, rng, &mut vec![0.0; natural.len()], &mut logs)?;
+        Ok(logs)
     }
 
     fn statistics(&self, draw: &Vec<f64>, out: &mut [f64]) {
@@ -123,15 +157,18 @@ impl Family for Dirichlet {
 /// A draw with a small shape underflows, so it is made from one with shape + 1 and a power of a
 /// uniform, in logarithms: ln u / shape is minus an exponential over the shape.
 pub(super) fn ln_gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
-    let small = shape < 1.0;
-    let gamma = Gamma::new(if small { shape + 1.0 } else { shape }, 1.0);
-    let ln_draw = f64::ln(gamma.expect("a positive shape").sample(rng));
-    if small {
-        let exponential: f64 = Exp1.sample(rng);
-        ln_draw - exponential / shape
-    } else {
-        ln_draw
+    if shape >= 1.0 {
+        return gamma_draw(shape, rng).ln();
     }
+    let ln_draw = gamma_draw(shape + 1.0, rng).ln();
+    let exponential: f64 = Exp1.sample(rng);
+    ln_draw - exponential / shape
+}
+
+/// A Gamma(shape, 1) draw, for a shape of one or more.
+pub(super) fn gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
+    let gamma = Gamma::new(shape, 1.0);
+    gamma.expect("a positive shape").sample(rng)
 }
 
 #[cfg(test)]

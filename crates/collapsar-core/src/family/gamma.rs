@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::dirichlet::ln_gamma_draw;
+use super::dirichlet::{gamma_draw, ln_gamma_draw};
 use super::{Family, POSITIVE, check_length, is_positive, require};
 use crate::collapsed::Potential;
 use crate::error::Result;
@@ -28,6 +28,24 @@ fn point(natural: &[f64]) -> Result<(f64, f64)> {
         })?;
     }
     Ok((natural[0], natural[1]))
+}
+
+impl Gamma {
+    /// Draws $\ln\tau$ and $\tau$, which is zero where only its logarithm is a number.
+    ///
+    /// # Errors
+    /// Where shape or rate are not positive.
+    pub fn draw_both<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<(f64, f64)> {
+        let (a, b) = point(natural)?;
+        if a >= 1.0 {
+            let draw = gamma_draw(a, rng) / b;
+            if draw >= f64::MIN_POSITIVE && draw.is_finite() {
+                return Ok((draw.ln(), draw));
+            }
+        }
+        let ln_draw = ln_gamma_draw(a, rng) - b.ln();
+        Ok((ln_draw, ln_draw.exp()))
+    }
 }
 
 impl Potential for Gamma {
@@ -67,8 +85,7 @@ impl Family for Gamma {
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<f64> {
-        let (a, b) = point(natural)?;
-        Ok(ln_gamma_draw(a, rng) - b.ln())
+        Ok(self.draw_both(natural, rng)?.0)
     }
 
     fn statistics(&self, draw: &f64, out: &mut [f64]) {

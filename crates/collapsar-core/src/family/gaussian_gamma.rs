@@ -4,7 +4,10 @@ use rand::Rng;
 
 use super::dirichlet::ln_gamma_draw;
 use super::gaussian::{Solved, not_finite};
-use super::{Family, Gaussian, GaussianOrdinary, POSITIVE, check_length, is_positive, require};
+use super::{
+    Family, Gaussian, GaussianBuffers, GaussianOrdinary, POSITIVE, check_length, is_positive,
+    require,
+};
 use crate::collapsed::Potential;
 use crate::error::Result;
 use crate::number::{Dual, Real};
@@ -75,6 +78,48 @@ impl GaussianGamma {
         let ordinary = self.ordinary(natural)?;
         let (_, variances) = self.field.marginals(&natural[2..])?;
         Ok((ordinary, variances))
+    }
+
+    /// Draws as [`Family::sample`] does: $x$ into `values`; returns $\ln\tau$.
+    ///
+    /// # Errors
+    /// Outside the domain.
+    pub fn draw_into<R: Rng + ?Sized>(
+        &self,
+        natural: &[f64],
+        rng: &mut R,
+        buffers: &mut GaussianBuffers,
+        values: &mut [f64],
+    ) -> Result<f64> {
+        check_length(BLOCK, natural, self.dim())?;
+        let shape = self.shape(natural[0])?;
+        let square = self.field.begin(BLOCK, &natural[2..], buffers)?;
+        let rate = natural[1] - 0.5 * square;
+        check_rate(rate)?;
+        let ln_precision = ln_gamma_draw(shape, rng) - rate.ln();
+        let wide = (-0.5 * ln_precision).exp();
+        self.field.finish(wide, rng, buffers, values);
+        Ok(ln_precision)
+    }
+
+    /// Writes the statistics of a draw.
+    pub fn write_statistics(&self, ln_precision: f64, values: &[f64], out: &mut [f64]) {
+        // √τ x is of ordinary size even where τ is so small that x is huge.
+        let root = (0.5 * ln_precision).exp();
+        out[0] = ln_precision;
+        out[1] = -ln_precision.exp();
+        let (scaled, rest) = out[2..].split_at_mut(values.len());
+        let (squares, products) = rest.split_at_mut(values.len());
+        for ((scaled, square), x) in scaled.iter_mut().zip(squares).zip(values) {
+            *scaled = root * x;
+            *square = -0.5 * *scaled * *scaled;
+        }
+        for (out, &(i, j)) in products.iter_mut().zip(self.field.pairs()) {
+            *out = -scaled[i as usize] * scaled[j as usize];
+        }
+        for scaled in scaled {
+            *scaled *= root;
+        }
     }
 
     /// The shape left for τ once x is integrated out.
@@ -161,27 +206,17 @@ impl Family for GaussianGamma {
     }
 
     fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<GaussianGammaDraw> {
-        check_length(BLOCK, natural, self.dim())?;
-        let (shape, rate, solved) = self.solve(natural)?;
-        let ln_precision = ln_gamma_draw(shape, rng) - rate.ln();
-        let widen = (-0.5 * ln_precision).exp();
-        let pairs = solved.mean.iter().zip(solved.noise(rng));
+        let mut values = vec![0.0; self.field.scalars()];
+        let mut buffers = GaussianBuffers::default();
+        let ln_precision = self.draw_into(natural, rng, &mut buffers, &mut values)?;
         Ok(GaussianGammaDraw {
             ln_precision,
-            values: pairs.map(|(mean, noise)| mean + widen * noise).collect(),
+            values,
         })
     }
 
     fn statistics(&self, draw: &GaussianGammaDraw, out: &mut [f64]) {
-        // √τ x is of ordinary size even where τ is so small that x is huge.
-        let root = (0.5 * draw.ln_precision).exp();
-        let scaled: Vec<f64> = draw.values.iter().map(|x| root * x).collect();
-        out[0] = draw.ln_precision;
-        out[1] = -draw.ln_precision.exp();
-        self.field.statistics(&scaled, &mut out[2..]);
-        for o in &mut out[2..2 + scaled.len()] {
-            *o *= root;
-        }
+        self.write_statistics(draw.ln_precision, &draw.values, out);
     }
 }
 

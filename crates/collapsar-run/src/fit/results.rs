@@ -83,7 +83,7 @@ impl ModelRun {
                 out,
                 &names.into_iter().chain(quantities).collect::<Vec<_>>(),
             )?;
-            for (chain, columns) in chains.0.iter().enumerate() {
+            for (chain, columns) in chains.chains.iter().enumerate() {
                 for draw in 0..columns.first().map_or(0, Vec::len) {
                     write!(out, "{},{},", chain + 1, draw + 1)?;
                     numbers(out, columns.iter().map(|of| of[draw]))?;

@@ -1,6 +1,7 @@
 //! A graph made ready to climb: blocks, roles and the two log-partition functions.
 
 use super::blocks::Blocks;
+use super::chain::Group;
 use super::choice::{Choice, Demands, Role};
 use super::layout::Layout;
 use super::local::Local;
@@ -22,6 +23,8 @@ pub struct Compiled {
     pub(super) local: Local,
     pub(super) posterior: Posterior,
     pub(super) turn: Turn,
+    /// Variables that chains move together.
+    pub(super) groups: Vec<Group>,
     constant: f64,
     fingerprint: String,
 }
@@ -61,6 +64,7 @@ impl Compiled {
             (turn, _) = Turn::new(&graph, &blocks, &choice);
         }
         let fingerprint = fingerprint(&graph, &choice);
+        let groups = Group::all(&graph);
         let mut layout = Layout::new(&mut graph, &blocks, &choice)?;
         let firsts = std::mem::take(&mut layout.firsts);
         let (mut shared, mut own, mut collapsed) = (vec![], vec![], vec![]);
@@ -79,6 +83,7 @@ impl Compiled {
             local: Local::new(shared, own, &mut layout),
             posterior: Posterior::new(collapsed, &mut layout),
             turn,
+            groups,
             constant: graph.constant,
         })
     }

@@ -3,10 +3,34 @@
 use rand::Rng;
 
 use super::block::{Block, BlockFamily};
-use collapsar_core::Result;
-use collapsar_core::family::Family;
+use collapsar_core::family::{Family, GaussianBuffers, NetworkBuffers, pick};
+use collapsar_core::{Potential, Result};
+
+/// What draws are made in, kept between them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DrawBuffers {
+    gaussian: GaussianBuffers,
+    network: NetworkBuffers,
+}
+
+impl DrawBuffers {
+    /// Those of a Gaussian block.
+    pub(super) fn gaussian(&mut self) -> &mut GaussianBuffers {
+        &mut self.gaussian
+    }
+}
 
 impl Block {
+    /// How many numbers all variables are together.
+    pub(super) fn numbers(&self) -> usize {
+        match &self.family {
+            BlockFamily::Wishart(family) => family.dimensions().pow(2),
+            BlockFamily::NormalWishart(family) => family.dimensions() * (family.dimensions() + 1),
+            BlockFamily::Dirichlet(family) => family.dim,
+            _ => self.variables.len(),
+        }
+    }
+
     /// Draws the numbers of all variables, one variable after another, and writes their statistics.
     pub(super) fn draw<R: Rng + ?Sized>(
         &self,
@@ -14,44 +38,72 @@ impl Block {
         rng: &mut R,
         statistics: &mut [f64],
     ) -> Result<Vec<f64>> {
-        Ok(match &self.family {
-            BlockFamily::Gaussian(family) => draw(family, natural, rng, statistics)?,
-            BlockFamily::GaussianGamma(family) => {
-                let draw = draw(family, natural, rng, statistics)?;
-                let mut numbers = draw.values;
-                numbers.push(draw.ln_precision.exp());
-                numbers
+        let mut numbers = vec![0.0; self.numbers()];
+        let mut buffers = DrawBuffers::default();
+        self.draw_into(natural, rng, &mut buffers, &mut numbers, statistics)?;
+        Ok(numbers)
+    }
+
+    /// As [`Block::draw`], without allocating where a family can do so.
+    pub(super) fn draw_into<R: Rng + ?Sized>(
+        &self,
+        natural: &[f64],
+        rng: &mut R,
+        buffers: &mut DrawBuffers,
+        numbers: &mut [f64],
+        statistics: &mut [f64],
+    ) -> Result<()> {
+        match &self.family {
+            BlockFamily::Gaussian(family) => {
+                family.draw_into(natural, rng, &mut buffers.gaussian, numbers)?;
+                family.write_statistics(numbers, statistics);
             }
-            BlockFamily::Bounded(family) => vec![draw(family, natural, rng, statistics)?],
-            BlockFamily::Gamma(family) => vec![draw(family, natural, rng, statistics)?.exp()],
-            BlockFamily::Wishart(family) => draw(family, natural, rng, statistics)?.precision,
+            BlockFamily::GaussianGamma(family) => {
+                let (values, precision) = numbers.split_at_mut(family.field.scalars());
+                let ln_precision = family.draw_into(natural, rng, &mut buffers.gaussian, values)?;
+                family.write_statistics(ln_precision, values, statistics);
+                precision[0] = ln_precision.exp();
+            }
+            BlockFamily::Bounded(family) => {
+                numbers[0] = family.sample(natural, rng)?;
+                family.statistics(&numbers[0], statistics);
+            }
+            BlockFamily::Gamma(family) => {
+                let (ln_draw, draw) = family.draw_both(natural, rng)?;
+                numbers[0] = draw;
+                statistics[0] = ln_draw;
+                statistics[1] = -draw;
+            }
+            BlockFamily::Wishart(family) => {
+                let draw = family.sample(natural, rng)?;
+                family.statistics(&draw, statistics);
+                numbers.copy_from_slice(&draw.precision);
+            }
             BlockFamily::NormalWishart(family) => {
-                let mut draw = draw(family, natural, rng, statistics)?;
-                let mut numbers = draw.means.swap_remove(0);
-                numbers.append(&mut draw.precision);
-                numbers
+                let draw = family.sample(natural, rng)?;
+                family.statistics(&draw, statistics);
+                let (mean, precision) = numbers.split_at_mut(family.dimensions());
+                mean.copy_from_slice(&draw.means[0]);
+                precision.copy_from_slice(&draw.precision);
             }
             BlockFamily::Dirichlet(family) => {
-                let logs = draw(family, natural, rng, statistics)?;
-                logs.into_iter().map(f64::exp).collect()
+                family.draw_into(natural, rng, numbers, statistics)?;
             }
-            BlockFamily::Label(family) => vec![draw(family, natural, rng, statistics)? as f64],
+            BlockFamily::Label(family) => {
+                family.value_and_gradient(natural, statistics)?;
+                let state = pick(statistics, 1.0, rng);
+                family.statistics(&state, statistics);
+                numbers[0] = state as f64;
+            }
             BlockFamily::Network(family, _) => {
-                let states = family.sample(natural, rng)?;
-                family.statistics(&states, statistics);
-                states.into_iter().map(f64::from).collect()
+                family.draw_into(natural, rng, &mut buffers.network)?;
+                let states = &buffers.network.states;
+                family.statistics(states, statistics);
+                for (number, state) in numbers.iter_mut().zip(states) {
+                    *number = f64::from(*state);
+                }
             }
-        })
+        }
+        Ok(())
     }
-}
-
-fn draw<F: Family, R: Rng + ?Sized>(
-    family: &F,
-    natural: &[f64],
-    rng: &mut R,
-    statistics: &mut [f64],
-) -> Result<F::Draw> {
-    let draw = family.sample(natural, rng)?;
-    family.statistics(&draw, statistics);
-    Ok(draw)
 }

@@ -26,6 +26,7 @@ pub struct Local {
 
 impl Entries {
     /// Columns and values of a row.
+    #[inline]
     pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
         let range = self.starts.range(row);
         let columns = self.columns[range.clone()].iter().copied();
@@ -77,6 +78,13 @@ impl Local {
         self.sharing.multiply(&messages[..self.slots], &mut shared);
         let own = self.own_base.iter().zip(&messages[self.slots..]);
         (shared, own.map(|(base, message)| base + message).collect())
+    }
+
+    /// Writes the natural parameters of all shared blocks.
+    pub(super) fn write_shared(&self, messages: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend_from_slice(&self.shared_base);
+        self.sharing.multiply(&messages[..self.slots], out);
     }
 
     /// The statistics of explicit blocks whose means `fill` writes, block by block, and of rows

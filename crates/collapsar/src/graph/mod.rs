@@ -27,6 +27,7 @@
 //! - `kernel`: the sum over rows
 //! - `seeds`: starts that look at the data
 //! - `start`: where a climb begins
+//! - `symmetry`: which labels have states that could as well be called otherwise
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
 //! - `weights`: what draws are worth against the posterior
@@ -53,6 +54,7 @@ mod rows;
 mod seeds;
 mod sensitivity;
 mod start;
+mod symmetry;
 mod terms;
 mod turn;
 mod variational;
@@ -64,7 +66,7 @@ use std::ops::Range;
 use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
-pub use chain::Chain;
+pub use chain::{Chain, Relabelling};
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use corrected::CorrectedDraws;
@@ -75,6 +77,7 @@ pub use posterior::Posterior;
 pub use proposal::Proposal;
 pub use response::LinearResponse;
 pub use rows::{RowPart, Rows, Sums};
+pub use symmetry::Symmetry;
 pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
 pub use weights::{WeightedDraws, WeightedWalk};
 

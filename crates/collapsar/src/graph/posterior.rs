@@ -35,7 +35,8 @@ impl Posterior {
         (naturals, value)
     }
 
-    fn write_naturals(&self, statistics: &[f64], naturals: &mut [f64]) -> f64 {
+    /// Writes them, and returns that sum.
+    pub(super) fn write_naturals(&self, statistics: &[f64], naturals: &mut [f64]) -> f64 {
         naturals.copy_from_slice(&self.base);
         let mut value = 0.0;
         let at = |factor: u32| statistics[factor as usize];

@@ -29,6 +29,7 @@ impl Starts {
     }
 
     /// The places of a list.
+    #[inline]
     pub(super) fn range(&self, list: usize) -> Range<usize> {
         self.0[list] as usize..self.0[list + 1] as usize
     }
@@ -72,6 +73,13 @@ impl Terms {
     /// All terms.
     pub(super) fn each(&self) -> impl Iterator<Item = (&[Atom], f64, u32)> {
         (0..self.len()).map(|term| self.get(term))
+    }
+
+    /// The term with these atoms, which must be sorted.
+    pub(super) fn find(&self, key: &[Atom]) -> Option<usize> {
+        let same = |&term: &u32| self.atoms(term as usize) == key;
+        let term = self.table.find(mix(key), same);
+        term.map(|&term| term as usize)
     }
 
     /// Adds to the term with these atoms, which must be sorted; returns it.

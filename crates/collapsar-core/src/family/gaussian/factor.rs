@@ -33,52 +33,67 @@ fn begins(all: &[u32], some: &[u32]) -> bool {
     (some.last()).is_none_or(|last| all[some.len() - 1] == *last)
 }
 
+/// Factors the matrix with this diagonal, by scalar, and these entries off it, by pair, into buffers: $D$ and the entries
+/// of $L$ below its diagonal.
+///
+/// # Errors
+/// The scalar at which the matrix turns out not to be positive definite.
+pub(super) fn refactor<T: Real>(
+    pattern: &Pattern,
+    diagonal: &[T],
+    pairs: &[T],
+    pivots: &mut Vec<T>,
+    below: &mut Vec<T>,
+) -> Result<(), u32> {
+    pivots.clear();
+    pivots.extend(pattern.order.iter().map(|i| diagonal[*i as usize]));
+    below.clear();
+    below.resize(pattern.entries(), T::from(0.0));
+    for (slot, value) in pattern.slots.iter().zip(pairs) {
+        below[*slot] = *value;
+    }
+    for j in 0..pattern.len() {
+        let (pivot, scalar) = (pivots[j], pattern.order[j]);
+        // What is left of a diagonal entry below its own rounding has no digits at all.
+        let least = f64::EPSILON * diagonal[scalar as usize].value();
+        if !(pivot.value() > least && pivot.value().is_finite()) {
+            return Err(scalar);
+        }
+        let inverse = pivot.recip();
+        let rows = pattern.rows(j);
+        let places = pattern.places(j);
+        let (done, rest) = below.split_at_mut(places.end);
+        let column = &mut done[places.start..];
+        for (s, row) in rows.iter().enumerate() {
+            let k = *row as usize;
+            let entry = column[s] * inverse;
+            pivots[k] -= entry * column[s];
+            column[s] = entry;
+            let tail = &column[s + 1..];
+            let from = pattern.places(k).start - places.end;
+            let target = &mut rest[from..from + pattern.rows(k).len()];
+            if begins(pattern.rows(k), &rows[s + 1..]) {
+                for (t, a) in target.iter_mut().zip(tail) {
+                    *t -= entry * *a;
+                }
+            } else {
+                find_all(&rows[s + 1..], pattern.rows(k), |t, at| {
+                    target[at] -= entry * tail[t];
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
 impl<'a, T: Real> Factor<'a, T> {
     /// Factors the matrix with this diagonal, by scalar, and these entries off it, by pair.
     ///
     /// # Errors
     /// The scalar at which the matrix turns out not to be positive definite.
     pub(super) fn new(pattern: &'a Pattern, diagonal: &[T], pairs: &[T]) -> Result<Self, u32> {
-        let mut pivots: Vec<T> = pattern
-            .order
-            .iter()
-            .map(|i| diagonal[*i as usize])
-            .collect();
-        let mut below = vec![T::from(0.0); pattern.entries()];
-        for (slot, value) in pattern.slots.iter().zip(pairs) {
-            below[*slot] = *value;
-        }
-        for j in 0..pattern.len() {
-            let (pivot, scalar) = (pivots[j], pattern.order[j]);
-            // What is left of a diagonal entry below its own rounding has no digits at all.
-            let least = f64::EPSILON * diagonal[scalar as usize].value();
-            if !(pivot.value() > least && pivot.value().is_finite()) {
-                return Err(scalar);
-            }
-            let inverse = pivot.recip();
-            let rows = pattern.rows(j);
-            let places = pattern.places(j);
-            let (done, rest) = below.split_at_mut(places.end);
-            let column = &mut done[places.start..];
-            for (s, row) in rows.iter().enumerate() {
-                let k = *row as usize;
-                let entry = column[s] * inverse;
-                pivots[k] -= entry * column[s];
-                column[s] = entry;
-                let tail = &column[s + 1..];
-                let from = pattern.places(k).start - places.end;
-                let target = &mut rest[from..from + pattern.rows(k).len()];
-                if begins(pattern.rows(k), &rows[s + 1..]) {
-                    for (t, a) in target.iter_mut().zip(tail) {
-                        *t -= entry * *a;
-                    }
-                } else {
-                    find_all(&rows[s + 1..], pattern.rows(k), |t, at| {
-                        target[at] -= entry * tail[t];
-                    });
-                }
-            }
-        }
+        let (mut pivots, mut below) = (vec![], vec![]);
+        refactor(pattern, diagonal, pairs, &mut pivots, &mut below)?;
         Ok(Self {
             pattern,
             pivots,

@@ -2,8 +2,10 @@
 //!
 //! - `order`: in which order the scalars are eliminated: fewest neighbours first.
 //! - `pattern`: where the factor of a sparse precision matrix has entries, once for all evaluations.
+//! - `draw`: how one is drawn in buffers that are kept between draws.
 //! - `factor`: how a sparse precision matrix is factored, solved with and inverted on its pattern.
 
+mod draw;
 mod factor;
 mod order;
 mod pattern;
@@ -14,6 +16,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+pub use self::draw::GaussianBuffers;
 use self::factor::{Factor, Inverse};
 use self::pattern::Pattern;
 use super::{Family, check_length};
@@ -123,14 +126,17 @@ impl Gaussian {
         precisions: &[T],
         couplings: &[T],
     ) -> Result<Factor<'_, T>> {
-        Factor::new(&self.pattern, precisions, couplings).map_err(|scalar| {
-            let found = format!(
-                "the precision matrix is not positive definite at scalar {} of {}",
-                u64::from(scalar) + 1,
-                self.scalars()
-            );
-            Error::domain(block, found, "a positive definite precision matrix")
-        })
+        Factor::new(&self.pattern, precisions, couplings)
+            .map_err(|scalar| self.not_positive(block, scalar))
+    }
+
+    fn not_positive(&self, block: &str, scalar: u32) -> Error {
+        let found = format!(
+            "the precision matrix is not positive definite at scalar {} of {}",
+            u64::from(scalar) + 1,
+            self.scalars()
+        );
+        Error::domain(block, found, "a positive definite precision matrix")
     }
 
     /// Factors once for many draws.
@@ -335,14 +341,7 @@ impl Family for Gaussian {
     }
 
     fn statistics(&self, draw: &Vec<f64>, out: &mut [f64]) {
-        let n = self.scalars();
-        out[..n].copy_from_slice(draw);
-        for (o, x) in out[n..].iter_mut().zip(draw) {
-            *o = -0.5 * x * x;
-        }
-        for (o, &(i, j)) in out[2 * n..].iter_mut().zip(self.pairs.iter()) {
-            *o = -draw[i as usize] * draw[j as usize];
-        }
+        self.write_statistics(draw, out);
     }
 }
 

@@ -128,17 +128,39 @@ impl Network {
     /// # Errors
     /// As [`Potential::value_and_gradient`].
     pub fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<Vec<u32>> {
-        let (_, buffer) = self.conditionals(natural)?;
-        let mut draw = vec![0_u32; self.states.len()];
+        let mut buffers = NetworkBuffers::default();
+        self.draw_into(natural, rng, &mut buffers)?;
+        Ok(buffers.states)
+    }
+
+    /// Draws as [`Network::sample`] does, in buffers that are kept between draws; the states are left there.
+    ///
+    /// # Errors
+    /// As [`Potential::value_and_gradient`].
+    pub fn draw_into<R: Rng + ?Sized>(
+        &self,
+        natural: &[f64],
+        rng: &mut R,
+        buffers: &mut NetworkBuffers,
+    ) -> Result<()> {
+        let NetworkBuffers {
+            entries,
+            message,
+            states: draw,
+        } = buffers;
+        self.check(natural)?;
+        self.up(self.supported(natural), entries, message)?;
+        draw.clear();
+        draw.resize(self.states.len(), 0);
         for clique in self.tree.cliques.iter().rev() {
             let row = self.tree.separator(clique).iter().fold(0, |row, &v| {
                 row * self.states[v as usize] + draw[v as usize] as usize
             });
             let width = self.states[clique.variable as usize];
-            let row = &buffer[clique.entries.clone()][row * width..][..width];
+            let row = &entries[clique.entries.clone()][row * width..][..width];
             draw[clique.variable as usize] = pick(row, 1.0, rng) as u32;
         }
-        Ok(draw)
+        Ok(())
     }
 
     /// Writes the statistics of a draw: 1 for the entry that each table has, 0 for the others.
@@ -159,17 +181,30 @@ impl Network {
     /// The value, and each variable's distribution given those before it.
     fn conditionals(&self, natural: &[f64]) -> Result<(f64, Vec<f64>)> {
         self.check(natural)?;
-        self.up(|parameter| {
+        let mut buffer = vec![];
+        let value = self.up(self.supported(natural), &mut buffer, &mut vec![])?;
+        Ok((value, buffer))
+    }
+
+    /// Log-potentials, without those that the support leaves out.
+    fn supported<'a>(&'a self, natural: &'a [f64]) -> impl Fn(usize) -> f64 + 'a {
+        |parameter| {
             if self.supports(parameter) {
                 natural[parameter]
             } else {
                 f64::NEG_INFINITY
             }
-        })
+        }
     }
 
-    fn up<R: Real>(&self, natural: impl Fn(usize) -> R) -> Result<(R, Vec<R>)> {
-        let (mut value, buffer) = upward(&self.tree, &natural).map_err(|(variable, sum)| {
+    fn up<R: Real>(
+        &self,
+        natural: impl Fn(usize) -> R,
+        buffer: &mut Vec<R>,
+        message: &mut Vec<R>,
+    ) -> Result<R> {
+        let found = upward(&self.tree, &natural, buffer, message);
+        let mut value = found.map_err(|(variable, sum)| {
             let tied = format!("variable {variable} (from 0) and those tied to it");
             let expected = "one assignment at least with a finite sum of log-potentials";
             Error::domain(
@@ -185,7 +220,7 @@ impl Network {
         require(sum.is_finite(), BLOCK, "a finite sum", || {
             format!("the log-potentials sum to {sum}")
         })?;
-        Ok((value, buffer))
+        Ok(value)
     }
 
     /// Adds up the probabilities of the entries of each table.
@@ -234,19 +269,30 @@ impl Potential for Network {
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         self.check(at)?;
-        let (_, mut buffer) = self.up(|parameter| {
+        let natural = |parameter| {
             // What never occurs has no slope.
             if self.supports(parameter) && at[parameter] > f64::NEG_INFINITY {
                 Dual::new(at[parameter], along[parameter])
             } else {
                 Dual::from(f64::NEG_INFINITY)
             }
-        })?;
+        };
+        let mut buffer = vec![];
+        self.up(natural, &mut buffer, &mut vec![])?;
         downward(&self.tree, &mut buffer);
         out.fill(0.0);
         self.means(&buffer, |parameter, p| out[parameter] += p.slope);
         Ok(())
     }
+}
+
+/// What draws of a [`Network`] are made in: a chain draws the same one again and again.
+#[derive(Debug, Clone, Default)]
+pub struct NetworkBuffers {
+    entries: Vec<f64>,
+    message: Vec<f64>,
+    /// The state of each variable.
+    pub states: Vec<u32>,
 }
 
 /// Refuses a table that does not fit the variables; returns how many entries it has.

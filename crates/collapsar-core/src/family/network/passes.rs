@@ -9,17 +9,20 @@ use super::tree::Tree;
 use crate::number::Real;
 
 /// The logarithm of the sum over all assignments, without constant tables, and the distribution of each
-/// variable given those before it on the way down.
+/// variable given those before it on the way down, which is left in `buffer`; `message` is for those on the way.
 ///
 /// # Errors
 /// A variable with which no assignment of those tied to it has a finite weight, and what their sum is.
 pub(super) fn upward<R: Real>(
     tree: &Tree,
     natural: impl Fn(usize) -> R,
-) -> Result<(R, Vec<R>), (u32, f64)> {
+    buffer: &mut Vec<R>,
+    message: &mut Vec<R>,
+) -> Result<R, (u32, f64)> {
     let zero = R::from(0.0);
-    let mut buffer = vec![zero; tree.size];
-    let mut message = vec![zero; tree.longest_message];
+    buffer.clear();
+    buffer.resize(tree.size, zero);
+    message.resize(tree.longest_message, zero);
     let mut value = Sum {
         sum: zero,
         lost: zero,
@@ -53,7 +56,7 @@ pub(super) fn upward<R: Real>(
         let above = &mut buffer[parent.entries.clone()];
         tree.along_parent(clique, parent, |entry, from| above[entry] += message[from]);
     }
-    Ok((value.sum, buffer))
+    Ok(value.sum)
 }
 
 /// A sum that keeps what rounding loses: long chains add up to large values with small differences.

@@ -4,25 +4,39 @@
 //! of expected ones, and what was a message is what a block's neighbours say: the functions that a climb
 //! is made of are those of a blocked Gibbs sampler.
 //!
+//! - `group`: how factors and loadings move together
+//! - `label`: which labels are drawn with all that is collapsed integrated out
+//! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
 
+mod group;
+mod label;
+mod relabel;
 mod scale;
 
 use rand::Rng;
 
 use super::block::{Placed, range_of};
 use super::compiled::Compiled;
+use super::draw::DrawBuffers;
+use super::kernel::RowBuffers;
 use super::variational::Numbers;
 use collapsar_core::{Point, Result};
-use scale::Scale;
+pub(super) use group::Group;
+pub use relabel::Relabelling;
+use scale::{Scale, ScaleBuffers};
 
 /// One Markov chain.
 #[derive(Debug, Clone)]
 pub struct Chain<'a> {
     pub(super) model: &'a Compiled,
     pub(super) places: Numbers<'a>,
+    /// The places of the numbers of each block: of shared blocks, own ones and collapsed ones.
+    targets: [Vec<Vec<u32>>; 3],
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
+    /// Own labels that are drawn with all that is collapsed integrated out, in order.
+    labels: Vec<usize>,
     scales: Vec<Scale>,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
     pub(super) numbers: Vec<f64>,
@@ -30,6 +44,25 @@ pub struct Chain<'a> {
     pub(super) statistics: Vec<f64>,
     /// The statistics of what is collapsed in a climb.
     pub(super) collapsed: Vec<f64>,
+    work: Work,
+}
+
+/// What a sweep computes on its way, kept so that the next one need not ask for memory.
+#[derive(Debug, Clone, Default)]
+struct Work {
+    messages: Vec<f64>,
+    /// Natural parameters of shared blocks, and whether they are those of what was drawn last.
+    shared: Vec<f64>,
+    told: bool,
+    /// Natural parameters of collapsed blocks, and of an own one.
+    given: Vec<f64>,
+    own: Vec<f64>,
+    /// The numbers and the statistics of a block.
+    drawn: Vec<f64>,
+    sent: Vec<f64>,
+    buffers: DrawBuffers,
+    rows: RowBuffers,
+    scale: ScaleBuffers,
 }
 
 impl Compiled {
@@ -39,15 +72,27 @@ impl Compiled {
     /// Where the point is outside the domain.
     pub fn chain<'a, R: Rng + ?Sized>(&'a self, point: &Point, rng: &mut R) -> Result<Chain<'a>> {
         let places = Numbers::new(self.declared());
-        let own = self.local.blocks().1;
+        let (shared, own) = self.local.blocks();
+        let of = |blocks: &[Placed]| -> Vec<Vec<u32>> {
+            let of = |placed: &Placed| {
+                let variables = placed.0.variables.iter();
+                let all = variables.flat_map(|&variable| places.places(variable));
+                all.map(|place| place as u32).collect()
+            };
+            blocks.iter().map(of).collect()
+        };
+        let targets = [shared, own, self.posterior.blocks()].map(of);
         let mut chain = Chain {
             model: self,
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
+            labels: label::marginal(self),
             scales: Scale::all(self),
             numbers: vec![0.0; places.len()],
             places,
+            targets,
             statistics: point.statistics.clone(),
             collapsed: vec![0.0; self.posterior.statistics()],
+            work: Work::default(),
         };
         let (_, naturals) = self.local.naturals(&point.messages);
         for placed in own {
@@ -69,21 +114,25 @@ impl Chain<'_> {
         self.draw_shared(rng)?;
         let model = self.model;
         let base = &model.local.own_base;
+        let mut natural = std::mem::take(&mut self.work.own);
         for (block, placed) in model.local.blocks().1.iter().enumerate() {
+            if self.labels.binary_search(&block).is_ok() {
+                continue;
+            }
             let range = range_of(placed);
-            let mut natural = base[range.clone()].to_vec();
+            natural.clear();
+            natural.extend_from_slice(&base[range.clone()]);
             let first = model.local.own_first() + range.start;
             let terms = &self.own_terms[block];
             let (statistics, collapsed) = (&self.statistics, &self.collapsed);
             (model.posterior).add_told(terms, first, statistics, collapsed, &mut natural);
             self.draw_own(placed, &natural, rng)?;
         }
+        self.work.own = natural;
+        self.draw_labels(rng)?;
         self.draw_collapsed(rng)?;
-        let scales = std::mem::take(&mut self.scales);
-        for scale in &scales {
-            self.rescale(scale, rng);
-        }
-        self.scales = scales;
+        self.rescale(rng);
+        self.regroup(rng);
         Ok(())
     }
 
@@ -104,31 +153,43 @@ impl Chain<'_> {
         messages
     }
 
+    /// Sees to it that messages and natural parameters of shared blocks are those of what was drawn last.
+    fn tell(&mut self) {
+        let (model, work) = (self.model, &mut self.work);
+        if !work.told {
+            work.messages.resize(self.statistics.len(), 0.0);
+            let messages = &mut work.messages;
+            (model.posterior).backward(&self.statistics, &self.collapsed, messages);
+            model.local.write_shared(messages, &mut work.shared);
+            work.told = true;
+        }
+    }
+
     /// Shared blocks and rows know of nothing but what is collapsed and own.
     pub(super) fn draw_shared<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        self.tell();
         let local = &self.model.local;
-        let messages = self.told();
         let slots = local.own_first();
-        let (naturals, _) = local.naturals(&messages);
         self.statistics[..slots].fill(0.0);
-        let mut statistics = vec![];
-        for placed in local.blocks().0 {
+        let work = &mut self.work;
+        for (placed, targets) in local.blocks().0.iter().zip(&self.targets[0]) {
             let range = range_of(placed);
-            statistics.resize(range.len(), 0.0);
-            let numbers = placed.0.draw(&naturals[range], rng, &mut statistics)?;
-            self.places.put(&placed.0, numbers, &mut self.numbers);
-            local.gather(placed.1, &statistics, &mut self.statistics[..slots]);
+            work.sent.resize(range.len(), 0.0);
+            work.drawn.resize(targets.len(), 0.0);
+            let natural = &work.shared[range];
+            let (drawn, sent) = (&mut work.drawn, &mut work.sent);
+            (placed.0).draw_into(natural, rng, &mut work.buffers, drawn, sent)?;
+            put(targets, drawn, &mut self.numbers);
+            local.gather(placed.1, sent, &mut self.statistics[..slots]);
         }
         for rows in &local.rows {
             let first = self.places.places(rows.first).start;
             let labels = &mut self.numbers[first..first + rows.count];
-            rows.draw(
-                &messages[..slots],
-                rng,
-                labels,
-                &mut self.statistics[..slots],
-            )?;
+            let out = &mut self.statistics[..slots];
+            rows.draw(&work.messages[..slots], rng, &mut work.rows, labels, out)?;
         }
+        // Own blocks are told of shared ones.
+        work.told = work.told && local.own_base.is_empty();
         Ok(())
     }
 
@@ -138,21 +199,39 @@ impl Chain<'_> {
         natural: &[f64],
         rng: &mut R,
     ) -> Result<()> {
-        let first = self.model.local.own_first() + placed.1;
+        let local = &self.model.local;
+        let first = local.own_first() + placed.1;
         let statistics = &mut self.statistics[first..first + natural.len()];
-        let numbers = placed.0.draw(natural, rng, statistics)?;
-        self.places.put(&placed.0, numbers, &mut self.numbers);
+        let block = local.blocks().1.partition_point(|own| own.1 < placed.1);
+        let (targets, work) = (&self.targets[1][block], &mut self.work);
+        work.told = false;
+        work.drawn.resize(targets.len(), 0.0);
+        let drawn = &mut work.drawn;
+        (placed.0).draw_into(natural, rng, &mut work.buffers, drawn, statistics)?;
+        put(targets, drawn, &mut self.numbers);
         Ok(())
     }
 
     pub(super) fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
-        let (naturals, _) = self.model.posterior.naturals(&self.statistics);
-        for placed in self.model.posterior.blocks() {
+        let (posterior, work) = (&self.model.posterior, &mut self.work);
+        work.told = false;
+        work.given.resize(posterior.statistics(), 0.0);
+        posterior.write_naturals(&self.statistics, &mut work.given);
+        for (placed, targets) in posterior.blocks().iter().zip(&self.targets[2]) {
             let range = range_of(placed);
             let statistics = &mut self.collapsed[range.clone()];
-            let numbers = placed.0.draw(&naturals[range], rng, statistics)?;
-            self.places.put(&placed.0, numbers, &mut self.numbers);
+            work.drawn.resize(targets.len(), 0.0);
+            let (natural, drawn) = (&work.given[range], &mut work.drawn);
+            (placed.0).draw_into(natural, rng, &mut work.buffers, drawn, statistics)?;
+            put(targets, drawn, &mut self.numbers);
         }
         Ok(())
+    }
+}
+
+/// Puts the numbers of a block in their places.
+fn put(targets: &[u32], drawn: &[f64], numbers: &mut [f64]) {
+    for (&target, &number) in targets.iter().zip(drawn) {
+        numbers[target as usize] = number;
     }
 }

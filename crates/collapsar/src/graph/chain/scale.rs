@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::compiled::Compiled;
-use collapsar_core::family::{Family, Gaussian};
+use collapsar_core::family::Gaussian;
 
 /// The width of a slice to begin with, in the logarithm of the scale.
 const WIDTH: f64 = 0.7;
@@ -23,10 +23,32 @@ pub(super) struct Scale {
     /// The precision among collapsed blocks, and the field of the effects among shared ones.
     gamma: usize,
     field: usize,
-    /// The quadratic form that the precision multiplies, as natural parameters of the field have it.
-    form: Vec<f64>,
-    /// The effects among the field's scalars.
-    effects: Vec<u32>,
+    /// The quadratic form that the precision multiplies, as natural parameters of the field have it: those that are not
+    /// zero, by place.
+    form: Vec<(u32, f64)>,
+    effects: Vec<Effect>,
+    /// Whether the logarithm of the precision, too, is told to something.
+    logarithm: bool,
+}
+
+/// A scalar whose prior has the precision.
+#[derive(Debug, Clone)]
+struct Effect {
+    scalar: usize,
+    /// The form's shift and its square's coefficient.
+    shift: f64,
+    square: f64,
+    /// Scalars that the form joins to it, with the coefficients of the products.
+    mean: Vec<(u32, f64)>,
+    /// Scalars that the field joins to it, with the places of the products among its natural parameters.
+    joined: Vec<(u32, u32)>,
+}
+
+/// The scalars of a field and a direction, kept between moves.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ScaleBuffers {
+    x: Vec<f64>,
+    direction: Vec<f64>,
 }
 
 impl Scale {
@@ -46,12 +68,16 @@ impl Scale {
     fn new(model: &Compiled, gamma: usize) -> Option<Self> {
         let (local, posterior) = (&model.local, &model.posterior);
         let dim = local.own_first();
-        let mut changes = vec![0.0; posterior.statistics()];
-        changes[posterior.blocks()[gamma].1 + 1] = -1.0;
-        let mut messages = vec![0.0; dim];
-        posterior.backward_changes(&vec![0.0; dim], &changes, &mut messages);
-        let told = |slot: u32| messages[slot as usize] != 0.0;
-        if local.rows.iter().any(|rows| rows.looks_at(told)) {
+        let told = |statistic: usize, mean: f64| {
+            let mut changes = vec![0.0; posterior.statistics()];
+            changes[posterior.blocks()[gamma].1 + statistic] = mean;
+            let mut messages = vec![0.0; dim];
+            posterior.backward_changes(&vec![0.0; dim], &changes, &mut messages);
+            messages
+        };
+        let messages = told(1, -1.0);
+        let sees = |slot: u32| messages[slot as usize] != 0.0;
+        if local.rows.iter().any(|rows| rows.looks_at(sees)) {
             return None;
         }
         let forms = local.spread(&messages);
@@ -62,67 +88,128 @@ impl Scale {
         let BlockFamily::Gaussian(family) = &placed.0.family else {
             return None;
         };
-        let form = forms[range_of(placed)].to_vec();
+        let form = &forms[range_of(placed)];
+        let chosen = effects(family, form);
+        let alone = fields.next().is_none() && !chosen.is_empty();
+        let nonzero = (0..).zip(form).filter(|(_, entry)| **entry != 0.0);
         let scale = Self {
             gamma,
             field,
-            effects: effects(family, &form),
-            form,
+            form: nonzero.map(|(place, &entry)| (place, entry)).collect(),
+            effects: Effect::all(family, form, &chosen),
+            logarithm: told(0, 1.0).iter().any(|message| *message != 0.0),
         };
-        let alone = fields.next().is_none() && !scale.effects.is_empty();
-        (alone && scale.is_prior(family)).then_some(scale)
+        (alone && scale.is_prior(family, form)).then_some(scale)
     }
 
     /// Whether nothing is left of the form once the effects are at their means: then it is their prior.
-    fn is_prior(&self, family: &Gaussian) -> bool {
+    fn is_prior(&self, family: &Gaussian, form: &[f64]) -> bool {
         // No special values of scalars are among these.
         let x: Vec<f64> = (0..family.scalars())
             .map(|i| (1.3 * i as f64 + 0.7).sin())
             .collect();
-        let direction = self.direction(family, &x);
-        let centre: Vec<f64> = x.iter().zip(&direction).map(|(x, d)| x - d).collect();
-        let left = dot(family, &self.form, &centre);
-        left.abs() <= NOTHING * dot(family, &self.form, &x).abs()
+        let mut centre = x.clone();
+        for effect in &self.effects {
+            centre[effect.scalar] -= effect.distance(&x);
+        }
+        let left = dot(family, form, &centre);
+        left.abs() <= NOTHING * dot(family, form, &x).abs()
+    }
+}
+
+impl Effect {
+    fn all(family: &Gaussian, form: &[f64], chosen: &[u32]) -> Vec<Self> {
+        let n = family.scalars();
+        let mut place = vec![usize::MAX; n];
+        let mut all: Vec<Self> = vec![];
+        for &scalar in chosen {
+            let scalar = scalar as usize;
+            place[scalar] = all.len();
+            all.push(Self {
+                scalar,
+                shift: form[scalar],
+                square: form[n + scalar],
+                mean: vec![],
+                joined: vec![],
+            });
+        }
+        for (pair, &(i, j)) in family.pairs().iter().enumerate() {
+            for (one, other) in [(i, j), (j, i)] {
+                if let Some(effect) = all.get_mut(place[one as usize]) {
+                    let parameter = 2 * n + pair;
+                    effect.joined.push((other, parameter as u32));
+                    if form[parameter] != 0.0 {
+                        effect.mean.push((other, form[parameter]));
+                    }
+                }
+            }
+        }
+        all
     }
 
-    /// How far each effect is from its mean given the rest of the field; zero elsewhere.
-    fn direction(&self, family: &Gaussian, x: &[f64]) -> Vec<f64> {
-        let slope = gradient(family, &self.form, x);
-        let mut direction = vec![0.0; x.len()];
-        for &effect in &self.effects {
-            let effect = effect as usize;
-            // The form is -½ H x² and so on, with H among the second statistics.
-            direction[effect] = -slope[effect] / self.form[x.len() + effect];
-        }
-        direction
+    /// How far it is from its mean given the rest of the field.
+    fn distance(&self, x: &[f64]) -> f64 {
+        let joined = self.mean.iter().map(|&(other, c)| c * x[other as usize]);
+        // The form is -½ H x² and so on, with H among the second statistics.
+        x[self.scalar] + (joined.sum::<f64>() - self.shift) / self.square
     }
 }
 
 impl super::Chain<'_> {
-    /// Moves a precision together with its effects, by a slice along the line on which their prior stays the same.
-    pub(super) fn rescale<R: Rng + ?Sized>(&mut self, scale: &Scale, rng: &mut R) {
+    /// Moves each precision together with its effects, by a slice along the line on which their prior stays the same.
+    pub(super) fn rescale<R: Rng + ?Sized>(&mut self, rng: &mut R) {
+        if self.scales.is_empty() {
+            return;
+        }
+        self.tell();
+        let scales = std::mem::take(&mut self.scales);
+        let mut field = usize::MAX;
+        for scale in &scales {
+            if scale.field != field {
+                field = scale.field;
+                let targets = self.targets[0][field].iter();
+                let ScaleBuffers { x, direction } = &mut self.work.scale;
+                x.clear();
+                x.extend(targets.map(|&target| self.numbers[target as usize]));
+                direction.clear();
+                direction.resize(x.len(), 0.0);
+            }
+            self.rescale_one(scale, rng);
+        }
+        self.scales = scales;
+    }
+
+    fn rescale_one<R: Rng + ?Sized>(&mut self, scale: &Scale, rng: &mut R) {
         let (local, posterior) = (&self.model.local, &self.model.posterior);
         let placed = &local.blocks().0[scale.field];
-        let BlockFamily::Gaussian(family) = &placed.0.family else {
-            return;
-        };
         let first = posterior.blocks()[scale.gamma].1;
         let precision = -self.collapsed[first + 1];
-        let natural = &posterior.naturals(&self.statistics).0[first..first + 2];
-        let (shape, prior_rate) = (natural[0], posterior.base(first + 1));
-        let mut rest = local.naturals(&self.told()).0[range_of(placed)].to_vec();
-        for (rest, form) in rest.iter_mut().zip(&scale.form) {
-            *rest -= precision * form;
+        let (shape, prior_rate) = (self.work.given[first], posterior.base(first + 1));
+        let natural = &mut self.work.shared[range_of(placed)];
+        let ScaleBuffers { x, direction } = &mut self.work.scale;
+        let n = x.len();
+        for effect in &scale.effects {
+            direction[effect.scalar] = effect.distance(x);
         }
-        let x: Vec<f64> = (placed.0.variables.iter())
-            .map(|&variable| self.numbers[self.places.places(variable).start])
-            .collect();
-        let direction = scale.direction(family, &x);
-        let centre: Vec<f64> = x.iter().zip(&direction).map(|(x, d)| x - d).collect();
+        // Natural parameters ν along x₀ + s d: d'(h - Λx) and d'Λd, and what of the latter is the form's. Its slope is
+        // zero at x₀.
+        let (mut slope, mut curve, mut own) = (0.0, 0.0, 0.0);
+        for effect in &scale.effects {
+            let (i, d) = (effect.scalar, direction[effect.scalar]);
+            let mut at_x = natural[n + i] * x[i];
+            let mut at_d = natural[n + i] * d;
+            for &(other, parameter) in &effect.joined {
+                let coupling = natural[parameter as usize];
+                at_x += coupling * x[other as usize];
+                at_d += coupling * direction[other as usize];
+            }
+            slope += d * (natural[i] - at_x);
+            curve += d * at_d;
+            own += effect.square * d * d;
+        }
         // ⟨rest, u(x₀ + s d)⟩ = constant + linear s + square s².
-        let square = second(family, &rest, &direction);
-        let slope = gradient(family, &rest, &centre);
-        let linear: f64 = slope.iter().zip(&direction).map(|(g, d)| g * d).sum();
+        let linear = slope + curve;
+        let square = -0.5 * (curve - precision * own);
         // Volumes grow by s for each effect and fall by s² for the precision; the measure of scales is ds / s,
         // and the logarithm of s is what moves.
         let power = scale.effects.len() as f64 - 2.0 * shape;
@@ -131,26 +218,31 @@ impl super::Chain<'_> {
             power * y + linear * s + square * s * s - prior_rate * precision / (s * s)
         };
         let s = slice(density, rng).exp();
-        let moved = centre.iter().zip(&direction).map(|(c, d)| c + s * d);
-        let moved: Vec<f64> = moved.collect();
-        let precision = precision / (s * s);
-        if !(precision > 0.0 && precision.is_finite() && moved.iter().all(|x| x.is_finite())) {
+        let moved = precision / (s * s);
+        let finite = |effect: &Effect| {
+            let far = direction[effect.scalar];
+            (x[effect.scalar] + (s - 1.0) * far).is_finite()
+        };
+        let inside = moved > 0.0 && moved.is_finite() && scale.effects.iter().all(finite);
+        let targets = &self.targets[0][scale.field];
+        for effect in &scale.effects {
+            let far = std::mem::take(&mut direction[effect.scalar]);
+            if inside {
+                x[effect.scalar] += (s - 1.0) * far;
+                self.numbers[targets[effect.scalar] as usize] = x[effect.scalar];
+            }
+        }
+        if !inside {
             return;
         }
-        let mut statistics = vec![0.0; range_of(placed).len()];
-        let slots = local.own_first();
-        family.statistics(&x, &mut statistics);
-        for statistic in &mut statistics {
-            *statistic = -*statistic;
+        for &(place, entry) in &scale.form {
+            natural[place as usize] += (moved - precision) * entry;
         }
-        local.gather(placed.1, &statistics, &mut self.statistics[..slots]);
-        family.statistics(&moved, &mut statistics);
-        local.gather(placed.1, &statistics, &mut self.statistics[..slots]);
-        self.places.put(&placed.0, moved, &mut self.numbers);
-        self.collapsed[first] = precision.ln();
-        self.collapsed[first + 1] = -precision;
-        let block = &posterior.blocks()[scale.gamma].0;
-        self.places.put(block, [precision], &mut self.numbers);
+        // What is told of the logarithm is not in these natural parameters alone.
+        self.work.told &= !scale.logarithm;
+        self.collapsed[first] = moved.ln();
+        self.collapsed[first + 1] = -moved;
+        self.numbers[self.targets[2][scale.gamma][0] as usize] = moved;
     }
 }
 
@@ -177,30 +269,12 @@ fn effects(family: &Gaussian, form: &[f64]) -> Vec<u32> {
 /// ⟨natural, u(x)⟩ of a field.
 fn dot(family: &Gaussian, natural: &[f64], x: &[f64]) -> f64 {
     let mut statistics = vec![0.0; natural.len()];
-    family.statistics(&x.to_vec(), &mut statistics);
+    family.write_statistics(x, &mut statistics);
     natural.iter().zip(&statistics).map(|(n, u)| n * u).sum()
 }
 
-/// Its gradient, h − Λx.
-fn gradient(family: &Gaussian, natural: &[f64], x: &[f64]) -> Vec<f64> {
-    let n = x.len();
-    let mut out: Vec<f64> = (0..n).map(|i| natural[i] - natural[n + i] * x[i]).collect();
-    for (&(i, j), coupling) in family.pairs().iter().zip(&natural[2 * n..]) {
-        out[i as usize] -= coupling * x[j as usize];
-        out[j as usize] -= coupling * x[i as usize];
-    }
-    out
-}
-
-/// −½ d'Λd.
-fn second(family: &Gaussian, natural: &[f64], d: &[f64]) -> f64 {
-    let mut quadratic = natural.to_vec();
-    quadratic[..d.len()].fill(0.0);
-    dot(family, &quadratic, d)
-}
-
 /// A draw of a number with this log density from zero, by stepping out and shrinking (Neal03).
-fn slice<R: Rng + ?Sized>(density: impl Fn(f64) -> f64, rng: &mut R) -> f64 {
+pub(super) fn slice<R: Rng + ?Sized>(density: impl Fn(f64) -> f64, rng: &mut R) -> f64 {
     let level = density(0.0) + (1.0 - rng.random::<f64>()).ln();
     let mut low = -WIDTH * rng.random::<f64>();
     let mut high = low + WIDTH;

@@ -24,6 +24,19 @@ pub(super) struct RowKernel {
     shape: Shape,
 }
 
+/// What states of rows are drawn in, kept between draws.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RowBuffers {
+    logits: Vec<f64>,
+    /// Statistics by logit.
+    sums: Vec<f64>,
+    exponentials: Vec<f64>,
+    weights: Vec<f64>,
+    counts: Vec<f64>,
+    drawn: Vec<u32>,
+    starts: Vec<u32>,
+}
+
 #[derive(Debug)]
 enum Shape {
     /// Logits of a few numbers, as in a mixture of normal distributions.
@@ -202,15 +215,19 @@ impl RowKernel {
         &self,
         messages: &[f64],
         rng: &mut R,
+        buffers: &mut RowBuffers,
         labels: &mut [f64],
         out: &mut [f64],
     ) -> Result<()> {
-        let at = self.logits.at(messages);
-        let statistics = match &self.shape {
-            Shape::Features(mixture) => mixture.draw(&at, rng, labels)?,
-            Shape::Product(product) => product.draw(&at, rng, labels)?,
-        };
-        self.logits.entries.multiply_transposed(&statistics, out);
+        let RowBuffers { logits, sums, .. } = buffers;
+        logits.clear();
+        logits.extend_from_slice(&self.logits.constants);
+        self.logits.entries.multiply(messages, logits);
+        match &self.shape {
+            Shape::Features(mixture) => *sums = mixture.draw(logits, rng, labels)?,
+            Shape::Product(product) => product.draw(rng, buffers, labels)?,
+        }
+        self.logits.entries.multiply_transposed(&buffers.sums, out);
         Ok(())
     }
 

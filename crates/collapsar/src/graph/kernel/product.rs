@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use hashbrown::HashTable;
 use rand::Rng;
 
+use super::RowBuffers;
 use crate::graph::rows::{RowPart, Rows, Sums};
 use collapsar_core::family::pick;
 use collapsar_core::kernel::gamma::exp_below;
@@ -192,19 +193,40 @@ impl Product {
 
     /// Exponentials of logits relative to the largest of each key, and those.
     fn exponentials(&self, logits: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let mut out = vec![0.0; logits.len()];
-        let shifts = (logits.chunks(self.states).zip(out.chunks_mut(self.states)))
-            .map(|(logits, out)| {
-                let shift = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                if shift.is_finite() {
-                    exp_below(logits, shift, out);
-                    shift
-                } else {
-                    0.0
-                }
-            })
-            .collect();
+        let (mut out, mut shifts) = (vec![0.0; logits.len()], vec![]);
+        self.write_exponentials(logits, &mut out, |shift| shifts.push(shift));
         (out, shifts)
+    }
+
+    fn write_exponentials(&self, logits: &[f64], out: &mut [f64], mut see: impl FnMut(f64)) {
+        for (logits, out) in logits.chunks(self.states).zip(out.chunks_mut(self.states)) {
+            let shift = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if shift.is_finite() {
+                exp_below(logits, shift, out);
+                see(shift);
+            } else {
+                out.fill(0.0);
+                see(0.0);
+            }
+        }
+    }
+
+    /// Products of the exponentials of a row's keys, for the states of its support alone where it has one.
+    fn weigh<'a>(&self, row: usize, exponentials: &[f64], out: &'a mut [f64]) -> &'a mut [f64] {
+        let mut parts = self.looked_up(row, exponentials);
+        let first = match &self.support {
+            Some(support) => Some(support.row(row).1),
+            None => parts.next(),
+        };
+        let out = &mut out[..first.map_or(self.states, <[f64]>::len)];
+        match first {
+            Some(first) => out.copy_from_slice(first),
+            None => out.fill(1.0),
+        }
+        for part in parts {
+            self.change(row, out, part, |out, part| *out *= part);
+        }
+        out
     }
 
     /// Visits every distinct row with its responsibilities, states of its support alone where it
@@ -217,19 +239,7 @@ impl Product {
         for row in 0..self.weights.len() {
             let keys = self.keys(row).iter();
             let shift: f64 = keys.map(|&key| shifts[key as usize]).sum();
-            let mut parts = self.looked_up(row, &exponentials);
-            let first = match &self.support {
-                Some(support) => Some(support.row(row).1),
-                None => parts.next(),
-            };
-            let out = &mut row_weights[..first.map_or(self.states, <[f64]>::len)];
-            match first {
-                Some(first) => out.copy_from_slice(first),
-                None => out.fill(1.0),
-            }
-            for part in parts {
-                self.change(row, out, part, |out, part| *out *= part);
-            }
+            let out = self.weigh(row, &exponentials, &mut row_weights);
             let total: f64 = out.iter().sum();
             if total > SMALLEST {
                 value += self.weights[row] * (shift + total.ln());
@@ -273,38 +283,62 @@ impl Product {
         sums
     }
 
-    /// Draws a state of each row, counted from 0; returns the statistics of these.
+    /// Draws a state of each row, counted from 0, and leaves the statistics of these among the buffers, which
+    /// hold the logits.
     pub(super) fn draw<R: Rng + ?Sized>(
         &self,
-        logits: &[f64],
         rng: &mut R,
+        buffers: &mut RowBuffers,
         labels: &mut [f64],
-    ) -> Result<Vec<f64>> {
-        let mut sums = vec![0.0; self.logits];
-        let mut counts = vec![0.0; self.states];
-        // The states of distinct rows, each as often as there are rows that are the same.
-        let mut drawn = Vec::with_capacity(labels.len());
-        let mut starts = Vec::with_capacity(self.weights.len());
-        self.visit(logits, |row, weights| {
-            starts.push(drawn.len());
+    ) -> Result<()> {
+        let states = self.states;
+        let RowBuffers {
+            logits,
+            sums,
+            exponentials,
+            weights,
+            counts,
+            drawn,
+            starts,
+        } = buffers;
+        sums.clear();
+        sums.resize(self.logits, 0.0);
+        exponentials.resize(self.logits, 0.0);
+        weights.resize(states, 0.0);
+        counts.resize(states, 0.0);
+        drawn.clear();
+        starts.clear();
+        self.write_exponentials(logits, exponentials, |_| ());
+        for row in 0..self.weights.len() {
+            let weights = self.weigh(row, exponentials, weights);
+            let mut total: f64 = weights.iter().sum();
+            if total <= SMALLEST {
+                let mut dense = vec![0.0; states];
+                self.logits(row, logits, &mut dense);
+                normalise(row, &mut dense)?;
+                self.change(row, weights, &dense, |out, r| *out = r);
+                total = 1.0;
+            }
+            // The states of distinct rows, each as often as there are rows that are the same.
+            starts.push(drawn.len() as u32);
             let counts = &mut counts[..weights.len()];
             counts.fill(0.0);
             for _ in 0..self.weights[row] as usize {
-                let place = pick(weights, self.weights[row], rng);
+                let place = pick(weights, total, rng);
                 counts[place] += 1.0;
                 drawn.push(match &self.support {
                     Some(support) => support.row(row).0[place],
                     None => place as u32,
                 });
             }
-            self.send(row, counts, &mut sums);
-        })?;
+            self.send(row, counts, sums);
+        }
         for (label, &merged) in labels.iter_mut().zip(&self.of) {
             let next = &mut starts[merged as usize];
-            *label = f64::from(drawn[*next]);
+            *label = f64::from(drawn[*next as usize]);
             *next += 1;
         }
-        Ok(sums)
+        Ok(())
     }
 
     /// Responsibilities of one row after another.

@@ -1,0 +1,190 @@
+//! Decides how a sparse Gaussian is drawn in buffers that are kept between draws.
+
+use std::f64::consts::TAU;
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::factor::refactor;
+use super::{BLOCK, Gaussian, not_finite};
+use crate::error::Result;
+use crate::family::check_length;
+
+/// What draws of a [`Gaussian`] are made in: a chain draws the same one again and again.
+#[derive(Debug, Clone, Default)]
+pub struct GaussianBuffers {
+    pivots: Vec<f64>,
+    below: Vec<f64>,
+    solution: Vec<f64>,
+}
+
+impl Gaussian {
+    /// Draws as [`crate::family::Family::sample`] does, into `out`.
+    ///
+    /// # Errors
+    /// Where the precision matrix is not positive definite.
+    pub fn draw_into<R: Rng + ?Sized>(
+        &self,
+        natural: &[f64],
+        rng: &mut R,
+        buffers: &mut GaussianBuffers,
+        out: &mut [f64],
+    ) -> Result<()> {
+        check_length(BLOCK, natural, 2 * self.scalars() + self.pairs().len())?;
+        self.begin(BLOCK, natural, buffers)?;
+        self.finish(1.0, rng, buffers, out);
+        Ok(())
+    }
+
+    /// The log-partition function alone.
+    ///
+    /// # Errors
+    /// Where the precision matrix is not positive definite.
+    pub fn ln_partition(&self, natural: &[f64], buffers: &mut GaussianBuffers) -> Result<f64> {
+        check_length(BLOCK, natural, 2 * self.scalars() + self.pairs().len())?;
+        let square = self.begin(BLOCK, natural, buffers)?;
+        let ln_determinant: f64 = buffers.pivots.iter().map(|pivot| pivot.ln()).sum();
+        let ln_volume = self.scalars() as f64 * TAU.ln() - ln_determinant;
+        Ok(0.5 * (ln_volume + square)) // maths §3.9
+    }
+
+    /// Factors, and solves for the mean half way; returns $h'\Lambda^{-1}h$.
+    pub(in crate::family) fn begin(
+        &self,
+        block: &str,
+        natural: &[f64],
+        buffers: &mut GaussianBuffers,
+    ) -> Result<f64> {
+        let [shifts, precisions, couplings] = self.parts(natural);
+        let (
+            pattern,
+            GaussianBuffers {
+                pivots,
+                below,
+                solution,
+            },
+        ) = (&*self.pattern, buffers);
+        refactor(pattern, precisions, couplings, pivots, below)
+            .map_err(|scalar| self.not_positive(block, scalar))?;
+        solution.clear();
+        solution.extend(pattern.order.iter().map(|i| shifts[*i as usize]));
+        let mut square = 0.0;
+        for j in 0..solution.len() {
+            let known = solution[j];
+            for (row, l) in pattern.rows(j).iter().zip(&below[pattern.places(j)]) {
+                solution[*row as usize] -= l * known;
+            }
+            solution[j] = known / pivots[j];
+            square += known * solution[j];
+        }
+        if square.is_finite() {
+            Ok(square)
+        } else {
+            Err(not_finite(block, square))
+        }
+    }
+
+    /// The other half, with noise of so many standard deviations: mean and noise are solved for at once, as
+    /// $L'x = D^{-1}y + w D^{-1/2}z$.
+    pub(in crate::family) fn finish<R: Rng + ?Sized>(
+        &self,
+        wide: f64,
+        rng: &mut R,
+        buffers: &mut GaussianBuffers,
+        out: &mut [f64],
+    ) {
+        let (
+            pattern,
+            GaussianBuffers {
+                pivots,
+                below,
+                solution,
+            },
+        ) = (&*self.pattern, buffers);
+        for (x, pivot) in solution.iter_mut().zip(pivots) {
+            let z: f64 = StandardNormal.sample(rng);
+            *x += wide * z / pivot.sqrt();
+        }
+        for j in (0..solution.len()).rev() {
+            let mut x = solution[j];
+            for (row, l) in pattern.rows(j).iter().zip(&below[pattern.places(j)]) {
+                x -= l * solution[*row as usize];
+            }
+            solution[j] = x;
+            out[pattern.order[j] as usize] = x;
+        }
+    }
+
+    /// Writes the statistics of a draw.
+    pub fn write_statistics(&self, x: &[f64], out: &mut [f64]) {
+        let (first, rest) = out.split_at_mut(x.len());
+        let (squares, products) = rest.split_at_mut(x.len());
+        first.copy_from_slice(x);
+        for (out, x) in squares.iter_mut().zip(x) {
+            *out = -0.5 * x * x;
+        }
+        for (out, &(i, j)) in products.iter_mut().zip(self.pairs()) {
+            *out = -x[i as usize] * x[j as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapsed::Potential;
+    use crate::family::Family;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    /// A chain of four with an arm.
+    fn field() -> (Gaussian, Vec<f64>) {
+        let family = Gaussian::new(5, &[(0, 1), (1, 2), (2, 3), (1, 4)]);
+        let mut natural = vec![0.3, -1.0, 0.0, 2.0, 0.7];
+        natural.extend([1.5, 3.0, 2.0, 1.2, 0.9, 0.4, -0.6, 0.3, 0.8]);
+        (family, natural)
+    }
+
+    #[test]
+    fn the_value_is_that_of_the_potential() {
+        let (family, natural) = field();
+        let mut buffers = GaussianBuffers::default();
+        for _ in 0..2 {
+            let found = family.ln_partition(&natural, &mut buffers).expect("inside");
+            let value = family.value_and_gradient(&natural, &mut [0.0; 14]);
+            // The same sums in the same order but for those of logarithms.
+            assert!((found - value.expect("inside")).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn draws_have_the_mean_of_the_statistics() {
+        let (family, natural) = field();
+        let mut mean = vec![0.0; natural.len()];
+        family
+            .value_and_gradient(&natural, &mut mean)
+            .expect("inside");
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let (mut buffers, mut draw) = (GaussianBuffers::default(), vec![0.0; 5]);
+        let count = 20_000;
+        let mut sums = vec![(0.0, 0.0); mean.len()];
+        let mut statistics = vec![0.0; mean.len()];
+        for _ in 0..count {
+            (family.draw_into(&natural, &mut rng, &mut buffers, &mut draw)).expect("inside");
+            family.statistics(&draw, &mut statistics);
+            for ((sum, squares), x) in sums.iter_mut().zip(&statistics) {
+                *sum += x;
+                *squares += x * x;
+            }
+        }
+        for ((sum, squares), mean) in sums.iter().zip(&mean) {
+            let found = sum / f64::from(count);
+            let error = ((squares / f64::from(count) - found * found) / f64::from(count)).sqrt();
+            // Fourteen means: one in a hundred thousand is beyond 4.5 standard errors.
+            assert!(
+                (found - mean).abs() < 4.5 * error,
+                "{found} ± {error}, {mean}"
+            );
+        }
+    }
+}
