@@ -27,6 +27,15 @@ pub struct ChainOptions {
     pub seed: u64,
 }
 
+/// Where chains begin.
+#[derive(Debug, Clone, Copy)]
+pub enum ChainStart<'a> {
+    /// Each at a draw of the q of this point.
+    Point(&'a Point),
+    /// Each at numbers of its own, laid out as those of [`collapsar::graph::Chain::numbers`].
+    Numbers(&'a [Vec<f64>]),
+}
+
 /// Draws of quantities: by chain, then by quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainDraws(pub Vec<Vec<Vec<f64>>>);
@@ -41,14 +50,14 @@ pub struct ChainEstimate {
 }
 
 impl Prepared {
-    /// Runs Markov chains from a fit, in parallel; their draws do not depend on the number of threads.
+    /// Runs Markov chains, in parallel; their draws do not depend on the number of threads.
     ///
     /// # Errors
     /// Where a chain leaves the domain or a line cannot be computed. `None` where it was interrupted.
     pub fn chains(
         &self,
         compiled: &Compiled,
-        point: &Point,
+        start: ChainStart<'_>,
         quantities: &[Quantity],
         options: ChainOptions,
         interrupt: &AtomicBool,
@@ -57,7 +66,10 @@ impl Prepared {
         let run = |chain: usize| -> collapsar::Result<Option<Vec<Vec<f64>>>> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
-            let mut state = compiled.chain(point, &mut rng)?;
+            let mut state = match start {
+                ChainStart::Point(point) => compiled.chain(point, &mut rng)?,
+                ChainStart::Numbers(numbers) => compiled.chain_at(&numbers[chain], &mut rng)?,
+            };
             let places = needed.places(|variable| state.place(variable));
             let mut columns = vec![Vec::with_capacity(options.draws); places.len()];
             for sweep in 0..options.warmup + options.draws {

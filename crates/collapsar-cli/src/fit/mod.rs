@@ -28,7 +28,9 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let monitored = run.monitor(&run.request.monitor)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
-    let climbed = run.climb(&Bar::new(common, args.climb.restarts as usize))?;
+    let states = run.enumerated.as_ref().map_or(1, |of| of.states.len());
+    let climbs = states * args.climb.restarts as usize;
+    let climbed = run.climb(&Bar::new(common, climbs))?;
     if climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
@@ -47,8 +49,12 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if !result.mixed() {
         common.warn("the chains have not mixed: try more --draws");
     }
-    let mut declared = run.prepared.graph().declared().iter();
-    let labels = declared.any(|declared| matches!(declared.kind, Kind::Label(_)));
+    let graph = run.prepared.graph();
+    let labels = match &run.enumerated {
+        Some(enumerated) => enumerated.leaves_labels(graph),
+        None => (graph.declared().iter())
+            .any(|declared| matches!(declared.kind, Kind::Label(_))),
+    };
     if labels && args.climb.restarts == 1 && run.messages() > 0 {
         common.say(
             "labels have several optima: --restarts 10 climbs from more starts and keeps the best",

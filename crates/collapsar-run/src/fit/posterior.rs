@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use collapsar::diagnostics::{ChainSummary, ImportanceWeights};
-use collapsar::graph::LinearResponse;
+use collapsar::graph::{Compiled, LinearResponse};
 use collapsar::{Collapsed, Point, Potential};
-use collapsar_bugs::{ChainDraws, ChainOptions, Posterior, Quantity, Summary};
+use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -14,9 +14,9 @@ use super::ModelRun;
 use crate::error::Result;
 
 /// Products of numbers that linear response may take by default: about a second.
-const AFFORDABLE: usize = 300_000_000;
+pub(super) const AFFORDABLE: usize = 300_000_000;
 /// Draws of q whose weights are looked at.
-const WEIGHTS: usize = 1000;
+pub(super) const WEIGHTS: usize = 1000;
 /// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
 const MIXED: (f64, f64) = (1.01, 400.0);
 
@@ -114,6 +114,27 @@ pub struct Signs {
     pub ess: Option<f64>,
 }
 
+impl Signs {
+    /// What weights of draws say, given as logarithms.
+    pub(super) fn of_weights(ln_weights: &[f64]) -> Self {
+        let smoothed = ImportanceWeights::smooth(ln_weights);
+        Self {
+            k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
+            ln_evidence: smoothed.map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
+            ..Self::default()
+        }
+    }
+}
+
+/// About how many products of numbers linear response takes.
+fn response_cost(compiled: &Compiled) -> usize {
+    let messages = compiled.local().dim();
+    let pass = 10 * compiled.size();
+    messages
+        .saturating_mul(pass)
+        .saturating_add(messages.saturating_pow(3))
+}
+
 /// How far results may be trusted, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -192,7 +213,10 @@ impl ModelRun {
         if options.posterior == Some(PosteriorKind::Exact) {
             return self.sampled(point, quantities, interrupt);
         }
-        let response = self.response(point)?;
+        if let Some(enumerated) = &self.enumerated {
+            return self.result_of_states(enumerated, point, quantities).map(Some);
+        }
+        let response = self.response(&self.compiled, point, 1)?;
         let variational = self.compiled.variational_posterior(point);
         let posterior = Posterior {
             prepared: &self.prepared,
@@ -221,25 +245,21 @@ impl ModelRun {
         }))
     }
 
-    /// The linear response at a point, where it is asked for or costs little.
-    pub(super) fn response<'a>(&'a self, point: &'a Point) -> Result<Option<LinearResponse<'a>>> {
+    /// The linear response at a point of a model that is one of `several`, where it is asked for or costs little.
+    pub(super) fn response<'a>(
+        &self,
+        compiled: &'a Compiled,
+        point: &'a Point,
+        several: usize,
+    ) -> Result<Option<LinearResponse<'a>>> {
         match self.request.posterior.posterior {
-            Some(PosteriorKind::LinearResponse) => Ok(Some(self.compiled.linear_response(point)?)),
+            Some(PosteriorKind::LinearResponse) => Ok(Some(compiled.linear_response(point)?)),
             // A fit that ended at a saddle has no response; that is for the verdict to say.
-            None if self.response_cost() <= AFFORDABLE => {
-                Ok(self.compiled.linear_response(point).ok())
+            None if response_cost(compiled).saturating_mul(several) <= AFFORDABLE => {
+                Ok(compiled.linear_response(point).ok())
             }
             _ => Ok(None),
         }
-    }
-
-    /// About how many products of numbers linear response takes.
-    fn response_cost(&self) -> usize {
-        let messages = self.compiled.local().dim();
-        let pass = 10 * self.compiled.size();
-        messages
-            .saturating_mul(pass)
-            .saturating_add(messages.saturating_pow(3))
     }
 
     /// What weights of draws of q say.
@@ -250,12 +270,7 @@ impl ModelRun {
         }
         let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
         let weights = self.compiled.ln_weights(point, WEIGHTS, &mut rng)?;
-        let smoothed = ImportanceWeights::smooth(&weights);
-        Ok(Signs {
-            k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
-            ln_evidence: smoothed.map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
-            ..Signs::default()
-        })
+        Ok(Signs::of_weights(&weights))
     }
 
     /// So many exact draws of each chain, with this seed; none where it was interrupted.
@@ -272,8 +287,10 @@ impl ModelRun {
             warmup: self.request.posterior.warmup.unwrap_or(draws / 4),
             seed,
         };
+        let begin = self.begin(point, (options.chains, seed))?;
+        let start = (begin.as_deref()).map_or(ChainStart::Point(point), ChainStart::Numbers);
         (self.prepared)
-            .chains(&self.compiled, point, quantities, options, interrupt)
+            .chains(&self.compiled, start, quantities, options, interrupt)
             .map_err(|refusal| self.source.no_answer(refusal))
     }
 

@@ -12,9 +12,11 @@
 //! - `compiled`: a graph made ready to climb
 //! - `corrected`: draws with the covariance of linear response
 //! - `draw`: how a block is drawn, and what others see of a draw
+//! - `given`: a graph where the states of some labels are known
 //! - `joint`: the log joint at given numbers
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
+//! - `lone`: which labels most of a model meets
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
 //! - `response`: how the posterior answers to small changes of the model
 //! - `sensitivity`: how the mean of a number answers to natural parameters
@@ -32,10 +34,12 @@ mod choice;
 mod compiled;
 mod corrected;
 mod draw;
+mod given;
 mod joint;
 mod kernel;
 mod layout;
 mod local;
+mod lone;
 mod posterior;
 mod response;
 mod rows;
@@ -57,6 +61,7 @@ pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use corrected::CorrectedDraws;
 pub use local::Local;
+pub use lone::LoneLabels;
 pub use posterior::Posterior;
 pub use response::LinearResponse;
 pub use rows::{RowPart, Rows, Sums};
