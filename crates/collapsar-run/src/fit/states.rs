@@ -16,6 +16,8 @@ use crate::error::Result;
 
 /// States that are likelier than this say how far all may be trusted.
 const LIKELY: f64 = 0.01;
+/// Odd, so that seeds of states differ.
+const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Marks the streams of random numbers that chains begin with.
 const BEGIN: u64 = 1 << 43;
 
@@ -125,12 +127,13 @@ impl ModelRun {
             responses.push(self.response(compiled, point, kept.len())?);
         }
         let parts = kept.iter().zip(&variationals).zip(&responses);
-        let parts = parts.map(|(((_, probability), variational), response)| {
+        let parts = parts.map(|(((state, probability), variational), response)| {
             let posterior = Posterior {
                 prepared: &self.prepared,
                 variational,
                 response: response.as_ref(),
-                seed,
+                // Of its own: errors of the same draws would add up over states.
+                seed: seed.wrapping_add((*state as u64 + 1).wrapping_mul(APART)),
             };
             (*probability, posterior)
         });
