@@ -8,9 +8,7 @@ use collapsar::graph::PosteriorMarginal;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::posterior::{
-    Known, Posterior, PosteriorError, Summary, at_a_time, draws_for, is_drawn,
-};
+use crate::posterior::{Known, Posterior, PosteriorError, Summary, at_a_time, draws_for, is_drawn};
 use crate::quantity::{Origin, Quantity};
 
 /// How near a quantile is to that of the mixture, as a fraction of the distance between those of its parts.
@@ -85,12 +83,14 @@ impl MixedPosterior<'_> {
                 drawn.push(each.collect());
             }
             for (index, &place) in places.iter().enumerate() {
-                let parts = drawn.iter_mut().zip(&known).map(|(drawn, known)| {
-                    match drawn[index].take() {
-                        Some(values) => Part::Drawn(values),
-                        None => Part::Known(&known[place]),
-                    }
-                });
+                let parts =
+                    drawn
+                        .iter_mut()
+                        .zip(&known)
+                        .map(|(drawn, known)| match drawn[index].take() {
+                            Some(values) => Part::Drawn(values),
+                            None => Part::Known(&known[place]),
+                        });
                 let parts: Vec<Part> = parts.collect();
                 let moments = known.iter().map(|known| &known[place]);
                 let moments = moments.map(|known| known.marginal.as_ref());

@@ -48,13 +48,18 @@ fn the_log_joint_given_states_is_the_same() {
         // One label, two, and all.
         for count in [1, 2, labels.len()] {
             let known = &labels[..count.min(labels.len())];
-            let drawn_states = known.iter().map(|&(label, place, _)| (label, drawn[place] as u32));
+            let drawn_states = known
+                .iter()
+                .map(|&(label, place, _)| (label, drawn[place] as u32));
             let given = graph.given(&drawn_states.collect::<Vec<_>>());
             let given = given.unwrap_or_else(|| panic!("{name}: the states can be"));
             let (expected, found) = (graph.ln_joint(&drawn), given.ln_joint(&drawn));
             // The same terms in another order.
             let near = 1e-11 * (1.0 + expected.abs());
-            assert!((expected - found).abs() < near, "{name}: {expected} {found}");
+            assert!(
+                (expected - found).abs() < near,
+                "{name}: {expected} {found}"
+            );
             for &(_, place, states) in known.iter().filter(|label| label.2 > 1) {
                 let mut other = drawn.clone();
                 other[place] = (drawn[place] + 1.0) % states as f64;

@@ -100,9 +100,8 @@ fn ln_regression(columns: &[Vec<f64>], y: &[f64], prior: f64, tau: f64) -> (f64,
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     let matrix: Vec<Vec<f64>> = (columns.iter().enumerate())
         .map(|(i, a)| {
-            let entry = |(j, b): (usize, &Vec<f64>)| {
-                tau * dot(a, b) + if i == j { prior } else { 0.0 }
-            };
+            let entry =
+                |(j, b): (usize, &Vec<f64>)| tau * dot(a, b) + if i == j { prior } else { 0.0 };
             columns.iter().enumerate().map(entry).collect()
         })
         .collect();
@@ -141,7 +140,10 @@ fn response(columns: &[Vec<f64>]) -> Vec<f64> {
 
 fn table(columns: &[Vec<f64>]) -> Array {
     let rows = (0..columns[0].len()).flat_map(|i| columns.iter().map(move |column| column[i]));
-    array(&[columns[0].len(), columns.len()], &rows.collect::<Vec<_>>())
+    array(
+        &[columns[0].len(), columns.len()],
+        &rows.collect::<Vec<_>>(),
+    )
 }
 
 /// With a precision that is known the model given all indicators is normal, so that every bound is the evidence, and
@@ -178,7 +180,10 @@ fn spike_and_slab_with_a_known_precision_is_exact() {
     let total = ln_sum(&evidence);
     let bound = climbed.best().point.bound;
     // Both are sums of a few hundred terms of order ten.
-    assert!((bound - total).abs() < 1e-10 * total.abs(), "{bound} {total}");
+    assert!(
+        (bound - total).abs() < 1e-10 * total.abs(),
+        "{bound} {total}"
+    );
     for (evidence, (there, mean)) in evidence.iter().zip(&states) {
         for (&j, mean) in there.iter().zip(mean) {
             effects[j] += (evidence - total).exp() * mean;
@@ -187,11 +192,18 @@ fn spike_and_slab_with_a_known_precision_is_exact() {
     for j in 0..4 {
         let expected = (ln_sum(&included[j]) - total).exp();
         let label = of(&run, &climbed, &format!("g[{}]", j + 1));
-        assert!((label.mean - expected).abs() < 1e-9, "{j}: {label:?} {expected}");
+        assert!(
+            (label.mean - expected).abs() < 1e-9,
+            "{j}: {label:?} {expected}"
+        );
         let effect = of(&run, &climbed, &format!("effect[{}]", j + 1));
         // Four standard errors of 4000 draws.
         let error = 4.0 * effect.sd / 4000_f64.sqrt();
-        assert!((effect.mean - effects[j]).abs() < error, "{j}: {effect:?} {}", effects[j]);
+        assert!(
+            (effect.mean - effects[j]).abs() < error,
+            "{j}: {effect:?} {}",
+            effects[j]
+        );
         // The spike is at zero exactly wherever it holds the median.
         if expected < 0.5 {
             assert_eq!(effect.quantiles[1], 0.0, "{j}");
@@ -221,7 +233,7 @@ fn spike_and_slab_with_a_normal_gamma_prior_is_exact() {
         let some: Vec<Vec<f64>> = some.map(|j| columns[j].clone()).collect();
         // ∫ Gamma(τ; 2, 1) τ^{n/2} e^{-τ s} dτ with the density at τ = 1 as e^{-s} without its τ: 2 + n/2 and 1 + s.
         let (at_one, _) = ln_regression(&some, &y, 0.5, 1.0);
-        let (ln_constant, _) = ln_regression(&some, &vec![0.0; 12], 0.5, 1.0);
+        let (ln_constant, _) = ln_regression(&some, &[0.0; 12], 0.5, 1.0);
         let s = ln_constant - at_one;
         let shape = 2.0 + 6.0;
         let gamma = collapsar::special::ln_gamma(shape) - shape * (1.0 + s).ln();
@@ -229,7 +241,10 @@ fn spike_and_slab_with_a_normal_gamma_prior_is_exact() {
     }
     let (bound, total) = (climbed.best().point.bound, ln_sum(&evidence));
     // Both are sums of a few hundred terms of order ten.
-    assert!((bound - total).abs() < 1e-10 * total.abs(), "{bound} {total}");
+    assert!(
+        (bound - total).abs() < 1e-10 * total.abs(),
+        "{bound} {total}"
+    );
     let included: Vec<f64> = (0..8).filter(|j| j & 1 == 1).map(|j| evidence[j]).collect();
     let expected = (ln_sum(&included) - total).exp();
     let label = of(&run, &climbed, "g[1]");
@@ -270,7 +285,13 @@ fn stagnant(request: ModelRequest) -> ModelRun {
 /// ln p(Y, k), by quadrature over the logarithm of tau of what is normal given it.
 fn ln_evidence_of_stagnant(k: usize) -> f64 {
     let slope = |before: bool| -> Vec<f64> {
-        let at = |i: usize| if (i < k) == before { X[i] - X[k - 1] } else { 0.0 };
+        let at = |i: usize| {
+            if (i < k) == before {
+                X[i] - X[k - 1]
+            } else {
+                0.0
+            }
+        };
         (0..29).map(at).collect()
     };
     let columns = [vec![1.0; 29], slope(true), slope(false)];
@@ -298,9 +319,16 @@ fn the_change_point_of_stagnant() {
     let bound = climbed.best().point.bound;
     // Three normals and a precision that 29 data tell of: q leaves out less than a tenth of a nat.
     assert!(bound < total && total - bound < 0.1, "{bound} {total}");
-    let result = result(&run, &climbed, &run.monitor(&[]).expect("numbers").quantities);
+    let result = result(
+        &run,
+        &climbed,
+        &run.monitor(&[]).expect("numbers").quantities,
+    );
     let (estimate, error) = result.signs.ln_evidence.expect("weights");
-    assert!((estimate - total).abs() < 4.0 * error + 1e-3, "{estimate} {error} {total}");
+    assert!(
+        (estimate - total).abs() < 4.0 * error + 1e-3,
+        "{estimate} {error} {total}"
+    );
     let p: Vec<f64> = exact.iter().map(|ln| (ln - total).exp()).collect();
     let mean: f64 = (1..).zip(&p).map(|(k, p)| f64::from(k) * p).sum();
     let square: f64 = (1..).zip(&p).map(|(k, p)| f64::from(k * k) * p).sum();
@@ -324,18 +352,31 @@ fn quantiles_and_draws_are_of_the_mixture() {
        mu ~ dnorm(0, 1)
        m ~ dbern(0.4)
      }";
-    let given = || data([("y", array(&[1], &[2.0])), ("shift", array(&[2], &[-1.0, 4.0]))]);
+    let given = || {
+        data([
+            ("y", array(&[1], &[2.0])),
+            ("shift", array(&[2], &[-1.0, 4.0])),
+        ])
+    };
     let run = prepare(text, given(), ModelRequest::default());
     let climbed = fit(&run);
     // y - shift has variance 2, and mu given it half of it as its mean and variance.
     let part = |shift: f64, p: f64| {
         let rest: f64 = 2.0 - shift;
-        let normal = Marginal::Normal { mean: 0.5 * rest, sd: 0.5_f64.sqrt() };
+        let normal = Marginal::Normal {
+            mean: 0.5 * rest,
+            sd: 0.5_f64.sqrt(),
+        };
         (p * (-0.25 * rest * rest).exp(), normal)
     };
     let parts = [part(-1.0, 0.6), part(4.0, 0.4)];
     let total = parts[0].0 + parts[1].0;
-    let cdf = |x: f64| parts.iter().map(|(w, of)| w / total * of.cdf(x)).sum::<f64>();
+    let cdf = |x: f64| {
+        parts
+            .iter()
+            .map(|(w, of)| w / total * of.cdf(x))
+            .sum::<f64>()
+    };
     let mu = of(&run, &climbed, "mu");
     for (quantile, p) in mu.quantiles.iter().zip([0.025, 0.5, 0.975]) {
         // 1e-9 of the distance of the parts, times a density below one.
@@ -345,7 +386,10 @@ fn quantiles_and_draws_are_of_the_mixture() {
     let square = |of: &Marginal| of.mean().powi(2) + of.sd().powi(2);
     let square: f64 = parts.iter().map(|(w, of)| w / total * square(of)).sum();
     assert!((mu.mean - mean).abs() < 1e-9, "{mu:?} {mean}");
-    assert!((mu.sd - (square - mean * mean).sqrt()).abs() < 1e-9, "{mu:?}");
+    assert!(
+        (mu.sd - (square - mean * mean).sqrt()).abs() < 1e-9,
+        "{mu:?}"
+    );
     let selections = ["mu", "m"].map(Selection::from);
     let quantities = run.monitor(&selections).expect("numbers").quantities;
     let point = &climbed.best().point;
@@ -360,7 +404,11 @@ fn quantiles_and_draws_are_of_the_mixture() {
     let p = parts[1].0 / total;
     // Four standard errors.
     let error = 4.0 * (p * (1.0 - p) / 4000.0).sqrt();
-    assert!((average(column("m")) - p).abs() < error, "{}", average(column("m")));
+    assert!(
+        (average(column("m")) - p).abs() < error,
+        "{}",
+        average(column("m"))
+    );
     let error = 4.0 * mu.sd / 4000_f64.sqrt();
     assert!((average(column("mu")) - mean).abs() < error);
 }
@@ -398,7 +446,10 @@ fn chains_begin_at_states() {
     let found = result(&run, &climbed, &quantities);
     let error = found.diagnostics(0).expect("chains")[0].expect("an error");
     let mean = found.rows[0].mean;
-    assert!((mean - expected).abs() < 4.0 * error, "{mean} {error} {expected}");
+    assert!(
+        (mean - expected).abs() < 4.0 * error,
+        "{mean} {error} {expected}"
+    );
 }
 
 /// What is asked for is enumerated, none where none is, and what cannot be is refused.
@@ -418,8 +469,17 @@ fn labels_are_enumerated_as_asked() {
        for (i in 1:3) { y[i] ~ dnorm(mu[z[i]], 1); z[i] ~ dcat(p[]) }
        for (j in 1:2) { mu[j] ~ dnorm(0, 0.1) }
      }";
-    let numbers = || data([("y", array(&[3], &[0.0, 0.2, 3.0])), ("p", array(&[2], &[0.5, 0.5]))]);
-    assert!(prepare(text, numbers(), ModelRequest::default()).enumerated.is_none());
+    let numbers = || {
+        data([
+            ("y", array(&[3], &[0.0, 0.2, 3.0])),
+            ("p", array(&[2], &[0.5, 0.5])),
+        ])
+    };
+    assert!(
+        prepare(text, numbers(), ModelRequest::default())
+            .enumerated
+            .is_none()
+    );
     let asked = |name: &str| ModelRequest {
         enumerate: Some(vec![name.into()]),
         ..ModelRequest::default()

@@ -99,7 +99,8 @@ pub(crate) fn classes(
 pub(crate) fn enumerated(labels: &[LoneLabels]) -> String {
     let mut text = String::new();
     if !labels.is_empty() {
-        text += "\nenumerated: a fit for each state, combined by their bounds (--enumerate none: no)\n";
+        text +=
+            "\nenumerated: a fit for each state, combined by their bounds (--enumerate none: no)\n";
     }
     for array in labels {
         let (name, meets, of) = (&array.name, array.meets, array.of);
@@ -109,7 +110,8 @@ pub(crate) fn enumerated(labels: &[LoneLabels]) -> String {
             several => format!("{}, {states} together", count(several, "label")),
         };
         let each = ["", "each "][usize::from(array.variables.len() > 1)];
-        let line = format!("  {name}  {labels}\n    {each}meets {meets} of the {of} other unknowns\n");
+        let line =
+            format!("  {name}  {labels}\n    {each}meets {meets} of the {of} other unknowns\n");
         text += &line;
     }
     text

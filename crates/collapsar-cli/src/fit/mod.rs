@@ -52,8 +52,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let graph = run.prepared.graph();
     let labels = match &run.enumerated {
         Some(enumerated) => enumerated.leaves_labels(graph),
-        None => (graph.declared().iter())
-            .any(|declared| matches!(declared.kind, Kind::Label(_))),
+        None => (graph.declared().iter()).any(|declared| matches!(declared.kind, Kind::Label(_))),
     };
     if labels && args.climb.restarts == 1 && run.messages() > 0 {
         common.say(

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use collapsar_bugs::Summary;
 use collapsar_run::Climbed;
-use collapsar_run::fit::{
-    GROWN, ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict,
-};
+use collapsar_run::fit::{GROWN, ModelResult, ModelRun, Monitored, PosteriorKind, Signs, Verdict};
 
 use super::FitArgs;
 use crate::check::list;

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use collapsar::graph::{Compiled, Demands, Graph, Kind, LoneLabels};
+use collapsar::graph::{Compiled, Declared, Demands, Graph, Kind, LoneLabels};
 use collapsar::special::log_sum_exp;
 use collapsar::{Collapsed, Fit, Outcome, Point, Potential, Step};
 use collapsar_bugs::{Origin, Prepared, Quantity};
@@ -77,8 +77,7 @@ pub struct States {
 /// Which labels of a model are enumerated unless anything is said: those that most of it meets, as long as their states
 /// are not too many for a model of this size.
 pub fn lone_labels(graph: &Graph, size: usize, demands: &Demands) -> Vec<LoneLabels> {
-    let named =
-        |name: &String| demands.collapse.contains(name) || demands.explicit.contains(name);
+    let named = |name: &String| demands.collapse.contains(name) || demands.explicit.contains(name);
     let mut states = 1;
     let mut arrays = graph.lone_labels(MOST);
     arrays.retain(|array| {
@@ -162,7 +161,7 @@ impl Enumerated {
 
     /// Whether labels are left once these are known.
     pub fn leaves_labels(&self, graph: &Graph) -> bool {
-        let labels = |declared: &collapsar::graph::Declared| match declared.kind {
+        let labels = |declared: &Declared| match declared.kind {
             Kind::Label(_) => declared.count as usize,
             _ => 0,
         };
@@ -212,7 +211,11 @@ impl Enumerated {
         let states = self.states.iter().zip(fits).map(|(state, (point, p))| {
             json!({ "values": values(state), "bound": point.bound, "probability": p })
         });
-        let names: Vec<&str> = self.labels.iter().map(|label| label.name.as_str()).collect();
+        let names: Vec<&str> = self
+            .labels
+            .iter()
+            .map(|label| label.name.as_str())
+            .collect();
         Ok(json!({ "labels": names, "states": states.collect::<Vec<_>>() }))
     }
 }
@@ -286,7 +289,7 @@ fn named_labels(graph: &Graph, names: &[String]) -> Result<Vec<LoneLabels>> {
         if variables.is_empty() {
             let labels = graph.declared().iter();
             let labels = labels.filter(|declared| matches!(declared.kind, Kind::Label(_)));
-            let mut labels: Vec<String> = labels.map(|declared| declared.name()).collect();
+            let mut labels: Vec<String> = labels.map(Declared::name).collect();
             labels.dedup();
             let expected = match labels.as_slice() {
                 [] => "none: this model has no labels".to_owned(),
@@ -436,13 +439,16 @@ impl ModelRun {
         let unfinished = ends.iter().filter(matters).find(unfinished);
         if begun < of.states.len() || unfinished.is_some() {
             climbed.outcome.converged = false;
-            climbed.outcome.reason = match (unfinished.map(|end| &end.outcome), self.plan.options.time) {
-                (Some(outcome @ Outcome::Exhausted(_)), _) => outcome.to_string(),
-                (_, Some(time)) if !watch.interrupt().load(std::sync::atomic::Ordering::Relaxed) => {
-                    format!("stopped after {time} seconds")
-                }
-                _ => Outcome::Interrupted.to_string(),
-            };
+            climbed.outcome.reason =
+                match (unfinished.map(|end| &end.outcome), self.plan.options.time) {
+                    (Some(outcome @ Outcome::Exhausted(_)), _) => outcome.to_string(),
+                    (_, Some(time))
+                        if !watch.interrupt().load(std::sync::atomic::Ordering::Relaxed) =>
+                    {
+                        format!("stopped after {time} seconds")
+                    }
+                    _ => Outcome::Interrupted.to_string(),
+                };
         }
         climbed.climbs.best.point = joined;
         Ok(climbed)
@@ -453,7 +459,8 @@ impl Enumerated {
     /// What a state is called, as in `k = 3`.
     fn name(&self, state: &EnumeratedState) -> String {
         let values = self.labels.iter().zip(&state.states);
-        let values = values.map(|(label, state)| format!("{} = {}", label.name, label.lowest + state));
+        let values =
+            values.map(|(label, state)| format!("{} = {}", label.name, label.lowest + state));
         values.collect::<Vec<_>>().join(", ")
     }
 }

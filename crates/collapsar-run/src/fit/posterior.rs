@@ -214,7 +214,9 @@ impl ModelRun {
             return self.sampled(point, quantities, interrupt);
         }
         if let Some(enumerated) = &self.enumerated {
-            return self.result_of_states(enumerated, point, quantities).map(Some);
+            return self
+                .result_of_states(enumerated, point, quantities)
+                .map(Some);
         }
         let response = self.response(&self.compiled, point, 1)?;
         let variational = self.compiled.variational_posterior(point);
