@@ -27,6 +27,15 @@ pub struct ChainOptions {
     pub seed: u64,
 }
 
+/// Where chains begin.
+#[derive(Debug, Clone, Copy)]
+pub enum ChainStart<'a> {
+    /// Each at a draw of the q of this point.
+    Point(&'a Point),
+    /// Each at numbers of its own, laid out as those of [`collapsar::graph::Chain::numbers`].
+    Numbers(&'a [Vec<f64>]),
+}
+
 /// Draws of quantities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainDraws {
@@ -47,24 +56,33 @@ pub struct ChainEstimate {
 }
 
 impl Prepared {
-    /// Runs Markov chains from a fit, in parallel; their draws do not depend on the number of threads.
+    /// Runs Markov chains, in parallel; their draws do not depend on the number of threads.
     ///
     /// # Errors
     /// Where a chain leaves the domain or a line cannot be computed. `None` where it was interrupted.
     pub fn chains(
         &self,
         compiled: &Compiled,
-        point: &Point,
+        start: ChainStart<'_>,
         quantities: &[Quantity],
         options: ChainOptions,
         interrupt: &AtomicBool,
     ) -> Result<Option<ChainDraws>, PosteriorError> {
         let needed = Dependencies::of(self, quantities);
-        let names = Relabelling::new(self.graph(), &compiled.variational_posterior(point))?;
+        // Numbers to begin at are those of several fits, none of which says how states are called.
+        let names = match start {
+            ChainStart::Point(point) => {
+                Relabelling::new(self.graph(), &compiled.variational_posterior(point))?
+            }
+            ChainStart::Numbers(_) => Relabelling::default(),
+        };
         let run = |chain: usize| -> collapsar::Result<Option<(Vec<Vec<f64>>, usize)>> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
-            let mut state = compiled.chain(point, &mut rng)?;
+            let mut state = match start {
+                ChainStart::Point(point) => compiled.chain(point, &mut rng)?,
+                ChainStart::Numbers(numbers) => compiled.chain_at(&numbers[chain], &mut rng)?,
+            };
             let places = needed.places(|variable| state.place(variable));
             let mut columns = vec![Vec::with_capacity(options.draws); places.len()];
             let (mut named, mut relabelled) = (vec![], 0);

@@ -118,9 +118,8 @@ impl Posterior<'_> {
             let places = places.iter();
             places.map(|&place| quantities[place].clone()).collect()
         };
-        let needed = Dependencies::of(self.prepared, &of(&wanting));
-        let count = (NUMBERS / needed.count().max(1)).clamp(FEWEST, DRAWS);
-        for places in wanting.chunks((KEPT / count).max(1)) {
+        let count = draws_for(self.prepared, &of(&wanting));
+        for places in wanting.chunks(at_a_time(count)) {
             let mut draws = self.draws(&of(places), 0..count)?;
             for (&place, values) in places.iter().zip(&mut draws) {
                 let found = Summary::of_draws(values);
@@ -232,6 +231,14 @@ impl Posterior<'_> {
         &self,
         quantities: &[Quantity],
     ) -> Result<(Vec<Summary>, Vec<usize>), PosteriorError> {
+        let known = self.known(quantities)?;
+        let wanting = |&place: &usize| known[place].wants_draws();
+        let wanting = (0..known.len()).filter(wanting).collect();
+        Ok((known.iter().map(Known::summary).collect(), wanting))
+    }
+
+    /// What is known of each number without draws.
+    pub(crate) fn known(&self, quantities: &[Quantity]) -> Result<Vec<Known>, PosteriorError> {
         let all_drawn = quantities.iter().all(is_drawn);
         let marginals = (!all_drawn).then(|| self.variational.marginals());
         let marginals = marginals.transpose()?;
@@ -248,7 +255,7 @@ impl Posterior<'_> {
             None
         };
         let mut labels = self.labels(quantities)?;
-        let (mut summaries, mut wanting) = (Vec::with_capacity(quantities.len()), vec![]);
+        let mut known = Vec::with_capacity(quantities.len());
         for (place, quantity) in quantities.iter().enumerate() {
             let mut marginal = marginals
                 .as_ref()
@@ -267,27 +274,15 @@ impl Posterior<'_> {
             let marginal = marginal
                 .or_else(|| labels.remove(&place))
                 .or_else(|| self.exact(quantity, marginals.as_ref()));
-            if matches!(marginal, None | Some(PosteriorMarginal::Moments { .. })) {
-                wanting.push(place);
-            }
-            summaries.push(match marginal {
-                Some(PosteriorMarginal::Closed(marginal)) => {
-                    Summary::new(marginal.mean(), marginal.sd(), |p| marginal.quantile(p))
-                }
-                Some(PosteriorMarginal::States(states)) => {
-                    let lowest = match quantity.origin {
-                        Origin::Label(_, lowest) => f64::from(lowest),
-                        _ => self.lowest(quantity),
-                    };
-                    Summary::of_states(&states, lowest)
-                }
-                Some(PosteriorMarginal::Moments { mean, sd }) => {
-                    Summary::new(mean, sd, |_| f64::NAN)
-                }
-                None => Summary::new(f64::NAN, f64::NAN, |_| f64::NAN),
+            known.push(Known {
+                lowest: match quantity.origin {
+                    Origin::Label(_, lowest) => f64::from(lowest),
+                    _ => self.lowest(quantity),
+                },
+                marginal,
             });
         }
-        Ok((summaries, wanting))
+        Ok(known)
     }
 
     /// By what factor uncertain precisions widen each normal variable, where linear response is asked for and has
@@ -412,6 +407,17 @@ impl Posterior<'_> {
     }
 }
 
+/// How many draws of these quantities are worth their cost.
+pub(crate) fn draws_for(prepared: &Prepared, quantities: &[Quantity]) -> usize {
+    let needed = Dependencies::of(prepared, quantities);
+    (NUMBERS / needed.count().max(1)).clamp(FEWEST, DRAWS)
+}
+
+/// Of how many quantities so many draws are kept at a time.
+pub(crate) fn at_a_time(draws: usize) -> usize {
+    (KEPT / draws).max(1)
+}
+
 /// Values of quantities from draws that `batch` makes, so many at a time.
 fn in_batches<'a>(
     quantities: &[Quantity],
@@ -434,13 +440,43 @@ fn in_batches<'a>(
     Ok(all)
 }
 
+/// What is known of a number without draws.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) marginal: Option<PosteriorMarginal>,
+    /// The value of the first state, where there are states.
+    pub(crate) lowest: f64,
+}
+
+impl Known {
+    /// Whether it needs draws.
+    pub(crate) fn wants_draws(&self) -> bool {
+        matches!(
+            self.marginal,
+            None | Some(PosteriorMarginal::Moments { .. })
+        )
+    }
+
+    /// The summary, without what needs draws.
+    pub(crate) fn summary(&self) -> Summary {
+        match &self.marginal {
+            Some(PosteriorMarginal::Closed(marginal)) => {
+                Summary::new(marginal.mean(), marginal.sd(), |p| marginal.quantile(p))
+            }
+            Some(PosteriorMarginal::States(states)) => Summary::of_states(states, self.lowest),
+            &Some(PosteriorMarginal::Moments { mean, sd }) => Summary::new(mean, sd, |_| f64::NAN),
+            None => Summary::new(f64::NAN, f64::NAN, |_| f64::NAN),
+        }
+    }
+}
+
 /// Whether only draws tell of a quantity, but for what [`Posterior::exact`] finds.
-fn is_drawn(quantity: &Quantity) -> bool {
+pub(crate) fn is_drawn(quantity: &Quantity) -> bool {
     matches!(quantity.origin, Origin::Computed | Origin::Predicted)
 }
 
 impl Summary {
-    fn new(mean: f64, sd: f64, quantile: impl FnMut(f64) -> f64) -> Self {
+    pub(crate) fn new(mean: f64, sd: f64, quantile: impl FnMut(f64) -> f64) -> Self {
         Self {
             mean,
             sd,
@@ -449,7 +485,7 @@ impl Summary {
     }
 
     /// A label's value, by the probabilities of its states.
-    fn of_states(states: &[f64], lowest: f64) -> Self {
+    pub(crate) fn of_states(states: &[f64], lowest: f64) -> Self {
         let values = || (0..).map(|k: u32| lowest + f64::from(k)).zip(states);
         let mean: f64 = values().map(|(value, p)| value * p).sum();
         let variance: f64 = values().map(|(value, p)| (value - mean).powi(2) * p).sum();

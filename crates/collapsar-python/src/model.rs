@@ -42,6 +42,8 @@ pub(crate) struct BugsFit {
 pub(crate) struct Options {
     collapse: Vec<String>,
     explicit: Vec<String>,
+    /// Arrays of labels that are to be enumerated.
+    enumerate: Option<Vec<String>>,
     /// Which posterior results are of, by name.
     posterior: Option<String>,
     /// Markov chains, where it is exact.
@@ -138,6 +140,7 @@ impl BugsModel {
                 posterior: options.posterior()?,
                 collapse: options.collapse,
                 explicit: options.explicit,
+                enumerate: options.enumerate,
                 messages: options.messages,
                 climb: plan.options()?,
                 ..ModelRequest::default()
@@ -234,10 +237,21 @@ impl BugsFit {
         unknowns.map(|array| array.name).collect()
     }
 
+    /// Labels that are enumerated, the values that they have in each state, and the bound and the probability of each.
+    fn enumerated<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let run = self.run();
+        let Some(enumerated) = &run.enumerated else {
+            return Ok(None);
+        };
+        let record = enumerated.record(&self.point).map_err(Failure::from)?;
+        python(py, &record).map(Some)
+    }
+
     /// What is collapsed, and what is not.
     fn classes(&self) -> (Vec<String>, Vec<String>) {
-        let compiled = &self.run().compiled;
-        (class_names(compiled, true), class_names(compiled, false))
+        let run = self.run();
+        let names = |collapsed: bool| run.class_names(&self.point, collapsed);
+        (names(true), names(false))
     }
 
     /// Which posterior a fit's results are of, how far they may be trusted, and what signs say.

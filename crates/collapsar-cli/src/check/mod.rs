@@ -15,7 +15,7 @@ use collapsar::graph::Demands;
 use collapsar_bugs::Drawing;
 use collapsar_formats::{read_data, write_atomically};
 use collapsar_run::check_target;
-use collapsar_run::fit::ModelSource;
+use collapsar_run::fit::{ModelSource, lone_labels};
 
 use crate::common::Common;
 use crate::fit::{SourceArgs, with};
@@ -65,7 +65,11 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
         };
         let compiled = source.compile(&prepared, &demands)?;
         let drawing = Drawing::new(&outline, Some(compiled.choice()));
-        let text = report::classes(&source, &compiled, &prepared, &args.source.explicit);
+        let mut text = report::classes(&source, &compiled, &prepared, &args.source.explicit);
+        if args.source.enumerate().is_none() {
+            let labels = lone_labels(prepared.graph(), compiled.size(), &demands);
+            text += &report::enumerated(&labels);
+        }
         (drawing, text)
     };
     if let Some(file) = &args.svg {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use collapsar::graph::{Choice, Compiled, Conflict, Role};
+use collapsar::graph::{Choice, Compiled, Conflict, LoneLabels, Role};
 use collapsar::{Collapsed, Potential};
 use collapsar_bugs::outline::NodeKind;
 use collapsar_bugs::{Outline, Prepared};
@@ -94,6 +94,28 @@ pub(crate) fn classes(
             let set = set.iter().map(|&c| class_name(&choice.classes[c]));
             line(format_args!("  {}", list(&set.collect::<Vec<_>>())));
         }
+    }
+    text
+}
+
+/// What is enumerated, and why: nothing where nothing is.
+pub(crate) fn enumerated(labels: &[LoneLabels]) -> String {
+    let mut text = String::new();
+    if !labels.is_empty() {
+        text +=
+            "\nenumerated: a fit for each state, combined by their bounds (--enumerate none: no)\n";
+    }
+    for array in labels {
+        let (name, meets, of) = (&array.name, array.meets, array.of);
+        let states = count(array.states, "state");
+        let labels = match array.variables.len() {
+            1 => states,
+            several => format!("{}, {states} together", count(several, "label")),
+        };
+        let each = ["", "each "][usize::from(array.variables.len() > 1)];
+        let line =
+            format!("  {name}  {labels}\n    {each}meets {meets} of the {of} other unknowns\n");
+        text += &line;
     }
     text
 }

@@ -114,6 +114,7 @@ impl FitArgs {
         Ok(ModelRequest {
             collapse: source.collapse.clone(),
             explicit: source.explicit.clone(),
+            enumerate: source.enumerate(),
             monitor: self.monitor.concat(),
             posterior: self.posterior()?,
             climb: self.climb.options(self.tolerance, 1, "models")?,
@@ -145,9 +146,20 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     #[arg(help_heading = "Model")]
     pub(crate) explicit: Vec<String>,
+    /// Fit the model for each state of these labels; none for none [default: labels that most of
+    /// the model meets, such as a change-point, while their states are few]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(help_heading = "Model")]
+    enumerate: Vec<String>,
 }
 
 impl SourceArgs {
+    /// The labels that are to be enumerated, where that is said.
+    pub(crate) fn enumerate(&self) -> Option<Vec<String>> {
+        let names = self.enumerate.iter().filter(|name| *name != "none");
+        (!self.enumerate.is_empty()).then(|| names.cloned().collect())
+    }
+
     /// Refuses what clap cannot know of.
     pub(crate) fn check(&self) -> Result<(), Usage> {
         let stdin = |file: &&PathBuf| file.as_path() == Path::new("-");

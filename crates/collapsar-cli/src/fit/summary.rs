@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use collapsar_bugs::Summary;
-use collapsar_run::fit::{ModelResult, ModelRun, Monitored, class_names, parted};
+use collapsar_run::fit::{ModelResult, ModelRun, Monitored, parted};
 use collapsar_run::{Climbed, PosteriorKind};
 
 use super::FitArgs;
@@ -31,11 +31,13 @@ pub(crate) fn of(
         ),
     };
     let parted = parted(&run.compiled).map(|parted| format!("{parted}\n"));
+    let point = &climbed.best().point;
     let mut text = vec![format!(
-        "{}: {observed}\ncollapsed: {}; explicit: {}\n{}{}",
+        "{}: {observed}\n{}collapsed: {}; explicit: {}\n{}{}",
         run.source.name,
-        list(&class_names(&run.compiled, true)),
-        list(&class_names(&run.compiled, false)),
+        enumerated(run),
+        list(&run.class_names(point, true)),
+        list(&run.class_names(point, false)),
         parted.unwrap_or_default(),
         climb::lines(climbed)
     )];
@@ -63,6 +65,16 @@ pub(crate) fn of(
     ));
     text.push(climb::kept_in(args.out.as_deref()));
     text.concat()
+}
+
+/// What is enumerated, if anything: a line.
+fn enumerated(run: &ModelRun) -> String {
+    let Some(of) = &run.enumerated else {
+        return String::new();
+    };
+    let arrays: Vec<String> = of.arrays.iter().map(|array| array.name.clone()).collect();
+    let fits = count(of.states.len(), "state");
+    format!("enumerated: {} (a fit for each of {fits})\n", list(&arrays))
 }
 
 /// Which posterior it is, and how far it may be trusted: a line each.

@@ -71,6 +71,7 @@ class Model:
         n_chains: int = 4,
         collapse: Iterable[str] = (),
         explicit: Iterable[str] = (),
+        enumerate: Iterable[str] | None = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
         progress: bool = False,
@@ -106,6 +107,10 @@ class Model:
             Markov chains, where the posterior is exact.
         collapse, explicit : iterable of str
             Arrays that are to be collapsed, and arrays that are not to be.
+        enumerate : iterable of str, optional
+            Arrays of labels for each state of which the model is fitted, the fits being combined by their bounds.
+            Where it is None, labels that most of the model meets, such as a change-point, while their states are few;
+            none where it is empty.
         n_jobs : int, optional
             Threads; None and -1 mean all processors. Results are the same for any number.
         callback : callable, optional
@@ -136,6 +141,7 @@ class Model:
             "chains": int(n_chains),
             "collapse": list(collapse),
             "explicit": list(explicit),
+            "enumerate": None if enumerate is None else list(enumerate),
             "messages": None,
         }
         how = plan(
@@ -337,6 +343,17 @@ class Fit:
         return int(options["chains"]) if options["posterior"] == "exact" else 1
 
     @property
+    def states(self) -> dict[str, Any] | None:
+        """The states of labels that were enumerated: a fit for each, combined by their bounds.
+
+        Returns
+        -------
+        dict or None
+            ``labels`` are their names; ``states`` has a dictionary for each joint state with the ``values`` of the
+            labels, the ``bound`` of its fit and its ``probability``. None where no label was enumerated.
+        """
+        return self._fit.enumerated()
+
     def verdict(self) -> dict[str, Any]:
         """How far the results may be trusted.
 

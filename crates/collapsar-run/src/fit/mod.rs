@@ -1,14 +1,18 @@
 //! Runs of models in the BUGS language: text and data, then a graph that is climbed, then posteriors.
 //!
 //! - `source`: the text of a model, and how complaints about it are kept
+//! - `enumerate`: which labels are enumerated, and a climb for each of their states
 //! - `monitor`: which numbers are summarised
 //! - `posterior`: which posterior results are of, and what signs say of it
 //! - `results`: the files of a run
+//! - `states`: what is known of numbers where labels are enumerated
 
+mod enumerate;
 mod monitor;
 mod posterior;
 mod results;
 mod source;
+mod states;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,6 +27,7 @@ use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
+pub use enumerate::{Enumerated, EnumeratedLabel, EnumeratedState, States, lone_labels};
 pub use monitor::Monitored;
 pub use posterior::{CHAIN_DRAWS, DIAGNOSTICS, ModelResult, PosteriorOptions};
 pub use source::{ModelSource, class_name, class_names, one_line, parted};
@@ -34,6 +39,8 @@ pub struct ModelRequest {
     pub collapse: Vec<String>,
     /// Arrays not to be collapsed.
     pub explicit: Vec<String>,
+    /// Arrays of labels to be enumerated; unless they are given, those that most of the model meets.
+    pub enumerate: Option<Vec<String>>,
     /// Arrays, or elements of them, to be summarised; by the rule of [`Monitored`] where there are none.
     #[serde(serialize_with = "as_texts")]
     pub monitor: Vec<Selection>,
@@ -65,8 +72,10 @@ pub struct ModelRun {
     pub source: Arc<ModelSource>,
     /// The text with its data.
     pub prepared: Prepared,
-    /// What is climbed.
+    /// The whole model: what is climbed, unless labels are enumerated.
     pub compiled: Compiled,
+    /// What is climbed where labels are enumerated.
+    pub enumerated: Option<Enumerated>,
     /// Observed arrays, and how many numbers of each are.
     pub observed: Vec<(String, usize)>,
     /// What was asked for.
@@ -85,11 +94,13 @@ impl ModelRequest {
             explicit: self.explicit.clone(),
         };
         let compiled = source.compile(&prepared, &demands)?;
+        let enumerated = Enumerated::new(&self, &source, &prepared, (&demands, &compiled))?;
         let observed = prepared.observed();
         let data = observed.iter().map(|(_, count)| count).sum();
         let given = self.climb.restarts;
         let mut plan = self.climb.plan(model_tolerance(data))?;
         plan.compete = given.is_none()
+            && enumerated.is_none()
             && compiled.explicit_labels() > 0
             && compiled.local().dim() > 0
             && self.climb.max_iterations > 0
@@ -103,6 +114,7 @@ impl ModelRequest {
             source,
             prepared,
             compiled,
+            enumerated,
             observed,
             request: self,
             plan,
@@ -117,23 +129,50 @@ impl ModelRun {
         self.observed.iter().map(|(_, count)| count).sum()
     }
 
-    /// How many starts there are at most.
+    /// How many starts there are at most, of all states that are enumerated.
     pub fn starts(&self) -> usize {
-        self.plan.starts()
+        let states = self.enumerated.as_ref().map_or(1, |of| of.states.len());
+        states * self.plan.starts()
     }
 
     /// How many messages are climbed by.
     pub fn messages(&self) -> usize {
-        self.compiled.local().dim()
+        match &self.enumerated {
+            Some(enumerated) => enumerated.messages(),
+            None => self.compiled.local().dim(),
+        }
+    }
+
+    /// The classes that are collapsed at a point, or those that are not, but for labels that are enumerated.
+    pub fn class_names(&self, point: &Point, collapsed: bool) -> Vec<String> {
+        let mut names = class_names(self.climbed(point), collapsed);
+        names.retain(|name| !self.is_enumerated(name));
+        names
+    }
+
+    /// What is climbed; where labels are enumerated, for the likeliest of their states at this point.
+    pub fn climbed(&self, point: &Point) -> &Compiled {
+        let states = self.enumerated.as_ref();
+        let likeliest = states.and_then(|of| Some((of, of.at(point).ok()?.likeliest())));
+        likeliest.map_or(&self.compiled, |(of, state)| &of.states[state].compiled)
+    }
+
+    /// Whether an array of this name is enumerated.
+    pub fn is_enumerated(&self, name: &str) -> bool {
+        let mut arrays = self.enumerated.iter().flat_map(|of| &of.arrays);
+        arrays.any(|array| array.name == name)
     }
 
     /// What is summarised where these are selected.
     pub fn monitor(&self, selections: &[Selection]) -> Result<Monitored> {
-        Monitored::new(&self.prepared, &self.source, selections)
+        Monitored::new(self, selections)
     }
 
     /// Climbs from every start.
     pub fn climb(&self, watch: &dyn Watch) -> Result<Climbed> {
+        if let Some(enumerated) = &self.enumerated {
+            return self.climb_states(enumerated, watch);
+        }
         let (compiled, messages) = (&self.compiled, &self.request.messages);
         let start = |_, seed| match messages {
             Some(messages) => Ok((messages.clone(), 0)),
@@ -160,8 +199,11 @@ impl ModelRun {
         seed: u64,
         draws: Range<usize>,
     ) -> Result<Vec<Vec<f64>>> {
+        if let Some(enumerated) = &self.enumerated {
+            return self.draws_of_states(enumerated, point, quantities, (seed, draws));
+        }
         let variational = self.compiled.variational_posterior(point);
-        let (response, _) = self.response(point)?;
+        let (response, _) = self.response(&self.compiled, point, 1);
         let weighted = self.weighted(point, response.as_ref())?;
         let posterior = Posterior {
             prepared: &self.prepared,

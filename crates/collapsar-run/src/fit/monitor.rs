@@ -1,8 +1,8 @@
 //! Which numbers of a model are summarised, and which are only left out because they are many.
 
-use collapsar_bugs::{Prepared, Quantity, Selection, UnknownArray};
+use collapsar_bugs::{Quantity, Selection, UnknownArray};
 
-use super::ModelSource;
+use super::ModelRun;
 use crate::error::{Error, Result};
 
 /// Arrays of more elements than this are large.
@@ -10,7 +10,7 @@ const MANY: usize = 100;
 
 /// What is summarised, in the order of the model.
 ///
-/// Unless names are given, all but labels and but large arrays that are computed.
+/// Unless names are given, all but labels that are not enumerated and but large arrays that are computed.
 #[derive(Debug, Clone)]
 pub struct Monitored {
     /// The numbers.
@@ -23,23 +23,20 @@ pub struct Monitored {
 
 impl Monitored {
     /// Chooses what is selected, or by the rule where nothing is.
-    pub(super) fn new(
-        prepared: &Prepared,
-        source: &ModelSource,
-        selections: &[Selection],
-    ) -> Result<Self> {
-        let arrays = prepared.unknowns();
+    pub(super) fn new(run: &ModelRun, selections: &[Selection]) -> Result<Self> {
+        let arrays = run.prepared.unknowns();
+        let labels = |array: &UnknownArray| array.labels && !run.is_enumerated(&array.name);
         let large = |array: &UnknownArray| array.elements > MANY;
         let find = |name: &str| arrays.iter().find(|array| array.name == name);
-        let by_rule = |array: &UnknownArray| !(array.labels || (large(array) && array.computed));
-        let quantities = prepared.quantities_of(|name: &str| match selections {
+        let by_rule = |array: &UnknownArray| !(labels(array) || (large(array) && array.computed));
+        let quantities = run.prepared.quantities_of(|name: &str| match selections {
             [] => find(name).is_some_and(by_rule),
             _ => selections.iter().any(|s| s.array == name),
         });
-        let mut quantities = quantities.map_err(|diagnostic| source.refusal(diagnostic))?;
+        let mut quantities = quantities.map_err(|diagnostic| run.source.refusal(diagnostic))?;
         if selections.is_empty() {
             let small = |q: &Quantity| !find(&q.element.array).is_some_and(large);
-            let left_out = arrays.iter().filter(|array| array.labels || large(array));
+            let left_out = arrays.iter().filter(|array| labels(array) || large(array));
             return Ok(Self {
                 small: quantities.iter().map(small).collect(),
                 quantities,

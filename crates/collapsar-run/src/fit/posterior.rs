@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use collapsar::diagnostics::{ChainSummary, ImportanceWeights, k_hat_threshold};
-use collapsar::graph::{Exchange, Kept, LinearResponse, WeightedDraws};
+use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
-use collapsar_bugs::{ChainDraws, ChainOptions, Posterior, Quantity, Summary};
+use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -21,7 +21,7 @@ const PASSES: usize = 30;
 /// Products that signs may take however quick the fit was: about a tenth of a second.
 const AT_LEAST: usize = 100_000_000;
 /// Draws whose weights are looked at.
-const WEIGHTS: usize = 1000;
+pub(super) const WEIGHTS: usize = 1000;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
 const PROPOSED: usize = 100;
 /// The effective size of weighted draws that are believed, at least.
@@ -79,6 +79,38 @@ pub struct ModelResult {
     pub signs: Signs,
 }
 
+impl Signs {
+    /// What weights of draws say, given as logarithms.
+    pub(super) fn of_weights(ln_weights: &[f64]) -> Self {
+        let smoothed = ImportanceWeights::smooth(ln_weights);
+        let light = |weights: &ImportanceWeights| {
+            let threshold = k_hat_threshold(ln_weights.len());
+            weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
+        };
+        Self {
+            k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
+            // Heavy tails have no error to tell.
+            ln_evidence: (smoothed.filter(light))
+                .map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
+            ..Self::default()
+        }
+    }
+}
+
+/// Products of numbers that linear response may take by default: as many as a fit, or some hundredths of a second.
+pub(super) fn affordable(compiled: &Compiled) -> usize {
+    (compiled.size().saturating_mul(PRODUCTS * PASSES)).max(AT_LEAST)
+}
+
+/// About how many products of numbers linear response takes.
+fn response_cost(compiled: &Compiled) -> usize {
+    let messages = compiled.local().dim();
+    let pass = PRODUCTS * compiled.size();
+    messages
+        .saturating_mul(pass)
+        .saturating_add(messages.saturating_pow(3))
+}
+
 impl ModelResult {
     /// How far the results may be trusted, where the climb has converged.
     pub fn verdict(&self, converged: bool) -> Verdict {
@@ -112,7 +144,12 @@ impl ModelRun {
         if options.posterior == Some(PosteriorKind::Exact) {
             return self.sampled(point, quantities, interrupt);
         }
-        let (response, saddle) = self.response(point)?;
+        if let Some(enumerated) = &self.enumerated {
+            return self
+                .result_of_states(enumerated, point, quantities)
+                .map(Some);
+        }
+        let (response, saddle) = self.response(&self.compiled, point, 1);
         let weighted = self.weighted(point, response.as_ref())?;
         let mut signs = self.weighed(point, weighted.as_ref())?;
         signs.saddle = saddle;
@@ -165,7 +202,9 @@ impl ModelRun {
         let (Some(response), Some(kept)) = (response, kept) else {
             return Ok(None);
         };
-        if kept.is_empty() || self.compiled.size().saturating_mul(WEIGHTS) > self.affordable() {
+        if kept.is_empty()
+            || self.compiled.size().saturating_mul(WEIGHTS) > affordable(&self.compiled)
+        {
             return Ok(None);
         }
         let Some(proposal) = response.proposal(&kept)? else {
@@ -181,36 +220,24 @@ impl ModelRun {
         Ok(draws.map(|draws| Weighted { draws, exchange }))
     }
 
-    /// The linear response at a point, where it is asked for or costs little, and whether there is none because the bound has no
-    /// strict maximum there: that is for the verdict to say.
+    /// The linear response at a point of a model that is one of `several`, where it is asked for or costs little, and whether
+    /// there is none because the bound has no strict maximum there: that is for the verdict to say.
     pub(super) fn response<'a>(
-        &'a self,
+        &self,
+        compiled: &'a Compiled,
         point: &'a Point,
-    ) -> Result<(Option<LinearResponse<'a>>, bool)> {
+        several: usize,
+    ) -> (Option<LinearResponse<'a>>, bool) {
         let asked = match self.request.posterior.posterior {
             Some(kind) => kind == PosteriorKind::LinearResponse,
-            None => self.response_cost() <= self.affordable(),
+            None => response_cost(compiled).saturating_mul(several) <= affordable(compiled),
         };
         if !asked {
-            return Ok((None, false));
+            return (None, false);
         }
-        let response = self.compiled.linear_response(point).ok();
+        let response = compiled.linear_response(point).ok();
         let saddle = response.is_none();
-        Ok((response, saddle))
-    }
-
-    /// Products of numbers that linear response may take by default: as many as a fit, or a tenth of a second.
-    fn affordable(&self) -> usize {
-        (self.compiled.size().saturating_mul(PRODUCTS * PASSES)).max(AT_LEAST)
-    }
-
-    /// About how many products of numbers linear response takes.
-    fn response_cost(&self) -> usize {
-        let messages = self.compiled.local().dim();
-        let pass = PRODUCTS * self.compiled.size();
-        messages
-            .saturating_mul(pass)
-            .saturating_add(messages.saturating_pow(3))
+        (response, saddle)
     }
 
     /// What weights say: of draws of a proposal, or else of draws of q.
@@ -227,23 +254,12 @@ impl ModelRun {
             });
         }
         let cost = self.compiled.size().saturating_mul(WEIGHTS);
-        if cost > self.affordable() {
+        if cost > affordable(&self.compiled) {
             return Ok(Signs::default());
         }
         let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
         let weights = self.compiled.ln_weights(point, WEIGHTS, &mut rng)?;
-        let smoothed = ImportanceWeights::smooth(&weights);
-        let light = |weights: &ImportanceWeights| {
-            let threshold = k_hat_threshold(WEIGHTS);
-            weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
-        };
-        Ok(Signs {
-            k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
-            // Heavy tails have no error to tell.
-            ln_evidence: (smoothed.filter(light))
-                .map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
-            ..Signs::default()
-        })
+        Ok(Signs::of_weights(&weights))
     }
 
     /// An estimate of the log evidence from short chains and a proposal that is fitted to them, with its error.
@@ -280,8 +296,10 @@ impl ModelRun {
             warmup: self.request.posterior.warmup.unwrap_or(draws / 4),
             seed,
         };
+        let begin = self.begin(point, (options.chains, seed))?;
+        let start = (begin.as_deref()).map_or(ChainStart::Point(point), ChainStart::Numbers);
         (self.prepared)
-            .chains(&self.compiled, point, quantities, options, interrupt)
+            .chains(&self.compiled, start, quantities, options, interrupt)
             .map_err(|refusal| self.source.no_answer(refusal))
     }
 
@@ -300,7 +318,10 @@ impl ModelRun {
         let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
         let deviations = estimates.iter().map(|one| one.summary.sd);
         let numbers: Vec<_> = deviations.zip(diagnostics.iter().copied()).collect();
-        let evidence = self.bridged(point)?;
+        let evidence = match &self.enumerated {
+            Some(enumerated) => self.weights_of_states(enumerated, point)?,
+            None => self.bridged(point)?,
+        };
         let signs = Signs {
             ln_evidence: evidence.ln_evidence,
             orders: evidence.orders,

@@ -5,7 +5,7 @@ use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
 use serde_json::json;
 
-use super::{DIAGNOSTICS, ModelResult, ModelRun, Monitored, class_names};
+use super::{DIAGNOSTICS, ModelResult, ModelRun, Monitored};
 use crate::climb::Climbed;
 use crate::error::Result;
 use crate::folder::RunFolder;
@@ -52,6 +52,8 @@ impl ModelRun {
         let (model, data) = &self.request.files;
         let mut files = data.clone();
         files.extend(self.request.climb.resume.clone());
+        let point = &climbed.best().point;
+        let enumerated = self.enumerated.as_ref().map(|of| of.record(point));
         climbed.write(
             folder,
             Record {
@@ -62,8 +64,9 @@ impl ModelRun {
                 own: json!({
                     // Apart from the data, so that runs of other models have the same inputs.
                     "model": inputs(std::slice::from_ref(model))?.first(),
-                    "collapsed": class_names(&self.compiled, true),
-                    "explicit": class_names(&self.compiled, false),
+                    "collapsed": self.class_names(point, true),
+                    "explicit": self.class_names(point, false),
+                    "enumerated": enumerated.transpose()?,
                     "messages": self.messages(),
                     "data": self.data(),
                     "posterior": result.kind,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use collapsar::graph::{Class, Compiled, Demands, Role};
+use collapsar::graph::{Class, Compiled, Demands, Graph, Role};
 use collapsar_bugs::{Data, Diagnostic, Model, PosteriorError, Prepared, Span};
 
 use crate::error::{Error, Result};
@@ -58,7 +58,17 @@ impl ModelSource {
 
     /// Decides what is collapsed, heeding demands.
     pub fn compile(&self, prepared: &Prepared, demands: &Demands) -> Result<Compiled> {
-        prepared.compile(demands).map_err(|error| {
+        self.compile_graph(prepared, prepared.graph().clone(), demands)
+    }
+
+    /// The same of another graph of the same lines.
+    pub(super) fn compile_graph(
+        &self,
+        prepared: &Prepared,
+        graph: Graph,
+        demands: &Demands,
+    ) -> Result<Compiled> {
+        Compiled::new(graph, demands).map_err(|error| {
             let line = match &error {
                 collapsar::Error::Setting { .. } => None,
                 collapsar::Error::Collapse { factor, .. } => {

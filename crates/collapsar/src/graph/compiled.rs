@@ -42,7 +42,7 @@ impl Compiled {
         });
         // Rows are for explicit labels.
         let mut graph = if collapse_rows {
-            graph.expanded()
+            graph.expanded(|_| true)
         } else {
             graph
         };

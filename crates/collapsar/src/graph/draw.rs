@@ -1,9 +1,12 @@
 //! Decides how a block is drawn: its numbers, and the statistics that others see of them.
 
+use nalgebra::DMatrix;
 use rand::Rng;
 
 use super::block::{Block, BlockFamily};
-use collapsar_core::family::{Family, GaussianBuffers, NetworkBuffers, pick};
+use collapsar_core::family::{
+    Family, GaussianBuffers, GaussianGammaDraw, NetworkBuffers, NormalWishartDraw, pick,
+};
 use collapsar_core::{Potential, Result};
 
 /// What draws are made in, kept between them.
@@ -105,5 +108,130 @@ impl Block {
             }
         }
         Ok(())
+    }
+}
+
+impl Block {
+    /// Writes the statistics of numbers, which are those of all variables, one variable after another.
+    pub(super) fn statistics_at(&self, numbers: &[f64], out: &mut [f64]) {
+        // What was drawn may be too small for a number; its logarithm still is one.
+        let ln = |number: f64| number.max(f64::MIN_POSITIVE).ln();
+        let matrix = |dim: usize, means: Vec<Vec<f64>>, precision: &[f64]| NormalWishartDraw {
+            means,
+            precision: precision.to_vec(),
+            ln_determinant: ln(DMatrix::from_row_slice(dim, dim, precision).determinant()),
+        };
+        match &self.family {
+            BlockFamily::Gaussian(family) => family.statistics(&numbers.to_vec(), out),
+            BlockFamily::GaussianGamma(family) => {
+                let (precision, values) = numbers.split_last().unwrap_or((&1.0, &[]));
+                let draw = GaussianGammaDraw {
+                    ln_precision: ln(*precision),
+                    values: values.to_vec(),
+                };
+                family.statistics(&draw, out);
+            }
+            BlockFamily::Bounded(family) => family.statistics(&numbers[0], out),
+            BlockFamily::Gamma(family) => family.statistics(&ln(numbers[0]), out),
+            BlockFamily::Wishart(family) => {
+                family.statistics(&matrix(family.dimensions(), vec![], numbers), out);
+            }
+            BlockFamily::NormalWishart(family) => {
+                let dim = family.dimensions();
+                let (mean, precision) = numbers.split_at(dim);
+                family.statistics(&matrix(dim, vec![mean.to_vec()], precision), out);
+            }
+            BlockFamily::Dirichlet(family) => {
+                let logs = numbers.iter().map(|number| ln(*number)).collect();
+                family.statistics(&logs, out);
+            }
+            BlockFamily::Label(family) => family.statistics(&(numbers[0] as usize), out),
+            BlockFamily::Network(family, _) => {
+                let states: Vec<u32> = numbers.iter().map(|state| *state as u32).collect();
+                family.statistics(&states, out);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::super::block::Block;
+    use super::*;
+    use collapsar_core::family::{
+        Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Network, NormalWishart, Table,
+        TruncatedNormal,
+    };
+
+    /// The statistics of a draw are those of its numbers.
+    #[test]
+    fn statistics_of_numbers_are_those_of_the_draw() {
+        let table = |scope: &[u32]| Table {
+            scope: scope.to_vec(),
+            support: None,
+        };
+        let tables = vec![table(&[0]), table(&[0, 1])];
+        let network = Network::new(vec![2, 3], tables).expect("a network");
+        let scopes = vec![(vec![0], 0), (vec![0, 1], 1)];
+        let bounded = TruncatedNormal::new(0.0, 2.0).expect("bounds");
+        let cases = [
+            (
+                BlockFamily::Gaussian(Gaussian::new(2, &[(0, 1)])),
+                vec![1.0, -2.0, 3.0, 2.0, 0.5],
+                2,
+            ),
+            (
+                BlockFamily::GaussianGamma(GaussianGamma::new(2, &[(0, 1)])),
+                vec![4.0, 9.0, 1.0, -2.0, 3.0, 2.0, 0.5],
+                3,
+            ),
+            (BlockFamily::Bounded(bounded), vec![1.0, 2.0], 1),
+            (BlockFamily::Gamma(Gamma), vec![2.0, 3.0], 1),
+            (
+                BlockFamily::Wishart(NormalWishart::wishart(2)),
+                vec![5.0, 2.0, 0.3, 1.0],
+                1,
+            ),
+            (
+                BlockFamily::NormalWishart(NormalWishart::new(2)),
+                vec![1.0, 6.0, 0.2, -0.1, 2.0, 0.3, 1.0],
+                1,
+            ),
+            (
+                BlockFamily::Dirichlet(Dirichlet::new(3)),
+                vec![1.0, 2.0, 0.5],
+                1,
+            ),
+            (
+                BlockFamily::Label(Categorical::new(3)),
+                vec![0.1, 0.5, -0.3],
+                1,
+            ),
+            (
+                BlockFamily::Network(Box::new(network), scopes),
+                vec![0.1, 0.5, -0.3, 0.2, 0.0, 1.0, 0.4, -0.2],
+                2,
+            ),
+        ];
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        for (family, natural, variables) in cases {
+            let block = Block {
+                family,
+                variables: (0..variables).collect(),
+                declarations: vec![0],
+            };
+            assert_eq!(block.len(), natural.len(), "{}", block.family_name());
+            let (mut drawn, mut found) = (vec![0.0; natural.len()], vec![0.0; natural.len()]);
+            let numbers = block.draw(&natural, &mut rng, &mut drawn).expect("a draw");
+            block.statistics_at(&numbers, &mut found);
+            for (drawn, found) in drawn.iter().zip(&found) {
+                // Logarithms of numbers in the place of numbers from logarithms, and a determinant of two rows.
+                let near = 1e-12 * (1.0 + drawn.abs());
+                assert!((drawn - found).abs() < near, "{}", block.family_name());
+            }
+        }
     }
 }

@@ -15,10 +15,12 @@
 //! - `bridged`: the evidence from chains and a proposal that is fitted to them
 //! - `draw`: how a block is drawn, and what others see of a draw
 //! - `exchange`: whether the states of labels may be exchanged
+//! - `given`: a graph where the states of some labels are known
 //! - `joint`: the log joint at given numbers
 //! - `kept`: which blocks a joint density is kept of, the rest being summed out
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
+//! - `lone`: which labels most of a model meets
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
 //! - `proposal`: from what draws are proposed that are weighed against the joint
 //! - `response`: how the posterior answers to small changes of the model
@@ -42,11 +44,13 @@ mod coordinates;
 mod corrected;
 mod draw;
 mod exchange;
+mod given;
 mod joint;
 mod kept;
 mod kernel;
 mod layout;
 mod local;
+mod lone;
 mod posterior;
 mod proposal;
 mod response;
@@ -73,6 +77,7 @@ pub use corrected::CorrectedDraws;
 pub use exchange::Exchange;
 pub use kept::Kept;
 pub use local::Local;
+pub use lone::LoneLabels;
 pub use posterior::Posterior;
 pub use proposal::Proposal;
 pub use response::LinearResponse;

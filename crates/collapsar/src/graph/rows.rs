@@ -147,11 +147,14 @@ impl Graph {
         Ok(())
     }
 
-    /// The same graph with a term for each product of each state of each row: what rows mean.
-    pub(super) fn expanded(&self) -> Self {
+    /// The same graph with a term for each product of each state of each of the rows that are `chosen`: what
+    /// rows mean.
+    pub(super) fn expanded(&self, chosen: impl Fn(&Rows) -> bool) -> Self {
         let mut graph = self.clone();
         let mut atoms = vec![];
-        for rows in graph.rows.split_off(0) {
+        let (expanded, kept): (Vec<Rows>, Vec<Rows>) = graph.rows.drain(..).partition(chosen);
+        graph.rows = kept;
+        for rows in expanded {
             for row in 0..rows.count {
                 rows.each(row, |state, coefficient, product| {
                     atoms.clear();

@@ -21,7 +21,7 @@ use super::compiled::Compiled;
 use super::draw::DrawBuffers;
 use super::kernel::RowBuffers;
 use super::variational::Numbers;
-use collapsar_core::{Point, Result};
+use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
@@ -71,6 +71,46 @@ impl Compiled {
     /// # Errors
     /// Where the point is outside the domain.
     pub fn chain<'a, R: Rng + ?Sized>(&'a self, point: &Point, rng: &mut R) -> Result<Chain<'a>> {
+        let mut chain = self.chain_of(point.statistics.clone());
+        let (_, naturals) = self.local.naturals(&point.messages);
+        for placed in self.local.blocks().1 {
+            chain.draw_own(placed, &naturals[range_of(placed)], rng)?;
+        }
+        // Slots are still those of q, and so is what is drawn given them.
+        chain.draw_collapsed(rng)?;
+        chain.sweep(rng)?;
+        Ok(chain)
+    }
+
+    /// A chain that begins at these numbers of all variables, laid out as those of [`Chain::numbers`]: with a sweep,
+    /// which draws what is explicit and shared, and each label that is kept as a row, given the others.
+    ///
+    /// # Errors
+    /// Where the numbers are outside the domain.
+    pub fn chain_at<'a, R: Rng + ?Sized>(
+        &'a self,
+        numbers: &[f64],
+        rng: &mut R,
+    ) -> Result<Chain<'a>> {
+        let mut chain = self.chain_of(vec![0.0; self.local.dim()]);
+        let own = self.local.own_first();
+        let at = |placed: &Placed, out: &mut [f64]| {
+            let places = (placed.0.variables.iter()).flat_map(|v| chain.places.places(*v));
+            let numbers: Vec<f64> = places.map(|place| numbers[place]).collect();
+            placed.0.statistics_at(&numbers, &mut out[range_of(placed)]);
+        };
+        for placed in self.local.blocks().1 {
+            at(placed, &mut chain.statistics[own..]);
+        }
+        for placed in self.posterior.blocks() {
+            at(placed, &mut chain.collapsed);
+        }
+        chain.sweep(rng)?;
+        Ok(chain)
+    }
+
+    /// A chain without numbers.
+    fn chain_of(&self, statistics: Vec<f64>) -> Chain<'_> {
         let places = Numbers::new(self.declared());
         let (shared, own) = self.local.blocks();
         let of = |blocks: &[Placed]| -> Vec<Vec<u32>> {
@@ -82,7 +122,7 @@ impl Compiled {
             blocks.iter().map(of).collect()
         };
         let targets = [shared, own, self.posterior.blocks()].map(of);
-        let mut chain = Chain {
+        Chain {
             model: self,
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
             labels: label::marginal(self),
@@ -90,18 +130,10 @@ impl Compiled {
             numbers: vec![0.0; places.len()],
             places,
             targets,
-            statistics: point.statistics.clone(),
+            statistics,
             collapsed: vec![0.0; self.posterior.statistics()],
             work: Work::default(),
-        };
-        let (_, naturals) = self.local.naturals(&point.messages);
-        for placed in own {
-            chain.draw_own(placed, &naturals[range_of(placed)], rng)?;
         }
-        // Slots are still those of q, and so is what is drawn given them.
-        chain.draw_collapsed(rng)?;
-        chain.sweep(rng)?;
-        Ok(chain)
     }
 }
 

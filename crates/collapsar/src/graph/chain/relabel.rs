@@ -7,7 +7,7 @@ use crate::graph::{Graph, Kind, PosteriorMarginal, VariationalPosterior};
 use collapsar_core::Result;
 
 /// Gives the states of exchangeable labels the names that a fit has for them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Relabelling(Vec<Class>);
 
 /// Labels whose states are exchangeable, with the places of numbers that move with them.

@@ -1,0 +1,466 @@
+//! Decides which labels are enumerated, fits the model for each of their states, and combines the fits by their
+//! bounds: q(θ | k) q(k) in the place of q(θ) q(k) (maths §10.6).
+//!
+//! To all else a run of such a model has one point still: those of its states in a row.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use collapsar::graph::{Compiled, Declared, Demands, Graph, Kind, LoneLabels};
+use collapsar::special::log_sum_exp;
+use collapsar::{Collapsed, Fit, Outcome, Point, Potential, Step};
+use collapsar_bugs::{Origin, Prepared, Quantity};
+use serde_json::{Value, json};
+
+use super::{ModelRequest, ModelRun, ModelSource};
+use crate::climb::{Ascent, Climbed, Watch, each, lock};
+use crate::error::{Error, Result};
+
+/// Joint states that are enumerated at most, unless labels are named.
+const MOST: usize = 512;
+/// Joint states that are enumerated at most.
+const MOST_ASKED: usize = 20_000;
+/// Numbers that a pass over all states goes through at most, unless labels are named or have few states: a climb
+/// takes tens of passes of some nanoseconds for each, so that this is about a second.
+const AFFORDABLE: usize = 1_000_000;
+/// So few states are fitted whatever a fit costs.
+const FEW: usize = 4;
+/// Climbs that end so many nats below the best do not matter.
+const HOPELESS: f64 = 30.0;
+/// Steps at the present pace that would have to make up for more than that.
+const PATIENCE: f64 = 100.0;
+/// What states that are left out of results weigh together.
+const NEGLIGIBLE: f64 = 1e-5;
+
+/// The labels of a model that are enumerated, and the model for each of their states.
+#[derive(Debug)]
+pub struct Enumerated {
+    /// Arrays of labels that are enumerated; what they meet is counted where nobody has named them.
+    pub arrays: Vec<LoneLabels>,
+    /// The labels.
+    pub labels: Vec<EnumeratedLabel>,
+    /// The joint states that are possible, each of which differs from the one before it in one label.
+    pub states: Vec<EnumeratedState>,
+}
+
+/// A label that is enumerated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnumeratedLabel {
+    /// What it is called.
+    pub name: String,
+    /// The value of its first state.
+    pub lowest: u32,
+    variable: u32,
+    states: usize,
+}
+
+/// The model for one joint state.
+#[derive(Debug)]
+pub struct EnumeratedState {
+    /// The state of each label, counted from zero.
+    pub states: Vec<u32>,
+    /// What is climbed.
+    pub compiled: Compiled,
+}
+
+/// The fits of all states at the end of a run.
+#[derive(Debug)]
+pub struct States {
+    /// Where the climb of each ended.
+    pub points: Vec<Point>,
+    /// The probability of each: the exponential of its bound, as a share of the sum.
+    pub probabilities: Vec<f64>,
+}
+
+/// Which labels of a model are enumerated unless anything is said: those that most of it meets, as long as their states
+/// are not too many for a model of this size.
+pub fn lone_labels(graph: &Graph, size: usize, demands: &Demands) -> Vec<LoneLabels> {
+    let named = |name: &String| demands.collapse.contains(name) || demands.explicit.contains(name);
+    let mut states = 1;
+    let mut arrays = graph.lone_labels(MOST);
+    arrays.retain(|array| {
+        let more = states * array.states;
+        let affordable = more <= FEW || more.saturating_mul(size) <= AFFORDABLE;
+        let taken = !named(&array.name) && more <= MOST && affordable;
+        if taken {
+            states = more;
+        }
+        taken
+    });
+    arrays
+}
+
+impl Enumerated {
+    /// What is enumerated of a model, if anything.
+    pub(super) fn new(
+        request: &ModelRequest,
+        source: &ModelSource,
+        prepared: &Prepared,
+        (demands, whole): (&Demands, &Compiled),
+    ) -> Result<Option<Self>> {
+        let graph = prepared.graph();
+        let followed = request.climb.checkpoint.is_some() || request.climb.resume.is_some();
+        let arrays = match &request.enumerate {
+            Some(names) if followed && !names.is_empty() => {
+                return Err(Error::OneClimb {
+                    options: &["checkpoint", "resume"],
+                    parts: "states",
+                });
+            }
+            Some(names) => named_labels(graph, names)?,
+            None if followed => vec![],
+            None => lone_labels(graph, whole.size(), demands),
+        };
+        if arrays.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
+        let quantities = prepared.quantities_of(|name| names.contains(&name));
+        let quantities = quantities.map_err(|diagnostic| source.refusal(diagnostic))?;
+        let label = |quantity: &Quantity| match quantity.origin {
+            Origin::Label(variable, lowest) => Some(EnumeratedLabel {
+                name: quantity.to_string(),
+                variable,
+                lowest,
+                states: states_of(graph, variable),
+            }),
+            _ => None,
+        };
+        let labels: Vec<EnumeratedLabel> = quantities.iter().filter_map(label).collect();
+        let mut states = vec![];
+        for joint in joint_states(&labels) {
+            let known: Vec<(u32, u32)> = (labels.iter().map(|label| label.variable))
+                .zip(joint.iter().copied())
+                .collect();
+            if let Some(graph) = graph.given(&known) {
+                states.push(EnumeratedState {
+                    states: joint,
+                    compiled: source.compile_graph(prepared, graph, demands)?,
+                });
+            }
+        }
+        let found = Self {
+            arrays,
+            labels,
+            states,
+        };
+        // A fit that was kept may be one of the whole model, of a run that had a checkpoint.
+        let other = |messages: &Vec<f64>| messages.len() != found.messages();
+        if found.states.is_empty() || request.messages.as_ref().is_some_and(other) {
+            return Ok(None);
+        }
+        Ok(Some(found))
+    }
+
+    /// How many messages all climbs have together.
+    pub fn messages(&self) -> usize {
+        self.states.iter().map(EnumeratedState::messages).sum()
+    }
+
+    /// Whether labels are left once these are known.
+    pub fn leaves_labels(&self, graph: &Graph) -> bool {
+        let labels = |declared: &Declared| match declared.kind {
+            Kind::Label(_) => declared.count as usize,
+            _ => 0,
+        };
+        graph.declared().iter().map(labels).sum::<usize>() > self.labels.len()
+    }
+
+    /// The fits of all states at the point of a run.
+    pub(super) fn at(&self, point: &Point) -> Result<States> {
+        let mut rest = point.messages.as_slice();
+        let mut points = vec![];
+        for state in &self.states {
+            let (messages, others) = rest.split_at(state.messages().min(rest.len()));
+            points.push(state.point(messages.to_vec())?);
+            rest = others;
+        }
+        let bounds: Vec<f64> = points.iter().map(|point| point.bound).collect();
+        let total = log_sum_exp(&bounds); // maths §10.6
+        Ok(States {
+            points,
+            probabilities: bounds.iter().map(|bound| (bound - total).exp()).collect(),
+        })
+    }
+
+    /// The probabilities of the states of a label.
+    fn marginal(&self, label: usize, states: &States) -> Vec<f64> {
+        let mut sums = vec![0.0; self.labels[label].states];
+        for (state, probability) in self.states.iter().zip(&states.probabilities) {
+            sums[state.states[label] as usize] += probability;
+        }
+        sums
+    }
+
+    /// The probabilities of the states of each label, by its variable.
+    pub(super) fn marginals(&self, states: &States) -> impl Iterator<Item = (u32, Vec<f64>)> {
+        let labels = self.labels.iter().enumerate();
+        labels.map(move |(place, label)| (label.variable, self.marginal(place, states)))
+    }
+
+    /// What `run.json` says: the value of each label, the bound and the probability of each state.
+    pub fn record(&self, point: &Point) -> Result<Value> {
+        let found = self.at(point)?;
+        let values = |state: &EnumeratedState| -> Vec<u32> {
+            let labels = state.states.iter().zip(&self.labels);
+            labels.map(|(state, label)| state + label.lowest).collect()
+        };
+        let fits = found.points.iter().zip(&found.probabilities);
+        let states = self.states.iter().zip(fits).map(|(state, (point, p))| {
+            json!({ "values": values(state), "bound": point.bound, "probability": p })
+        });
+        let names: Vec<&str> = self
+            .labels
+            .iter()
+            .map(|label| label.name.as_str())
+            .collect();
+        Ok(json!({ "labels": names, "states": states.collect::<Vec<_>>() }))
+    }
+}
+
+impl EnumeratedState {
+    fn messages(&self) -> usize {
+        self.compiled.local().dim()
+    }
+
+    /// The point at these messages.
+    fn point(&self, messages: Vec<f64>) -> Result<Point> {
+        let mut point = Point {
+            statistics: vec![0.0; messages.len()],
+            gradient: vec![0.0; messages.len()],
+            messages,
+            ..Point::default()
+        };
+        let (local, posterior) = self.compiled.evaluate(&mut point)?;
+        let sent = point.messages.iter().zip(&point.statistics);
+        let sent: f64 = sent.map(|(message, statistic)| message * statistic).sum();
+        point.bound = local - sent + posterior + self.compiled.constant();
+        for (gradient, message) in point.gradient.iter_mut().zip(&point.messages) {
+            *gradient -= message;
+        }
+        Ok(point)
+    }
+}
+
+impl States {
+    /// The states that results are of: those of a high probability, until all others together have none to speak
+    /// of. With their probabilities, which sum to one.
+    pub(super) fn kept(&self) -> Vec<(usize, f64)> {
+        let mut order: Vec<usize> = (0..self.probabilities.len()).collect();
+        order.sort_by(|a, b| self.probabilities[*b].total_cmp(&self.probabilities[*a]));
+        let mut left = 1.0 - NEGLIGIBLE;
+        let mut kept = vec![];
+        for state in order {
+            if left > 0.0 || kept.is_empty() {
+                left -= self.probabilities[state];
+                kept.push(state);
+            }
+        }
+        let total: f64 = kept.iter().map(|&state| self.probabilities[state]).sum();
+        let share = |state: usize| (state, self.probabilities[state] / total);
+        kept.into_iter().map(share).collect()
+    }
+
+    /// The likeliest state.
+    pub(super) fn likeliest(&self) -> usize {
+        self.kept().first().map_or(0, |(state, _)| *state)
+    }
+}
+
+/// How many states a label has.
+fn states_of(graph: &Graph, label: u32) -> usize {
+    graph.declared()[graph.declaration(label)].kind.atoms()
+}
+
+/// Arrays of labels by their names.
+fn named_labels(graph: &Graph, names: &[String]) -> Result<Vec<LoneLabels>> {
+    let refused = |value: &str, found, expected: String| Error::Value {
+        option: "enumerate",
+        value: value.to_owned(),
+        found,
+        expected,
+    };
+    let mut all = 1_usize;
+    let mut found: Vec<LoneLabels> = vec![];
+    for name in names {
+        let variables = graph.labels_of(std::slice::from_ref(name));
+        if variables.is_empty() {
+            let labels = graph.declared().iter();
+            let labels = labels.filter(|declared| matches!(declared.kind, Kind::Label(_)));
+            let mut labels: Vec<String> = labels.map(Declared::name).collect();
+            labels.dedup();
+            let expected = match labels.as_slice() {
+                [] => "none: this model has no labels".to_owned(),
+                _ => format!("none, or labels: {}", labels.join(", ")),
+            };
+            return Err(refused(name, "no labels of that name", expected));
+        }
+        if found.iter().any(|array| array.name == *name) {
+            continue;
+        }
+        let states = (variables.iter()).fold(1_usize, |product, &label| {
+            product.saturating_mul(states_of(graph, label))
+        });
+        all = all.saturating_mul(states);
+        if all > MOST_ASKED {
+            let expected = format!("at most {MOST_ASKED} together");
+            return Err(refused(name, "more states than can be fitted", expected));
+        }
+        found.push(LoneLabels {
+            name: name.clone(),
+            variables,
+            states,
+            meets: 0,
+            of: 0,
+        });
+    }
+    Ok(found)
+}
+
+/// All joint states, each of which differs from the one before it by one in one label: digits run up and down in
+/// turn.
+fn joint_states(labels: &[EnumeratedLabel]) -> Vec<Vec<u32>> {
+    let mut all = vec![vec![]];
+    for label in labels {
+        let mut longer = Vec::with_capacity(all.len() * label.states);
+        for (place, state) in all.into_iter().enumerate() {
+            let digits = 0..label.states as u32;
+            let with = |digit: u32| [state.as_slice(), &[digit]].concat();
+            if place % 2 == 0 {
+                longer.extend(digits.map(with));
+            } else {
+                longer.extend(digits.rev().map(with));
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+/// Stops climbs that end too low to matter: far below the best end of another state, and slow.
+struct Impatient<'a> {
+    watch: &'a dyn Watch,
+    best: Mutex<f64>,
+    /// The last gain of each climb of this state.
+    gains: Mutex<BTreeMap<usize, f64>>,
+}
+
+impl Watch for Impatient<'_> {
+    fn interrupt(&self) -> &AtomicBool {
+        self.watch.interrupt()
+    }
+
+    fn in_turn(&self) -> bool {
+        self.watch.in_turn()
+    }
+
+    fn step(&self, climb: usize, step: &Step) -> ControlFlow<()> {
+        let flow = self.watch.step(climb, step);
+        let before = lock(&self.gains).insert(climb, step.gain);
+        let Some(before) = before else { return flow };
+        let missing = *lock(&self.best) - HOPELESS - step.bound;
+        if !step.trial && missing > PATIENCE * step.gain.max(before) {
+            return ControlFlow::Break(());
+        }
+        flow
+    }
+
+    fn ended(&self, model: &str, seed: u64, fit: &Fit) {
+        self.watch.ended(model, seed, fit);
+    }
+}
+
+impl ModelRun {
+    /// Climbs for each state of what is enumerated.
+    pub(super) fn climb_states(&self, of: &Enumerated, watch: &dyn Watch) -> Result<Climbed> {
+        let impatient = Impatient {
+            watch,
+            best: Mutex::new(f64::NEG_INFINITY),
+            gains: Mutex::new(BTreeMap::new()),
+        };
+        let mut given = self.request.messages.as_deref();
+        let mut ends: Vec<Fit> = vec![];
+        let numbers: Vec<usize> = (0..of.states.len()).collect();
+        let fit = |run: &crate::climb::Run<'_>, state: usize| {
+            let state = &of.states[state];
+            let first = given.map(|messages| {
+                let (first, rest) = messages.split_at(state.messages());
+                given = Some(rest);
+                first
+            });
+            // Only where the layout is the same, which a higher bound makes likely enough.
+            let warm = ends.last().map(|end: &Fit| end.point.messages.as_slice());
+            let warm = warm.filter(|warm| warm.len() == state.messages());
+            let start = |index: usize, seed: u64| -> collapsar::Result<(Vec<f64>, u64)> {
+                if let Some(first) = first {
+                    return Ok((first.to_vec(), 0));
+                }
+                let cold = state.compiled.start(seed)?;
+                let Some(warm) = warm.filter(|_| index == 0) else {
+                    return Ok((cold, 0));
+                };
+                let bound = |messages: &[f64]| {
+                    let point = state.point(messages.to_vec());
+                    point.map_or(f64::NEG_INFINITY, |point| point.bound)
+                };
+                let warmer = bound(warm) > bound(&cold);
+                Ok((if warmer { warm.to_vec() } else { cold }, 2))
+            };
+            lock(&impatient.gains).clear();
+            let name = of.name(state);
+            let climbs = run.climbs(&Ascent::new(&state.compiled, name, &start))?;
+            let bound = climbs.best.point.bound;
+            let mut best = lock(&impatient.best);
+            *best = best.max(bound);
+            ends.push(climbs.best.clone());
+            Ok((climbs, ()))
+        };
+        let score = |climbs: &crate::climb::Climbs, (): &()| climbs.best.point.bound;
+        let (mut climbed, ()) = each(&self.plan, &impatient, &numbers, fit, score)?;
+        let mut joined = Point::default();
+        let begun = ends.len();
+        let mut bounds: Vec<f64> = vec![];
+        for (place, state) in of.states.iter().enumerate() {
+            let never = || state.point(state.compiled.start(self.request.climb.seed)?);
+            let point = match ends.get(place) {
+                Some(end) => end.point.clone(),
+                None => never()?,
+            };
+            joined.messages.extend(point.messages);
+            joined.statistics.extend(point.statistics);
+            joined.gradient.extend(point.gradient);
+            bounds.push(point.bound);
+        }
+        joined.bound = log_sum_exp(&bounds); // maths §10.6
+        let matters = |end: &&Fit| end.point.bound - joined.bound > NEGLIGIBLE.ln();
+        let unfinished = |end: &&Fit| !end.outcome.converged();
+        let unfinished = ends.iter().filter(matters).find(unfinished);
+        if begun < of.states.len() || unfinished.is_some() {
+            climbed.outcome.converged = false;
+            climbed.outcome.reason =
+                match (unfinished.map(|end| &end.outcome), self.plan.options.time) {
+                    (Some(outcome @ Outcome::Exhausted(_)), _) => outcome.to_string(),
+                    (_, Some(time))
+                        if !watch.interrupt().load(std::sync::atomic::Ordering::Relaxed) =>
+                    {
+                        format!("stopped after {time} seconds")
+                    }
+                    _ => Outcome::Interrupted.to_string(),
+                };
+        }
+        climbed.climbs.best.point = joined;
+        Ok(climbed)
+    }
+}
+
+impl Enumerated {
+    /// What a state is called, as in `k = 3`.
+    fn name(&self, state: &EnumeratedState) -> String {
+        let values = self.labels.iter().zip(&state.states);
+        let values =
+            values.map(|(label, state)| format!("{} = {}", label.name, label.lowest + state));
+        values.collect::<Vec<_>>().join(", ")
+    }
+}
