@@ -642,3 +642,108 @@ fn bad_input_leaves_nothing_behind() {
         assert_eq!(names(folder), ["texts.txt"], "{more:?}");
     }
 }
+
+#[test]
+fn exact_draws_are_written_and_their_mean_reads_new_documents() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 12);
+    let exact = |threads: &'static str, out: &'static str| {
+        [
+            &[
+                "topics",
+                "texts.txt",
+                "--topics",
+                "3",
+                "--alpha",
+                "0.5",
+                "--beta",
+                "0.1",
+            ][..],
+            &[
+                "--posterior",
+                "exact",
+                "--chains",
+                "2",
+                "--draws",
+                "40",
+                "--warmup",
+                "10",
+            ],
+            &["--documents", "--threads", threads, "--out", out, "--quiet"],
+        ]
+        .concat()
+    };
+    for (threads, out) in [("1", "one"), ("2", "two")] {
+        // Eighty draws are too few to have mixed, which is said and is no failure.
+        assert!(run(folder, &exact(threads, out)).status.success());
+    }
+    for file in [
+        "draws.csv",
+        "posterior.csv",
+        "documents_sd.csv",
+        "topics.json",
+    ] {
+        let read = |out: &str| fs::read(folder.join(out).join(file)).expect(file);
+        assert_eq!(read("one"), read("two"), "{file}");
+    }
+    let draws = fs::read_to_string(folder.join("one/draws.csv")).expect("CSV");
+    let rows: Vec<Vec<&str>> = draws.lines().map(|row| row.split(',').collect()).collect();
+    // Two chains of forty; a column for each share and each proportion, whose names have commas.
+    assert_eq!(rows.len(), 1 + 2 * 40);
+    assert!(rows[1..].iter().all(|row| row.len() == 2 + 3 + 12 * 3));
+    let posterior = fs::read_to_string(folder.join("one/posterior.csv")).expect("CSV");
+    assert_eq!(posterior.lines().count(), 1 + 3 + 12 * 3);
+    assert!(posterior.starts_with("name,mean,sd,q2.5,median,q97.5,mcse_mean,"));
+    assert!(posterior.contains("\n\"proportions[11,2]\","));
+    let record = run_json(&folder.join("one"));
+    assert_eq!(record["posterior"], "exact");
+    assert_eq!(record["verdict"], "doubt");
+    let saved = fs::read_to_string(folder.join("one/topics.json")).expect("JSON");
+    assert!(saved.contains("\"drawn\": true"));
+    done(
+        folder,
+        &["topics", "infer", "one", "texts.txt", "--out", "again.csv"],
+    );
+    let (fitted, inferred) = (
+        proportions(&folder.join("one/documents.csv")),
+        proportions(&folder.join("again.csv")),
+    );
+    // Reading a document again with the mean topics finds the topic that most of its draws are in.
+    let largest = |row: &[f64]| (0..3).max_by(|&a, &b| row[a].total_cmp(&row[b]));
+    let same = fitted
+        .iter()
+        .filter(|(name, row)| largest(row) == largest(&inferred[*name]));
+    assert!(same.count() >= 11);
+}
+
+#[test]
+fn linear_response_is_wider_than_mean_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 12);
+    let sds = |posterior: &str| -> Vec<f64> {
+        let args = [
+            &[
+                "topics",
+                "texts.txt",
+                "--topics",
+                "2",
+                "--alpha",
+                "0.5",
+                "--beta",
+                "0.1",
+            ][..],
+            &["--posterior", posterior, "--out", posterior, "--quiet"],
+        ];
+        done(folder, &args.concat());
+        let table = proportions(&folder.join(posterior).join("documents_sd.csv"));
+        table.into_values().flatten().collect()
+    };
+    let (plain, wide) = (sds("mean-field"), sds("linear-response"));
+    assert!(plain.len() == 12 && plain.iter().zip(&wide).all(|(a, b)| a < b));
+    assert_eq!(
+        refusal(folder, &["topics", "texts.txt", "--draws", "5"]),
+        "collapsar: error: --draws is given, expected --posterior exact beside it: other posteriors have no chains\n"
+    );
+}

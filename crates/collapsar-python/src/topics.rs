@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit, WordScore};
+use collapsar_run::fit::{PosteriorKind, PosteriorOptions};
 use collapsar_run::threads_of_jobs;
 use collapsar_run::topics::{Measures, TopicsRequest};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -46,12 +47,38 @@ pub(crate) struct Options {
     beta: Option<f64>,
     sweeps: Option<usize>,
     start: String,
+    /// Which posterior results are of, by name.
+    posterior: Option<String>,
+    /// Markov chains, where it is exact, draws of each, and sweeps before the first.
+    chains: usize,
+    draws: usize,
+    warmup: Option<usize>,
+    /// Whether every draw of every document's proportions is kept.
+    keep_documents: bool,
 }
 
 impl Options {
+    fn posterior(&self) -> Result<PosteriorOptions> {
+        let kind = |name: &String| {
+            let found = PosteriorKind::ALL
+                .into_iter()
+                .find(|kind| kind.name() == name);
+            let expected = "mean-field, linear-response, exact or None";
+            found.ok_or_else(|| collapsar::Error::setting("posterior", name, expected))
+        };
+        Ok(PosteriorOptions {
+            posterior: self.posterior.as_ref().map(kind).transpose()?,
+            draws: Some(self.draws),
+            chains: self.chains,
+            warmup: self.warmup,
+        })
+    }
+
     fn request(self, plan: Plan) -> Result<TopicsRequest> {
         let defaults = Settings::new(self.topics);
         Ok(TopicsRequest {
+            posterior: self.posterior()?,
+            documents: self.keep_documents,
             settings: Settings {
                 alpha: self.alpha.map_or(Alpha::Learned, Alpha::Given),
                 beta: self.beta.map_or(Beta::Learned, Beta::Given),
@@ -80,6 +107,11 @@ pub(crate) fn fit_topics<'py>(
         Ok(request.prepare_corpus(bags.corpus()?)?.climb(control)?)
     })?;
     let result = report(py, &fitted.climbed, raised)?;
+    let posterior = fitted.posterior;
+    let verdict = posterior.verdict(fitted.climbed.outcome.converged);
+    let signs = json!({"verdict": verdict, "signs": posterior.signs});
+    result.set_item("posterior", posterior.kind.name())?;
+    result.set_item("judged", python(py, &signs)?)?;
     let answer = fitted.fit;
     let (words, count) = (answer.vocabulary(), answer.documents());
     let topics = answer.topics;
@@ -89,19 +121,34 @@ pub(crate) fn fit_topics<'py>(
     result.set_item("word_counts", word_counts)?;
     let document_counts = shaped(py, answer.document_counts, &[count, topics])?;
     result.set_item("document_counts", document_counts)?;
+    result.set_item("drawn", answer.drawn)?;
+    let shares = posterior.rows[..topics].iter();
+    let shares = shares.flat_map(|row| [row.mean, row.sd]).collect();
+    result.set_item("shares", shaped(py, shares, &[topics, 2])?)?;
+    let sds = shaped(py, posterior.proportion_sds, &[count, topics])?;
+    result.set_item("proportion_sds", sds)?;
+    let drawn = posterior.chains.map(|(chains, _)| {
+        let rows = posterior.rows.len();
+        let shape = [chains.0.len(), rows, chains.0[0][0].len()];
+        let all = chains.0.into_iter().flatten().flatten().collect();
+        shaped(py, all, &shape)
+    });
+    result.set_item("draws", drawn.transpose()?)?;
     Ok(result)
 }
 
-/// Fitted topics: the prior of proportions, that of words, and expected tokens, a row a word.
-type Fitted<'py> = (Vec<f64>, f64, PyReadonlyArray1<'py, f64>);
+/// Fitted topics: the prior of proportions, that of words, expected tokens, a row a word, and whether these are
+/// means over exact draws.
+type Fitted<'py> = (Vec<f64>, f64, PyReadonlyArray1<'py, f64>, bool);
 
-fn fitted((alpha, beta, counts): &Fitted<'_>) -> PyResult<TopicsFit> {
+fn fitted((alpha, beta, counts, drawn): &Fitted<'_>) -> PyResult<TopicsFit> {
     Ok(TopicsFit {
         topics: alpha.len(),
         alpha: alpha.clone(),
         beta: *beta,
         word_counts: counts.as_slice()?.to_vec(),
         document_counts: vec![],
+        drawn: *drawn,
     })
 }
 

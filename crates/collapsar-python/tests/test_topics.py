@@ -135,3 +135,34 @@ def test_limits_hold_and_checkpoints_go_on(documents, tmp_path):
     np.testing.assert_array_equal(resumed.components_, whole.components_)
     with pytest.raises(ValueError, match="follow one climb"):
         fit(n_init=2, resume=file)
+
+
+def test_exact_draws_and_their_mean(documents):
+    settings = dict(n_components=3, random_state=0, doc_topic_prior=0.3, topic_word_prior=0.1)
+    exact = dict(posterior="exact", n_chains=2, n_draws=50, n_warmup=20, keep_documents=True)
+    lda = LatentDirichletAllocation(**settings, **exact).fit(documents)
+    assert lda.posterior_ == "exact"
+    assert lda.draws_["share"].shape == (2, 50, 3)
+    assert lda.draws_["proportions"].shape == (2, 50, 60, 3)
+    np.testing.assert_allclose(lda.draws_["proportions"].sum(axis=3), 1.0)
+    np.testing.assert_allclose(lda.draws_["share"].mean(axis=(0, 1)), lda.share_)
+    # The mean given the tokens' topics has no noise of its own, so that a hundred draws of it are near.
+    np.testing.assert_allclose(
+        lda.draws_["proportions"].mean(axis=(0, 1)), lda.proportions_, atol=0.1
+    )
+    again = LatentDirichletAllocation(**settings, **exact, n_jobs=1).fit(documents)
+    np.testing.assert_array_equal(again.draws_["share"], lda.draws_["share"])
+    # Most documents are about what most of their tokens are about.
+    same = lda.transform(documents).argmax(axis=1) == lda.proportions_.argmax(axis=1)
+    assert same.mean() > 0.9
+
+
+def test_linear_response_is_wider_than_mean_field(documents):
+    settings = dict(n_components=3, random_state=0)
+    plain = LatentDirichletAllocation(**settings, posterior="mean-field").fit(documents)
+    wide = LatentDirichletAllocation(**settings).fit(documents)
+    assert (plain.posterior_, wide.posterior_) == ("mean-field", "linear-response")
+    assert (wide.proportions_sd_ > plain.proportions_sd_).all()
+    assert (wide.share_sd_ > plain.share_sd_).all()
+    np.testing.assert_array_equal(wide.proportions_, plain.proportions_)
+    assert wide.draws_ is None and wide.signs_["verdict"] in ("trust", "trust-means", "doubt")

@@ -188,9 +188,8 @@ fn the_conditional_is_that_of_the_joint() {
             ln_joint(&documents, &words)
         });
         let plain = (logs[1] - collapsar::special::log_sum_exp(&logs)).exp();
-        let (mut documents, mut words) = joint(0);
-        documents[1][0] -= 1.0;
-        words[1][0] -= 1.0;
+        let old = state >> 4 & 1;
+        let (documents, words) = joint(old);
         let mut rows = vec![0.0_f32; WORDS * width];
         let (mut totals, mut alpha) = (vec![0.0; width], vec![0.0; width]);
         let mut document = vec![0.0; width];
@@ -210,7 +209,7 @@ fn the_conditional_is_that_of_the_joint() {
             beta_total: BETA * WORDS as f64,
         };
         let mut fast = [0.0; 2];
-        conditional(&counts, &document, 1, &mut fast);
+        conditional(&counts, &document, (1, old), &mut fast);
         assert!((fast[1] - plain).abs() < 1e-12 && (fast[0] + fast[1] - 1.0).abs() < 1e-12);
     }
 }

@@ -130,7 +130,7 @@ pub(crate) struct FitArgs {
     /// Sweeps over a document's words in each pass
     #[arg(long, value_name = "N", default_value_t = Settings::new(1).sweeps, help_heading = "Fit")]
     pub(crate) sweeps: usize,
-    /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token, 1e-2 with
+    /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token, 0.1 with
     /// --posterior exact]
     #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
     pub(crate) tolerance: Option<f64>,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 _Callback = Callable[[int, dict[str, Any]], Any]
 _Documents = tuple[NDArray[int64], NDArray[uint32], NDArray[float32], int]
-_Topics = tuple[list[float], float, NDArray[float64]]
+_Topics = tuple[list[float], float, NDArray[float64], bool]
 _Sparse = tuple[tuple[int, int], NDArray[int64], NDArray[uint32], NDArray[float64]]
 
 __all__ = [

@@ -73,6 +73,16 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Most passes over the documents of a climb.
     max_seconds : float, default=None
         Seconds after which everything stops, and the best so far is kept.
+    posterior : {'mean-field', 'linear-response', 'exact'}, default=None
+        Which posterior standard deviations are of. 'exact' runs collapsed Gibbs sweeps from the
+        fit, and topics are the mean over them, which foresees better. None is linear response of
+        the documents, or mean field where that would cost more than the fit and than a second.
+    n_chains, n_draws : int, default=4, 1000
+        Markov chains where the posterior is exact, and draws of each, one a sweep.
+    n_warmup : int, default=None
+        Sweeps of each chain before its first draw; a quarter of the draws where it is None.
+    keep_documents : bool, default=False
+        Whether every draw of every document's proportions is kept in `draws_`.
     checkpoint, resume : str or path, default=None
         Where to write what is needed to go on, now and then and at the end; and what to go on from,
         with the same documents and parameters, to the same numbers. They follow one climb.
@@ -93,6 +103,17 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     n_iter_, n_batch_iter_, n_passes_ : int
     trace_ : dict of ndarray
         All that is known of each step.
+    posterior_ : str
+        Which posterior the following are of.
+    share_, share_sd_ : ndarray of shape (n_components,)
+        The fraction of all tokens that each topic has, and its standard deviation.
+    proportions_, proportions_sd_ : ndarray of shape (n_samples, n_components)
+        Proportions of the documents fitted, and their standard deviations.
+    draws_ : dict of ndarray or None
+        Exact draws: 'share' of shape (n_chains, n_draws, n_components), and, where they are kept,
+        'proportions' of shape (n_chains, n_draws, n_samples, n_components).
+    signs_ : dict
+        'verdict', one of 'trust', 'trust-means' and 'doubt', and the signs that it is from.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
     random_state_ : RandomState
@@ -144,6 +165,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         "sweeps": [None, Interval(Integral, 1, None, closed="left")],
         "max_passes": [None, Interval(Integral, 1, None, closed="left")],
         "max_seconds": [None, Interval(Real, 0.0, None, closed="left")],
+        "posterior": [None, StrOptions({"mean-field", "linear-response", "exact"})],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "n_warmup": [None, Interval(Integral, 0, None, closed="left")],
+        "keep_documents": ["boolean"],
         "checkpoint": [None, str, PathLike],
         "resume": [None, str, PathLike],
     }
@@ -176,6 +202,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         sweeps=None,
         max_passes=None,
         max_seconds=None,
+        posterior=None,
+        n_chains=4,
+        n_draws=1000,
+        n_warmup=None,
+        keep_documents=False,
         checkpoint=None,
         resume=None,
     ):
@@ -204,6 +235,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.sweeps = sweeps
         self.max_passes = max_passes
         self.max_seconds = max_seconds
+        self.posterior = posterior
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
+        self.keep_documents = keep_documents
         self.checkpoint = checkpoint
         self.resume = resume
 
@@ -242,6 +278,11 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             "beta": self._beta(),
             "sweeps": self.sweeps,
             "start": self.init,
+            "posterior": self.posterior,
+            "chains": int(self.n_chains),
+            "draws": int(self.n_draws),
+            "warmup": self.n_warmup,
+            "keep_documents": bool(self.keep_documents),
         }
         how = plan(
             self.method,
@@ -290,6 +331,13 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             "alpha": np.full(topics, 1.0 / topics) if alpha is None else np.array(alpha),
             "beta": 1.0 / topics if beta is None else beta,
             "word_counts": np.zeros((shape[1], topics)),
+            "document_counts": np.zeros((shape[0], topics)),
+            "drawn": False,
+            "posterior": "mean-field",
+            "judged": {"verdict": "trust", "signs": {}},
+            "shares": np.full((topics, 2), np.nan),
+            "proportion_sds": np.full((shape[0], topics), np.nan),
+            "draws": None,
             "bound": 0.0,
             "steps": [],
             "converged": True,
@@ -308,6 +356,14 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.components_ = posterior.astype(dtype, copy=False)
         total = posterior.sum(axis=1, keepdims=True)
         self.exp_dirichlet_component_ = np.exp(psi(posterior) - psi(total)).astype(dtype)
+        self._drawn = result["drawn"]
+        self.posterior_ = result["posterior"]
+        self.share_, self.share_sd_ = result["shares"].T
+        counts = result["document_counts"] + self._alpha_
+        self.proportions_ = counts / counts.sum(axis=1, keepdims=True)
+        self.proportions_sd_ = result["proportion_sds"]
+        self.draws_ = _draws(result["draws"], counts.shape)
+        self.signs_ = {"verdict": result["judged"]["verdict"], **result["judged"]["signs"]}
         self.log_evidence_, self.trace_ = result["bound"], trace(result["steps"])
         self.converged_, self.n_iter_ = result["converged"], result["iterations"]
         self.n_batch_iter_, self.n_passes_ = self.n_iter_ + 1, result["passes"]
@@ -337,7 +393,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """The fitted topics as attributes have them, for the extension."""
         beta = self.topic_word_prior_
         counts = np.maximum(self.components_.T.astype(np.float64) - beta, 0.0)
-        return list(self._alpha_), float(beta), np.ascontiguousarray(counts).ravel()
+        flat = np.ascontiguousarray(counts).ravel()
+        return list(self._alpha_), float(beta), flat, self._drawn
 
     def _infer(self, documents):
         """Expected tokens and proportions of documents, and their bound."""
@@ -474,6 +531,18 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
         tops = _collapsar.words_of_topics(self._topics(), int(n_words), float(relevance))
         return [[(w if names is None else names[w], p, r) for w, p, r in top] for top in tops]
+
+
+def _draws(rows, shape):
+    """Draws by what they are of, from chains of rows."""
+    if rows is None:
+        return None
+    documents, topics = shape
+    drawn = {"share": rows[:, :topics].transpose(0, 2, 1)}
+    if rows.shape[1] > topics:
+        proportions = rows[:, topics:].transpose(0, 2, 1)
+        drawn["proportions"] = proportions.reshape(*proportions.shape[:2], documents, topics)
+    return drawn
 
 
 def _documents(X):
