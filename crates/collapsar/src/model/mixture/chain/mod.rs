@@ -289,9 +289,9 @@ impl Mixture {
             Parameters::Full(_) => {
                 let columns = self.columns();
                 let precision = DMatrix::from_row_slice(columns, columns, precisions);
-                let inverse = Cholesky::new(precision.clone()).map(|factor| factor.inverse());
-                // So nearly singular that digits do not tell: as wide as can be.
-                let entry = |(i, j)| inverse.as_ref().map_or(f64::MAX, |inverse| inverse[(i, j)]);
+                let inverse = Cholesky::new(precision).map(|factor| factor.inverse());
+                // So nearly singular that digits do not tell: as wide as can be without overflow.
+                let entry = |(i, j)| inverse.as_ref().map_or(1e150, |inverse| inverse[(i, j)]);
                 out.extend(pairs(columns).map(|(i, j)| entry((i, j)) * unit[i] * unit[j]));
             }
         }
