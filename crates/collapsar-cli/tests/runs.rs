@@ -170,6 +170,7 @@ fn interrupt_keeps_what_was_reached() {
         [
             "assignments.csv",
             "components.json",
+            "posterior.csv",
             "run.json",
             "trace.jsonl"
         ]
@@ -330,6 +331,7 @@ fn a_second_run_leaves_nothing_of_the_first() {
     let files = [
         "assignments.csv",
         "components.json",
+        "posterior.csv",
         "run.json",
         "trace.jsonl",
     ];

@@ -167,25 +167,18 @@ pub(crate) fn fit_mixture<'py>(
     let messages = &result.climbed.best().point.messages;
     out.set_item("messages", PyArray1::from_slice(py, messages))?;
     out.set_item("fingerprint", result.model.fingerprint())?;
-    let fitted = match posterior {
-        Some(of) => {
-            let verdict = of.result.verdict(result.climbed.outcome.converged);
-            let signs = (of.result.kind, verdict, of.result.signs, &of.refused);
-            out.set_item("posterior", python(py, &signs)?)?;
-            if let Some(draws) = &of.draws {
-                let rows: Vec<f64> = draws.rows().flat_map(|(_, _, row)| row).copied().collect();
-                let shape = [draws.chains(), draws.draws(), draws.width()];
-                out.set_item("draws", (shaped(py, rows, &shape)?, draws.relabelled))?;
-            }
-            Fitted {
-                fit: of.fit,
-                draws: of.draws,
-            }
-        }
-        None => Fitted {
-            fit: result.fit,
-            draws: None,
-        },
+    let verdict = posterior.result.verdict(result.climbed.outcome.converged);
+    let signs = posterior.result.signs;
+    let known = (posterior.result.kind, verdict, signs, &posterior.refused);
+    out.set_item("posterior", python(py, &known)?)?;
+    if let Some(draws) = &posterior.draws {
+        let rows: Vec<f64> = draws.rows().flat_map(|(_, _, row)| row).copied().collect();
+        let shape = [draws.chains(), draws.draws(), draws.width()];
+        out.set_item("draws", (shaped(py, rows, &shape)?, draws.relabelled))?;
+    }
+    let fitted = Fitted {
+        fit: posterior.fit,
+        draws: posterior.draws,
     };
     out.set_item("mixture", python(py, &fitted.fit)?)?;
     out.set_item("fit", FittedMixture::from(fitted).into_pyobject(py)?)?;

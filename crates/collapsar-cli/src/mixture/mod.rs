@@ -29,7 +29,7 @@ Examples:
   collapsar mixture data.parquet --weights dp --components 50 --covariance diag
   collapsar mixture big.npy --checkpoint run.ckpt   and, if it is stopped, again with
   collapsar mixture big.npy --resume run.ckpt       to end at the same numbers, bit for bit
-  collapsar mixture data.csv --posterior exact      uncertainty from Markov chains that begin at the fit
+  collapsar mixture data.csv --posterior exact      uncertainty by Markov chains from the fit
   collapsar mixture predict fit new.csv             label new data with the fit in the folder fit
 
 With --out DIR the folder gets
@@ -85,9 +85,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
-    let Some(posterior) = run.posterior(&result, common.interrupt)? else {
-        return Ok(climb::nothing(common));
-    };
+    let posterior = run.posterior(&result, common.interrupt)?;
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
     }

@@ -48,7 +48,7 @@ pub(crate) fn of(
         "\ncolumns: posterior mean ± its uncertainty [spread of the rows]{hidden}\n"
     ));
     if let Some(refused) = &posterior.refused {
-        text.push(format!("no linear response: {refused}\n"));
+        text.push(format!("mean field is all there is: {refused}\n"));
     }
     if let Some(draws) = &posterior.draws {
         let all = draws.chains() * draws.draws();

@@ -129,7 +129,9 @@ impl SoftmaxSum {
                 let sum = sum.get_or_insert_with(|| vec![0.0; features * features]);
                 crate::vector::add(sum, 1.0, &block);
             }
-            block.iter_mut().for_each(|entry| *entry = -*entry);
+            for entry in &mut block {
+                *entry = -*entry;
+            }
             blocks[k * components + l] = Some(block);
         }
         ComponentBlocks {

@@ -122,9 +122,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     verdict_ : str
         How far to trust them: 'trust', 'trust-means' (but not deviations) or 'doubt'.
     signs_ : dict
-        What that is from: how much information is missing, k-hat of draws' weights with an estimate of
-        ln p(data), R-hat and the smallest effective sample size of chains, and why there is no linear
-        response where there is none.
+        What that is from: how much information is missing, k-hat of the weights of draws of the
+        fit, R-hat and the smallest effective sample size of chains, and why it is mean field's
+        where another was to be (``refused``).
     draws_ : dict of ndarray or None
         Exact draws: ``weights`` of shape (n_chains, n_draws, n_components), ``means`` with the features
         as a last axis, ``covariances`` in the shape of `covariances_` after the first two axes (with one
@@ -537,9 +537,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.lower_bounds_ = np.maximum.accumulate(bounds).tolist()
         self._messages, self._fingerprint = result["messages"], result["fingerprint"]
         self._fit_ = result["fit"]
-        none = ("mean-field", "doubt", {}, None)
-        self.posterior_, self.verdict_, signs, refused = result.get("posterior", none)
-        self.signs_ = {**signs, "no_response": refused}
+        self.posterior_, self.verdict_, signs, refused = result["posterior"]
+        self.signs_ = {**signs, "refused": refused}
         self.draws_ = None
         if "draws" in result:
             self.draws_ = _named(*result["draws"], len(parts), n_features, kind)

@@ -36,17 +36,17 @@ pub struct MixturePosterior {
     pub draws: Option<MixtureDraws>,
     /// The covariances that mean field leaves out.
     pub response: Option<MixtureResponse>,
-    /// Why there is no linear response, where one was to be.
+    /// Why it is mean field's, where another was to be.
     pub refused: Option<String>,
 }
 
 impl MixtureRun<'_> {
-    /// What is known at the end of the climbs; none where it was interrupted.
+    /// What is known at the end of the climbs. Chains that were interrupted leave what the climbs reached.
     pub fn posterior(
         &self,
         result: &MixtureResult,
         interrupt: &AtomicBool,
-    ) -> Result<Option<MixturePosterior>> {
+    ) -> Result<MixturePosterior> {
         let (fit, point) = (&result.fit, &result.climbed.best().point);
         let numbers = reported(fit);
         let options = &self.request.posterior;
@@ -58,8 +58,9 @@ impl MixtureRun<'_> {
                 draws,
                 seed: self.request.climb.seed,
             };
-            let draws = result.model.chains(point, length, interrupt)?;
-            return Ok(draws.map(|draws| sampled(fit, numbers, draws)));
+            if let Some(draws) = result.model.chains(point, length, interrupt)? {
+                return Ok(sampled(fit, numbers, draws));
+            }
         }
         let (response, refused) = self.response(result)?;
         let mut signs = self.weighed(result)?;
@@ -73,7 +74,7 @@ impl MixtureRun<'_> {
             None => fit.clone(),
         };
         let rows = numbers.iter().map(|number| summary(&fit, *number));
-        Ok(Some(MixturePosterior {
+        Ok(MixturePosterior {
             result: ModelResult {
                 kind,
                 rows: rows.collect(),
@@ -86,7 +87,7 @@ impl MixtureRun<'_> {
             draws: None,
             response,
             refused,
-        }))
+        })
     }
 
     /// The linear response where it is asked for or costs no more than the climbs did, or else why there is none.
@@ -95,8 +96,12 @@ impl MixtureRun<'_> {
         result: &MixtureResult,
     ) -> Result<(Option<MixtureResponse>, Option<String>)> {
         let asked = self.request.posterior.posterior;
-        if asked == Some(PosteriorKind::MeanField) {
-            return Ok((None, None));
+        match asked {
+            Some(PosteriorKind::MeanField) => return Ok((None, None)),
+            Some(PosteriorKind::Exact) => {
+                return Ok((None, Some("the chains were interrupted".into())));
+            }
+            Some(PosteriorKind::LinearResponse) | None => {}
         }
         let point = &result.climbed.best().point;
         let overlaps = result.model.overlaps(point)?;
@@ -123,9 +128,9 @@ impl MixtureRun<'_> {
         let point = &result.climbed.best().point;
         let weights = model.ln_weights(point, WEIGHTS, &mut rng)?;
         let smoothed = ImportanceWeights::smooth(&weights);
+        // Their mean would be of one of the optima that differ by their labels alone: no estimate of the evidence.
         Ok(Signs {
-            k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
-            ln_evidence: smoothed.map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
+            k_hat: smoothed.and_then(|weights| weights.k_hat),
             ..Signs::default()
         })
     }

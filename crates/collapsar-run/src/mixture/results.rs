@@ -91,7 +91,7 @@ impl MixtureRun<'_> {
                 "posterior": posterior.result.kind,
                 "signs": posterior.result.signs,
                 "verdict": posterior.result.verdict(climbed.outcome.converged),
-                "no_response": posterior.refused,
+                "refused": posterior.refused,
                 "relabelled": posterior.draws.as_ref().map(|draws| draws.relabelled),
             }),
         };

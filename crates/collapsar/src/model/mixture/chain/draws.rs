@@ -154,7 +154,9 @@ impl MixtureDraws {
                 *sd += (x - mean).powi(2) / (count - 1.0).max(1.0);
             }
         }
-        sds.iter_mut().for_each(|sd| *sd = sd.sqrt());
+        for sd in &mut sds {
+            *sd = sd.sqrt();
+        }
         fit.unused_weight = (1.0 - means[..self.components].iter().sum::<f64>()).max(0.0);
         for (k, component) in fit.components.iter_mut().enumerate() {
             let (weight, mean, covariance) = self.component(&means, k);

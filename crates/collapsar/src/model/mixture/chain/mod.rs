@@ -83,6 +83,10 @@ impl Mixture {
         Ok(Some(draws))
     }
 
+    fn is_used(&self, point: &Point, k: usize) -> bool {
+        point.statistics[k * self.local.features()] >= USED
+    }
+
     /// How many sweeps there are for each draw that is kept.
     fn sweeps(&self) -> usize {
         let work = self.rows() * self.components() * self.local.features();
@@ -90,6 +94,9 @@ impl Mixture {
     }
 
     /// The log weights of draws of q against the evidence (maths §10.5).
+    ///
+    /// Components that hold less than a row send what they send on the average: the tails of a prior that nothing has
+    /// narrowed say nothing of those that are in use. Where there are such, the weights are against less than the evidence.
     ///
     /// # Errors
     /// Where a draw leaves the domain.
@@ -105,6 +112,11 @@ impl Mixture {
         let mut drawn = Drawn::new(self);
         let each = (0..draws).map(|_| {
             self.draw(statistics, rng, &mut drawn)?;
+            let messages = &mut drawn.messages;
+            for k in (0..self.components()).filter(|k| !self.is_used(point, *k)) {
+                let own = k * self.local.features()..(k + 1) * self.local.features();
+                messages[own.clone()].copy_from_slice(&point.messages[own]);
+            }
             let messages = &drawn.messages;
             let local = self.local().value_and_gradient(messages, &mut scratch)?;
             Ok(local - dot(messages, statistics) + value)
@@ -269,7 +281,7 @@ impl<'a> Chain<'a> {
         let moved = order.iter().enumerate().filter(|(place, k)| place != *k);
         moved
             .into_iter()
-            .any(|(place, _)| point.statistics[place * features] >= USED)
+            .any(|(place, _)| model.is_used(point, place))
     }
 }
 
@@ -289,9 +301,9 @@ impl Mixture {
             Parameters::Full(_) => {
                 let columns = self.columns();
                 let precision = DMatrix::from_row_slice(columns, columns, precisions);
-                let inverse = Cholesky::new(precision.clone()).map(|factor| factor.inverse());
-                // So nearly singular that digits do not tell: as wide as can be.
-                let entry = |(i, j)| inverse.as_ref().map_or(f64::MAX, |inverse| inverse[(i, j)]);
+                let inverse = Cholesky::new(precision).map(|factor| factor.inverse());
+                // So nearly singular that digits do not tell: as wide as can be without overflow.
+                let entry = |(i, j)| inverse.as_ref().map_or(1e150, |inverse| inverse[(i, j)]);
                 out.extend(pairs(columns).map(|(i, j)| entry((i, j)) * unit[i] * unit[j]));
             }
         }

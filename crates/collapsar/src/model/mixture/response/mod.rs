@@ -95,7 +95,7 @@ impl Mixture {
         let components = self.components();
         let weights = answers.between(None, &self.weight_tilts(point))?;
         let each = |k: usize| -> Result<_> {
-            let mean = answers.between(Some(k), &self.mean_tilts(point, k)?)?;
+            let mean = answers.between(Some(k), &self.mean_tilts(point, k))?;
             let entries = if A::CHEAP && point.messages.len() <= ALL_ENTRIES {
                 match self.covariance_tilts(point, k)? {
                     Some(tilts) => Some(answers.between(Some(k), &tilts)?.diagonal()),

@@ -63,7 +63,9 @@ impl System {
         let mut system = newton(&kept, &counts, &last, &metric);
         let missing_information = system.largest_eigenvalue();
         for (index, row) in system.rows.iter_mut().enumerate() {
-            row.iter_mut().flatten().for_each(DMatrix::neg_mut);
+            for block in row.iter_mut().flatten() {
+                block.neg_mut();
+            }
             let size = system.sizes[index];
             let own = row[index].get_or_insert_with(|| DMatrix::zeros(size, size));
             for i in 0..size {

@@ -76,7 +76,7 @@ fn expected(model: &Mixture, point: &Point) -> Vec<f64> {
 fn tilts(model: &Mixture, point: &Point) -> Vec<Vec<f64>> {
     let mut out = model.weight_tilts(point);
     for k in 0..model.components() {
-        out.extend(model.mean_tilts(point, k).expect("inside"));
+        out.extend(model.mean_tilts(point, k));
         let entries = model.covariance_tilts(point, k).expect("inside");
         out.extend(entries.expect("enough degrees of freedom"));
     }

@@ -47,7 +47,7 @@ impl Mixture {
     }
 
     /// Of each coordinate of a component's mean, in the data's units.
-    pub(super) fn mean_tilts(&self, point: &Point, k: usize) -> Result<Vec<Vec<f64>>> {
+    pub(super) fn mean_tilts(&self, point: &Point, k: usize) -> Vec<Vec<f64>> {
         let block = self.block(k);
         let natural = self.blocks.natural(block, &point.statistics);
         let means = match self.parameters {
@@ -64,7 +64,7 @@ impl Mixture {
             gradient[first + d] = self.scale[d] / precision;
             self.pulled_back(block, &gradient)
         };
-        Ok((0..columns).map(tilt).collect())
+        (0..columns).map(tilt).collect()
     }
 
     /// Of each entry of a component's covariance, in the data's units: the upper triangle, the diagonal or the one
