@@ -22,6 +22,7 @@
 //! - `kernel`: the sum over rows
 //! - `seeds`: starts that look at the data
 //! - `start`: where a climb begins
+//! - `sweeps`: where labels that are approximated one by one begin
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
 //! - `weights`: what a draw of q is worth against the posterior
@@ -43,6 +44,7 @@ mod rows;
 mod seeds;
 mod sensitivity;
 mod start;
+mod sweeps;
 mod terms;
 mod turn;
 mod variational;
