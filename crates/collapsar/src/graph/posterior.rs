@@ -175,6 +175,22 @@ impl Posterior {
         }
     }
 
+    /// Coefficient and factors of each monomial, and the place of its statistic in its block, counted from 1; 0
+    /// where it has none.
+    pub(super) fn meetings(&self) -> impl Iterator<Item = (f64, &[u32], usize)> {
+        self.monomials.each().map(|(coefficient, factors, target)| {
+            let statistic = match target {
+                NONE => 0,
+                target => {
+                    let target = target as usize;
+                    let block = self.blocks.partition_point(|placed| placed.1 <= target) - 1;
+                    target - self.blocks[block].1 + 1
+                }
+            };
+            (coefficient, factors, statistic)
+        })
+    }
+
     /// Gives the label whose statistics are at `places`, and which these monomials hold, the state that raises the
     /// value most, `base` being what else each state is worth; says whether that is another one. `naturals` are
     /// those of the collapsed blocks, before and after.
