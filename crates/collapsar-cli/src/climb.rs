@@ -247,7 +247,7 @@ fn competed(spread: &Spread) -> String {
 pub(crate) fn few(spread: &Spread) -> Option<String> {
     let (finished, reached) = (spread.finished(), spread.within_a_nat);
     let more = (10 * finished).max(50);
-    (2 * reached < finished).then(|| {
+    (finished > 1 && (reached == 1 || 3 * reached < finished)).then(|| {
         format!("only {reached} of {finished} starts reached the best bound: try --restarts {more}")
     })
 }

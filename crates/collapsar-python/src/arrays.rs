@@ -45,6 +45,7 @@ pub(crate) fn report<'py>(
         "steps": climbed.climbs.steps,
         "bound": fit.point.bound,
         "bounds": ends.map(|end| end.map(|end| end.bound)).collect::<Vec<_>>(),
+        "spread": climbed.climbs.spread(),
         "converged": climbed.outcome.converged,
         "outcome": climbed.outcome.reason,
         "iterations": fit.iterations,

@@ -221,7 +221,10 @@ class Fit:
     bound : float
         The lower bound on the log evidence, in nats.
     bounds : ndarray
-        Where each of `n_init` climbs ended.
+        Where each climb ended, those that were abandoned early included.
+    spread : dict
+        How many 'starts' there were, how many were 'abandoned' early, the 'highest', 'median' and 'lowest' bound of the
+        others, and how many of those ended 'within_a_nat' of the highest.
     converged : bool
     outcome : str
         Why the climb ended.
@@ -240,6 +243,7 @@ class Fit:
         self._fit = fit
         self._trace = trace(report["steps"])
         self.bound: float = report["bound"]
+        self.spread: dict[str, Any] = report["spread"]
         bounds = report["bounds"]
         self.bounds = np.array([-np.inf if bound is None else bound for bound in bounds])
         self.converged: bool = report["converged"]

@@ -16,8 +16,8 @@ const COARSE: f64 = 1e-3;
 /// How far starts climb before the worse are abandoned, as shares of what the first climb took, and which
 /// share of them goes on.
 const LEGS: [(f64, f64); 2] = [(0.1, 0.35), (0.3, 0.5)];
-/// Passes of the first leg at least.
-const SHORTEST: u64 = 5;
+/// Passes of the first leg after its first step, at least.
+const SHORTEST: u64 = 1;
 /// What a round may cost up to its first choice, in climbs.
 const ROUND: f64 = 1.5;
 
@@ -82,7 +82,9 @@ impl Run<'_> {
     /// Lets more starts climb, leg by leg; those that are left in the end are not abandoned.
     fn round<M: Collapsed>(&self, ascent: &Ascent<'_, M>, all: &mut Vec<Contender>) -> Result<()> {
         let cost = all[0].fit.passes as f64;
-        let passes = |share: f64| ((share * cost).ceil() as u64).max(SHORTEST);
+        // Beyond what finding a start and a first step take.
+        let least = all[0].steps.first().map_or(0, |step| step.passes) + SHORTEST;
+        let passes = |share: f64| ((share * cost).ceil() as u64).max(least);
         let affordable = (ROUND * cost / passes(LEGS[0].0) as f64) as usize;
         let count = affordable.clamp(FEWEST, MOST_STARTS - 1);
         let indices = all.len()..all.len() + count;

@@ -30,6 +30,8 @@
 //! - `seeds`: starts that look at the data
 //! - `start`: where a climb begins
 //! - `symmetry`: which labels have states that could as well be called otherwise
+
+//! - `sweeps`: where labels that are approximated one by one begin
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
 //! - `weights`: what draws are worth against the posterior
@@ -59,6 +61,8 @@ mod seeds;
 mod sensitivity;
 mod start;
 mod symmetry;
+
+mod sweeps;
 mod terms;
 mod turn;
 mod variational;

@@ -1,6 +1,10 @@
 //! The collapsed blocks and the terms between explicit ones, as a function of the statistics.
 
-use super::block::{Block, Placed, evaluate_all, fill_all, hessian_products, with_naturals};
+use std::ops::Range;
+
+use super::block::{
+    Block, Placed, evaluate_all, fill_all, hessian_products, range_of, with_naturals,
+};
 use super::choice::Role;
 use super::layout::{Layout, Monomials, NONE};
 use collapsar_core::parallel::Buffers;
@@ -170,6 +174,81 @@ impl Posterior {
             let seed = coefficient * mean_of(target, collapsed, 1.0);
             out[factors[place] as usize - first] += seed * others(factors, place, statistics);
         }
+    }
+
+    /// Coefficient and factors of each monomial, and the place of its statistic in its block, counted from 1; 0
+    /// where it has none.
+    pub(super) fn meetings(&self) -> impl Iterator<Item = (f64, &[u32], usize)> {
+        self.monomials.each().map(|(coefficient, factors, target)| {
+            let statistic = match target {
+                NONE => 0,
+                target => {
+                    let target = target as usize;
+                    let block = self.blocks.partition_point(|placed| placed.1 <= target) - 1;
+                    target - self.blocks[block].1 + 1
+                }
+            };
+            (coefficient, factors, statistic)
+        })
+    }
+
+    /// Gives the label whose statistics are at `places`, and which these monomials hold, the state that raises the
+    /// value most, `base` being what else each state is worth; says whether that is another one. `naturals` are
+    /// those of the collapsed blocks, before and after.
+    pub(super) fn take_best(
+        &self,
+        terms: &[u32],
+        places: Range<usize>,
+        base: &[f64],
+        statistics: &mut [f64],
+        naturals: &mut [f64],
+    ) -> Result<bool> {
+        let before = statistics[places.clone()].iter().position(|&p| p == 1.0);
+        let mut touched: Vec<usize> = (terms.iter())
+            .map(|&term| self.monomials.get(term as usize).2)
+            .filter(|&target| target != NONE)
+            .map(|target| {
+                self.blocks
+                    .partition_point(|placed| placed.1 <= target as usize)
+                    - 1
+            })
+            .collect();
+        touched.sort_unstable();
+        touched.dedup();
+        self.add_terms(terms, statistics, -1.0, naturals);
+        let mut best = (f64::NEG_INFINITY, 0);
+        for state in 0..places.len() {
+            statistics[places.clone()].fill(0.0);
+            statistics[places.start + state] = 1.0;
+            let mut value = base[state] + self.add_terms(terms, statistics, 1.0, naturals);
+            for &block in &touched {
+                let placed = &self.blocks[block];
+                let natural = &naturals[range_of(placed)];
+                value += placed.0.evaluate(natural, &mut vec![0.0; natural.len()])?;
+            }
+            self.add_terms(terms, statistics, -1.0, naturals);
+            if value > best.0 {
+                best = (value, state);
+            }
+        }
+        statistics[places.clone()].fill(0.0);
+        statistics[places.start + best.1] = 1.0;
+        self.add_terms(terms, statistics, 1.0, naturals);
+        Ok(before != Some(best.1))
+    }
+
+    /// Adds `sign` times what these monomials say of collapsed blocks; gives the sum of the others.
+    fn add_terms(&self, terms: &[u32], at: &[f64], sign: f64, naturals: &mut [f64]) -> f64 {
+        let mut value = 0.0;
+        for &term in terms {
+            let (coefficient, factors, target) = self.monomials.get(term as usize);
+            let product = (factors.iter()).fold(coefficient, |p, &f| p * at[f as usize]);
+            match target {
+                NONE => value += sign * product,
+                target => naturals[target as usize] += sign * product,
+            }
+        }
+        value
     }
 
     /// About how many numbers an evaluation goes through.

@@ -86,6 +86,12 @@ impl Compiled {
     /// # Errors
     /// Where the start lies outside the domain.
     pub fn start_from_data(&self, seed: u64) -> Result<(Vec<f64>, u64)> {
+        if self.choice().classes.iter().any(|class| class.parted) {
+            return match self.swept(seed) {
+                Err(error) if error.is_recoverable() => Ok((self.start(seed)?, 1)),
+                swept => swept,
+            };
+        }
         let classes = self.label_classes();
         let turn = (seed % (WINDOWS.len() as u64 + 1)) as usize;
         let seeded = match WINDOWS.get(turn) {

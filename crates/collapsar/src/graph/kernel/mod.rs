@@ -282,3 +282,6 @@ fn with_features(rows: &Rows) -> Option<(Sums, Shape)> {
     let mixture = SoftmaxSum::new(blocks, Features::Full, rows.states);
     Some((logits, Shape::Features(mixture)))
 }
+
+#[cfg(test)]
+mod tests;
