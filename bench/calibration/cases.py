@@ -1,0 +1,227 @@
+"""The cases of the study: how parameters and data are drawn, and which numbers are compared.
+
+A case draws parameters from its prior and data from the model. `quantities` turns the values of nodes, drawn or true, into the
+numbers whose ranks are taken; where labels have no order of their own these are the same for any order of them, as components
+are sorted by one of their parameters or only sums over components are taken.
+"""
+
+import dataclasses
+import math
+import pathlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    draw: callable  # from a generator: data and true values of nodes
+    monitor: list
+    quantities: callable  # from values of nodes
+    told: str  # what it is, for the table
+    command: str = "fit"
+    text: str = ""  # of the model, where it has another name
+    options: tuple = ()
+
+
+# --- Draws that Python's generator lacks --------------------------------------------------------------
+
+
+def gamma(rng, shape, rate):
+    return rng.gammavariate(shape, 1 / rate)
+
+
+def normal(rng, mean, precision):
+    return rng.gauss(mean, 1 / math.sqrt(precision))
+
+
+def dirichlet(rng, weights):
+    parts = [rng.gammavariate(weight, 1) for weight in weights]
+    return [part / sum(parts) for part in parts]
+
+
+def poisson(rng, rate):
+    """Counts events of a process of rate one."""
+    count, time = 0, rng.expovariate(1)
+    while time < rate:
+        count, time = count + 1, time + rng.expovariate(1)
+    return count
+
+
+def label(rng, chances):
+    return rng.choices(range(len(chances)), chances)[0]
+
+
+def named(array, values):
+    """Nested lists as nodes of an array."""
+    if not isinstance(values, list):
+        return {array: values}
+    nodes = {}
+    for place, value in enumerate(values, 1):
+        for name, number in named("", value).items():
+            nodes[f"{array}[{place}{',' + name[1:-1] if name else ''}]"] = number
+    return nodes
+
+
+def same(*names):
+    return lambda at: {name: at[name] for name in names}
+
+
+def by(at, key, count):
+    """Components, those with the least `key` first."""
+    return sorted(range(1, count + 1), key=lambda k: at[key.format(k)])
+
+
+# --- Graph models --------------------------------------------------------------------------------------
+
+
+def normal_sample(rng, number=10):
+    mu, tau = normal(rng, 0, 0.25), gamma(rng, 2, 2)
+    return {"N": number, "y": [normal(rng, mu, tau) for _ in range(number)]}, {"mu": mu, "tau": tau}
+
+
+def regression(rng, number=20):
+    a, b, tau = normal(rng, 0, 0.25), [rng.gauss(0, 1), rng.gauss(0, 1)], gamma(rng, 2, 2)
+    x = []
+    for _ in range(number):
+        first = rng.gauss(0, 1)
+        x.append([first, 0.7 * first + 0.7 * rng.gauss(0, 1)])
+    y = [normal(rng, a + b[0] * u + b[1] * v, tau) for u, v in x]
+    return {"N": number, "x": x, "y": y}, {"a": a, "tau": tau, "sigma": 1 / math.sqrt(tau)} | named("b", b)
+
+
+def random_effects(rng, groups=8, each=4):
+    mu, within, between = normal(rng, 0, 0.25), gamma(rng, 2, 2), gamma(rng, 2, 2)
+    a = [normal(rng, mu, between) for _ in range(groups)]
+    y = [normal(rng, effect, within) for effect in a for _ in range(each)]
+    group = [1 + i // each for i in range(len(y))]
+    return {"N": len(y), "G": groups, "group": group, "y": y}, {"mu": mu, "tau.within": within, "tau.between": between} | named("a", a)
+
+
+def probit(rng, number=50):
+    b = [rng.gauss(0, 1) for _ in range(3)]
+    x = [[rng.gauss(0, 1), rng.gauss(0, 1)] for _ in range(number)]
+    r = [int(rng.gauss(b[0] + b[1] * u + b[2] * v, 1) > 0) for u, v in x]
+    return {"N": number, "x": x, "r": r}, named("b", b)
+
+
+def hmm(count):
+    # States stay for a while: rows are drawn with the same concentrations, so that states can be exchanged.
+    def draw(rng, length=200):
+        moves, shown = [1.0] * count, [1.0] * 4
+        first = [1 / count] * count
+        a, b = [dirichlet(rng, moves) for _ in range(count)], [dirichlet(rng, shown) for _ in range(count)]
+        state, y = label(rng, first), []
+        for _ in range(length):
+            y.append(1 + label(rng, b[state]))
+            state = label(rng, a[state])
+        data = {"T": length, "K": count, "first": first, "moves": moves, "shown": shown, "y": y}
+        return data, named("A", a) | named("B", b)
+
+    return draw
+
+
+def hmm_quantities(count):
+    def quantities(at):
+        order = by(at, "B[{},1]", count)
+        told = {f"stays[{rank}]": at[f"A[{k},{k}]"] for rank, k in enumerate(order, 1)}
+        told |= {f"shows1[{rank}]": at[f"B[{k},1]"] for rank, k in enumerate(order, 1)}
+        told |= {f"shows2[{rank}]": at[f"B[{k},2]"] for rank, k in enumerate(order, 1)}
+        # Sums over all labels, whatever their order.
+        told["stay"] = sum(at[f"A[{k},{k}]"] for k in order)
+        told["show4"] = sum(at[f"B[{k},4]"] ** 2 for k in order)
+        return told
+
+    return quantities
+
+
+def poisson_mixture(rng, number=100):
+    w, rates = dirichlet(rng, [2, 2]), [gamma(rng, 2, 0.4) for _ in range(2)]
+    y = [poisson(rng, rates[label(rng, w)]) for _ in range(number)]
+    return {"N": number, "y": y}, named("w", w) | named("lambda", rates)
+
+
+def poisson_quantities(at):
+    low, high = by(at, "lambda[{}]", 2)
+    return {
+        "w[low]": at[f"w[{low}]"], "lambda[low]": at[f"lambda[{low}]"], "lambda[high]": at[f"lambda[{high}]"],
+        "overall": at["w[1]"] * at["lambda[1]"] + at["w[2]"] * at["lambda[2]"],
+    }
+
+
+def normal_mixture(rng, number=1000):
+    w, mu, tau = dirichlet(rng, [2, 2]), [normal(rng, 0, 0.25) for _ in range(2)], [gamma(rng, 2, 2) for _ in range(2)]
+    labels = [label(rng, w) for _ in range(number)]
+    return {"N": number, "y": [normal(rng, mu[z], tau[z]) for z in labels]}, named("w", w) | named("mu", mu) | named("tau", tau)
+
+
+def normal_mixture_quantities(at):
+    low, high = by(at, "mu[{}]", 2)
+    told = {"w[low]": at[f"w[{low}]"]}
+    for place, k in (("low", low), ("high", high)):
+        told |= {f"mu[{place}]": at[f"mu[{k}]"], f"tau[{place}]": at[f"tau[{k}]"]}
+    told["overall"] = at["w[1]"] * at["mu[1]"] + at["w[2]"] * at["mu[2]"]
+    return told
+
+
+def factor(rng, number=50, size=5):
+    loadings = [[rng.gauss(0, 1), rng.gauss(0, 1)] for _ in range(size)]
+    m, psi = [normal(rng, 0, 0.25) for _ in range(size)], [gamma(rng, 3, 1.5) for _ in range(size)]
+    y = []
+    for _ in range(number):
+        f = [rng.gauss(0, 1), rng.gauss(0, 1)]
+        y.append([normal(rng, c + l[0] * f[0] + l[1] * f[1], p) for c, l, p in zip(m, loadings, psi)])
+    return {"N": number, "D": size, "y": y}, named("m", m) | named("psi", psi) | named("L", loadings)
+
+
+def factor_quantities(at):
+    def common(a, b):
+        return sum(at[f"L[{a},{k}]"] * at[f"L[{b},{k}]"] for k in (1, 2))
+
+    told = {f"m[{d}]": at[f"m[{d}]"] for d in (1, 2)} | {f"psi[{d}]": at[f"psi[{d}]"] for d in (1, 2)}
+    return told | {"common[1,1]": common(1, 1), "common[1,2]": common(1, 2), "common[3,4]": common(3, 4)}
+
+
+def classes(rng, people=100, items=5):
+    w, p = dirichlet(rng, [2, 2]), [[rng.random() for _ in range(items)] for _ in range(2)]
+    r = []
+    for _ in range(people):
+        z = label(rng, w)
+        r.append([int(rng.random() < chance) for chance in p[z]])
+    return {"N": people, "T": items, "r": r}, named("w", w) | named("p", p)
+
+
+def classes_quantities(at):
+    low, high = by(at, "p[{},1]", 2)
+    told = {"w[low]": at[f"w[{low}]"], "p[low,1]": at[f"p[{low},1]"], "p[high,1]": at[f"p[{high},1]"]}
+    told |= {"p[low,2]": at[f"p[{low},2]"], "p[high,2]": at[f"p[{high},2]"]}
+    told["overall"] = sum(at[f"w[{k}]"] * at[f"p[{k},3]"] for k in (1, 2))
+    return told
+
+
+def spike_slab(rng, number=40, size=6):
+    w, tau, precision = rng.betavariate(2, 2), gamma(rng, 2, 2), [100, 1]
+    z = [int(rng.random() < w) for _ in range(size)]
+    b = [normal(rng, 0, precision[each]) for each in z]
+    x = []
+    for _ in range(number):
+        common = rng.gauss(0, 1)
+        x.append([0.5 * common + 0.9 * rng.gauss(0, 1) for _ in range(size)])
+    y = [normal(rng, sum(u * v for u, v in zip(row, b)), tau) for row in x]
+    return {"N": number, "P": size, "precision": precision, "x": x, "y": y}, {"w": w, "tau": tau} | named("b", b)
+
+
+GRAPHS = [
+    Case("normal", normal_sample, ["mu", "tau"], same("mu", "tau"), "normal sample, N=10"),
+    Case("regression", regression, ["a", "b", "tau", "sigma"], same("a", "b[1]", "b[2]", "tau", "sigma"), "regression on two correlated variables, N=20"),
+    Case("random-effects", random_effects, ["mu", "tau.within", "tau.between", "a"],
+         same("mu", "tau.within", "tau.between", "a[1]", "a[2]"), "8 groups of 4"),
+    Case("probit", probit, ["b"], same("b[1]", "b[2]", "b[3]"), "probit regression, N=50"),
+    Case("hmm2", hmm(2), ["A", "B"], hmm_quantities(2), "hidden Markov chain, 2 states, four symbols, T=200", text="hmm"),
+    Case("hmm3", hmm(3), ["A", "B"], hmm_quantities(3), "hidden Markov chain, 3 states, four symbols, T=200", text="hmm"),
+    Case("poisson-mixture", poisson_mixture, ["w", "lambda"], poisson_quantities, "two Poisson components, N=100"),
+    Case("normal-mixture", normal_mixture, ["w", "mu", "tau"], normal_mixture_quantities, "two normal components in the language, N=1000"),
+    Case("factor", factor, ["m", "psi", "L"], factor_quantities, "two factors of five measurements, N=50"),
+    Case("classes", classes, ["w", "p"], classes_quantities, "two latent classes, five items, N=100"),
+    Case("spike-slab", spike_slab, ["b", "w", "tau"], same("w", "tau", "b[1]", "b[2]", "b[3]"), "spike and slab, six variables, N=40"),
+]
