@@ -225,3 +225,113 @@ GRAPHS = [
     Case("classes", classes, ["w", "p"], classes_quantities, "two latent classes, five items, N=100"),
     Case("spike-slab", spike_slab, ["b", "w", "tau"], same("w", "tau", "b[1]", "b[2]", "b[3]"), "spike and slab, six variables, N=40"),
 ]
+
+
+# --- Transcripts ---------------------------------------------------------------------------------------
+
+QUANT_PRIOR = 0.5
+
+
+def quant(rng, reads=200, transcripts=6, features=12):
+    """Reads show one of twelve features, with known chances given the transcript, so that most fit several transcripts."""
+    chances = [dirichlet(rng, [0.5] * features) for _ in range(transcripts)]
+    theta = dirichlet(rng, [QUANT_PRIOR] * transcripts)
+    shown = [label(rng, chances[label(rng, theta)]) for _ in range(reads)]
+    return {"chances": chances, "shown": shown}, named("theta", theta)
+
+
+QUANT = [
+    Case("quant", quant, [], same(*(f"theta[{t}]" for t in range(1, 7))), "200 reads of 6 transcripts, one prior of 0.5", command="quant"),
+]
+
+
+# --- Mixtures ------------------------------------------------------------------------------------------
+
+MIXTURE_PRIOR = {"concentration": 2, "location": 0, "mean_precision": 0.2, "scale": 3}
+
+
+def inverse_factor(rng, size, freedom, scale):
+    """A matrix B with B B' drawn as the covariance of a normal-Wishart prior with scale times the identity: Bartlett's."""
+    lower = [[0.0] * size for _ in range(size)]
+    for i in range(size):
+        lower[i][i] = math.sqrt(rng.gammavariate((freedom - i) / 2, 2) / scale)
+        for j in range(i):
+            lower[i][j] = rng.gauss(0, 1) / math.sqrt(scale)
+    # The precision is L L', so that the covariance is that of the solution of L' v = a standard normal vector.
+    def normal_vector(times):
+        v = [0.0] * size
+        for i in reversed(range(size)):
+            v[i] = (times * rng.gauss(0, 1) - sum(lower[j][i] * v[j] for j in range(i + 1, size))) / lower[i][i]
+        return v
+
+    return normal_vector
+
+
+def mixture(count, size, number):
+    def draw(rng):
+        prior = MIXTURE_PRIOR
+        w = dirichlet(rng, [prior["concentration"]] * count)
+        normals = [inverse_factor(rng, size, size + 3, prior["scale"]) for _ in range(count)]
+        mu = [each(1 / math.sqrt(prior["mean_precision"])) for each in normals]
+        rows = []
+        for _ in range(number):
+            z = label(rng, w)
+            rows.append([m + e for m, e in zip(mu[z], normals[z](1))])
+        return {"rows": rows, "components": count, "freedom": size + 3}, named("weight", w) | named("mean", mu)
+
+    return draw
+
+
+def mixture_quantities(count, size):
+    def quantities(at):
+        told = {}
+        for rank, k in enumerate(by(at, "mean[{},1]", count), 1):
+            told |= {f"weight[{rank}]": at[f"weight[{k}]"]} | {f"mean[{rank},{d}]": at[f"mean[{k},{d}]"] for d in range(1, size + 1)}
+        for d in range(1, size + 1):
+            told[f"overall[{d}]"] = sum(at[f"weight[{k}]"] * at[f"mean[{k},{d}]"] for k in range(1, count + 1))
+        return told
+
+    return quantities
+
+
+MIXTURES = [
+    Case("mixture3", mixture(3, 2, 200), [], mixture_quantities(3, 2), "mixture, K=3, D=2, N=200", command="mixture"),
+    Case("mixture2", mixture(2, 1, 1000), [], mixture_quantities(2, 1), "mixture, K=2, D=1, N=1000", command="mixture"),
+]
+
+
+# --- Topics --------------------------------------------------------------------------------------------
+
+TOPICS_PRIOR = {"alpha": 0.5, "beta": 0.5}
+TOPICS, WORDS = 3, 12
+
+
+def topics(length, documents=60):
+    def draw(rng):
+        phi = [dirichlet(rng, [TOPICS_PRIOR["beta"]] * WORDS) for _ in range(TOPICS)]
+        theta = [dirichlet(rng, [TOPICS_PRIOR["alpha"]] * TOPICS) for _ in range(documents)]
+        counts = []
+        for shares in theta:
+            row = [0] * WORDS
+            for _ in range(length):
+                row[label(rng, phi[label(rng, shares)])] += 1
+            counts.append(row)
+        return {"counts": counts}, named("theta", theta[:2]) | named("phi", phi)
+
+    return draw
+
+
+def topics_quantities(at):
+    """Topics by their share of the first word; and shares of words in documents, whatever the order of topics."""
+    order = by(at, "phi[{},1]", TOPICS)
+    told = {f"theta[1,{rank}]": at[f"theta[1,{k}]"] for rank, k in enumerate(order, 1)}
+    told |= {f"phi[{rank},1]": at[f"phi[{k},1]"] for rank, k in enumerate(order, 1)}
+    for d in (1, 2):
+        told[f"word[{d},2]"] = sum(at[f"theta[{d},{k}]"] * at[f"phi[{k},2]"] for k in order)
+    return told
+
+
+TOPIC_MODELS = [
+    Case(f"topics{length}", topics(length), [], topics_quantities, f"topics, K=3, 60 documents of {length} words, 12 words known", command="topics")
+    for length in (20, 60)
+]

@@ -2,8 +2,12 @@
 
 import csv
 import dataclasses
+import gzip
 import json
+import math
 import os
+import random
+import struct
 import subprocess
 
 import cases
@@ -15,6 +19,10 @@ INDEPENDENT = 1000
 
 class Failed(Exception):
     """The program refused, or stopped with an error."""
+
+
+class NotOffered(Exception):
+    """A command that does not have this posterior."""
 
 
 @dataclasses.dataclass
@@ -53,7 +61,7 @@ def intervals(path):
 
 def graph(program, case, posterior, data, folder, seed, chain_draws):
     (folder / "data.json").write_text(json.dumps(data))
-    out = folder / "fit"
+    out = folder / f"fit{chain_draws}"
     text = cases.HERE / "models" / f"{case.text or case.name}.bug"
     words = [program, "fit", text, "--data", folder / "data.json", "--out", out, "--posterior", posterior, "--threads", 1]
     words += ["--monitor", ",".join(case.monitor), "--draws", chain_draws if posterior == "exact" else INDEPENDENT]
@@ -62,8 +70,45 @@ def graph(program, case, posterior, data, folder, seed, chain_draws):
     return Fit(columns(out / "draws.csv"), intervals(out / "posterior.csv"), run["signs"]["k_hat"], run["verdict"], seconds)
 
 
-COMMANDS = {"fit": graph}
+def quant(program, case, posterior, data, folder, seed, chain_draws):
+    if posterior == "linear-response":
+        raise NotOffered
+    number = len(data["chances"])
+    (folder / "lengths.tr").write_text(f"# M {number}\n" + "".join(f"g t{t} 1000 1000\n" for t in range(1, number + 1)))
+    lines = [f"# Ntotal {len(data['shown'])}", f"# Nmap {len(data['shown'])}", f"# M {number}", "# LOGFORMAT (probabilities saved on log scale.)"]
+    for read, feature in enumerate(data["shown"], 1):
+        places = " ".join(f"{t} {math.log(row[feature]):.17g}" for t, row in enumerate(data["chances"], 1) if row[feature] > 0)
+        # The last place is noise, which is left out without --noise.
+        lines.append(f"r{read} {places.count(' ') // 2 + 2} {places} 0 -700")
+    (folder / "reads.prob").write_text("\n".join(lines) + "\n")
+    out = folder / "fit"
+    words = [program, "quant", "--prob", folder / "reads.prob", "--lengths", folder / "lengths.tr", "--prior", cases.QUANT_PRIOR]
+    words += ["--posterior", "exact" if posterior == "exact" else "collapsed", "--draws", INDEPENDENT, "--seed", seed]
+    seconds = ran([*words, "--threads", 1, "--out", out], folder)
+    with gzip.open(out / "aux_info" / "bootstrap" / "bootstraps.gz") as file:
+        numbers = [value for (value,) in struct.iter_unpack("<d", file.read())]
+    counts = [numbers[start:start + number] for start in range(0, len(numbers), number)]
+    rng = random.Random(seed)
+    draws = []
+    for row in counts:
+        # Exact draws are of numbers of reads, given which the fractions are Dirichlet; the fit's own are of fractions.
+        parts = cases.dirichlet(rng, [cases.QUANT_PRIOR + count for count in row]) if posterior == "exact" else [count / sum(row) for count in row]
+        draws.append(cases.named("theta", parts))
+    with open(out / "posterior.tsv", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        # All lengths are alike, so that a million TPM is a fraction of one.
+        table = {f"theta[{row['Name'][1:]}]": (float(row["TPM.lower"]) / 1e6, float(row["TPM.upper"]) / 1e6) for row in rows}
+    return Fit(draws, table, None, "none", seconds)
 
 
-def fitted(program, case, posterior, data, folder, seed, chain_draws=1000):
-    return COMMANDS[case.command](program, case, posterior, data, folder, seed, chain_draws)
+COMMANDS = {"fit": graph, "quant": quant}
+
+
+def fitted(program, case, posterior, data, folder, seed, chain_draws=1000, longer=2):
+    """A fit; where chains have not mixed, with four times as many draws, as the verdict asks, `longer` times at most."""
+    fit = COMMANDS[case.command](program, case, posterior, data, folder, seed, chain_draws)
+    if posterior == "exact" and fit.verdict == "doubt" and longer:
+        again = fitted(program, case, posterior, data, folder, seed, 4 * chain_draws, longer - 1)
+        again.seconds += fit.seconds
+        return again
+    return fit
