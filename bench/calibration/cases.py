@@ -211,6 +211,60 @@ def spike_slab(rng, number=40, size=6):
     return {"N": number, "P": size, "precision": precision, "x": x, "y": y}, {"w": w, "tau": tau} | named("b", b)
 
 
+def level(rng, length=40):
+    moves, noise = gamma(rng, 2, 0.5), gamma(rng, 2, 1)
+    x = [rng.gauss(0, 1)]
+    while len(x) < length:
+        x.append(normal(rng, x[-1], moves))
+    return {"T": length, "y": [normal(rng, at, noise) for at in x]}, {"tau.level": moves, "tau.noise": noise} | named("x", x)
+
+
+def robust(rng, number=30):
+    a, b, tau = normal(rng, 0, 0.25), rng.gauss(0, 1), gamma(rng, 2, 2)
+    x = [rng.gauss(0, 1) for _ in range(number)]
+    y = [normal(rng, a + b * u, tau * gamma(rng, 2, 2)) for u in x]
+    return {"N": number, "x": x, "y": y}, {"a": a, "b": b, "tau": tau}
+
+
+def rates(rng, number=10):
+    beta = gamma(rng, 3, 1)
+    times, each = [0.5 + 3 * rng.random() for _ in range(number)], [gamma(rng, 2, beta) for _ in range(number)]
+    return {"N": number, "t": times, "y": [poisson(rng, t * r) for t, r in zip(times, each)]}, {"beta": beta} | named("lambda", each)
+
+
+def wishart(rng, number=25):
+    vector = inverse_factor(rng, 2, 4, 1)
+    mu = [normal(rng, 0, 0.25) for _ in range(2)]
+    y = [[m + e + rng.gauss(0, 0.5) for m, e in zip(mu, vector(1))] for _ in range(number)]
+    # Of the precision L L'.
+    (a, _), (b, c) = vector.lower
+    omega = [[a * a, a * b], [a * b, b * b + c * c]]
+    return {"N": number, "R": [[1, 0], [0, 1]], "y": y}, named("mu", mu) | named("Omega", omega)
+
+
+def censored(rng, number=40, cut=0.5):
+    a, b, tau = rng.gauss(0, 1), rng.gauss(0, 1), gamma(rng, 2, 2)
+    x = [rng.gauss(0, 1) for _ in range(number)]
+    y = [normal(rng, a + b * u, tau) for u in x]
+    data = {"N": number, "cut": cut, "x": x, "over": [int(v > cut) for v in y], "y": [None if v > cut else v for v in y]}
+    return data, {"a": a, "b": b, "tau": tau}
+
+
+def item_response(rng, people=60, items=5):
+    def positive():
+        value = -1.0
+        while value < 0:
+            value = normal(rng, 1, 2)
+        return value
+
+    a, b = [positive() for _ in range(items)], [rng.gauss(0, 1) for _ in range(items)]
+    r = []
+    for _ in range(people):
+        ability = rng.gauss(0, 1)
+        r.append([int(rng.gauss(u * ability - v, 1) > 0) for u, v in zip(a, b)])
+    return {"N": people, "T": items, "r": r}, named("a", a) | named("b", b)
+
+
 GRAPHS = [
     Case("normal", normal_sample, ["mu", "tau"], same("mu", "tau"), "normal sample, N=10"),
     Case("regression", regression, ["a", "b", "tau", "sigma"], same("a", "b[1]", "b[2]", "tau", "sigma"), "regression on two correlated variables, N=20"),
@@ -224,6 +278,12 @@ GRAPHS = [
     Case("factor", factor, ["m", "psi", "L"], factor_quantities, "two factors of five measurements, N=50"),
     Case("classes", classes, ["w", "p"], classes_quantities, "two latent classes, five items, N=100"),
     Case("spike-slab", spike_slab, ["b", "w", "tau"], same("w", "tau", "b[1]", "b[2]", "b[3]"), "spike and slab, six variables, N=40"),
+    Case("level", level, ["tau.level", "tau.noise", "x"], same("tau.level", "tau.noise", "x[1]", "x[20]", "x[40]"), "a wandering level, T=40"),
+    Case("robust", robust, ["a", "b", "tau"], same("a", "b", "tau"), "regression with Student's errors, N=30"),
+    Case("rates", rates, ["beta", "lambda"], same("beta", "lambda[1]", "lambda[2]"), "ten Poisson rates with a common scale"),
+    Case("wishart", wishart, ["mu", "Omega"], same("mu[1]", "mu[2]", "Omega[1,1]", "Omega[1,2]", "Omega[2,2]"), "two traits with noise, N=25"),
+    Case("censored", censored, ["a", "b", "tau"], same("a", "b", "tau"), "regression, censored from above, N=40"),
+    Case("item-response", item_response, ["a", "b"], same("a[1]", "a[2]", "b[1]", "b[2]"), "60 people, five items with discriminations"),
 ]
 
 
@@ -264,6 +324,7 @@ def inverse_factor(rng, size, freedom, scale):
             v[i] = (times * rng.gauss(0, 1) - sum(lower[j][i] * v[j] for j in range(i + 1, size))) / lower[i][i]
         return v
 
+    normal_vector.lower = lower
     return normal_vector
 
 
