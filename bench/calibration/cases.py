@@ -22,6 +22,8 @@ class Case:
     command: str = "fit"
     text: str = ""  # of the model, where it has another name
     options: tuple = ()
+    labels: dict = dataclasses.field(default_factory=dict)  # array to which of its indices is a label, for fits without draws
+    states: int = 0  # of a label
 
 
 # --- Draws that Python's generator lacks --------------------------------------------------------------
@@ -356,8 +358,8 @@ def mixture_quantities(count, size):
 
 
 MIXTURES = [
-    Case("mixture3", mixture(3, 2, 200), [], mixture_quantities(3, 2), "mixture, K=3, D=2, N=200", command="mixture"),
-    Case("mixture2", mixture(2, 1, 1000), [], mixture_quantities(2, 1), "mixture, K=2, D=1, N=1000", command="mixture"),
+    Case("mixture3", mixture(3, 2, 200), [], mixture_quantities(3, 2), "mixture, K=3, D=2, N=200", "mixture", labels={"weight": 0, "mean": 0}, states=3),
+    Case("mixture2", mixture(2, 1, 1000), [], mixture_quantities(2, 1), "mixture, K=2, D=1, N=1000", "mixture", labels={"weight": 0, "mean": 0}, states=2),
 ]
 
 
@@ -371,28 +373,33 @@ def topics(length, documents=60):
     def draw(rng):
         phi = [dirichlet(rng, [TOPICS_PRIOR["beta"]] * WORDS) for _ in range(TOPICS)]
         theta = [dirichlet(rng, [TOPICS_PRIOR["alpha"]] * TOPICS) for _ in range(documents)]
-        counts = []
+        counts, tokens = [], [0] * TOPICS
         for shares in theta:
             row = [0] * WORDS
             for _ in range(length):
-                row[label(rng, phi[label(rng, shares)])] += 1
+                topic = label(rng, shares)
+                tokens[topic] += 1
+                row[label(rng, phi[topic])] += 1
             counts.append(row)
-        return {"counts": counts}, named("theta", theta[:2]) | named("phi", phi)
+        share = [count / sum(tokens) for count in tokens]
+        return {"counts": counts}, named("theta", theta) | named("share", share)
 
     return draw
 
 
 def topics_quantities(at):
-    """Topics by their share of the first word; and shares of words in documents, whatever the order of topics."""
-    order = by(at, "phi[{},1]", TOPICS)
-    told = {f"theta[1,{rank}]": at[f"theta[1,{k}]"] for rank, k in enumerate(order, 1)}
-    told |= {f"phi[{rank},1]": at[f"phi[{k},1]"] for rank, k in enumerate(order, 1)}
-    for d in (1, 2):
-        told[f"word[{d},2]"] = sum(at[f"theta[{d},{k}]"] * at[f"phi[{k},2]"] for k in order)
+    """Topics by their share of all words; then how mixed a document is and how alike two are, whatever the order of topics."""
+    order = by(at, "share[{}]", TOPICS)
+    told = {f"share[{rank}]": at[f"share[{k}]"] for rank, k in enumerate(order, 1)}
+    told |= {f"theta[{d},{rank}]": at[f"theta[{d},{k}]"] for d in (1, 2) for rank, k in enumerate(order, 1)}
+    told["mixed"] = sum(at[f"theta[1,{k}]"] ** 2 for k in order)
+    told["alike"] = sum(at[f"theta[1,{k}]"] * at[f"theta[2,{k}]"] for k in order)
     return told
 
 
 TOPIC_MODELS = [
-    Case(f"topics{length}", topics(length), [], topics_quantities, f"topics, K=3, 60 documents of {length} words, 12 words known", command="topics")
+    Case(f"topics{length}", topics(length), [], topics_quantities, f"topics, K=3, 60 documents of {length} words, 12 words known", "topics", labels={"theta": 1, "share": 0}, states=TOPICS)
     for length in (20, 60)
 ]
+
+ALL = GRAPHS + MIXTURES + TOPIC_MODELS + QUANT

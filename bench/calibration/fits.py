@@ -28,7 +28,7 @@ class NotOffered(Exception):
 @dataclasses.dataclass
 class Fit:
     draws: list  # of values of nodes
-    table: dict  # node to its 95% interval, where the program printed one
+    table: dict  # node to its 95% interval and mean, where the program printed one
     k_hat: float | None
     verdict: str
     seconds: float  # CPU, of the process
@@ -56,7 +56,7 @@ def columns(path):
 
 def intervals(path):
     with open(path, newline="") as file:
-        return {row["name"].replace(" ", ""): (float(row["q2.5"]), float(row["q97.5"])) for row in csv.DictReader(file)}
+        return {row["name"].replace(" ", ""): (float(row["q2.5"]), float(row["q97.5"]), float(row["mean"])) for row in csv.DictReader(file)}
 
 
 def graph(program, case, posterior, data, folder, seed, chain_draws):
@@ -97,11 +97,68 @@ def quant(program, case, posterior, data, folder, seed, chain_draws):
     with open(out / "posterior.tsv", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t")
         # All lengths are alike, so that a million TPM is a fraction of one.
-        table = {f"theta[{row['Name'][1:]}]": (float(row["TPM.lower"]) / 1e6, float(row["TPM.upper"]) / 1e6) for row in rows}
+        table = {f"theta[{row['Name'][1:]}]": tuple(float(row[f"TPM.{what}"]) / 1e6 for what in ("lower", "upper", "mean")) for row in rows}
     return Fit(draws, table, None, "none", seconds)
 
 
-COMMANDS = {"fit": graph, "quant": quant}
+def written(out, name, seconds):
+    """The results of `mixture` and `topics`: draws where chains made them, and the table."""
+    run = json.loads((out / "run.json").read_text())
+    draws = [{name(node): value for node, value in row.items()} for row in columns(out / "draws.csv")] if (out / "draws.csv").exists() else []
+    table = {name(node): told for node, told in intervals(out / "posterior.csv").items()}
+    return Fit(draws, table, (run.get("signs") or {}).get("k_hat"), run.get("verdict") or "none", seconds)
+
+
+def chosen(posterior, chain_draws):
+    return ["--posterior", posterior, "--threads", 1] + (["--draws", chain_draws] if posterior == "exact" else [])
+
+
+def mixture(program, case, posterior, data, folder, seed, chain_draws):
+    size = len(data["rows"][0])
+    lines = [",".join(f"x{d}" for d in range(1, size + 1))] + [",".join(f"{value:.17g}" for value in row) for row in data["rows"]]
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    out = folder / f"fit{chain_draws}"
+    prior = cases.MIXTURE_PRIOR
+    words = [program, "mixture", folder / "data.csv", "--components", data["components"], "--out", out, "--seed", seed]
+    words += ["--concentration", prior["concentration"], "--location", prior["location"], "--mean-precision", prior["mean_precision"]]
+    words += ["--degrees-of-freedom", data["freedom"], "--scale", prior["scale"], *chosen(posterior, chain_draws)]
+    seconds = ran(words, folder)
+
+    def name(node):
+        """weight[0] as weight[1], mean[0,x1] as mean[1,1]."""
+        array, _, rest = node.partition("[")
+        if not rest:
+            return node
+        first, *others = rest.rstrip("]").split(",")
+        return f"{array}[{','.join([str(int(first) + 1), *(other.removeprefix('x') for other in others)])}]"
+
+    return written(out, name, seconds)
+
+
+def topics(program, case, posterior, data, folder, seed, chain_draws):
+    lines = []
+    for row in data["counts"]:
+        seen = [f"{word}:{count}" for word, count in enumerate(row) if count]
+        lines.append(" ".join([str(len(seen)), *seen]))
+    (folder / "data.ldac").write_text("\n".join(lines) + "\n")
+    (folder / "data.vocab").write_text("".join(f"word{word}\n" for word in range(cases.WORDS)))
+    out = folder / f"fit{chain_draws}"
+    words = [program, "topics", folder / "data.ldac", "--format", "ldac", "--vocabulary", folder / "data.vocab", "--topics", cases.TOPICS]
+    words += ["--alpha", cases.TOPICS_PRIOR["alpha"], "--beta", cases.TOPICS_PRIOR["beta"], "--seed", seed, "--out", out, "--documents"]
+    seconds = ran([*words, *chosen(posterior, chain_draws)], folder)
+
+    def name(node):
+        """proportions[0,0] as theta[1,1], share[0] as share[1]."""
+        array, _, rest = node.partition("[")
+        if not rest:
+            return node
+        array = {"proportions": "theta"}.get(array, array)
+        return f"{array}[{','.join(str(int(place) + 1) for place in rest.rstrip(']').split(','))}]"
+
+    return written(out, name, seconds)
+
+
+COMMANDS = {"fit": graph, "quant": quant, "mixture": mixture, "topics": topics}
 
 
 def fitted(program, case, posterior, data, folder, seed, chain_draws=1000, longer=2):

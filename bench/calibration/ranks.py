@@ -92,7 +92,7 @@ def picture(rows, columns, ranks):
 def panel(lists):
     frame = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/>'
     if not lists:
-        return frame + f'<text x="{WIDTH / 2}" y="{HEIGHT / 2 + 4}" text-anchor="middle" fill="#999">not offered</text>'
+        return frame + f'<text x="{WIDTH / 2}" y="{HEIGHT / 2 + 4}" text-anchor="middle" fill="#999">no draws</text>'
     # Three times the uniform height fills the panel; what is above is cut.
     number = len(bins(lists[0]))
     expected = len(lists[0]) / number
