@@ -10,12 +10,13 @@ import subprocess
 
 @dataclasses.dataclass
 class Estimate:
-    """What the draws of one node tell. `error` is the Monte Carlo error of the mean, by batch means."""
+    """What the draws of one node tell. `error` and `sd_error` are Monte Carlo errors of mean and sd, by batch means."""
 
     mean: float
     sd: float
     error: float
     rhat: float
+    sd_error: float
 
 
 @dataclasses.dataclass
@@ -137,12 +138,21 @@ def estimate(each):
     length = min(map(len, each))
     # Batches of about the root of the length are long beside the correlation of these chains.
     size = max(int(math.sqrt(length)), 1)
-    batches = [mean(draws[start:start + size]) for draws in each for start in range(0, length - size + 1, size)]
+    centre = mean(everything)
+    batches, spreads = [], []
+    for draws in each:
+        for start in range(0, length - size + 1, size):
+            part = draws[start:start + size]
+            batches.append(mean(part))
+            spreads.append(mean([(value - centre) ** 2 for value in part]))
     within = mean([variance(draws) for draws in each])
     between = variance([mean(draws) for draws in each]) if len(each) > 1 else 0.0
     rhat = math.sqrt((within * (length - 1) / length + between) / within) if within > 0 else 1.0
     error = math.sqrt(variance(batches) / len(batches))
-    return Estimate(mean(everything), math.sqrt(variance(everything)), error, rhat)
+    sd = math.sqrt(variance(everything))
+    # That of the variance, by the slope of the root.
+    sd_error = math.sqrt(variance(spreads) / len(spreads)) / (2 * sd) if sd > 0 else 0.0
+    return Estimate(centre, sd, error, rhat, sd_error)
 
 
 def version():

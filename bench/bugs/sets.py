@@ -13,6 +13,9 @@ import jags
 
 HERE = pathlib.Path(__file__).resolve().parent
 SETTINGS = HERE / "settings.toml"
+OWN = HERE / "data" / "references.json"
+# Of models that have no reference in the folder of the data.
+USUAL = {"chains": 2, "burn": 1000, "iterations": 10000, "thin": 1}
 LENGTHS = {"chains": "chains", "burn": "burn", "iterations": "iters", "thin": "thin"}
 
 
@@ -24,6 +27,7 @@ class Model:
     data: pathlib.Path
     monitor: list
     lengths: dict  # of the chains
+    long: tuple  # iterations and thinning of a reference of our own
     reference: dict  # node to mean, sd and Monte Carlo error
     exact: dict  # node to mean and sd, where it is known
     order: list  # arrays whose first index has no order of its own
@@ -36,6 +40,8 @@ def read(path=SETTINGS):
         sys.exit("COLLAPSAR_DATA is not set: it names the folder that holds bugs/jags_reference.json")
     given = pathlib.Path(os.environ["COLLAPSAR_DATA"]).resolve() / "bugs"
     references = json.loads((given / "jags_reference.json").read_text())
+    if OWN.exists():
+        references |= json.loads(OWN.read_text())
     with open(path, "rb") as file:
         settings = tomllib.load(file)
 
@@ -54,7 +60,8 @@ def read(path=SETTINGS):
                 jags_text=HERE / "models" / entry["jags"] if "jags" in entry else text,
                 data=found(entry["data"], HERE / "data"),
                 monitor=entry["monitor"],
-                lengths={ours: entry.get(ours, reference.get(theirs)) for ours, theirs in LENGTHS.items()},
+                lengths={ours: entry.get(ours, reference.get(theirs, USUAL[ours])) for ours, theirs in LENGTHS.items()},
+                long=(entry.get("reference_iterations"), entry.get("reference_thin", 1)),
                 reference=reference["nodes"],
                 exact=references.get(f"exact-{name}", {"nodes": {}})["nodes"],
                 order=entry.get("order", []),
