@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit, WordScore};
-use collapsar_run::fit::{PosteriorKind, PosteriorOptions};
+use collapsar_run::PosteriorKind;
+use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::threads_of_jobs;
 use collapsar_run::topics::{Measures, TopicsRequest};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -108,7 +109,9 @@ pub(crate) fn fit_topics<'py>(
     })?;
     let result = report(py, &fitted.climbed, raised)?;
     let posterior = fitted.posterior;
-    let verdict = posterior.verdict(fitted.climbed.outcome.converged);
+    let verdict = posterior
+        .signs
+        .verdict(posterior.kind, fitted.climbed.outcome.converged);
     let signs = json!({"verdict": verdict, "signs": posterior.signs});
     result.set_item("posterior", posterior.kind.name())?;
     result.set_item("judged", python(py, &signs)?)?;
@@ -129,8 +132,8 @@ pub(crate) fn fit_topics<'py>(
     result.set_item("proportion_sds", sds)?;
     let drawn = posterior.chains.map(|(chains, _)| {
         let rows = posterior.rows.len();
-        let shape = [chains.0.len(), rows, chains.0[0][0].len()];
-        let all = chains.0.into_iter().flatten().flatten().collect();
+        let shape = [chains.chains.len(), rows, chains.chains[0][0].len()];
+        let all = chains.chains.into_iter().flatten().flatten().collect();
         shaped(py, all, &shape)
     });
     result.set_item("draws", drawn.transpose()?)?;

@@ -1,6 +1,6 @@
 //! Which posterior results are of, and how far they may be trusted: one rule for all models.
 
-use collapsar::diagnostics::ChainSummary;
+use collapsar::diagnostics::{ChainSummary, ImportanceWeights, k_hat_threshold};
 use serde::Serialize;
 
 /// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
@@ -95,6 +95,22 @@ pub enum Verdict {
 }
 
 impl Signs {
+    /// What weights of draws say, given as logarithms.
+    pub(crate) fn of_weights(ln_weights: &[f64]) -> Self {
+        let smoothed = ImportanceWeights::smooth(ln_weights);
+        let light = |weights: &ImportanceWeights| {
+            let threshold = k_hat_threshold(ln_weights.len());
+            weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
+        };
+        Self {
+            k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
+            // Heavy tails have no error to tell.
+            ln_evidence: (smoothed.filter(light))
+                .map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
+            ..Self::default()
+        }
+    }
+
     /// The signs of chains: what each number's draws say of themselves, with its standard deviation.
     pub fn of_chains(numbers: &[(f64, Option<ChainSummary>)]) -> Self {
         // Too few draws to tell are not mixed, unless they are all the same and there is nothing to tell.
@@ -142,7 +158,7 @@ impl Signs {
             // Deviations are those of weighted draws where these differ.
             Some(true) if wide => Verdict::Trust,
             // Nobody could weigh; linear response leaves out what is not linear.
-            None if wide && !above(self.variance_growth, GROWN) && self.drift.is_some() => {
+            None if wide && !above(self.variance_growth, GROWN) && self.looked() => {
                 match self.missing_information {
                     Some(missing) if missing < 0.5 => Verdict::Trust,
                     Some(missing) if missing < MISSING => Verdict::TrustMeans,
@@ -153,5 +169,10 @@ impl Signs {
             _ if above(self.missing_information, 0.99) => Verdict::Doubt,
             _ => Verdict::TrustMeans,
         }
+    }
+
+    /// Whether anything was compared with the joint itself: a chain that stays, or draws of q whose weights are light.
+    fn looked(&self) -> bool {
+        self.drift.is_some() || self.k_hat.is_some_and(|k_hat| k_hat < 0.7)
     }
 }

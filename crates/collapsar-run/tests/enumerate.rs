@@ -6,9 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use collapsar::family::Marginal;
 use collapsar_bugs::{Array, Data, Quantity, Selection, Summary};
-use collapsar_run::fit::{
-    ModelRequest, ModelResult, ModelRun, ModelSource, PosteriorKind, PosteriorOptions,
-};
+use collapsar_run::PosteriorKind;
+use collapsar_run::fit::{ModelRequest, ModelResult, ModelRun, ModelSource, PosteriorOptions};
 use collapsar_run::{ClimbOptions, Climbed, Watch};
 
 struct Nobody(AtomicBool);

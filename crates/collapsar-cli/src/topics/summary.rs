@@ -2,15 +2,14 @@
 
 use collapsar::topics::{Alpha, Beta, Ranking};
 use collapsar_formats::{CorpusReport, OutOfVocabulary};
-use collapsar_run::topics::{
-    Compared, CorpusData, Doubt, Halves, Measures, Score, TopicsPosterior, TopicsResult,
-};
-use collapsar_run::{PosteriorKind, Verdict};
+use collapsar_run::PosteriorKind;
+use collapsar_run::topics::{Compared, CorpusData, Doubt, Halves, Measures, Score, TopicsResult};
 
 use super::args::FitArgs;
 use crate::climb;
 use crate::common::Common;
 use crate::text::{count, short, table};
+use crate::verdict;
 
 pub(crate) fn of(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
     let mut text = vec![format!(
@@ -43,64 +42,23 @@ pub(crate) fn of(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> St
 /// Which posterior it is, and how far it may be trusted: a line each.
 fn posterior(result: &TopicsResult) -> String {
     let posterior = &result.posterior;
+    if let Some((chains, _)) = &posterior.chains {
+        let lengths = (chains.chains.iter()).map(|chain| chain.first().map_or(0, Vec::len));
+        let constant = posterior.rows.iter().all(|row| row.sd == 0.0);
+        let said = verdict::of_chains(
+            &posterior.signs,
+            lengths.sum(),
+            chains.chains.len(),
+            constant,
+        );
+        return format!("topics are the mean of all draws\n{said}");
+    }
+    let added = match posterior.kind {
+        PosteriorKind::LinearResponse if !posterior.whole => ", document by document",
+        _ => "",
+    };
     let converged = result.climbed.outcome.converged;
-    let (kind, next) = match posterior.kind {
-        PosteriorKind::MeanField => ("standard deviations are those of mean field", LINEAR),
-        PosteriorKind::LinearResponse if posterior.whole => {
-            ("standard deviations are those of linear response", EXACT)
-        }
-        PosteriorKind::LinearResponse => (
-            "standard deviations are those of linear response, document by document",
-            EXACT,
-        ),
-        PosteriorKind::Exact => return chains(posterior),
-    };
-    let mut reasons = vec![];
-    if !converged {
-        reasons.push("the climb has not converged".to_owned());
-    }
-    if let Some(missing) = posterior.signs.missing_information {
-        let percent = 100.0 * missing;
-        reasons.push(format!("{percent:.0}% of the information is missing"));
-    } else if posterior.kind == PosteriorKind::LinearResponse {
-        reasons.push("topics that differ elsewhere are not seen".to_owned());
-    }
-    let (verdict, next) = match posterior.verdict(converged) {
-        Verdict::Trust => ("trust means and sds", String::new()),
-        Verdict::TrustMeans => ("trust means but not sds", format!("; try {next}")),
-        Verdict::Doubt => ("do not trust this", format!("; try {EXACT}")),
-    };
-    let reasons = match reasons.as_slice() {
-        [] => String::new(),
-        reasons => format!(" ({})", reasons.join(", ")),
-    };
-    format!("{kind}\nverdict: {verdict}{reasons}{next}")
-}
-
-const LINEAR: &str = "--posterior linear-response";
-const EXACT: &str = "--posterior exact";
-
-/// What chains say of themselves.
-fn chains(posterior: &TopicsPosterior) -> String {
-    let Some((chains, _)) = &posterior.chains else {
-        return String::new();
-    };
-    let lengths = (chains.0.iter()).map(|chain| chain.first().map_or(0, Vec::len));
-    let draws: usize = lengths.sum();
-    let verdict = if posterior.mixed() {
-        "trust means and sds"
-    } else {
-        "do not trust shares and proportions yet; try more --draws"
-    };
-    let agree = match (posterior.signs.r_hat, posterior.signs.ess) {
-        (Some(r_hat), Some(ess)) => {
-            format!(": R-hat at most {r_hat:.3}, effective sample size at least {ess:.0}")
-        }
-        _ if posterior.rows.iter().all(|row| row.sd == 0.0) => String::new(),
-        _ => ", too few to tell whether they agree".to_owned(),
-    };
-    let chains = count(chains.0.len(), "chain");
-    format!("topics are the mean of {draws} draws of {chains}{agree}\nverdict: {verdict}")
+    verdict::lines(posterior.kind, &posterior.signs, converged, added)
 }
 
 /// To three decimals; these measures are at most about 1.

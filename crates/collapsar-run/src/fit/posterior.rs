@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use collapsar::diagnostics::{ChainSummary, ImportanceWeights, k_hat_threshold};
+use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
 use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
@@ -77,24 +77,6 @@ pub struct ModelResult {
     pub chains: Option<(ChainDraws, Vec<Option<ChainSummary>>)>,
     /// Cheap signs of how far the fit may be trusted.
     pub signs: Signs,
-}
-
-impl Signs {
-    /// What weights of draws say, given as logarithms.
-    pub(super) fn of_weights(ln_weights: &[f64]) -> Self {
-        let smoothed = ImportanceWeights::smooth(ln_weights);
-        let light = |weights: &ImportanceWeights| {
-            let threshold = k_hat_threshold(ln_weights.len());
-            weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
-        };
-        Self {
-            k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
-            // Heavy tails have no error to tell.
-            ln_evidence: (smoothed.filter(light))
-                .map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
-            ..Self::default()
-        }
-    }
 }
 
 /// Products of numbers that linear response may take by default: as many as a fit, or some hundredths of a second.

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use collapsar::diagnostics::ImportanceWeights;
 use collapsar::family::Marginal;
 use collapsar::mixture::{
     Component, DrawOptions, Matrix, MixtureDraws, MixtureFit, MixtureResponse, Number,
@@ -127,12 +126,7 @@ impl MixtureRun<'_> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
         let point = &result.climbed.best().point;
         let weights = model.ln_weights(point, WEIGHTS, &mut rng)?;
-        let smoothed = ImportanceWeights::smooth(&weights);
-        // Their mean would be of one of the optima that differ by their labels alone: no estimate of the evidence.
-        Ok(Signs {
-            k_hat: smoothed.and_then(|weights| weights.k_hat),
-            ..Signs::default()
-        })
+        Ok(Signs::of_weights(&weights))
     }
 }
 
@@ -170,16 +164,15 @@ fn sampled(fit: &MixtureFit, numbers: Vec<Number>, draws: MixtureDraws) -> Mixtu
             chain.push(column);
         }
     }
-    let chains = ChainDraws(chains);
+    let chains = ChainDraws {
+        chains,
+        relabelled: Some(draws.relabelled),
+    };
     let estimates = chains.estimates();
     let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
-    let known = || diagnostics.iter().flatten();
-    let sizes = known().flat_map(|of| [of.ess_bulk, of.ess_tail]);
-    let signs = Signs {
-        r_hat: known().filter_map(|of| of.r_hat).max_by(f64::total_cmp),
-        ess: sizes.flatten().min_by(f64::total_cmp),
-        ..Signs::default()
-    };
+    let deviations = estimates.iter().map(|one| one.summary.sd);
+    let of: Vec<_> = deviations.zip(diagnostics.iter().copied()).collect();
+    let signs = Signs::of_chains(&of);
     MixturePosterior {
         fit: draws.describe(fit),
         numbers,

@@ -15,12 +15,10 @@ use serde_json::{Value, json};
 use super::TopicsRun;
 use crate::error::Result;
 use crate::fit::CHAIN_DRAWS;
-use crate::verdict::{PosteriorKind, Signs, Verdict};
+use crate::verdict::{PosteriorKind, Signs};
 
 /// Products of numbers that linear response may take by default, whatever the fit took: about a second.
 const AFFORDABLE: f64 = 1e9;
-/// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
-const MIXED: (f64, f64) = (1.01, 400.0);
 
 /// What is known of shares of topics, and of proportions of documents.
 #[derive(Debug)]
@@ -41,40 +39,9 @@ pub struct TopicsPosterior {
 }
 
 impl TopicsPosterior {
-    /// How far the results may be trusted, where the climb has converged.
-    pub fn verdict(&self, converged: bool) -> Verdict {
-        if self.kind == PosteriorKind::Exact {
-            return if self.mixed() {
-                Verdict::Trust
-            } else {
-                Verdict::Doubt
-            };
-        }
-        let missing = self.signs.missing_information;
-        match self.kind {
-            _ if !converged || missing.is_some_and(|missing| missing >= 0.99) => Verdict::Doubt,
-            PosteriorKind::LinearResponse
-                if self.whole && missing.is_some_and(|missing| missing < 0.9) =>
-            {
-                Verdict::Trust
-            }
-            _ => Verdict::TrustMeans,
-        }
-    }
-
     /// Whether chains have mixed; others always have.
     pub fn mixed(&self) -> bool {
-        let Some((_, diagnostics)) = &self.chains else {
-            return true;
-        };
-        // Too few draws to tell are not mixed, unless they are all the same and there is nothing to tell.
-        self.rows.iter().zip(diagnostics).all(|(row, known)| {
-            let mixed = known.and_then(|of| {
-                let ess = of.ess_bulk?.min(of.ess_tail?);
-                Some(of.r_hat? < MIXED.0 && ess > MIXED.1)
-            });
-            mixed.unwrap_or(row.sd == 0.0)
-        })
+        self.signs.mixed != Some(false)
     }
 
     /// What a row says of its draws, in the order of [`crate::fit::DIAGNOSTICS`].
@@ -90,7 +57,7 @@ impl TopicsPosterior {
         json!({
             "posterior": self.kind,
             "signs": self.signs,
-            "verdict": self.verdict(converged),
+            "verdict": self.signs.verdict(self.kind, converged),
         })
     }
 }
@@ -197,22 +164,20 @@ impl TopicsRun<'_> {
             return Ok(None);
         };
         let all = drawn.shares.into_iter().zip(drawn.proportions);
-        let all = ChainDraws(
-            all.map(|(mut shares, proportions)| {
-                shares.extend(proportions);
-                shares
-            })
-            .collect(),
-        );
+        let all = ChainDraws {
+            chains: all
+                .map(|(mut shares, proportions)| {
+                    shares.extend(proportions);
+                    shares
+                })
+                .collect(),
+            relabelled: None,
+        };
         let estimates = all.estimates();
         let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
-        let known = || diagnostics.iter().flatten();
-        let sizes = known().flat_map(|of| [of.ess_bulk, of.ess_tail]);
-        let signs = Signs {
-            r_hat: known().filter_map(|of| of.r_hat).max_by(f64::total_cmp),
-            ess: sizes.flatten().min_by(f64::total_cmp),
-            ..Signs::default()
-        };
+        let deviations = estimates.iter().map(|one| one.summary.sd);
+        let of: Vec<_> = deviations.zip(diagnostics.iter().copied()).collect();
+        let signs = Signs::of_chains(&of);
         let posterior = TopicsPosterior {
             kind: PosteriorKind::Exact,
             rows: estimates.iter().map(|one| one.summary).collect(),

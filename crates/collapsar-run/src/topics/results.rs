@@ -132,7 +132,7 @@ impl TopicsRun<'_> {
             let first = ["chain".to_owned(), "draw".to_owned()];
             let columns: Vec<String> = first.into_iter().chain(names).collect();
             header(out, &columns)?;
-            for (chain, columns) in draws.0.iter().enumerate() {
+            for (chain, columns) in draws.chains.iter().enumerate() {
                 for draw in 0..columns.first().map_or(0, Vec::len) {
                     write!(out, "{},{},", chain + 1, draw + 1)?;
                     numbers(out, columns.iter().map(|of| of[draw]))?;
