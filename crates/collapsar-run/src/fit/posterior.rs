@@ -24,8 +24,9 @@ const AT_LEAST: usize = 100_000_000;
 const WEIGHTS: usize = 1000;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
 const PROPOSED: usize = 100;
-/// The effective size of weighted draws that are believed, at least.
+/// The effective size of weighted draws that are believed, at least, and the k-hat below which their variance is finite.
 const ENOUGH: f64 = 100.0;
+const LIGHT: f64 = 0.5;
 /// The stream of random numbers of proposals.
 const PROPOSALS: u64 = 1 << 42;
 /// Sweeps of the chain that looks whether means stay, and the fewest that tell anything.
@@ -131,6 +132,7 @@ impl ModelRun {
         signs.shift = shift;
         if let Some(response) = &response {
             signs.missing_information = Some(response.missing_information()?);
+            signs.flat = response.flat();
             if believed.is_none() {
                 let growth = posterior.variance_growth()?;
                 signs.variance_growth =
@@ -233,14 +235,9 @@ impl ModelRun {
         let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
         let weights = self.compiled.ln_weights(point, WEIGHTS, &mut rng)?;
         let smoothed = ImportanceWeights::smooth(&weights);
-        let light = |weights: &ImportanceWeights| {
-            let threshold = k_hat_threshold(WEIGHTS);
-            weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
-        };
         Ok(Signs {
             k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
-            // Heavy tails have no error to tell.
-            ln_evidence: (smoothed.filter(light))
+            ln_evidence: (smoothed.filter(has_mean))
                 .map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
             ..Signs::default()
         })
@@ -327,8 +324,8 @@ impl Weighted<'_> {
     /// Whether deviations may be taken from them.
     pub(super) fn believed(&self) -> bool {
         let (weights, size) = (&self.draws.weights, self.draws.len());
-        // Where half of the draws count, no tail can matter; k-hat would be that of a shoulder.
-        let light = |k_hat: f64| k_hat < k_hat_threshold(size) || weights.ess > 0.5 * size as f64;
+        // Where half of the draws count, no tail can matter: k-hat would be that of a shoulder.
+        let light = |k_hat: f64| k_hat < LIGHT || weights.ess > 0.5 * size as f64;
         weights.k_hat.is_none_or(light) && weights.ess > ENOUGH
     }
 
@@ -340,11 +337,17 @@ impl Weighted<'_> {
         Signs {
             k_hat: weights.k_hat,
             weighted: Some(believed),
-            ln_evidence: believed.then_some(ln_evidence),
+            ln_evidence: (believed || has_mean(weights)).then_some(ln_evidence),
             orders: self.exchange.as_ref().map(orders),
             ..Signs::default()
         }
     }
+}
+
+/// Whether the mean of weights has an error to tell: heavy tails have none.
+fn has_mean(weights: &ImportanceWeights) -> bool {
+    let threshold = k_hat_threshold(weights.ln_weights.len());
+    weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
 }
 
 /// How many orders of states are alike.
