@@ -18,8 +18,8 @@ use crate::verdict::{PosteriorKind, Signs, Verdict};
 const PRODUCTS: usize = 10;
 /// Passes of a fit: those of bench/bugs take 5 to 650, half of them more than this.
 const PASSES: usize = 30;
-/// Products that signs may take however quick the fit was: about a tenth of a second.
-const AT_LEAST: usize = 100_000_000;
+/// Products that signs may take however quick the fit was: some hundredths of a second, as reading a model takes.
+const AT_LEAST: usize = 30_000_000;
 /// Draws whose weights are looked at.
 const WEIGHTS: usize = 1000;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
@@ -201,7 +201,7 @@ impl ModelRun {
         Ok((response, saddle))
     }
 
-    /// Products of numbers that linear response may take by default: as many as a fit, or a tenth of a second.
+    /// Products of numbers that linear response may take by default: as many as a fit, or some hundredths of a second.
     fn affordable(&self) -> usize {
         (self.compiled.size().saturating_mul(PRODUCTS * PASSES)).max(AT_LEAST)
     }
