@@ -37,8 +37,12 @@ fn reasons(signs: &Signs, converged: bool) -> Vec<String> {
     if signs.saddle {
         reasons.push("the bound has no strict maximum here".to_owned());
     }
-    if let Some((starts, 1)) = signs.starts.filter(|(starts, _)| *starts > 2) {
-        reasons.push(format!("only one of {starts} starts ended here"));
+    if signs.flat > 0 {
+        let directions = count(signs.flat, "direction");
+        reasons.push(format!("the bound is flat in {directions}"));
+    }
+    if let Some((starts, agree)) = signs.starts.filter(|(starts, agree)| 2 * agree < *starts) {
+        reasons.push(format!("only {agree} of {starts} starts ended here"));
     }
     if let Some(drift) = signs.drift.filter(|drift| *drift > DRIFTED) {
         reasons.push(format!("a Markov chain moves {drift:.0} sds away"));

@@ -4,7 +4,7 @@
 //! uncertainty. The response of the optimum to a tilt of the log joint sees it, and its covariances are
 //! those of the tilted statistics: what complete data would tell, less what is missing.
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use crate::collapsed::Collapsed;
 use crate::error::{Error, Result};
@@ -17,6 +17,9 @@ const DENSE: usize = 400;
 const TOLERANCE: f64 = 1e-10;
 /// Products at most for one answer.
 const PRODUCTS: usize = 500;
+/// Eigenvalues of $FJ$ nearer to one than this are those of directions in which the bound is flat: a climb ends where its
+/// gain is 1e-8 or so, which leaves a slope of 1e-4 and curvatures uncertain by as much.
+const FLAT: f64 = 1e-3;
 /// Products at most for the largest eigenvalue.
 const POWER: usize = 60;
 
@@ -37,6 +40,7 @@ struct Dense {
     statistics: DMatrix<f64>,
     covariance: DMatrix<f64>,
     rate: f64,
+    flat: usize,
 }
 
 impl<'a, M: Collapsed> Response<'a, M> {
@@ -61,6 +65,11 @@ impl<'a, M: Collapsed> Response<'a, M> {
     /// Whether the whole matrix is kept, so that answers cost no passes.
     pub fn is_dense(&self) -> bool {
         self.dense.is_some()
+    }
+
+    /// In how many directions the bound is flat, so that the response there is that of mean field.
+    pub fn flat(&self) -> usize {
+        self.dense.as_ref().map_or(0, |dense| dense.flat)
     }
 
     /// $S$ as a square matrix, where it is kept.
@@ -163,14 +172,16 @@ impl Dense {
         }
         // S' = (I - FJ)'⁻¹ J
         let system = DMatrix::identity(dim, dim) - &metric * &covariance;
-        let statistics = system.lu().solve(&metric).ok_or_else(no_maximum)?;
-        let statistics = (&statistics + statistics.transpose()) * 0.5;
-        let finite = statistics.iter().all(|entry| entry.is_finite());
+        let solved = system.lu().solve(&metric);
+        let solved = solved.map(|solved| (&solved + solved.transpose()) * 0.5);
         // Where the point is a maximum, variances are no smaller than mean field's.
-        let grown = (0..dim).all(|i| statistics[(i, i)] >= -1e-9 * metric[(i, i)].abs());
-        if !(finite && grown) {
-            return Err(no_maximum());
-        }
+        let grown = |solved: &DMatrix<f64>| {
+            (0..dim).all(|i| solved[(i, i)] >= (1.0 - 1e-9) * metric[(i, i)])
+                && solved.iter().all(|entry| entry.is_finite())
+        };
+        let Some(statistics) = solved.filter(grown) else {
+            return Self::flat(&metric, covariance).ok_or_else(no_maximum);
+        };
         let rate = power(dim, |along, statistics, out| {
             let along = DVector::from_column_slice(along);
             let image = &metric * along;
@@ -182,6 +193,50 @@ impl Dense {
             statistics,
             covariance,
             rate,
+            flat: 0,
+        })
+    }
+
+    /// As mean field has it along directions in which the bound does not fall, such as turns of factors, whose eigenvalues are one but
+    /// for what the climb left (maths §10.1); none where it rises in some.
+    fn flat(metric: &DMatrix<f64>, covariance: DMatrix<f64>) -> Option<Self> {
+        let finite = |matrix: &DMatrix<f64>| matrix.iter().all(|entry| entry.is_finite());
+        if !finite(metric) || !finite(&covariance) {
+            return None;
+        }
+        // J = RR', and R'FR has the eigenvalues of FJ.
+        let SymmetricEigen {
+            eigenvectors: mut root,
+            eigenvalues,
+        } = SymmetricEigen::new(metric.clone());
+        for (mut column, value) in root.column_iter_mut().zip(&eigenvalues) {
+            column *= value.max(0.0).sqrt();
+        }
+        let inner = root.transpose() * &covariance * &root;
+        let inner = (&inner + inner.transpose()) * 0.5;
+        let SymmetricEigen {
+            eigenvectors,
+            eigenvalues,
+        } = SymmetricEigen::new(inner);
+        let mut along = root * eigenvectors;
+        let (mut flat, mut rate) = (0, 0.0_f64);
+        for (mut column, value) in along.column_iter_mut().zip(&eigenvalues) {
+            if *value > 1.0 + FLAT {
+                return None;
+            }
+            if *value > 1.0 - FLAT {
+                flat += 1;
+            } else {
+                column /= (1.0 - value).sqrt();
+                rate = rate.max(*value);
+            }
+        }
+        let statistics = &along * along.transpose();
+        finite(&statistics).then_some(Self {
+            statistics,
+            covariance,
+            rate,
+            flat,
         })
     }
 }

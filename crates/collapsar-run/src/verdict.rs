@@ -19,9 +19,6 @@ pub const SHIFTED: f64 = 0.8;
 /// be as far off by chance.
 pub const DRIFTED: f64 = 4.0;
 
-/// More missing information than this, and linear response is of the order of what it leaves out.
-const MISSING: f64 = 0.95;
-
 /// Which posterior results are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -70,6 +67,8 @@ pub struct Signs {
     pub exact: bool,
     /// Whether the fit ended where the bound has no strict maximum, so that there is no linear response.
     pub saddle: bool,
+    /// In how many directions the bound is flat, as it is along turns of factors (maths §10.1).
+    pub flat: usize,
     /// An estimate of the log evidence from draws, and its standard error.
     pub ln_evidence: Option<(f64, f64)>,
     /// How many orders of states the posterior is the same for: all of them are in the estimate of the evidence.
@@ -98,14 +97,9 @@ impl Signs {
     /// What weights of draws say, given as logarithms.
     pub(crate) fn of_weights(ln_weights: &[f64]) -> Self {
         let smoothed = ImportanceWeights::smooth(ln_weights);
-        let light = |weights: &ImportanceWeights| {
-            let threshold = k_hat_threshold(ln_weights.len());
-            weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
-        };
         Self {
             k_hat: smoothed.as_ref().and_then(|weights| weights.k_hat),
-            // Heavy tails have no error to tell.
-            ln_evidence: (smoothed.filter(light))
+            ln_evidence: (smoothed.filter(has_mean))
                 .map(|weights| (weights.ln_mean, weights.mcse_ln_mean)),
             ..Self::default()
         }
@@ -141,9 +135,9 @@ impl Signs {
             };
         }
         let above = |sign: Option<f64>, most: f64| sign.is_some_and(|sign| sign > most);
-        let lonely = self
-            .starts
-            .is_some_and(|(starts, agree)| starts > 2 && agree == 1);
+        let several = self.starts.filter(|(starts, _)| *starts > 2);
+        let lonely = several.is_some_and(|(_, agree)| agree == 1);
+        let few = several.is_some_and(|(starts, agree)| 2 * agree < starts);
         if !converged || self.saddle || lonely {
             return Verdict::Doubt;
         }
@@ -154,25 +148,29 @@ impl Signs {
             return Verdict::Doubt;
         }
         let wide = kind == PosteriorKind::LinearResponse;
+        // Linear response leaves out what is not linear; where little is missing and weights are not heavy, that is little.
+        let light = self.k_hat.is_none_or(|k_hat| k_hat < 0.7);
+        let little = self
+            .missing_information
+            .is_some_and(|missing| missing < 0.5);
+        let linear = light && little && !above(self.variance_growth, GROWN);
+        // Something was compared with the joint itself: a chain that stays, or draws of q with light weights.
+        let looked = self.drift.is_some() || self.k_hat.is_some();
         match self.weighted {
+            // Most starts ended somewhere else, or deviations are those of one basis of many.
+            _ if few || self.flat > 0 => Verdict::TrustMeans,
             // Deviations are those of weighted draws where these differ.
             Some(true) if wide => Verdict::Trust,
-            // Nobody could weigh; linear response leaves out what is not linear.
-            None if wide && !above(self.variance_growth, GROWN) && self.looked() => {
-                match self.missing_information {
-                    Some(missing) if missing < 0.5 => Verdict::Trust,
-                    Some(missing) if missing < MISSING => Verdict::TrustMeans,
-                    _ => Verdict::Doubt,
-                }
-            }
-            // Mean field leaves out what is missing.
+            _ if wide && linear && looked => Verdict::Trust,
+            // Mean field leaves out what is missing, which is nearly all.
             _ if above(self.missing_information, 0.99) => Verdict::Doubt,
             _ => Verdict::TrustMeans,
         }
     }
+}
 
-    /// Whether anything was compared with the joint itself: a chain that stays, or draws of q whose weights are light.
-    fn looked(&self) -> bool {
-        self.drift.is_some() || self.k_hat.is_some_and(|k_hat| k_hat < 0.7)
-    }
+/// Whether the mean of weights has an error to tell: heavy tails have none.
+pub(crate) fn has_mean(weights: &ImportanceWeights) -> bool {
+    let threshold = k_hat_threshold(weights.ln_weights.len());
+    weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
 }

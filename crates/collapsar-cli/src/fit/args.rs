@@ -53,8 +53,8 @@ pub(crate) struct FitArgs {
     ///
     /// mean-field: the fit's own, fast and too sure of itself. linear-response: its means, with
     /// deviations that know of what was not observed. exact: Markov chains that begin at the fit.
-    /// By default linear-response, or mean-field where that would cost more than a fit and more than a
-    /// tenth of a second.
+    /// By default linear-response, or mean-field where that would cost more than a fit and more than
+    /// some hundredths of a second.
     #[arg(long, value_name = "P", help_heading = "Posterior")]
     #[arg(value_parser = named(PosteriorKind::ALL.map(|kind| (kind.name(), kind))))]
     pub(crate) posterior: Option<PosteriorKind>,

@@ -12,20 +12,21 @@ use serde::Serialize;
 
 use super::ModelRun;
 use crate::error::Result;
-use crate::verdict::{PosteriorKind, Signs, Verdict};
+use crate::verdict::{PosteriorKind, Signs, Verdict, has_mean};
 
 /// Products of numbers that a pass takes for each number that it goes through.
 const PRODUCTS: usize = 10;
 /// Passes of a fit: those of bench/bugs take 5 to 650, half of them more than this.
 const PASSES: usize = 30;
-/// Products that signs may take however quick the fit was: about a tenth of a second.
-const AT_LEAST: usize = 100_000_000;
+/// Products that signs may take however quick the fit was: some hundredths of a second, as reading a model takes.
+const AT_LEAST: usize = 30_000_000;
 /// Draws whose weights are looked at.
 pub(super) const WEIGHTS: usize = 1000;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
 const PROPOSED: usize = 100;
-/// The effective size of weighted draws that are believed, at least.
+/// The effective size of weighted draws that are believed, at least, and the k-hat below which their variance is finite.
 const ENOUGH: f64 = 100.0;
+const LIGHT: f64 = 0.5;
 /// The stream of random numbers of proposals.
 const PROPOSALS: u64 = 1 << 42;
 /// Sweeps of the chain that looks whether means stay, and the fewest that tell anything.
@@ -150,6 +151,7 @@ impl ModelRun {
         signs.shift = shift;
         if let Some(response) = &response {
             signs.missing_information = Some(response.missing_information()?);
+            signs.flat = response.flat();
             if believed.is_none() {
                 let growth = posterior.variance_growth()?;
                 signs.variance_growth =
@@ -330,8 +332,8 @@ impl Weighted<'_> {
     /// Whether deviations may be taken from them.
     pub(super) fn believed(&self) -> bool {
         let (weights, size) = (&self.draws.weights, self.draws.len());
-        // Where half of the draws count, no tail can matter; k-hat would be that of a shoulder.
-        let light = |k_hat: f64| k_hat < k_hat_threshold(size) || weights.ess > 0.5 * size as f64;
+        // Where half of the draws count, no tail can matter: k-hat would be that of a shoulder.
+        let light = |k_hat: f64| k_hat < LIGHT || weights.ess > 0.5 * size as f64;
         weights.k_hat.is_none_or(light) && weights.ess > ENOUGH
     }
 
@@ -343,7 +345,7 @@ impl Weighted<'_> {
         Signs {
             k_hat: weights.k_hat,
             weighted: Some(believed),
-            ln_evidence: believed.then_some(ln_evidence),
+            ln_evidence: (believed || has_mean(weights)).then_some(ln_evidence),
             orders: self.exchange.as_ref().map(orders),
             ..Signs::default()
         }

@@ -110,6 +110,12 @@ impl LinearResponse<'_> {
         self.response.missing_information()
     }
 
+    /// In how many directions the bound is flat, as it is along turns of factors: deviations of what such a turn changes are
+    /// those of one basis.
+    pub fn flat(&self) -> usize {
+        self.response.flat()
+    }
+
     /// By what factor the variances of normal variables grow, on the average of so many draws of what they depend on
     /// ([`super::CorrectedDraws::variance_growth`]): found by the first call, and kept. None where there are no
     /// such draws.
