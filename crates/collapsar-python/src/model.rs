@@ -8,6 +8,7 @@ use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse,
 use collapsar_run::Watch;
 use collapsar_run::fit::{
     ModelRequest, ModelRun, ModelSource, PosteriorKind, PosteriorOptions, class_name, class_names,
+    lone_labels,
 };
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -184,6 +185,9 @@ impl BugsModel {
         let out = PyDict::new(py);
         out.set_item("collapsed", class_names(&compiled, true))?;
         out.set_item("explicit", class_names(&compiled, false))?;
+        let enumerated = lone_labels(prepared.graph(), compiled.size(), &demands).into_iter();
+        let enumerated: Vec<String> = enumerated.map(|array| array.name).collect();
+        out.set_item("enumerated", enumerated)?;
         out.set_item("observed", prepared.observed())?;
         out.set_item("predicted", prepared.predicted())?;
         let meetings = choice.conflicts.iter().map(|meeting| {

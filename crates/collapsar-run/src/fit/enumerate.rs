@@ -19,12 +19,13 @@ use crate::climb::{Ascent, Climbed, Watch, each, lock};
 use crate::error::{Error, Result};
 
 /// Joint states that are enumerated at most, unless labels are named.
-const MOST: usize = 512;
+const MOST: usize = 1024;
 /// Joint states that are enumerated at most.
 const MOST_ASKED: usize = 20_000;
-/// Numbers that a pass over all states goes through at most, unless labels are named or have few states: a climb
-/// takes tens of passes of some nanoseconds for each, so that this is about a second.
-const AFFORDABLE: usize = 1_000_000;
+/// Numbers that passes of the whole model, one for each state, go through at most, unless labels are named or have few
+/// states. Given a state there are fewer, and a climb that begins where the last one ended takes a few passes: about a
+/// second.
+const AFFORDABLE: usize = 10_000_000;
 /// So few states are fitted whatever a fit costs.
 const FEW: usize = 4;
 /// Climbs that end so many nats below the best do not matter.
@@ -134,11 +135,17 @@ impl Enumerated {
             let known: Vec<(u32, u32)> = (labels.iter().map(|label| label.variable))
                 .zip(joint.iter().copied())
                 .collect();
-            if let Some(graph) = graph.given(&known) {
-                states.push(EnumeratedState {
+            let Some(graph) = graph.given(&known) else {
+                continue;
+            };
+            match source.compile_graph(prepared, graph, demands) {
+                Ok(compiled) => states.push(EnumeratedState {
                     states: joint,
-                    compiled: source.compile_graph(prepared, graph, demands)?,
-                });
+                    compiled,
+                }),
+                // Nobody has asked for it, and the whole model can be fitted.
+                Err(_) if request.enumerate.is_none() => return Ok(None),
+                Err(error) => return Err(error),
             }
         }
         let found = Self {
