@@ -145,8 +145,8 @@ fn labels_of_data_are_not() {
     assert!(lone(network, "c=1").is_empty());
 }
 
-/// A chain that begins at numbers has the posterior as its stationary distribution all the same, and its first sweep has
-/// what it is given: a chain at numbers where a precision is huge draws data that were missing near their mean.
+/// A chain begins at the numbers that it is given: where the mean is far from the data, its first sweep draws a precision
+/// that says so.
 #[test]
 fn chains_begin_at_numbers() {
     let text = "model {

@@ -6,7 +6,7 @@ use collapsar::Point;
 use collapsar::graph::Demands;
 use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse, Summary};
 use collapsar_run::fit::{
-    ModelRequest, ModelRun, ModelSource, PosteriorOptions, class_name, class_names,
+    ModelRequest, ModelRun, ModelSource, PosteriorOptions, class_name, class_names, lone_labels,
 };
 use collapsar_run::{PosteriorKind, Watch};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -184,6 +184,9 @@ impl BugsModel {
         let out = PyDict::new(py);
         out.set_item("collapsed", class_names(&compiled, true))?;
         out.set_item("explicit", class_names(&compiled, false))?;
+        let enumerated = lone_labels(prepared.graph(), compiled.size(), &demands).into_iter();
+        let enumerated: Vec<String> = enumerated.map(|array| array.name).collect();
+        out.set_item("enumerated", enumerated)?;
         out.set_item("observed", prepared.observed())?;
         out.set_item("predicted", prepared.predicted())?;
         let meetings = choice.conflicts.iter().map(|meeting| {

@@ -283,3 +283,36 @@ def test_refused_posteriors():
         pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA, posterior="laplace")
     with pytest.raises(pycollapsar.SettingError, match="n_chains"):
         pycollapsar.Model(SCHOOLS).fit(SCHOOLS_DATA, posterior="exact", n_chains=0)
+
+
+CHANGE = """
+model {
+  for (i in 1:N) { y[i] ~ dnorm(mu[1 + step(i - k - 0.5)], tau)
+                   p[i] <- 1 / N }
+  for (j in 1:2) { mu[j] ~ dnorm(0, 0.01) }
+  k ~ dcat(p[])
+  tau ~ dgamma(1, 1)
+}
+"""
+
+
+def test_change_points_are_enumerated():
+    y = np.array([0.1, -0.2, 0.3, 3.1, 2.8, 3.2, 2.9])
+    model, data = pycollapsar.Model(CHANGE), {"y": y, "N": 7}
+    assert model.check(data)["enumerated"] == ["k"]
+    fit = model.fit(data)
+    found = fit.states
+    assert found["labels"] == ["k"] and len(found["states"]) == 7
+    probabilities = np.array([state["probability"] for state in found["states"]])
+    bounds = np.array([state["bound"] for state in found["states"]])
+    np.testing.assert_allclose(probabilities, np.exp(bounds - fit.bound), rtol=1e-9)
+    values = np.array([state["values"][0] for state in found["states"]])
+    assert values[probabilities.argmax()] == 3
+    assert fit.mean("k") == pytest.approx(probabilities @ values, rel=1e-9)
+    draws = fit.draws(2000, ["k"])["k"]
+    # Five standard errors.
+    assert abs(np.mean(draws == 3) - probabilities.max()) < 5 * 0.5 / np.sqrt(2000)
+    again = pickle.loads(pickle.dumps(fit))
+    assert again.states == found
+    whole = model.fit(data, enumerate=())
+    assert whole.states is None and whole.bound < fit.bound

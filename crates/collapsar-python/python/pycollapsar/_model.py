@@ -191,7 +191,8 @@ class Model:
         Returns
         -------
         dict
-            'collapsed' and 'explicit': arrays, what is joint in brackets. 'meetings': pairs that
+            'collapsed' and 'explicit': arrays, what is joint in brackets. 'enumerated': arrays of labels
+            for each state of which `fit` fits the model, unless told otherwise. 'meetings': pairs that
             cannot both be collapsed, and where they meet, as ``model:line:column``.
             'alternatives': what might be collapsed instead. 'observed' and 'predicted': arrays
             that have data, arrays that no datum depends on, and how many numbers of each.
@@ -358,6 +359,7 @@ class Fit:
         """
         return self._fit.enumerated()
 
+    @property
     def verdict(self) -> dict[str, Any]:
         """How far the results may be trusted.
 

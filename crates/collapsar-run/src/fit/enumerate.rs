@@ -19,12 +19,13 @@ use crate::climb::{Ascent, Climbed, Watch, each, lock};
 use crate::error::{Error, Result};
 
 /// Joint states that are enumerated at most, unless labels are named.
-const MOST: usize = 512;
+const MOST: usize = 1024;
 /// Joint states that are enumerated at most.
 const MOST_ASKED: usize = 20_000;
-/// Numbers that a pass over all states goes through at most, unless labels are named or have few states: a climb
-/// takes tens of passes of some nanoseconds for each, so that this is about a second.
-const AFFORDABLE: usize = 1_000_000;
+/// Numbers that passes of the whole model, one for each state, go through at most, unless labels are named or have few
+/// states. Nine indicators have 17 million, and their 512 fits take 0.13 s of a processor after 2.4 s of reading the
+/// model; a change-point among 300 data has one million, and its fits take 0.14 s.
+const AFFORDABLE: usize = 50_000_000;
 /// So few states are fitted whatever a fit costs.
 const FEW: usize = 4;
 /// Climbs that end so many nats below the best do not matter.
@@ -134,11 +135,17 @@ impl Enumerated {
             let known: Vec<(u32, u32)> = (labels.iter().map(|label| label.variable))
                 .zip(joint.iter().copied())
                 .collect();
-            if let Some(graph) = graph.given(&known) {
-                states.push(EnumeratedState {
+            let Some(graph) = graph.given(&known) else {
+                continue;
+            };
+            match source.compile_graph(prepared, graph, demands) {
+                Ok(compiled) => states.push(EnumeratedState {
                     states: joint,
-                    compiled: source.compile_graph(prepared, graph, demands)?,
-                });
+                    compiled,
+                }),
+                // Nobody has asked for it, and the whole model can be fitted.
+                Err(_) if request.enumerate.is_none() => return Ok(None),
+                Err(error) => return Err(error),
             }
         }
         let found = Self {
@@ -462,5 +469,44 @@ impl Enumerated {
         let values =
             values.map(|(label, state)| format!("{} = {}", label.name, label.lowest + state));
         values.collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_differ_in_one_label() {
+        let label = |states| EnumeratedLabel {
+            name: String::new(),
+            lowest: 0,
+            variable: 0,
+            states,
+        };
+        let labels = [label(2), label(3), label(1), label(4)];
+        let mut all = joint_states(&labels);
+        assert_eq!(all.len(), 24);
+        for pair in all.windows(2) {
+            let apart = pair[0].iter().zip(&pair[1]).map(|(a, b)| a.abs_diff(*b));
+            assert_eq!(apart.sum::<u32>(), 1, "{pair:?}");
+        }
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 24);
+    }
+
+    #[test]
+    fn states_without_weight_are_left_out() {
+        let states = States {
+            points: vec![],
+            probabilities: vec![1e-9, 0.3, 1e-4, 0.6999, 4e-7],
+        };
+        let kept = states.kept();
+        let places: Vec<usize> = kept.iter().map(|(state, _)| *state).collect();
+        assert_eq!(places, [3, 1, 2]);
+        // The sum of three numbers below one.
+        let total: f64 = kept.iter().map(|(_, p)| p).sum();
+        assert!((total - 1.0).abs() < 1e-15);
     }
 }
