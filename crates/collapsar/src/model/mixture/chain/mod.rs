@@ -23,7 +23,7 @@ use matching::matching;
 
 /// Products of numbers that a draw may take before it costs more than what is done with it: small data are swept over
 /// more than once for each draw.
-const WORK: usize = 100_000;
+const WORK: usize = 200_000;
 /// Sweeps at most for each draw.
 const SWEEPS: usize = 10;
 /// Components of the fit with fewer rows than this are nobody's: whether draws exchange them does not matter.
