@@ -195,7 +195,16 @@ impl TopicsRun<'_> {
                     }
                 };
                 let at_sweep = curve.is_some().then_some(&at_sweep as &AtSweep<'_>);
-                let (fit, posterior) = self.posterior(&model, best, watch.interrupt(), at_sweep)?;
+                if let Some(refusal) = lock(&refused).take() {
+                    return Err(refusal);
+                }
+                let seed = climbs.best_seed;
+                let known = drawn.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let known = known.into_iter().find(|(of, ..)| *of == seed);
+                let (fit, posterior) = match known {
+                    Some((_, fit, posterior)) => (fit, posterior),
+                    None => self.posterior(&model, (best, seed), watch.interrupt(), at_sweep)?,
+                };
                 curve.map_or(Ok(()), Curve::finish)?;
                 let average = average.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let average = average.settle(climbs.best_seed);
