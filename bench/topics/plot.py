@@ -24,7 +24,7 @@ STYLE = {
 }
 # Colour-blind safe (Okabe and Ito).
 # Ours have one colour, and tell each other apart by their dashes.
-DASHES = {"learned": ":", "average": "--", "exact": "-.", "exact learned": (0, (1, 3))}
+DASHES = {"learned": ":", "average": "--", "exact": "-.", "exact learned": (0, (1, 3)), "exact average": (0, (5, 1))}
 COLOURS = ["#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#F0E442", "#000000"]
 OURS = "#D55E00"
 

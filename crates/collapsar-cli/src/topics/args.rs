@@ -137,7 +137,7 @@ pub(crate) struct FitArgs {
     /// Keep every restart, and foresee words by the mean of their predictions
     ///
     /// The mean foresees better than the best of them. Topics of different fits do not correspond, so
-    /// topics and proportions stay those of the best.
+    /// topics and proportions stay those of the best. With --posterior exact each has chains of its own.
     #[arg(long, help_heading = "Fit")]
     pub(crate) average: bool,
     #[command(flatten)]
@@ -253,9 +253,7 @@ impl FitArgs {
         let foresees = self.holdout.is_some() || self.completion.is_some();
         let (average, curve, numbers) = (self.average, self.curve.is_some(), self.topics.0.len());
         let exact = self.posterior == Some(PosteriorKind::Exact);
-        let refused = if average && exact {
-            "--average keeps fits and --posterior exact draws from one, expected one of them"
-        } else if curve && exact && self.chains != Some(1) {
+        let refused = if curve && exact && !average && self.chains != Some(1) {
             "--curve follows one chain, expected --chains 1"
         } else if average && climb.restarts.unwrap_or(1) < 2 {
             "--average is over several starts, expected --restarts 2 or more"

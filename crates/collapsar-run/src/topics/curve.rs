@@ -92,11 +92,12 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// Takes in the end of one climb of several; `fits` are those so far.
-    pub(super) fn restart(&self, fits: &[TopicsFit], fit: &Fit) {
+    /// Takes in the end of one climb of several, and of the chains that follow it; `fits` are those so far.
+    pub(super) fn restart(&self, fits: &[TopicsFit], fit: &Fit, sweeps: u64) {
         self.point(fits, |(iterations, passes, bound)| {
             let bound = bound.max(fit.point.bound);
-            (iterations + fit.iterations, passes + fit.passes, bound)
+            let (steps, over) = (fit.iterations + sweeps, fit.passes + sweeps);
+            (iterations + steps, passes + over, bound)
         });
     }
 

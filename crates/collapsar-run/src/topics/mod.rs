@@ -28,7 +28,8 @@ use collapsar_text::count;
 use serde::Serialize;
 
 use crate::climb::{Ascent, Climbed, Watch, each, lock};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::fit::PosteriorKind;
 use crate::plan::Plan;
 
 pub use corpus::{CorpusData, CorpusRequest, Halves};
@@ -137,6 +138,10 @@ impl TopicsRun<'_> {
                     .map(|(file, halves)| Curve::begin(file, halves, self.line(topics)));
                 let model = self.model(topics)?;
                 let average = Mutex::new(Average::default());
+                let exact = request.posterior.posterior == Some(PosteriorKind::Exact);
+                // What chains of each restart say, and the first refusal of one, which no climb can report.
+                let drawn: Mutex<Vec<(u64, TopicsFit, TopicsPosterior)>> = Mutex::default();
+                let refused: Mutex<Option<Error>> = Mutex::default();
                 let at_step = |step: &Step, point: &Point| {
                     if let Some(curve) = &curve {
                         run.aside(|| curve.step(&model, step, point));
@@ -149,12 +154,29 @@ impl TopicsRun<'_> {
                         }
                         return;
                     }
+                    // Each restart has chains of its own, and what they drew on average is what is kept.
+                    let member = if exact {
+                        (self.posterior(&model, (fit, seed), watch.interrupt(), None))
+                            .map(|(fit, posterior)| (fit, Some(posterior)))
+                    } else {
+                        Ok((model.fit(&fit.point), None))
+                    };
+                    let (member, posterior) = match member {
+                        Ok(member) => member,
+                        Err(refusal) => {
+                            lock(&refused).get_or_insert(refusal);
+                            return;
+                        }
+                    };
+                    if let Some(posterior) = posterior {
+                        lock(&drawn).push((seed, member.clone(), posterior));
+                    }
                     let mut average = lock(&average);
-                    average.add(seed, fit, model.fit(&fit.point));
+                    average.add(seed, fit, member);
                     // One that was cut short counts only where there is no other.
                     let counts = fit.outcome != Outcome::Interrupted || average.fits.len() == 1;
                     if let Some(curve) = curve.as_ref().filter(|_| counts) {
-                        run.aside(|| curve.restart(&average.fits, fit));
+                        run.aside(|| curve.restart(&average.fits, fit, self.sweeps()));
                     }
                 };
                 let start = |_, seed| model.start_unless(request.start, seed, watch.interrupt());
@@ -173,7 +195,16 @@ impl TopicsRun<'_> {
                     }
                 };
                 let at_sweep = curve.is_some().then_some(&at_sweep as &AtSweep<'_>);
-                let (fit, posterior) = self.posterior(&model, best, watch.interrupt(), at_sweep)?;
+                if let Some(refusal) = lock(&refused).take() {
+                    return Err(refusal);
+                }
+                let seed = climbs.best_seed;
+                let known = drawn.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let known = known.into_iter().find(|(of, ..)| *of == seed);
+                let (fit, posterior) = match known {
+                    Some((_, fit, posterior)) => (fit, posterior),
+                    None => self.posterior(&model, (best, seed), watch.interrupt(), at_sweep)?,
+                };
                 curve.map_or(Ok(()), Curve::finish)?;
                 let average = average.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let average = average.settle(climbs.best_seed);

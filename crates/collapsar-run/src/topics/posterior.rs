@@ -81,13 +81,13 @@ impl TopicsRun<'_> {
     pub(super) fn posterior(
         &self,
         model: &Topics,
-        best: &Fit,
+        (best, seed): (&Fit, u64),
         interrupt: &AtomicBool,
         at_sweep: Option<&AtSweep<'_>>,
     ) -> Result<(TopicsFit, TopicsPosterior)> {
         let asked = self.request.posterior.posterior;
         if asked == Some(PosteriorKind::Exact) {
-            let drawn = self.sampled(model, &best.point, interrupt, at_sweep)?;
+            let drawn = self.sampled(model, (&best.point, seed), interrupt, at_sweep)?;
             if let Some(drawn) = drawn {
                 return Ok(drawn);
             }
@@ -144,22 +144,38 @@ impl TopicsRun<'_> {
         rows
     }
 
-    fn sampled(
-        &self,
-        model: &Topics,
-        point: &Point,
-        interrupt: &AtomicBool,
-        at_sweep: Option<&AtSweep<'_>>,
-    ) -> Result<Option<(TopicsFit, TopicsPosterior)>> {
+    /// The chains that follow a climb with this seed.
+    fn chains(&self, seed: u64) -> TopicsChains {
         let options = &self.request.posterior;
         let draws = options.draws.unwrap_or(CHAIN_DRAWS);
-        let chains = TopicsChains {
+        TopicsChains {
             chains: options.chains,
             warmup: options.warmup.unwrap_or(draws / 4),
             draws,
-            seed: self.request.climb.seed,
+            seed,
             documents: self.request.documents,
-        };
+        }
+    }
+
+    /// Sweeps of all chains that follow a climb.
+    pub(super) fn sweeps(&self) -> u64 {
+        let exact = self.request.posterior.posterior == Some(PosteriorKind::Exact);
+        let of = self.chains(0);
+        if exact {
+            (of.chains * (of.warmup + of.draws)) as u64
+        } else {
+            0
+        }
+    }
+
+    fn sampled(
+        &self,
+        model: &Topics,
+        (point, seed): (&Point, u64),
+        interrupt: &AtomicBool,
+        at_sweep: Option<&AtSweep<'_>>,
+    ) -> Result<Option<(TopicsFit, TopicsPosterior)>> {
+        let chains = self.chains(seed);
         let Some(drawn) = model.draws(point, chains, interrupt, at_sweep)? else {
             return Ok(None);
         };

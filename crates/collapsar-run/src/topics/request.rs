@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use collapsar::Direction;
 use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start};
 use serde_json::{Value, json};
 
@@ -98,6 +99,10 @@ impl TopicsRequest {
         self.climb.check(self.topics.len(), "topics")?;
         let exact = self.posterior.posterior == Some(PosteriorKind::Exact);
         let sooner = if exact { BEFORE_CHAINS } else { 1.0 };
+        if exact && self.climb.tolerance.is_none() && self.climb.method == Direction::Auto {
+            // Momentum would not stop before it has found its pace.
+            self.climb.method = Direction::Vbem;
+        }
         let plan = (self.climb).plan(topics_tolerance(sooner * training.tokens()))?;
         let run = TopicsRun {
             request: self,
