@@ -101,6 +101,24 @@ class Found:
             yield [self.case.name, self.posterior, quantity, len(self.rows), *held, *placed]
 
 
+def short(present, every, counted):
+    """One line a case: how often 95% intervals hold, all quantities together and the worst, and the least corrected p."""
+    yield "| case | mean field | linear response | where k-hat is below 0.7 | exact | p of ranks, corrected |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for case in present:
+        found = {each.posterior: each for each in every if each.case is case}
+        cells = []
+        for posterior in fits.POSTERIORS:
+            held = found[posterior].held[95]
+            cells.append(f"{percent(held, statistics.mean)} ({percent(held, min)})" if found[posterior].rows else "")
+            if posterior == "linear-response":
+                held, good = found[posterior].good_held, len(found[posterior].good)
+                cells.append(f"{percent(held, statistics.mean)} ({percent(held, min)}) of {good}" if good else "")
+        chances = found["exact"].chances
+        cells.append(f"{min(1.0, min(chances) * counted):.2g}" if chances else "")
+        yield f"| {case.told} | {' | '.join(cells)} |"
+
+
 def write(folder):
     rows = read(folder / "rows.csv")
     k_hat = {
@@ -115,6 +133,8 @@ def write(folder):
     text = [
         "# Calibration", "", f"    {(folder / 'command.txt').read_text().strip()}", "",
         f"{sum(len(found.rows) for found in every)} fits, {seconds / 60:.1f} CPU minutes; {counted} quantities under exact draws, for which p is corrected.", "",
+        "Share of 95% intervals that hold the truth, all quantities together, and of the worst quantity in brackets:", "",
+        *short(present, every, counted), "", "![Histograms of ranks](ranks.svg)", "", "In full:", "",
         *(f"- {case.name}: {case.told}" for case in present), "",
         f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD), *(found.line(counted) for found in every if found.rows), "",
         "Not as wanted:" if complaints else "All as wanted.", *([""] + [f"- {line}" for line in complaints] if complaints else []), "",
