@@ -136,7 +136,8 @@ impl Graph {
     }
 }
 
-/// The units of real variables and of precisions, where one of the latter is far from one.
+/// The units of real variables and of precisions, where one of the latter is far from one: powers of a million,
+/// as in micro and mega, so that data that are measured in either are climbed on the same way.
 fn units(reference: &Reference, counts: &[f64]) -> BTreeMap<(u32, u32), f64> {
     let precisions = reference.precisions();
     let ordinary = |unit: f64| unit > UNUSUAL.recip() && unit < UNUSUAL;
@@ -145,12 +146,25 @@ fn units(reference: &Reference, counts: &[f64]) -> BTreeMap<(u32, u32), f64> {
     }
     let mut out: BTreeMap<(u32, u32), f64> = precisions.into_iter().collect();
     for field in reference.fields() {
-        for (&variable, precision) in field.variables.iter().zip(field.precisions) {
+        for (&variable, precision) in field.variables.iter().zip(&field.precisions) {
             let count = counts[variable as usize].max(1.0);
-            out.insert((variable, 0), (count / precision).sqrt());
+            out.insert((variable, 0), count / precision);
         }
     }
-    out.retain(|_, unit| unit.is_normal() && *unit > 0.0);
+    let real: BTreeSet<u32> = (reference.fields())
+        .flat_map(|field| field.variables.to_vec())
+        .collect();
+    for (place, square) in &mut out {
+        let power = if real.contains(&place.0) { 1 } else { 2 };
+        let millions = (square.log10() / 12.0).round();
+        // As many as a double has.
+        let millions = if millions.abs() < 20.0 {
+            millions as i32
+        } else {
+            0
+        };
+        *square = 1e6_f64.powi(power * millions);
+    }
     out
 }
 
@@ -168,7 +182,7 @@ fn turn(field: &Field, slopes: &BTreeSet<u32>, out: &mut Centring) {
         // Columns of a design matrix: the first is the constant one, as people write it.
         followed[0] = false;
     }
-    let couplings = || field.pairs.iter().zip(field.couplings);
+    let couplings = || field.pairs.iter().zip(&field.couplings);
     // The share of a slope's precision that others explain each by itself: cheap, and next to nothing for most.
     let mut explained = vec![0.0; n];
     for (&(a, b), coupling) in couplings() {

@@ -40,9 +40,9 @@ pub(super) struct Reference {
 pub(super) struct Field<'a> {
     pub(super) variables: &'a [u32],
     pub(super) pairs: &'a [(u32, u32)],
-    pub(super) means: &'a [f64],
-    pub(super) precisions: &'a [f64],
-    pub(super) couplings: &'a [f64],
+    pub(super) means: Vec<f64>,
+    pub(super) precisions: Vec<f64>,
+    pub(super) couplings: Vec<f64>,
 }
 
 impl Reference {
@@ -157,23 +157,27 @@ impl Reference {
         self.naturals[index] = natural;
     }
 
-    /// The Gaussian blocks.
+    /// The Gaussian blocks; one that is joint with its precision as it is where that is as expected.
     pub(super) fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         let blocks = self.blocks.blocks.iter().enumerate();
         blocks.filter_map(|(index, block)| {
-            let (family, first) = match &block.family {
-                BlockFamily::Gaussian(family) => (family, 0),
-                BlockFamily::GaussianGamma(family) => (&family.field, 2),
+            let (natural, means) = (&self.naturals[index], &self.means[index]);
+            let (family, first, times) = match &block.family {
+                BlockFamily::Gaussian(family) => (family, 0, 1.0),
+                BlockFamily::GaussianGamma(family) => (&family.field, 2, -means[1]),
                 _ => return None,
             };
             let n = family.scalars();
-            let natural = &self.naturals[index][first..];
+            // E[τx] over E[τ].
+            let means = means[first..first + n].iter().map(|mean| mean / times);
+            let precisions = natural[first + n..first + 2 * n].iter();
+            let couplings = natural[first + 2 * n..].iter();
             Some(Field {
                 variables: &block.variables[..n],
                 pairs: family.pairs(),
-                means: &self.means[index][first..first + n],
-                precisions: &natural[n..2 * n],
-                couplings: &natural[2 * n..],
+                means: means.collect(),
+                precisions: precisions.map(|precision| precision * times).collect(),
+                couplings: couplings.map(|coupling| coupling * times).collect(),
             })
         })
     }
