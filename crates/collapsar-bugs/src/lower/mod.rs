@@ -56,7 +56,10 @@ impl Prepared {
             match Lowered::new(&model, source, &apart, centring.clone()) {
                 Ok(mut lowered) => {
                     // Derived again where numbers are far from zero: each time they are known better (maths §9.8).
-                    let next = lowered.graph.centre(&lowered.slopes);
+                    let next = match lowered.graph.centre(&lowered.slopes) {
+                        Ok(next) => next,
+                        Err(error) => return Err(lowered.refused(&error)),
+                    };
                     if let Some(next) = next.filter(|_| rounds < MOST_ROUNDS) {
                         centring = centring.then(&next);
                         rounds += 1;
@@ -114,10 +117,26 @@ impl Lowered {
             slopes: slopes.into_inner(),
         })
     }
+
+    /// A refusal of the graph, by the line that it is about.
+    fn refused(&self, error: &collapsar::Error) -> Diagnostic {
+        let (span, message) = match error {
+            collapsar::Error::Graph {
+                factor,
+                found,
+                expected,
+            } => (
+                self.factors.get(factor.number as usize).copied(),
+                format!("{found}, expected {expected}"),
+            ),
+            error => (None, error.to_string()),
+        };
+        Diagnostic::new(span.unwrap_or_default(), message, "in this line")
+    }
 }
 
-/// Changes of variables at most: each halves the digits that are lost, and one more is for what the first hid.
-const MOST_ROUNDS: usize = 8;
+/// Changes of variables at most: shifts take two or three, and as many more for each slope that hid others.
+const MOST_ROUNDS: usize = 12;
 
 /// Adds all terms; returns where the line of each factor stands.
 fn lower(

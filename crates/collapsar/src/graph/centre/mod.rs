@@ -14,8 +14,9 @@ mod share;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Graph, Kind};
+use super::{Atom, Graph, Kind};
 use collapsar_core::family::Gaussian;
+use collapsar_core::{Error, Result};
 use reference::{Field, Reference};
 use share::share;
 
@@ -30,6 +31,8 @@ const WORTH_TURNING: f64 = 1e4;
 const ROUNDING: f64 = 1e-14;
 /// Precisions so far from one are those of data in unusual units.
 const UNUSUAL: f64 = 1e6;
+/// A slope whose precision is so many times what is left of it without all others is rounding but for three digits.
+const INSEPARABLE: f64 = 1e13;
 /// Most slopes of a block that are looked at.
 const MOST_SLOPES: usize = 64;
 
@@ -114,13 +117,18 @@ impl Graph {
     /// A change of variables that this model is in want of, if any. Of variables that move together, `slopes` are
     /// followed and others follow. Where there is none, notes the units that the data have if they are large or
     /// small, so that a climb begins in them.
-    pub fn centre(&mut self, slopes: &BTreeSet<u32>) -> Option<Centring> {
+    ///
+    /// # Errors
+    /// [`Error::Graph`] where a slope cannot be told from others to any digit.
+    pub fn centre(&mut self, slopes: &BTreeSet<u32>) -> Result<Option<Centring>> {
         let real = |kind: Kind| matches!(kind, Kind::Gaussian | Kind::NormalWishart(_));
         if !self.declared.iter().any(|declared| real(declared.kind)) {
-            return None;
+            return Ok(None);
         }
         // What has no blocks is refused where it is compiled, in words.
-        let reference = Reference::new(self).ok()?;
+        let Ok(reference) = Reference::new(self) else {
+            return Ok(None);
+        };
         let mut found = Centring::default();
         for field in reference.fields() {
             turn(&field, slopes, &mut found);
@@ -130,9 +138,31 @@ impl Graph {
             found = shifts(&reference, &counts);
         }
         if found.is_empty() {
+            let lost = (reference.fields()).find_map(|field| lost(&field, slopes));
+            if let Some(variable) = lost {
+                return Err(self.inseparable(variable));
+            }
             self.units = units(&reference, &counts);
         }
-        Some(found).filter(|found| !found.is_empty())
+        Ok(Some(found).filter(|found| !found.is_empty()))
+    }
+
+    /// A refusal of a slope, by the line that has most to do with it.
+    fn inseparable(&self, variable: u32) -> Error {
+        let holding = self.products().filter(|(atoms, ..)| {
+            let own = atoms.iter().filter(|atom| atom.variable == variable);
+            own.count() == 2
+        });
+        let size = |(_, coefficient, _): &(&[Atom], f64, u32)| coefficient.abs();
+        let most = holding.max_by(|a, b| size(a).total_cmp(&size(b)));
+        let name = self.name(variable);
+        Error::Graph {
+            factor: self.named_factor(most.map_or(0, |(_, _, factor)| factor)),
+            found: format!("{name} cannot be told from other coefficients in double precision"),
+            expected: "covariates that are not sums and multiples of one another; leave one out, \
+                       or give their coefficients narrower priors"
+                .into(),
+        }
     }
 }
 
@@ -168,76 +198,93 @@ fn units(reference: &Reference, counts: &[f64]) -> BTreeMap<(u32, u32), f64> {
     out
 }
 
-/// Lets variables of a block follow slopes: $x_F = x_F' - \Lambda_{FF}^{-1}\Lambda_{Fb}\,b$ (maths §9.8).
+/// Lets variables of a block follow slopes that are next to a combination of theirs.
 fn turn(field: &Field, slopes: &BTreeSet<u32>, out: &mut Centring) {
-    let n = field.variables.len();
-    if n < 2 {
+    let places = 0..field.variables.len();
+    let is_slope = |&place: &usize| slopes.contains(&field.variables[place]);
+    let (mut slopes, others): (Vec<usize>, Vec<usize>) = places.partition(is_slope);
+    if slopes.is_empty() {
         return;
     }
-    let mut followed: Vec<bool> = (field.variables.iter())
-        .map(|variable| slopes.contains(variable))
-        .collect();
-    let any = followed.iter().any(|followed| *followed);
-    if followed.iter().all(|followed| *followed) {
+    let mut free = vec![false; field.variables.len()];
+    others.iter().for_each(|&other| free[other] = true);
+    if others.is_empty() {
         // Columns of a design matrix: the first is the constant one, as people write it.
-        followed[0] = false;
+        free[slopes.remove(0)] = true;
     }
-    let couplings = || field.pairs.iter().zip(&field.couplings);
-    // The share of a slope's precision that others explain each by itself: cheap, and next to nothing for most.
-    let mut explained = vec![0.0; n];
-    for (&(a, b), coupling) in couplings() {
-        let (a, b) = (a as usize, b as usize);
-        if followed[a] != followed[b] {
-            let place = if followed[a] { a } else { b };
-            explained[place] += coupling * coupling / (field.precisions[a] * field.precisions[b]);
+    follow(field, &free, &slopes, out);
+    // Then a slope and those before it, such as those of a number and of its square.
+    if slopes.len() <= MOST_SLOPES {
+        for pair in slopes.windows(2) {
+            if !out.is_empty() {
+                return;
+            }
+            free[pair[0]] = true;
+            follow(field, &free, &pair[1..], out);
         }
     }
-    let candidates: Vec<usize> = (0..n).filter(|&b| explained[b] > 0.01).collect();
-    if !any || candidates.is_empty() || candidates.len() > MOST_SLOPES {
+}
+
+/// Lets variables that are `free` follow slopes: $x_F = x_F' - \Lambda_{FF}^{-1}\Lambda_{Fb}\,b$ (maths §9.8).
+fn follow(field: &Field, free: &[bool], slopes: &[usize], out: &mut Centring) {
+    let couplings = || {
+        let pairs = field.pairs.iter().zip(&field.couplings);
+        pairs.map(|(&(a, b), coupling)| (a as usize, b as usize, *coupling))
+    };
+    // The share of a slope's precision that others explain each by itself: cheap, and next to nothing for most.
+    let mut explained = vec![0.0; free.len()];
+    for (a, b, coupling) in couplings().filter(|&(a, b, _)| free[a] != free[b]) {
+        let slope = if free[a] { b } else { a };
+        explained[slope] += coupling * coupling / (field.precisions[a] * field.precisions[b]);
+    }
+    let candidates = slopes.iter().filter(|&&slope| explained[slope] > 0.01);
+    let candidates: Vec<usize> = candidates.copied().collect();
+    if candidates.is_empty() || candidates.len() > MOST_SLOPES {
         return;
     }
-    let mut place = vec![u32::MAX; n];
-    let others: Vec<usize> = (0..n).filter(|&v| !followed[v]).collect();
-    for (rank, &other) in (0..).zip(&others) {
-        place[other] = rank;
+    let others: Vec<usize> = (0..free.len()).filter(|&place| free[place]).collect();
+    let mut rank = vec![0; free.len()];
+    for (number, &other) in others.iter().enumerate() {
+        rank[other] = number;
     }
-    let inside = |&(a, b): &(u32, u32)| !followed[a as usize] && !followed[b as usize];
-    let pairs: Vec<(u32, u32)> = (field.pairs.iter().filter(|pair| inside(pair)))
-        .map(|&(a, b)| (place[a as usize], place[b as usize]))
-        .collect();
+    let (mut pairs, mut inside) = (vec![], vec![]);
+    for (a, b, coupling) in couplings().filter(|&(a, b, _)| free[a] && free[b]) {
+        pairs.push((rank[a] as u32, rank[b] as u32));
+        inside.push(coupling);
+    }
     let family = Gaussian::new(others.len(), &pairs);
     for slope in candidates {
         let mut natural = vec![0.0; others.len()];
-        for (&(a, b), coupling) in couplings() {
-            let (a, b) = (a as usize, b as usize);
+        for (a, b, coupling) in couplings() {
             let other = if a == slope { b } else { a };
-            if (a == slope || b == slope) && !followed[other] {
-                natural[place[other] as usize] = *coupling;
+            if (a == slope || b == slope) && free[other] {
+                natural[rank[other]] = coupling;
             }
         }
-        let with: Vec<f64> = natural.clone();
+        let with = natural.clone();
         natural.extend(others.iter().map(|&other| field.precisions[other]));
-        natural.extend(
-            couplings()
-                .filter(|(pair, _)| inside(pair))
-                .map(|(_, c)| *c),
-        );
+        natural.extend(&inside);
         let Ok((coefficients, _)) = family.marginals(&natural) else {
             return;
         };
         let explained: f64 = with.iter().zip(&coefficients).map(|(a, b)| a * b).sum();
         let whole = field.precisions[slope];
         let left = (whole - explained).max(ROUNDING * whole);
-        let most = coefficients
-            .iter()
-            .fold(0.0, |most: f64, c| most.max(c.abs()));
+        let most = (coefficients.iter()).fold(0.0, |most: f64, c| most.max(c.abs()));
         if left * WORTH_TURNING > whole || !most.is_finite() {
             continue;
         }
-        // Those that follow by less are moved by others that do, and stay as they are.
-        let following: Vec<usize> = (0..others.len())
-            .filter(|&other| coefficients[other].abs() > 0.25 * most)
-            .collect();
+        // Those that follow by less are moved by others that do, and stay as they are: an effect of a thousand
+        // has its share of what the mean of all of them does. Coefficients are compared in units of their own.
+        let weight = |other: usize| {
+            let precision = field.precisions[others[other]];
+            coefficients[other].abs() * precision.sqrt()
+        };
+        let heaviest = (0..others.len()).map(weight).fold(0.0, f64::max);
+        let follows = |&other: &usize| {
+            coefficients[other].abs() > 0.25 * most || weight(other) > 0.25 * heaviest
+        };
+        let following: Vec<usize> = (0..others.len()).filter(follows).collect();
         let unit = (left / whole).sqrt();
         let values: Vec<(f64, f64)> = (following.iter())
             .map(|&other| (coefficients[other], coefficients[other].abs() * unit))
@@ -247,6 +294,22 @@ fn turn(field: &Field, slopes: &BTreeSet<u32>, out: &mut Centring) {
             moved.follows.push((field.variables[slope], -t));
         }
     }
+}
+
+/// A slope that cannot be told from the other variables of its block, if there is one.
+fn lost(field: &Field, slopes: &BTreeSet<u32>) -> Option<u32> {
+    let places = || (0..).zip(field.variables);
+    if field.variables.len() < 2 || !places().any(|(_, variable)| slopes.contains(variable)) {
+        return None;
+    }
+    let mut natural = vec![0.0; field.variables.len()];
+    natural.extend(&field.precisions);
+    natural.extend(&field.couplings);
+    let (_, variances) = field.family.marginals(&natural).ok()?;
+    let inseparable = |place: usize| variances[place] * field.precisions[place] > INSEPARABLE;
+    let mut found =
+        places().filter(|(place, variable)| slopes.contains(variable) && inseparable(*place));
+    found.next().map(|(_, variable)| *variable)
 }
 
 /// Shifts of all variables that are far from zero.

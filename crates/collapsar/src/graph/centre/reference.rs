@@ -5,6 +5,7 @@ use super::super::blocks::{ALONE, Blocks};
 use super::super::terms::Starts;
 use super::super::{Atom, Graph, Kind};
 use collapsar_core::Result;
+use collapsar_core::family::Gaussian;
 use std::collections::BTreeSet;
 
 /// Rounds of updates: places follow in one or two, precisions of effects in some more.
@@ -38,6 +39,7 @@ pub(super) struct Reference {
 /// A Gaussian block: its variables, means and precision matrix.
 #[derive(Debug)]
 pub(super) struct Field<'a> {
+    pub(super) family: &'a Gaussian,
     pub(super) variables: &'a [u32],
     pub(super) pairs: &'a [(u32, u32)],
     pub(super) means: Vec<f64>,
@@ -173,6 +175,7 @@ impl Reference {
             let precisions = natural[first + n..first + 2 * n].iter();
             let couplings = natural[first + 2 * n..].iter();
             Some(Field {
+                family,
                 variables: &block.variables[..n],
                 pairs: family.pairs(),
                 means: means.collect(),
