@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use collapsar::graph::Centring;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -118,7 +119,13 @@ impl Search<'_> {
     fn visit(&mut self, definer: Definer) -> Option<Vec<Read>> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
         match self.prepared.origin(definer) {
-            Origin::Variable(variable, number) => self.found.numbers.push((variable, number)),
+            Origin::Variable(variable, number) => {
+                self.found.numbers.push((variable, number));
+                let moved = self.prepared.variables.centring.of(variable, number);
+                let follows = moved.into_iter().flat_map(|moved| &moved.follows);
+                let follows = follows.map(|&(other, _)| (other, 0));
+                self.found.numbers.extend(follows);
+            }
             Origin::Label(variable, _) => self.found.numbers.push((variable, 0)),
             Origin::Zero => {}
             Origin::Predicted | Origin::Computed => {
@@ -246,6 +253,7 @@ impl<'a> Drawn<'a> {
         (seed, rngs): (&ChaCha8Rng, &mut [Option<ChaCha8Rng>]),
         which: Range<usize>,
     ) -> Result<Self, PosteriorError> {
+        let columns = restored(&prepared.variables.centring, &needed.numbers, columns);
         let numbers = needed.numbers.iter().copied();
         let mut drawn = Self {
             prepared,
@@ -356,6 +364,27 @@ impl<'a> Drawn<'a> {
         self.one.set(None);
         Ok(found?)
     }
+}
+
+/// Draws of numbers as the model's text counts them, from those of the graph: a column for each of `numbers`, sorted.
+fn restored(
+    centring: &Centring,
+    numbers: &[(u32, u32)],
+    mut columns: Vec<Vec<f64>>,
+) -> Vec<Vec<f64>> {
+    if centring.is_empty() {
+        return columns;
+    }
+    let drawn = columns.clone();
+    for (&(variable, number), column) in numbers.iter().zip(&mut columns) {
+        for (draw, value) in column.iter_mut().enumerate() {
+            *value = centring.restored(variable, number, *value, |other| {
+                let place = numbers.binary_search(&(other, 0));
+                place.map_or(0.0, |place| drawn[place][draw])
+            });
+        }
+    }
+    columns
 }
 
 fn number(element: &Scalar) -> f64 {

@@ -2,11 +2,12 @@
 //! multiples of others, and what has constant parameters.
 
 use collapsar::family::Marginal;
-use collapsar::graph::{Kind, PosteriorMarginal, PosteriorMarginals};
+use collapsar::graph::{Kind, PosteriorMarginal};
 
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Mode, Scope};
 use crate::lower::Symbols;
+use crate::model::Marginals;
 use crate::posterior::Posterior;
 use crate::predict::Fixed;
 use crate::quantity::{Origin, Quantity};
@@ -18,7 +19,7 @@ impl Posterior<'_> {
     pub(crate) fn exact(
         &self,
         quantity: &Quantity,
-        marginals: Option<&PosteriorMarginals>,
+        marginals: Option<&Marginals>,
     ) -> Option<PosteriorMarginal> {
         match quantity.origin {
             Origin::Computed => {}
@@ -94,14 +95,10 @@ impl Posterior<'_> {
     }
 
     /// What is known of a positive multiple of one number, or of one minus a probability.
-    fn multiple(
-        &self,
-        value: &Scalar,
-        marginals: &PosteriorMarginals,
-    ) -> Option<PosteriorMarginal> {
+    fn multiple(&self, value: &Scalar, marginals: &Marginals) -> Option<PosteriorMarginal> {
         let (c, unknown, less) = value.multiple_or_complement()?;
         let (variable, number) = (unknown.variable, unknown.element as usize);
-        let marginal = marginals.of(variable, number)?;
+        let marginal = marginals.0.of(variable, number)?;
         let PosteriorMarginal::Closed(marginal) =
             self.widened(marginal, &[(variable, number, 1.0)]).ok()?
         else {

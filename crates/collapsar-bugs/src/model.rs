@@ -2,7 +2,9 @@
 
 use collapsar::Factor;
 use collapsar::family::Marginal;
-use collapsar::graph::{Compiled, Demands, Graph, PosteriorMarginal, PosteriorMarginals};
+use collapsar::graph::{
+    Compiled, Demands, Graph, PosteriorMarginal, PosteriorMarginals, VariationalPosterior,
+};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
@@ -20,6 +22,10 @@ pub struct Model {
     source: String,
     pub(crate) program: Program,
 }
+
+/// What q says of each variable of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marginals(pub(crate) PosteriorMarginals);
 
 /// An array that is not data, or not all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,13 +187,34 @@ impl Prepared {
         Ok(out)
     }
 
+    /// What q says of each variable, counted as the model's text does and not from where the graph counts.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn marginals(&self, variational: &VariationalPosterior) -> collapsar::Result<Marginals> {
+        let mut marginals = variational.marginals()?;
+        for ((variable, number), moved) in self.variables.centring.each() {
+            let restored = if moved.follows.is_empty() {
+                marginals.of(variable, number as usize).cloned()
+            } else {
+                variational.marginal_of_sum(&moved.terms(variable))
+            };
+            if let Some(restored) = restored {
+                let shifted = restored.shifted(moved.constant);
+                marginals.set(variable, number as usize, shifted);
+            }
+        }
+        Ok(Marginals(marginals))
+    }
+
     /// What q says of a quantity, unless it is computed or a label that is kept as a row
     /// ([`collapsar::graph::VariationalPosterior::each_label`]).
     pub fn marginal(
         &self,
         quantity: &Quantity,
-        marginals: &PosteriorMarginals,
+        marginals: &Marginals,
     ) -> Option<PosteriorMarginal> {
+        let marginals = &marginals.0;
         match quantity.origin {
             Origin::Variable(variable, number) => marginals.of(variable, number as usize).cloned(),
             Origin::Label(variable, _) => marginals.of(variable, 0).cloned(),

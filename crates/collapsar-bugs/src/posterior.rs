@@ -240,7 +240,7 @@ impl Posterior<'_> {
     /// What is known of each number without draws.
     pub(crate) fn known(&self, quantities: &[Quantity]) -> Result<Vec<Known>, PosteriorError> {
         let all_drawn = quantities.iter().all(is_drawn);
-        let marginals = (!all_drawn).then(|| self.variational.marginals());
+        let marginals = (!all_drawn).then(|| self.prepared.marginals(self.variational));
         let marginals = marginals.transpose()?;
         let normal = |quantity: &Quantity| match quantity.origin {
             Origin::Variable(variable, _) => {
@@ -263,12 +263,15 @@ impl Posterior<'_> {
             if let (Origin::Variable(variable, number), Some(marginal)) =
                 (quantity.origin, &mut marginal)
             {
-                let wider = self.widened(marginal, &[(variable, number as usize, 1.0)])?;
-                *marginal = match (growth.and_then(|growth| growth.get(&variable)), &*marginal) {
-                    (Some(growth), PosteriorMarginal::Closed(marginal)) => {
-                        wider.widened((growth - 1.0) * marginal.sd().powi(2))
-                    }
-                    _ => wider,
+                let moved = self.prepared.variables.centring.of(variable, number);
+                let follows = moved.map_or(&[][..], |moved| &moved.follows);
+                let mut terms = vec![(variable, number as usize, 1.0)];
+                terms.extend(follows.iter().map(|&(other, t)| (other, 0, t)));
+                let wider = self.widened(marginal, &terms)?;
+                let grown = growth.map(|growth| self.grown(growth, &terms, marginal));
+                *marginal = match grown.filter(|grown| *grown != 0.0) {
+                    Some(grown) => wider.widened(grown),
+                    None => wider,
                 };
             }
             let marginal = marginal
@@ -297,6 +300,28 @@ impl Posterior<'_> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(JOINT - 1);
         response.variance_growth(GROWTH, &mut rng)
+    }
+
+    /// What uncertain precisions add to the variance of a sum of normal variables; those that follow others are
+    /// next to independent of them, as they were made to be.
+    fn grown(
+        &self,
+        growth: &HashMap<u32, f64>,
+        terms: &[(u32, usize, f64)],
+        marginal: &PosteriorMarginal,
+    ) -> f64 {
+        let PosteriorMarginal::Closed(marginal) = marginal else {
+            return 0.0;
+        };
+        let variance = |variable: u32| match terms {
+            [_] => marginal.sd().powi(2),
+            _ => (self.variational.of_sum(&[(variable, 1.0)])).map_or(0.0, |found| found.1),
+        };
+        let more = |&(variable, _, t): &(u32, usize, f64)| {
+            let growth = growth.get(&variable)?;
+            Some((growth - 1.0) * t * t * variance(variable))
+        };
+        terms.iter().filter_map(more).sum()
     }
 
     /// The marginal of a number as wide as linear response says, where that is asked for.

@@ -142,7 +142,7 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
                 .run(start);
             let Ok(fit) = run else { continue };
             let variational = compiled.variational_posterior(&fit.point);
-            let Ok(marginals) = variational.marginals() else {
+            let Ok(marginals) = prepared.marginals(&variational) else {
                 continue;
             };
             for quantity in &quantities {

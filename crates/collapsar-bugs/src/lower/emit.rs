@@ -5,7 +5,7 @@ use std::ops::Range;
 use collapsar::graph::{Atom, Kind};
 
 use super::Stochastic;
-use super::variables::LineVariables;
+use super::variables::{LineVariables, PLACEHOLDER};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Resolved, Unresolved};
 use crate::syntax::ast::{Expr, Node, Span};
@@ -273,7 +273,13 @@ impl Emit<'_> {
         let linear = |monomial: &Monomial| monomial.unknowns.iter().all(gaussian);
         match mean {
             Scalar::Known(_) => Ok(()),
-            Scalar::Polynomial(monomials) if monomials.iter().all(linear) => Ok(()),
+            Scalar::Polynomial(monomials) if monomials.iter().all(linear) => {
+                self.line
+                    .slopes
+                    .borrow_mut()
+                    .extend(monomials.iter().filter_map(slope));
+                Ok(())
+            }
             _ => Err(self.not_linear()),
         }
     }
@@ -345,5 +351,17 @@ impl Emit<'_> {
         };
         let array = self.line.scope.model.find(&reference.name.text)?;
         (self.line.scope.model.arrays[array].defined()).then_some(reference.span)
+    }
+}
+
+/// The only variable of a product, where it is multiplied by something else than one: a number, or data.
+fn slope(monomial: &Monomial) -> Option<u32> {
+    let (data, unknowns): (Vec<u32>, Vec<u32>) = (monomial.unknowns.iter())
+        .map(|unknown| unknown.variable)
+        .partition(|&variable| variable >= PLACEHOLDER);
+    let times = !data.is_empty() || monomial.coefficient.abs() != 1.0;
+    match unknowns.as_slice() {
+        [one] if times => Some(*one),
+        _ => None,
     }
 }

@@ -25,7 +25,7 @@ mod variables;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use collapsar::graph::{Atom, Graph};
+use collapsar::graph::{Atom, Centring, Graph};
 
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
@@ -51,19 +51,31 @@ pub struct Prepared {
 impl Prepared {
     pub(crate) fn new(model: Elaborated, source: &str) -> Checked<Self> {
         let mut apart = BTreeSet::new();
+        let (mut centring, mut rounds) = (Centring::default(), 0);
         loop {
-            let mut graph = Graph::default();
-            let variables = Variables::new(&model, &mut graph, &apart)?;
-            match lower(&model, &variables, &mut graph, source) {
-                Ok(factors) => {
+            match Lowered::new(&model, source, &apart, centring.clone()) {
+                Ok(mut lowered) => {
+                    // Derived again where numbers are far from zero: each time they are known better (maths §9.8).
+                    let next = match lowered.graph.centre(&lowered.slopes) {
+                        Ok(next) => next,
+                        Err(error) => return Err(lowered.refused(&error)),
+                    };
+                    if let Some(next) = next.filter(|_| rounds < MOST_ROUNDS) {
+                        centring = centring.then(&next);
+                        rounds += 1;
+                        continue;
+                    }
                     return Ok(Self {
                         model,
-                        graph,
-                        factors,
-                        variables,
+                        graph: lowered.graph,
+                        factors: lowered.factors,
+                        variables: lowered.variables,
                     });
                 }
-                Err(Unresolved::Joint(line)) if apart.insert(line) => {}
+                Err(Unresolved::Joint(line)) if apart.insert(line) => {
+                    // Variables are others now.
+                    (centring, rounds) = (Centring::default(), 0);
+                }
                 Err(unresolved) => return Err(unresolved.into()),
             }
         }
@@ -78,12 +90,60 @@ impl Prepared {
     }
 }
 
+/// What a model became, counted from somewhere.
+struct Lowered {
+    graph: Graph,
+    factors: Vec<Span>,
+    variables: Variables,
+    /// Variables that means hold times something else than one.
+    slopes: BTreeSet<u32>,
+}
+
+impl Lowered {
+    fn new(
+        model: &Elaborated,
+        source: &str,
+        apart: &BTreeSet<u32>,
+        centring: Centring,
+    ) -> Resolved<Self> {
+        let mut graph = Graph::default();
+        let variables = Variables::new(model, &mut graph, apart, centring)?;
+        let slopes = RefCell::default();
+        let factors = lower(model, &variables, &mut graph, (source, &slopes))?;
+        Ok(Self {
+            graph,
+            factors,
+            variables,
+            slopes: slopes.into_inner(),
+        })
+    }
+
+    /// A refusal of the graph, by the line that it is about.
+    fn refused(&self, error: &collapsar::Error) -> Diagnostic {
+        let (span, message) = match error {
+            collapsar::Error::Graph {
+                factor,
+                found,
+                expected,
+            } => (
+                self.factors.get(factor.number as usize).copied(),
+                format!("{found}, expected {expected}"),
+            ),
+            error => (None, error.to_string()),
+        };
+        Diagnostic::new(span.unwrap_or_default(), message, "in this line")
+    }
+}
+
+/// Changes of variables at most: shifts take two or three, and as many more for each slope that hid others.
+const MOST_ROUNDS: usize = 12;
+
 /// Adds all terms; returns where the line of each factor stands.
 fn lower(
     model: &Elaborated,
     variables: &Variables,
     graph: &mut Graph,
-    source: &str,
+    (source, slopes): (&str, &RefCell<BTreeSet<u32>>),
 ) -> Resolved<Vec<Span>> {
     let symbols = Symbols::new(variables);
     let scope = Scope::new(model, Mode::Latent(&symbols));
@@ -102,6 +162,7 @@ fn lower(
                 source,
                 factor: graph.factor(line.relation.span.of(source)),
                 simplexes: RefCell::default(),
+                slopes,
             }
         }));
     }
@@ -160,6 +221,8 @@ struct Stochastic<'a> {
     factor: u32,
     /// Dirichlet variables all components of which were seen together.
     simplexes: RefCell<BTreeSet<u32>>,
+    /// Variables that means hold times something else than one, of all lines.
+    slopes: &'a RefCell<BTreeSet<u32>>,
 }
 
 impl Stochastic<'_> {
@@ -336,7 +399,7 @@ impl<'a> Symbols<'a> {
 impl Latent for Symbols<'_> {
     fn latent(&self, definer: Definer) -> Resolved<Scalar> {
         match self.variables.origin(definer) {
-            Origin::Variable(variable, element) => Ok(Scalar::unknown(variable, element)),
+            Origin::Variable(variable, element) => Ok(self.variables.symbol(variable, element)),
             Origin::Zero => Ok(Scalar::Known(0.0)),
             // Nothing that is kept reads predictions; stochastic lines are not computed.
             Origin::Predicted | Origin::Computed => Ok(Scalar::Opaque),
@@ -350,3 +413,6 @@ impl Latent for Symbols<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

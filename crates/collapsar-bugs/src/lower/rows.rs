@@ -159,9 +159,19 @@ impl Builder {
     /// Sums for each state of a label, by feature.
     fn features(&mut self, line: &Stochastic) -> Resolved {
         let columns = line.scope.model.lines[line.line].size;
-        let values = self.values(line, columns)?;
-        let placeholders = PLACEHOLDER..PLACEHOLDER + columns as u32;
-        let placeholders: Vec<Scalar> = placeholders.map(|p| Scalar::unknown(p, 0)).collect();
+        let mut values = self.values(line, columns)?;
+        let from = self.counted_from(line)?;
+        if from.iter().any(|from| *from != 0.0) {
+            let shifted = values
+                .iter()
+                .zip(from.iter().cycle())
+                .map(|(x, from)| x - from);
+            values = Arc::new(shifted.collect());
+        }
+        let placeholders = (PLACEHOLDER..).zip(&from);
+        let placeholders: Vec<Scalar> = placeholders
+            .map(|(p, from)| Scalar::unknown(p, 0).plus(&Scalar::Known(*from)))
+            .collect();
         let mut sums = Sums::default();
         self.sums(&mut sums, line, (0, 0), Some(&placeholders))?;
         self.rows.part(RowPart::Features {
@@ -170,6 +180,31 @@ impl Builder {
             sums,
         });
         Ok(())
+    }
+
+    /// Where the observed numbers of a row are counted from: where the means of the first state are.
+    fn counted_from(&self, line: &Stochastic) -> Resolved<Vec<f64>> {
+        let columns = line.scope.model.lines[line.line].size;
+        if line.variables.centring.is_empty() {
+            return Ok(vec![0.0; columns]);
+        }
+        line.scope.enter(line.line, 0);
+        line.states.borrow_mut().push((self.first, 0));
+        let mean = line.scope.evaluate(&line.of.arguments[0]);
+        line.states.borrow_mut().pop();
+        let constant = |element: &Scalar| match element {
+            Scalar::Polynomial(monomials) if monomials[0].unknowns.is_empty() => {
+                monomials[0].coefficient
+            }
+            _ => 0.0,
+        };
+        let found: Vec<f64> = mean?.elements.iter().map(constant).collect();
+        // Shapes that do not fit are refused with the terms.
+        Ok(if found.len() == columns {
+            found
+        } else {
+            vec![0.0; columns]
+        })
     }
 
     /// The observed numbers, row by row: the data themselves where they are in this order.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collapsar::graph::{Graph, Kind};
+use collapsar::graph::{Centring, Graph, Kind};
 
 use super::barren::Barren;
 use super::joint::joint_lines;
@@ -12,6 +12,7 @@ use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
 use crate::quantity::Origin;
 use crate::syntax::ast::Node;
+use crate::value::Scalar;
 
 /// The variables of a line.
 #[derive(Debug, Clone)]
@@ -73,6 +74,8 @@ pub(crate) struct Variables {
     /// Whether each array holds labels that are not observed.
     pub(super) labels: Vec<bool>,
     pub(crate) barren: Barren,
+    /// Where real variables are counted from.
+    pub(crate) centring: Centring,
 }
 
 impl Variables {
@@ -81,6 +84,7 @@ impl Variables {
         model: &Elaborated,
         graph: &mut Graph,
         apart: &BTreeSet<u32>,
+        centring: Centring,
     ) -> Checked<Self> {
         let bounded = bounded_arrays(model);
         let barren = Barren::find(model, &bounded);
@@ -91,6 +95,7 @@ impl Variables {
             hidden: vec![None; model.lines.len()],
             labels: vec![false; model.arrays.len()],
             barren,
+            centring,
         };
         for (index, line) in model.lines.iter().enumerate() {
             if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
@@ -266,6 +271,19 @@ impl Variables {
             Kind::NormalWishart(dim) => Origin::Variable(variable, dim as u32 + upper(dim)),
             Kind::Gaussian | Kind::Bounded | Kind::Gamma => Origin::Variable(variable, 0),
         }
+    }
+
+    /// A number of a variable as a symbol: where it is counted from elsewhere, what it was before.
+    pub(crate) fn symbol(&self, variable: u32, number: u32) -> Scalar {
+        let own = Scalar::unknown(variable, number);
+        let Some(moved) = self.centring.of(variable, number) else {
+            return own;
+        };
+        let others = moved.follows.iter();
+        let others = others.map(|&(other, t)| Scalar::unknown(other, 0).times(&Scalar::Known(t)));
+        others.fold(own.plus(&Scalar::Known(moved.constant)), |sum, other| {
+            sum.plus(&other)
+        })
     }
 
     pub(crate) fn states(&self, label: u32) -> u32 {

@@ -103,7 +103,7 @@ pub(crate) fn marginals(
     prepared: &Prepared,
     variational: &VariationalPosterior,
 ) -> BTreeMap<String, PosteriorMarginal> {
-    let marginals = variational.marginals().expect("inside the domain");
+    let marginals = prepared.marginals(variational).expect("inside the domain");
     let mut rows = BTreeMap::new();
     variational
         .each_label(|variable, states| drop(rows.insert(variable, states.to_vec())))

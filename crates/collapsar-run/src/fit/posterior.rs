@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
+use collapsar::diagnostics::ChainSummary;
 use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};

@@ -29,8 +29,8 @@ use serde::Serialize;
 
 use crate::climb::{Ascent, Climbed, Watch, each, lock};
 use crate::error::{Error, Result};
-use crate::fit::PosteriorKind;
 use crate::plan::Plan;
+use crate::verdict::PosteriorKind;
 
 pub use corpus::{CorpusData, CorpusRequest, Halves};
 pub use posterior::TopicsPosterior;

@@ -17,6 +17,8 @@ pub(super) struct Block {
     pub(super) variables: Vec<u32>,
     /// Declarations that the variables belong to, sorted: what makes blocks alike.
     pub(super) declarations: Vec<u32>,
+    /// The units of each variable's numbers; empty where all are one.
+    pub(super) units: Vec<Vec<f64>>,
 }
 
 /// The family of a block.
@@ -115,6 +117,51 @@ impl Block {
             | BlockFamily::Bounded(_)
             | BlockFamily::Label(_)
             | BlockFamily::Network(..) => {}
+        }
+    }
+
+    /// Natural parameters in the units of the variables, from those where all units are one.
+    pub(super) fn in_units(&self, natural: &mut [f64]) {
+        if self.units.is_empty() {
+            return;
+        }
+        let unit = |variable: usize| self.units[variable].first().copied().unwrap_or(1.0);
+        let matrix = |natural: &mut [f64], dim: usize| {
+            let units = &self.units[0];
+            let root = |element: usize| units.get(element).map_or(1.0, |unit| unit.sqrt());
+            let upper = (0..dim).flat_map(|row| (row..dim).map(move |column| (row, column)));
+            for (natural, (row, column)) in natural.iter_mut().zip(upper) {
+                *natural /= root(row) * root(column);
+            }
+        };
+        let field = |natural: &mut [f64], n: usize, of: &dyn Fn(usize) -> f64| {
+            for variable in 0..n {
+                natural[variable] /= of(variable);
+                natural[n + variable] /= of(variable) * of(variable);
+            }
+        };
+        match &self.family {
+            BlockFamily::Gaussian(family) => field(natural, family.scalars(), &unit),
+            BlockFamily::Bounded(_) => field(natural, 1, &unit),
+            BlockFamily::GaussianGamma(family) => {
+                // Field and precision together: in units of the precision a field has none.
+                let n = family.field.scalars();
+                let precision = unit(n);
+                natural[1] /= precision;
+                field(&mut natural[2..], n, &|variable| {
+                    unit(variable) * precision.sqrt()
+                });
+                for variable in 0..n {
+                    natural[2 + variable] /= precision.sqrt();
+                }
+            }
+            BlockFamily::Gamma(_) => natural[1] /= unit(0),
+            BlockFamily::Wishart(family) => matrix(&mut natural[1..], family.dimensions()),
+            BlockFamily::NormalWishart(family) => {
+                let dim = family.dimensions();
+                matrix(&mut natural[2 + dim..], dim);
+            }
+            BlockFamily::Dirichlet(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => {}
         }
     }
 

@@ -125,10 +125,19 @@ impl Blocks {
         }
         declarations.sort_unstable();
         declarations.dedup();
+        let units = |&variable: &u32| {
+            let of = graph.units.range((variable, 0)..=(variable, u32::MAX));
+            of.map(|(_, unit)| *unit).collect()
+        };
+        let units = match graph.units.is_empty() {
+            true => vec![],
+            false => variables.iter().map(units).collect(),
+        };
         self.blocks.push(Block {
             family,
             variables,
             declarations,
+            units,
         });
     }
 

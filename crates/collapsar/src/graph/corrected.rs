@@ -15,6 +15,9 @@ use collapsar_core::{Point, Result};
 /// A step that leads outside the domain is halved so often before it is not made.
 const HALVINGS: usize = 12;
 
+/// Extents that differ by more than this have no eigenvectors in common that are known to half of all digits.
+const UNLIKE: f64 = 1e8;
+
 /// A domain that ends at more than this multiple of a change might as well be unbounded.
 const FAR: f64 = 16.0;
 
@@ -204,6 +207,23 @@ fn root(matrix: DMatrix<f64>) -> DMatrix<f64> {
     if matrix.is_empty() {
         return matrix;
     }
+    // Statistics of data in large or small units, each in its own.
+    let extent = matrix.diagonal().map(|variance| variance.max(0.0).sqrt());
+    let least = (extent.iter()).fold(
+        f64::INFINITY,
+        |least, &e| if e > 0.0 { least.min(e) } else { least },
+    );
+    if extent.amax() > UNLIKE * least {
+        let units = extent.map(|extent| if extent > 0.0 { extent } else { 1.0 });
+        let scaled = DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |row, column| {
+            matrix[(row, column)] / units[row] / units[column]
+        });
+        return DMatrix::from_diagonal(&units) * plain_root(scaled);
+    }
+    plain_root(matrix)
+}
+
+fn plain_root(matrix: DMatrix<f64>) -> DMatrix<f64> {
     let SymmetricEigen {
         mut eigenvectors,
         eigenvalues,

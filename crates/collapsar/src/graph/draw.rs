@@ -222,6 +222,7 @@ mod tests {
                 family,
                 variables: (0..variables).collect(),
                 declarations: vec![0],
+                units: vec![],
             };
             assert_eq!(block.len(), natural.len(), "{}", block.family_name());
             let (mut drawn, mut found) = (vec![0.0; natural.len()], vec![0.0; natural.len()]);

@@ -7,6 +7,7 @@
 //! - `terms`: how a log joint is kept: as a sum of products of statistics, like terms together
 //! - `blocks`: which variables have one joint factor of q
 //! - `block`: what a block is: a family, and where products of atoms stand among its statistics
+//! - `centre`: where numbers should be counted from, so that no digits are lost
 //! - `chain`: how a Markov chain of exact draws moves
 //! - `choice`: which classes of blocks are collapsed, and why
 //! - `compiled`: a graph made ready to climb
@@ -39,6 +40,7 @@
 mod block;
 mod blocks;
 mod bridged;
+mod centre;
 mod chain;
 mod choice;
 mod compiled;
@@ -74,6 +76,7 @@ use std::ops::Range;
 use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
+pub use centre::{Centring, Moved};
 pub use chain::{Chain, Relabelling};
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
@@ -191,6 +194,9 @@ pub struct Graph {
     terms: Terms,
     rows: Vec<Rows>,
     bounds: BTreeMap<u32, (f64, f64)>,
+    /// Where a climb begins, by variable and number: the unit of a real variable, or what a precision is about.
+    /// Empty where all are one.
+    units: BTreeMap<(u32, u32), f64>,
     constant: f64,
     scratch: Vec<Atom>,
 }

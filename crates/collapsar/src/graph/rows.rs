@@ -174,6 +174,49 @@ impl Graph {
 }
 
 impl Rows {
+    /// The coefficient of each product, summed over all rows, where all states of each are as probable.
+    pub(super) fn mean_coefficients(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.products.len()];
+        let weight = 1.0 / self.states as f64;
+        let mut add = |sums: &Sums, place: usize, factor: f64| {
+            for (product, coefficient) in sums.entries.row(place) {
+                out[product as usize] += weight * factor * coefficient;
+            }
+        };
+        for part in &self.parts {
+            match part {
+                RowPart::Lookup { uses, sums } => {
+                    let mut counts = vec![0.0; sums.len() / self.states];
+                    for keys in uses {
+                        match keys.as_slice() {
+                            [] => counts[0] += self.count as f64,
+                            keys => keys.iter().for_each(|&key| counts[key as usize] += 1.0),
+                        }
+                    }
+                    for place in 0..sums.len() {
+                        add(sums, place, counts[place / self.states]);
+                    }
+                }
+                RowPart::Features {
+                    columns,
+                    values,
+                    sums,
+                } => {
+                    let mut totals = vec![0.0; sums.len() / self.states];
+                    for row in values.chunks(*columns) {
+                        let here = features(row);
+                        totals.iter_mut().zip(here).for_each(|(sum, x)| *sum += x);
+                    }
+                    for place in 0..sums.len() {
+                        add(sums, place, totals[place % totals.len()]);
+                    }
+                }
+                RowPart::Support { .. } => {}
+            }
+        }
+        out
+    }
+
     /// Visits all terms of a row: state, coefficient, and the product if it is not constant.
     pub(super) fn each(&self, row: usize, mut visit: impl FnMut(usize, f64, Option<usize>)) {
         let mut sum = |sums: &Sums, place: usize, state: usize, factor: f64| {

@@ -3,7 +3,8 @@
 //! Where labels are explicit, a few of them are given states at random and the others have a small
 //! weight, so that states differ from the first step on: with random responsibilities for all,
 //! means of many data are nearly alike and the climb begins at a saddle. Otherwise precisions begin
-//! at 1, so that shrinkage depends on numbers of data, whatever the scale of the data.
+//! at 1, so that shrinkage depends on numbers of data, whatever the scale of the data; only where data are
+//! so large or so small that nothing could be computed there, at what they are about (maths §9.8).
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -82,6 +83,7 @@ impl Compiled {
                     BlockFamily::Gamma(_) => {
                         let spread: f64 = StandardNormal.sample(rng);
                         natural.copy_from_slice(&[1.0, spread.exp()]);
+                        block.in_units(natural);
                     }
                     BlockFamily::Wishart(_) => natural[1..].iter_mut().for_each(|n| *n *= WIDE),
                     _ => {}
@@ -145,6 +147,7 @@ pub(super) fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
         }
         BlockFamily::Label(_) | BlockFamily::Network(..) => natural.fill_with(|| 0.3 * normal()),
     }
+    block.in_units(natural);
 }
 
 /// Means of a block's statistics to begin with; labels are given a state with this probability.

@@ -42,6 +42,22 @@ impl PosteriorMarginal {
             Self::States(_) => self.clone(),
         }
     }
+
+    /// The same distribution, so much further.
+    #[must_use]
+    pub fn shifted(&self, by: f64) -> Self {
+        let mut shifted = self.clone();
+        match &mut shifted {
+            Self::Closed(
+                Marginal::Normal { mean, .. }
+                | Marginal::StudentT { mean, .. }
+                | Marginal::Point(mean),
+            )
+            | Self::Moments { mean, .. } => *mean += by,
+            Self::Closed(_) | Self::States(_) => {}
+        }
+        shifted
+    }
 }
 
 /// The posterior of each number of each variable that is not kept as a row.
@@ -58,6 +74,14 @@ impl PosteriorMarginals {
     pub fn of(&self, variable: u32, element: usize) -> Option<&PosteriorMarginal> {
         let (declaration, place) = self.place(variable, element);
         self.declared[declaration].get(place)
+    }
+
+    /// Replaces the posterior of a number of a variable.
+    pub fn set(&mut self, variable: u32, element: usize, marginal: PosteriorMarginal) {
+        let (declaration, place) = self.place(variable, element);
+        if let Some(old) = self.declared[declaration].get_mut(place) {
+            *old = marginal;
+        }
     }
 
     /// A declaration, and the place of a number among its own.
@@ -294,6 +318,33 @@ impl VariationalPosterior<'_> {
             }
         }
         (found == terms.len()).then_some((mean, variance))
+    }
+
+    /// The posterior of a sum of variables with coefficients, where all of them are of blocks that are normal, or
+    /// of one that is normal-gamma; each variable once.
+    pub fn marginal_of_sum(&self, terms: &[(u32, f64)]) -> Option<PosteriorMarginal> {
+        if let Some((mean, variance)) = self.of_sum(terms) {
+            let sd = variance.sqrt();
+            return Some(PosteriorMarginal::Closed(Marginal::Normal { mean, sd }));
+        }
+        self.blocks.iter().find_map(|(block, natural)| {
+            let BlockFamily::GaussianGamma(family) = &block.family else {
+                return None;
+            };
+            let fields = &block.variables[..family.field.scalars()];
+            let mut coefficients = vec![0.0; fields.len()];
+            for (variable, coefficient) in terms {
+                coefficients[fields.binary_search(variable).ok()?] = *coefficient;
+            }
+            let (ordinary, _) = family.marginals(natural).ok()?;
+            let sampler = family.field.sampler(&natural[2..]).ok()?;
+            let (mean, variance) = sampler.of_sum(&coefficients);
+            Some(PosteriorMarginal::Closed(Marginal::StudentT {
+                mean,
+                scale: (variance * ordinary.rate / ordinary.shape).sqrt(),
+                degrees: 2.0 * ordinary.shape,
+            }))
+        })
     }
 }
 

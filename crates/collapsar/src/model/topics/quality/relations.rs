@@ -114,6 +114,7 @@ mod tests {
             beta: 1.0,
             word_counts: word_counts.to_vec(),
             document_counts: document_counts.to_vec(),
+            drawn: false,
         }
     }
 
