@@ -150,6 +150,7 @@ fn answer(prepared: &Prepared) -> Answer {
             prepared,
             variational: &variational,
             response,
+            weighted: None,
             seed: 1,
         };
         posterior.summaries(&quantities).expect("summaries").0
