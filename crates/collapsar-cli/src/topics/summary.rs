@@ -63,7 +63,7 @@ fn posterior(result: &TopicsResult) -> String {
         let percent = 100.0 * missing;
         reasons.push(format!("{percent:.0}% of the information is missing"));
     } else if posterior.kind == PosteriorKind::LinearResponse {
-        reasons.push("topics that differ elsewhere are not seen".to_owned());
+        reasons.push("what documents tell each other of topics is left out".to_owned());
     }
     let (verdict, next) = match posterior.verdict(converged) {
         Verdict::Trust => ("trust means and sds", String::new()),
