@@ -14,7 +14,7 @@ import jags
 HERE = pathlib.Path(__file__).resolve().parent
 SETTINGS = HERE / "settings.toml"
 OWN = HERE / "data" / "references.json"
-# Of models that have no reference in the folder of the data.
+# Of models that have no reference in the folder of the data; references of our own are longer than a comparison of costs needs.
 USUAL = {"chains": 2, "burn": 1000, "iterations": 10000, "thin": 1}
 LENGTHS = {"chains": "chains", "burn": "burn", "iterations": "iters", "thin": "thin"}
 
@@ -40,8 +40,7 @@ def read(path=SETTINGS):
         sys.exit("COLLAPSAR_DATA is not set: it names the folder that holds bugs/jags_reference.json")
     given = pathlib.Path(os.environ["COLLAPSAR_DATA"]).resolve() / "bugs"
     references = json.loads((given / "jags_reference.json").read_text())
-    if OWN.exists():
-        references |= json.loads(OWN.read_text())
+    own = json.loads(OWN.read_text()) if OWN.exists() else {}
     with open(path, "rb") as file:
         settings = tomllib.load(file)
 
@@ -51,7 +50,8 @@ def read(path=SETTINGS):
     models = []
     for entry in settings["models"]:
         name = entry["name"]
-        reference = references.get(entry.get("reference", name), {"nodes": {}})
+        given_reference = references.get(entry.get("reference", name), {})
+        reference = given_reference or own.get(name, {"nodes": {}})
         text = found(f"{name}.bug", HERE / "models")
         models.append(
             Model(
@@ -60,7 +60,7 @@ def read(path=SETTINGS):
                 jags_text=HERE / "models" / entry["jags"] if "jags" in entry else text,
                 data=found(entry["data"], HERE / "data"),
                 monitor=entry["monitor"],
-                lengths={ours: entry.get(ours, reference.get(theirs, USUAL[ours])) for ours, theirs in LENGTHS.items()},
+                lengths={ours: entry.get(ours, given_reference.get(theirs, USUAL[ours])) for ours, theirs in LENGTHS.items()},
                 long=(entry.get("reference_iterations"), entry.get("reference_thin", 1)),
                 reference=reference["nodes"],
                 exact=references.get(f"exact-{name}", {"nodes": {}})["nodes"],
