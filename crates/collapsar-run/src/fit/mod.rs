@@ -146,7 +146,7 @@ impl ModelRun {
         draws: Range<usize>,
     ) -> Result<Vec<Vec<f64>>> {
         let variational = self.compiled.variational_posterior(point);
-        let (response, _) = self.response(point)?;
+        let (response, _) = self.response(point);
         let weighted = self.weighted(point, response.as_ref())?;
         let posterior = Posterior {
             prepared: &self.prepared,

@@ -113,7 +113,7 @@ impl ModelRun {
         if options.posterior == Some(PosteriorKind::Exact) {
             return self.sampled(point, quantities, interrupt);
         }
-        let (response, saddle) = self.response(point)?;
+        let (response, saddle) = self.response(point);
         let weighted = self.weighted(point, response.as_ref())?;
         let mut signs = self.weighed(point, weighted.as_ref())?;
         signs.saddle = saddle;
@@ -185,20 +185,17 @@ impl ModelRun {
 
     /// The linear response at a point, where it is asked for or costs little, and whether there is none because the bound has no
     /// strict maximum there: that is for the verdict to say.
-    pub(super) fn response<'a>(
-        &'a self,
-        point: &'a Point,
-    ) -> Result<(Option<LinearResponse<'a>>, bool)> {
+    pub(super) fn response<'a>(&'a self, point: &'a Point) -> (Option<LinearResponse<'a>>, bool) {
         let asked = match self.request.posterior.posterior {
             Some(kind) => kind == PosteriorKind::LinearResponse,
             None => self.response_cost() <= self.affordable(),
         };
         if !asked {
-            return Ok((None, false));
+            return (None, false);
         }
         let response = self.compiled.linear_response(point).ok();
         let saddle = response.is_none();
-        Ok((response, saddle))
+        (response, saddle)
     }
 
     /// Products of numbers that linear response may take by default: as many as a fit, or some hundredths of a second.
