@@ -66,7 +66,7 @@ const GROWTH: usize = 256;
 const JOINT: u64 = 1 << 41;
 
 /// Errors by which a deviation from weighted draws must differ from that of linear response to take its place.
-const SIGNIFICANT: f64 = 2.0;
+const SIGNIFICANT: f64 = 1.0;
 
 const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 

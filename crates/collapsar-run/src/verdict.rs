@@ -174,3 +174,70 @@ pub(crate) fn has_mean(weights: &ImportanceWeights) -> bool {
     let threshold = k_hat_threshold(weights.ln_weights.len());
     weights.k_hat.is_none_or(|k_hat| k_hat < threshold)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PosteriorKind::{LinearResponse, MeanField};
+
+    #[test]
+    fn what_signs_say() {
+        let weighted = Signs {
+            missing_information: Some(0.9),
+            weighted: Some(true),
+            shift: Some(0.3),
+            ..Signs::default()
+        };
+        assert_eq!(weighted.verdict(LinearResponse, true), Verdict::Trust);
+        assert_eq!(weighted.verdict(LinearResponse, false), Verdict::Doubt);
+        assert_eq!(weighted.verdict(MeanField, true), Verdict::TrustMeans);
+        for doubtful in [
+            Signs {
+                shift: Some(2.0),
+                ..weighted
+            },
+            Signs {
+                saddle: true,
+                ..weighted
+            },
+            Signs {
+                starts: Some((10, 1)),
+                ..weighted
+            },
+            Signs {
+                weighted: None,
+                drift: Some(30.0),
+                ..weighted
+            },
+        ] {
+            assert_eq!(doubtful.verdict(LinearResponse, true), Verdict::Doubt);
+        }
+        for uncertain in [
+            Signs {
+                starts: Some((10, 3)),
+                ..weighted
+            },
+            Signs {
+                flat: 1,
+                ..weighted
+            },
+            Signs {
+                weighted: Some(false),
+                k_hat: Some(0.9),
+                drift: Some(1.0),
+                ..weighted
+            },
+        ] {
+            assert_eq!(uncertain.verdict(LinearResponse, true), Verdict::TrustMeans);
+        }
+        let exact = Signs {
+            exact: true,
+            ..Signs::default()
+        };
+        assert_eq!(exact.verdict(MeanField, true), Verdict::Trust);
+        assert_eq!(
+            Signs::default().verdict(MeanField, true),
+            Verdict::TrustMeans
+        );
+    }
+}

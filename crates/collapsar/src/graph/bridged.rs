@@ -58,9 +58,9 @@ impl Kept<'_> {
             let wide = Proposal::of_draws(near, &shares);
             let mut reference = wide.unwrap_or_else(|| proposal.clone());
             for _ in 0..3 {
-                fitted
-                    .iter_mut()
-                    .for_each(|draw| *draw = self.nearest(&reference, orders, draw));
+                for draw in &mut fitted {
+                    *draw = self.nearest(&reference, orders, draw);
+                }
                 let shares = vec![1.0 / fitted.len() as f64; fitted.len()];
                 if let Some(better) = Proposal::of_draws(&fitted, &shares) {
                     reference = better;

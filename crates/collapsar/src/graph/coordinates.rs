@@ -92,7 +92,9 @@ impl Block {
                 let mut logs = coordinates.to_vec();
                 logs.push(0.0);
                 let ln_total = log_sum_exp(&logs);
-                logs.iter_mut().for_each(|log| *log -= ln_total);
+                for log in &mut logs {
+                    *log -= ln_total;
+                }
                 family.statistics(&logs, statistics);
                 (logs.into_iter().map(f64::exp).collect(), 0.0)
             }

@@ -147,7 +147,7 @@ impl Kept<'_> {
     pub(super) fn numbers(&self, at: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.numbers.len()];
         self.each(at, |_, placed, numbers, _| {
-            self.numbers.put(&placed.0, numbers, &mut out)
+            self.numbers.put(&placed.0, numbers, &mut out);
         });
         out
     }

@@ -104,7 +104,9 @@ impl LinearResponse<'_> {
             let first = coordinates.len();
             for parts in &linearised.parts {
                 let mut along = vec![0.0; natural.len()];
-                parts.iter().for_each(|&(place, part)| along[place] += part);
+                for &(place, part) in parts {
+                    along[place] += part;
+                }
                 let mut changes = vec![0.0; natural.len()];
                 (block.potential()).hessian_product(natural, &along, &mut changes)?;
                 coordinates.push(Coordinate {

@@ -16,6 +16,8 @@ use collapsar_core::{Collapsed, Point, Result};
 const PILOT: usize = 4;
 /// Draws that a mended proposal is worth more than, for each coordinate.
 const WORTH: f64 = 4.0;
+/// Where a smaller part of the first draws counts, the others would not help.
+const HOPELESS: f64 = 0.1;
 
 /// Draws of a proposal with the weights that make them draws of the posterior.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ pub struct WeightedDraws<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// So many draws of a proposal, the first of which mend it. Each of `symmetries` is a permutation of all numbers that leaves the
+    /// So many draws of a proposal, the first of which mend it, or all that there are where hardly any of them counts. Each of `symmetries` is a permutation of all numbers that leaves the
     /// posterior as it is, with the one that moves nothing: the proposal is then its mean over them. None where weights
     /// are not finite.
     ///
@@ -58,12 +60,18 @@ impl<'a> Kept<'a> {
         let Some((draws, weights)) = make(&proposal, count / PILOT, rng) else {
             return Ok(None);
         };
+        let few = weights.ess < HOPELESS * draws.len() as f64;
         if weights.ess > WORTH * self.len() as f64 {
             let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
             proposal = Proposal::of_draws(&draws, &shares).unwrap_or(proposal);
         }
-        let Some((draws, weights)) = make(&proposal, count, rng) else {
-            return Ok(None);
+        let (draws, weights) = if few {
+            (draws, weights)
+        } else {
+            match make(&proposal, count, rng) {
+                Some(made) => made,
+                None => return Ok(None),
+            }
         };
         let mut sum = 0.0;
         let sums = weights.ln_weights.iter().map(|weight| {
