@@ -1,21 +1,15 @@
-//! Decides which labels are enumerated, fits the model for each of their states, and combines the fits by their
-//! bounds: q(θ | k) q(k) in the place of q(θ) q(k) (maths §10.6).
+//! Decides which labels are enumerated: the model is fitted for each of their states, and the fits are combined by their
+//! bounds, q(θ | k) q(k) in the place of q(θ) q(k) (maths §10.6).
 //!
 //! To all else a run of such a model has one point still: those of its states in a row.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-
 use collapsar::graph::{Compiled, Declared, Demands, Graph, Kind, LoneLabels};
 use collapsar::special::log_sum_exp;
-use collapsar::{Collapsed, Fit, Outcome, Point, Potential, Step};
+use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{Origin, Prepared, Quantity};
 use serde_json::{Value, json};
 
-use super::{ModelRequest, ModelRun, ModelSource};
-use crate::climb::{Ascent, Climbed, Watch, each, lock};
+use super::{ModelRequest, ModelSource};
 use crate::error::{Error, Result};
 
 /// Joint states that are enumerated at most, unless labels are named.
@@ -28,12 +22,8 @@ const MOST_ASKED: usize = 20_000;
 const AFFORDABLE: usize = 50_000_000;
 /// So few states are fitted whatever a fit costs.
 const FEW: usize = 4;
-/// Climbs that end so many nats below the best do not matter.
-const HOPELESS: f64 = 30.0;
-/// Steps at the present pace that would have to make up for more than that.
-const PATIENCE: f64 = 100.0;
 /// What states that are left out of results weigh together.
-const NEGLIGIBLE: f64 = 1e-5;
+pub(super) const NEGLIGIBLE: f64 = 1e-5;
 
 /// The labels of a model that are enumerated, and the model for each of their states.
 #[derive(Debug)]
@@ -228,12 +218,12 @@ impl Enumerated {
 }
 
 impl EnumeratedState {
-    fn messages(&self) -> usize {
+    pub(super) fn messages(&self) -> usize {
         self.compiled.local().dim()
     }
 
     /// The point at these messages.
-    fn point(&self, messages: Vec<f64>) -> Result<Point> {
+    pub(super) fn point(&self, messages: Vec<f64>) -> Result<Point> {
         let mut point = Point {
             statistics: vec![0.0; messages.len()],
             gradient: vec![0.0; messages.len()],
@@ -346,125 +336,9 @@ fn joint_states(labels: &[EnumeratedLabel]) -> Vec<Vec<u32>> {
     all
 }
 
-/// Stops climbs that end too low to matter: far below the best end of another state, and slow.
-struct Impatient<'a> {
-    watch: &'a dyn Watch,
-    best: Mutex<f64>,
-    /// The last gain of each climb of this state.
-    gains: Mutex<BTreeMap<usize, f64>>,
-}
-
-impl Watch for Impatient<'_> {
-    fn interrupt(&self) -> &AtomicBool {
-        self.watch.interrupt()
-    }
-
-    fn in_turn(&self) -> bool {
-        self.watch.in_turn()
-    }
-
-    fn step(&self, climb: usize, step: &Step) -> ControlFlow<()> {
-        let flow = self.watch.step(climb, step);
-        let before = lock(&self.gains).insert(climb, step.gain);
-        let Some(before) = before else { return flow };
-        let missing = *lock(&self.best) - HOPELESS - step.bound;
-        if !step.trial && missing > PATIENCE * step.gain.max(before) {
-            return ControlFlow::Break(());
-        }
-        flow
-    }
-
-    fn ended(&self, model: &str, seed: u64, fit: &Fit) {
-        self.watch.ended(model, seed, fit);
-    }
-}
-
-impl ModelRun {
-    /// Climbs for each state of what is enumerated.
-    pub(super) fn climb_states(&self, of: &Enumerated, watch: &dyn Watch) -> Result<Climbed> {
-        let impatient = Impatient {
-            watch,
-            best: Mutex::new(f64::NEG_INFINITY),
-            gains: Mutex::new(BTreeMap::new()),
-        };
-        let mut given = self.request.messages.as_deref();
-        let mut ends: Vec<Fit> = vec![];
-        let numbers: Vec<usize> = (0..of.states.len()).collect();
-        let fit = |run: &crate::climb::Run<'_>, state: usize| {
-            let state = &of.states[state];
-            let first = given.map(|messages| {
-                let (first, rest) = messages.split_at(state.messages());
-                given = Some(rest);
-                first
-            });
-            // Only where the layout is the same, which a higher bound makes likely enough.
-            let warm = ends.last().map(|end: &Fit| end.point.messages.as_slice());
-            let warm = warm.filter(|warm| warm.len() == state.messages());
-            let start = |index: usize, seed: u64| -> collapsar::Result<(Vec<f64>, u64)> {
-                if let Some(first) = first {
-                    return Ok((first.to_vec(), 0));
-                }
-                let cold = state.compiled.start(seed)?;
-                let Some(warm) = warm.filter(|_| index == 0) else {
-                    return Ok((cold, 0));
-                };
-                let bound = |messages: &[f64]| {
-                    let point = state.point(messages.to_vec());
-                    point.map_or(f64::NEG_INFINITY, |point| point.bound)
-                };
-                let warmer = bound(warm) > bound(&cold);
-                Ok((if warmer { warm.to_vec() } else { cold }, 2))
-            };
-            lock(&impatient.gains).clear();
-            let name = of.name(state);
-            let climbs = run.climbs(&Ascent::new(&state.compiled, name, &start))?;
-            let bound = climbs.best.point.bound;
-            let mut best = lock(&impatient.best);
-            *best = best.max(bound);
-            ends.push(climbs.best.clone());
-            Ok((climbs, ()))
-        };
-        let score = |climbs: &crate::climb::Climbs, (): &()| climbs.best.point.bound;
-        let (mut climbed, ()) = each(&self.plan, &impatient, &numbers, fit, score)?;
-        let mut joined = Point::default();
-        let begun = ends.len();
-        let mut bounds: Vec<f64> = vec![];
-        for (place, state) in of.states.iter().enumerate() {
-            let never = || state.point(state.compiled.start(self.request.climb.seed)?);
-            let point = match ends.get(place) {
-                Some(end) => end.point.clone(),
-                None => never()?,
-            };
-            joined.messages.extend(point.messages);
-            joined.statistics.extend(point.statistics);
-            joined.gradient.extend(point.gradient);
-            bounds.push(point.bound);
-        }
-        joined.bound = log_sum_exp(&bounds); // maths §10.6
-        let matters = |end: &&Fit| end.point.bound - joined.bound > NEGLIGIBLE.ln();
-        let unfinished = |end: &&Fit| !end.outcome.converged();
-        let unfinished = ends.iter().filter(matters).find(unfinished);
-        if begun < of.states.len() || unfinished.is_some() {
-            climbed.outcome.converged = false;
-            climbed.outcome.reason =
-                match (unfinished.map(|end| &end.outcome), self.plan.options.time) {
-                    (Some(outcome @ Outcome::Exhausted(_)), _) => outcome.to_string(),
-                    (_, Some(time))
-                        if !watch.interrupt().load(std::sync::atomic::Ordering::Relaxed) =>
-                    {
-                        format!("stopped after {time} seconds")
-                    }
-                    _ => Outcome::Interrupted.to_string(),
-                };
-        }
-        climbed.climbs.best.point = joined;
-        Ok(climbed)
-    }
-}
-
 impl Enumerated {
     /// What a state is called, as in `k = 3`.
-    fn name(&self, state: &EnumeratedState) -> String {
+    pub(super) fn name(&self, state: &EnumeratedState) -> String {
         let values = self.labels.iter().zip(&state.states);
         let values =
             values.map(|(label, state)| format!("{} = {}", label.name, label.lowest + state));

@@ -1,12 +1,14 @@
 //! Runs of models in the BUGS language: text and data, then a graph that is climbed, then posteriors.
 //!
 //! - `source`: the text of a model, and how complaints about it are kept
-//! - `enumerate`: which labels are enumerated, and a climb for each of their states
+//! - `ascents`: a climb for each state of labels that are enumerated
+//! - `enumerate`: which labels are enumerated
 //! - `monitor`: which numbers are summarised
 //! - `posterior`: which posterior results are of, and what signs say of it
 //! - `results`: the files of a run
 //! - `states`: what is known of numbers where labels are enumerated
 
+mod ascents;
 mod enumerate;
 mod monitor;
 mod posterior;
