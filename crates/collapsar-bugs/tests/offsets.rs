@@ -102,6 +102,8 @@ enum Unit {
 /// The bound, and the mean and the deviation of each number, without and with linear response.
 struct Answer {
     bound: f64,
+    /// Whether linear response found a maximum, which for some mixtures depends on rounding.
+    response: bool,
     numbers: BTreeMap<String, [(f64, f64); 2]>,
 }
 
@@ -142,7 +144,6 @@ fn answer(prepared: &Prepared) -> Answer {
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let point = climb(&model);
     let variational = model.variational_posterior(&point);
-    // Not every optimum of a mixture has one.
     let response = model.linear_response(&point).ok();
     let quantities = quantities(prepared);
     let summaries = |response| -> Vec<Summary> {
@@ -161,6 +162,7 @@ fn answer(prepared: &Prepared) -> Answer {
     let names = quantities.iter().map(Quantity::to_string);
     Answer {
         bound: point.bound,
+        response: response.is_some(),
         numbers: names
             .zip(found.map(|(a, b)| [(a.mean, a.sd), (b.mean, b.sd)]))
             .collect(),
@@ -195,6 +197,9 @@ fn difference(
             // What precisions add to a deviation is an average over 256 draws: in other units, or where data have
             // lost digits, they are others.
             let same_draws = how.scale == 1.0 && how.offset < 1e7;
+            if which == 1 && !(plain.response && found.response) {
+                continue;
+            }
             if which == 1 && !same_draws && width < 0.05 {
                 width = 0.0;
             }

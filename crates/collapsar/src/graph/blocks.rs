@@ -129,9 +129,10 @@ impl Blocks {
             let of = graph.units.range((variable, 0)..=(variable, u32::MAX));
             of.map(|(_, unit)| *unit).collect()
         };
-        let units = match graph.units.is_empty() {
-            true => vec![],
-            false => variables.iter().map(units).collect(),
+        let units = if graph.units.is_empty() {
+            vec![]
+        } else {
+            variables.iter().map(units).collect()
         };
         self.blocks.push(Block {
             family,

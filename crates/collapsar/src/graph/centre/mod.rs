@@ -207,7 +207,9 @@ fn turn(field: &Field, slopes: &BTreeSet<u32>, out: &mut Centring) {
         return;
     }
     let mut free = vec![false; field.variables.len()];
-    others.iter().for_each(|&other| free[other] = true);
+    for &other in &others {
+        free[other] = true;
+    }
     if others.is_empty() {
         // Columns of a design matrix: the first is the constant one, as people write it.
         free[slopes.remove(0)] = true;
