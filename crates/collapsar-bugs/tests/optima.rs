@@ -155,7 +155,7 @@ fn starts_see_groups() {
     let text = "model {
       for (i in 1:N) { z[i] ~ dcat(p[]); y[i] ~ dnorm(mu[z[i]], tau[z[i]]) }
       p[1:3] ~ ddirch(a[])
-      for (k in 1:3) { mu[k] ~ dnorm(0, 1.0E-4); tau[k] ~ dgamma(0.01, 0.01) }
+      for (k in 1:3) { mu[k] ~ dnorm(0, 1.0E-10); tau[k] ~ dgamma(0.01, 0.01) }
     }";
     // Whatever the scale.
     for scale in [1e-3, 1.0, 1e3] {

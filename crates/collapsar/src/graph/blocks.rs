@@ -12,6 +12,10 @@ use collapsar_core::{Error, Place, Result};
 
 /// The factors of q.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "a list of what it is called after"
+)]
 pub(super) struct Blocks {
     pub(super) blocks: Vec<Block>,
     /// The block of each variable, [`ALONE`] for labels that are in none.

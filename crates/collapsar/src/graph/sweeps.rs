@@ -108,7 +108,9 @@ fn grouped(profiles: &[Profile], groups: usize, rng: &mut impl Rng) -> Vec<usize
     let length = keys.max().unwrap_or(0);
     let dense = |profile: &Profile| {
         let mut centre = vec![0.0; length];
-        profile.iter().for_each(|&(key, x)| centre[key] += x);
+        for &(key, x) in profile {
+            centre[key] += x;
+        }
         centre
     };
     // The squared distance, but for the profile's own square, which is the same for all centres.
@@ -154,7 +156,9 @@ fn grouped(profiles: &[Profile], groups: usize, rng: &mut impl Rng) -> Vec<usize
             let mut mean = vec![0.0; length];
             for (profile, _) in profiles.iter().zip(&of).filter(|(_, of)| **of == group) {
                 let share = 1.0 / members as f64;
-                profile.iter().for_each(|&(key, x)| mean[key] += share * x);
+                for &(key, x) in profile {
+                    mean[key] += share * x;
+                }
             }
             if members > 0 {
                 *centre = with_square(mean);

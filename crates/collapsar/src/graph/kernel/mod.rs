@@ -199,7 +199,9 @@ impl RowKernel {
                 let mut numbers = vec![0.0; mixture.rows().columns()];
                 mixture.rows().row(row, &mut numbers);
                 let mut features = features(&numbers);
-                features.iter_mut().for_each(|feature| *feature *= weight);
+                for feature in &mut features {
+                    *feature *= weight;
+                }
                 entries.transposed_rows(state * features.len(), &features, out);
             }
             Shape::Product(product) => {
