@@ -94,6 +94,35 @@ pub(crate) struct FitArgs {
     #[arg(help_heading = "Evaluation")]
     pub(crate) curve: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) posterior: PosteriorArgs,
+
+    /// First topics
+    ///
+    /// annealed: each leans to a document of its own, and priors are lowered from 1 over thirty
+    /// passes. documents: the same without the lowering. random: nearly even.
+    #[arg(long, default_value_t, help_heading = "Fit")]
+    pub(crate) start: Start,
+    /// Sweeps over a document's words in each pass
+    #[arg(long, value_name = "N", default_value_t = Settings::new(1).sweeps, help_heading = "Fit")]
+    pub(crate) sweeps: usize,
+    /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token, 0.1 with
+    /// --posterior exact]
+    #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
+    pub(crate) tolerance: Option<f64>,
+    /// Keep every restart, and foresee words by the mean of their predictions
+    ///
+    /// The mean foresees better than the best of them. Topics of different fits do not correspond, so
+    /// topics and proportions stay those of the best. With --posterior exact each has chains of its own.
+    #[arg(long, help_heading = "Fit")]
+    pub(crate) average: bool,
+    #[command(flatten)]
+    pub(crate) climb: ClimbArgs,
+}
+
+/// Which posterior results are of.
+#[derive(Debug, Args)]
+pub(crate) struct PosteriorArgs {
     /// Which posterior to tell of
     ///
     /// mean-field: the fit's own, fast and too sure of itself. linear-response: its means, with
@@ -120,28 +149,29 @@ pub(crate) struct FitArgs {
     /// Tell of each document's proportions in posterior.csv too, and in draws.csv
     #[arg(long, requires = "out", help_heading = "Posterior")]
     pub(crate) documents: bool,
+}
 
-    /// First topics
-    ///
-    /// annealed: each leans to a document of its own, and priors are lowered from 1 over thirty
-    /// passes. documents: the same without the lowering. random: nearly even.
-    #[arg(long, default_value_t, help_heading = "Fit")]
-    pub(crate) start: Start,
-    /// Sweeps over a document's words in each pass
-    #[arg(long, value_name = "N", default_value_t = Settings::new(1).sweeps, help_heading = "Fit")]
-    pub(crate) sweeps: usize,
-    /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token, 0.1 with
-    /// --posterior exact]
-    #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
-    pub(crate) tolerance: Option<f64>,
-    /// Keep every restart, and foresee words by the mean of their predictions
-    ///
-    /// The mean foresees better than the best of them. Topics of different fits do not correspond, so
-    /// topics and proportions stay those of the best. With --posterior exact each has chains of its own.
-    #[arg(long, help_heading = "Fit")]
-    pub(crate) average: bool,
-    #[command(flatten)]
-    pub(crate) climb: ClimbArgs,
+impl PosteriorArgs {
+    fn options(&self) -> Result<PosteriorOptions, Usage> {
+        let exact = self.posterior == Some(PosteriorKind::Exact);
+        let given = [
+            ("draws", self.draws.is_some()),
+            ("chains", self.chains.is_some()),
+            ("warmup", self.warmup.is_some()),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given && !exact) {
+            return Err(Usage(format!(
+                "--{flag} is given, expected --posterior exact beside it: other posteriors have no chains"
+            )));
+        }
+        let defaults = PosteriorOptions::default();
+        Ok(PosteriorOptions {
+            posterior: self.posterior,
+            draws: self.draws.map(|draws| draws as usize),
+            chains: self.chains.map_or(defaults.chains, usize::from),
+            warmup: self.warmup.map(|sweeps| sweeps as usize),
+        })
+    }
 }
 
 /// How a corpus is read.
@@ -221,30 +251,9 @@ impl FitArgs {
             curve: self.curve.clone(),
             relevance: self.relevance,
             all_words: self.all_words,
-            posterior: self.posterior()?,
-            documents: self.documents,
+            posterior: self.posterior.options()?,
+            documents: self.posterior.documents,
             climb,
-        })
-    }
-
-    fn posterior(&self) -> Result<PosteriorOptions, Usage> {
-        let exact = self.posterior == Some(PosteriorKind::Exact);
-        let given = [
-            ("draws", self.draws.is_some()),
-            ("chains", self.chains.is_some()),
-            ("warmup", self.warmup.is_some()),
-        ];
-        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given && !exact) {
-            return Err(Usage(format!(
-                "--{flag} is given, expected --posterior exact beside it: other posteriors have no chains"
-            )));
-        }
-        let defaults = PosteriorOptions::default();
-        Ok(PosteriorOptions {
-            posterior: self.posterior,
-            draws: self.draws.map(|draws| draws as usize),
-            chains: self.chains.map_or(defaults.chains, usize::from),
-            warmup: self.warmup.map(|sweeps| sweeps as usize),
         })
     }
 
@@ -252,8 +261,8 @@ impl FitArgs {
     fn check(&self, climb: &ClimbOptions) -> anyhow::Result<()> {
         let foresees = self.holdout.is_some() || self.completion.is_some();
         let (average, curve, numbers) = (self.average, self.curve.is_some(), self.topics.0.len());
-        let exact = self.posterior == Some(PosteriorKind::Exact);
-        let refused = if curve && exact && !average && self.chains != Some(1) {
+        let exact = self.posterior.posterior == Some(PosteriorKind::Exact);
+        let refused = if curve && exact && !average && self.posterior.chains != Some(1) {
             "--curve follows one chain, expected --chains 1"
         } else if average && climb.restarts.unwrap_or(1) < 2 {
             "--average is over several starts, expected --restarts 2 or more"

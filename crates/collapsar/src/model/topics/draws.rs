@@ -114,7 +114,7 @@ impl Topics {
         let rest = options.warmup - moving;
         let run = |chain: Followed<'_>| self.run(chain, rest, options, interrupt);
         let records: Option<Vec<Record>> = chains.into_par_iter().map(run).collect();
-        Ok(records.map(|records| self.gathered(records, &priors)))
+        Ok(records.map(|records| gathered(records, &priors)))
     }
 
     /// The rest of a chain, whose priors no longer move: so many sweeps of warm-up, and the draws.
@@ -157,24 +157,24 @@ impl Topics {
             proportions,
         })
     }
+}
 
-    /// What all chains together say.
-    fn gathered(&self, records: Vec<Record>, priors: &Priors) -> TopicsDraws {
-        let mut records = records.into_iter();
-        let first = records.next().expect("at least one chain");
-        let (mut sums, mut shares) = (first.sums, vec![first.shares]);
-        let mut proportions = vec![first.proportions];
-        for record in records {
-            sums.join(&record.sums);
-            shares.push(record.shares);
-            proportions.push(record.proportions);
-        }
-        TopicsDraws {
-            fit: sums.fit(priors),
-            proportion_sds: sums.proportion_sds(priors),
-            shares,
-            proportions,
-        }
+/// What all chains together say.
+fn gathered(records: Vec<Record>, priors: &Priors) -> TopicsDraws {
+    let mut records = records.into_iter();
+    let first = records.next().expect("at least one chain");
+    let (mut sums, mut shares) = (first.sums, vec![first.shares]);
+    let mut proportions = vec![first.proportions];
+    for record in records {
+        sums.join(&record.sums);
+        shares.push(record.shares);
+        proportions.push(record.proportions);
+    }
+    TopicsDraws {
+        fit: sums.fit(priors),
+        proportion_sds: sums.proportion_sds(priors),
+        shares,
+        proportions,
     }
 }
 

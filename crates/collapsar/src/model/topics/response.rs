@@ -193,22 +193,20 @@ impl Topics {
         if !(0..topics).all(fine) {
             return Err(no_maximum(index));
         }
-        let added = (0..topics).map(|k| added[(k, k)].max(0.0)).collect();
-        Ok(Part::new(&shape, total, counts, Some(added)))
+        let added: Vec<f64> = (0..topics).map(|k| added[(k, k)].max(0.0)).collect();
+        Ok(Part::new(&shape, total, counts, Some(&added)))
     }
 }
 
 impl Part {
     /// Proportions have the variance of their Dirichlet, and that of its mean as counts vary.
-    fn new(shape: &[f64], total: f64, counts: Vec<f64>, added: Option<Vec<f64>>) -> Self {
+    fn new(shape: &[f64], total: f64, counts: Vec<f64>, added: Option<&[f64]>) -> Self {
         let proportions = (0..shape.len())
             .map(|k| {
                 let mean = shape[k] / total;
                 let own = mean * (1.0 - mean) / (total + 1.0);
                 // Mean field knows of no other.
-                let counts = added
-                    .as_ref()
-                    .map_or(0.0, |added| counts[k].max(0.0) + added[k]);
+                let counts = added.map_or(0.0, |added| counts[k].max(0.0) + added[k]);
                 own + counts / (total * total)
             })
             .collect();
