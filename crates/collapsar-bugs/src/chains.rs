@@ -44,7 +44,13 @@ pub struct ChainDraws {
     /// How many draws had the states of exchangeable labels renamed, so that they are called as the fit calls them;
     /// none where there are no such labels.
     pub relabelled: Option<usize>,
+    /// Whether these are all draws that were asked for: an interrupt keeps what chains had drawn by then, as many of
+    /// each, without those that had hardly begun.
+    pub complete: bool,
 }
+
+/// Draws of each chain that an interrupt must leave: fewer have no effective sample size.
+const FEWEST: usize = 10;
 
 /// What the draws of one number tell, and how far that may be off.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,11 +61,15 @@ pub struct ChainEstimate {
     pub diagnostics: Option<ChainSummary>,
 }
 
+/// How many draws a chain made, a column for each number, and which draws had states of labels renamed.
+type Run = (usize, Vec<Vec<f64>>, Vec<bool>);
+
 impl Prepared {
     /// Runs Markov chains, in parallel; their draws do not depend on the number of threads.
     ///
     /// # Errors
-    /// Where a chain leaves the domain or a line cannot be computed. `None` where it was interrupted.
+    /// Where a chain leaves the domain or a line cannot be computed. `None` where it was interrupted before there was
+    /// something to keep.
     pub fn chains(
         &self,
         compiled: &Compiled,
@@ -76,7 +86,7 @@ impl Prepared {
             }
             ChainStart::Numbers(_) => Relabelling::default(),
         };
-        let run = |chain: usize| -> collapsar::Result<Option<(Vec<Vec<f64>>, usize)>> {
+        let run = |chain: usize| -> collapsar::Result<Run> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
             let mut state = match start {
@@ -85,10 +95,11 @@ impl Prepared {
             };
             let places = needed.places(|variable| state.place(variable));
             let mut columns = vec![Vec::with_capacity(options.draws); places.len()];
-            let (mut named, mut relabelled) = (vec![], 0);
+            let (mut named, mut relabelled) = (vec![], vec![]);
+            let mut drawn = 0;
             for sweep in 0..options.warmup + options.draws {
                 if interrupt.load(Ordering::Relaxed) {
-                    return Ok(None);
+                    break;
                 }
                 state.sweep(&mut rng)?;
                 if sweep >= options.warmup {
@@ -96,32 +107,43 @@ impl Prepared {
                     if !names.is_empty() {
                         named.clear();
                         named.extend_from_slice(numbers);
-                        relabelled += usize::from(names.apply(&mut named));
+                        relabelled.push(names.apply(&mut named));
                         numbers = &named;
                     }
+                    drawn += 1;
                     for (column, &place) in columns.iter_mut().zip(&places) {
                         column.push(numbers[place]);
                     }
                 }
             }
-            Ok(Some((columns, relabelled)))
+            Ok((drawn, columns, relabelled))
         };
         let chains: Vec<_> = (0..options.chains).into_par_iter().map(run).collect();
+        let chains: Vec<Run> = chains.into_iter().collect::<collapsar::Result<_>>()?;
+        let complete = chains.iter().all(|run| run.0 == options.draws);
+        // Those that were interrupted before they had anything to tell are left out.
+        let enough = |(_, run): &(usize, Run)| run.0 >= FEWEST.min(options.draws);
+        let chains: Vec<(usize, Run)> = chains.into_iter().enumerate().filter(enough).collect();
+        let Some(length) = chains.iter().map(|(_, run)| run.0).min() else {
+            return Ok(None);
+        };
         let (mut out, mut relabelled) = (vec![], 0);
-        for (chain, drawn) in chains.into_iter().enumerate() {
-            let Some((columns, renamed)) = drawn? else {
-                return Ok(None);
-            };
-            relabelled += renamed;
+        for (chain, (_, mut columns, renamed)) in chains {
+            columns
+                .iter_mut()
+                .for_each(|column| column.truncate(length));
+            let renamed = renamed.iter().take(length).filter(|renamed| **renamed);
+            relabelled += renamed.count();
             let seed = ChaCha8Rng::seed_from_u64(options.seed ^ ((chain as u64 + 1) << 32));
             let mut predicted = vec![None; needed.predictions()];
             let random = (&seed, predicted.as_mut_slice());
-            let drawn = Drawn::new(self, &needed, columns, random, 0..options.draws)?;
+            let drawn = Drawn::new(self, &needed, columns, random, 0..length)?;
             out.push(drawn.values(quantities)?);
         }
         Ok(Some(ChainDraws {
             chains: out,
             relabelled: (!names.is_empty()).then_some(relabelled),
+            complete,
         }))
     }
 }

@@ -6,7 +6,8 @@ use collapsar::Point;
 use collapsar::graph::Demands;
 use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse, Summary};
 use collapsar_run::fit::{
-    ModelRequest, ModelRun, ModelSource, PosteriorOptions, class_name, class_names, lone_labels,
+    ModelRequest, ModelResult, ModelRun, ModelSource, PosteriorOptions, class_name, class_names,
+    lone_labels,
 };
 use collapsar_run::{PosteriorKind, Watch};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -263,6 +264,7 @@ impl BugsFit {
             let run = self.run();
             let quantities = quantities(&run, None)?;
             let result = run.result(&self.point, &quantities, control.interrupt())?;
+            let result = result.filter(ModelResult::complete);
             Ok(result.map(|of| (of.kind, of.verdict(converged), of.signs)))
         })?;
         python(py, &signs.ok_or_else(interrupted)?)
@@ -279,7 +281,7 @@ impl BugsFit {
             let run = self.run();
             let quantities = quantities(&run, names.as_deref())?;
             let result = run.result(&self.point, &quantities, control.interrupt())?;
-            let Some(result) = result else {
+            let Some(result) = result.filter(ModelResult::complete) else {
                 return Ok(None);
             };
             let row = |(place, row): (usize, &Summary)| -> Vec<f64> {
@@ -310,8 +312,8 @@ impl BugsFit {
             let interrupt = control.interrupt();
             let chains = if run.request.posterior.posterior == Some(PosteriorKind::Exact) {
                 match run.chains(&self.point, &quantities, (count, seed), interrupt)? {
-                    Some(draws) => draws.chains,
-                    None => return Ok(None),
+                    Some(draws) if draws.complete => draws.chains,
+                    _ => return Ok(None),
                 }
             } else {
                 vec![run.draws(&self.point, &quantities, seed, 0..count)?]

@@ -109,6 +109,11 @@ impl ModelResult {
         }))
     }
 
+    /// Whether all draws that were asked for were made.
+    pub fn complete(&self) -> bool {
+        self.chains.as_ref().is_none_or(|(draws, _)| draws.complete)
+    }
+
     /// Whether chains have mixed; others always have.
     pub fn mixed(&self) -> bool {
         self.signs.mixed != Some(false)
