@@ -167,6 +167,7 @@ fn sampled(fit: &MixtureFit, numbers: Vec<Number>, draws: MixtureDraws) -> Mixtu
     let chains = ChainDraws {
         chains,
         relabelled: Some(draws.relabelled),
+        complete: true,
     };
     let estimates = chains.estimates();
     let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();

@@ -192,6 +192,7 @@ impl TopicsRun<'_> {
                 })
                 .collect(),
             relabelled: None,
+            complete: true,
         };
         let estimates = all.estimates();
         let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
