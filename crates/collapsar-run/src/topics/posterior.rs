@@ -20,10 +20,6 @@ use crate::verdict::{PosteriorKind, Signs};
 /// Products of numbers that linear response may take by default, whatever the fit took: about a second.
 const AFFORDABLE: f64 = 1e9;
 
-/// Where more of the information than this is missing, linear response is not to be trusted: with 80% missing (forty
-/// documents of twenty words, three topics) a tenth of the deviations is below 0.7 of those of exact draws.
-const HALF: f64 = 0.5;
-
 /// What is known of shares of topics, and of proportions of documents.
 #[derive(Debug)]
 pub struct TopicsPosterior {
