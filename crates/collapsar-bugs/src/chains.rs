@@ -129,9 +129,9 @@ impl Prepared {
         };
         let (mut out, mut relabelled) = (vec![], 0);
         for (chain, (_, mut columns, renamed)) in chains {
-            columns
-                .iter_mut()
-                .for_each(|column| column.truncate(length));
+            for column in &mut columns {
+                column.truncate(length);
+            }
             let renamed = renamed.iter().take(length).filter(|renamed| **renamed);
             relabelled += renamed.count();
             let seed = ChaCha8Rng::seed_from_u64(options.seed ^ ((chain as u64 + 1) << 32));

@@ -11,7 +11,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Models with moves that none of the others has: factors and loadings that are scaled together, by themselves and between
-/// bounds; labels that are drawn with coefficients integrated out.
+/// bounds; and labels that much depends on.
 const MOVED: &[(&str, &str, &str)] = &[
     (
         "a product of two normals",

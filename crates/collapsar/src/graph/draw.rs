@@ -16,13 +16,6 @@ pub(super) struct DrawBuffers {
     network: NetworkBuffers,
 }
 
-impl DrawBuffers {
-    /// Those of a Gaussian block.
-    pub(super) fn gaussian(&mut self) -> &mut GaussianBuffers {
-        &mut self.gaussian
-    }
-}
-
 impl Block {
     /// How many numbers all variables are together.
     pub(super) fn numbers(&self) -> usize {

@@ -275,16 +275,15 @@ impl Exchange {
             };
             let pairs = self.paired(rows).unwrap_or_default();
             pairs.iter().all(|&(sums, one, other)| {
-                let mut images: Vec<(Vec<Atom>, f64)> = (sums.entries.row(one))
+                let mut images: Vec<Product> = (sums.entries.row(one))
                     .map(|(product, value)| (image(product), value))
                     .collect();
-                let mut others: Vec<(Vec<Atom>, f64)> = (sums.entries.row(other))
+                let mut others: Vec<Product> = (sums.entries.row(other))
                     .map(|(product, value)| (rows.products.atoms(product as usize).to_vec(), value))
                     .collect();
                 images.sort_by(|a, b| a.0.cmp(&b.0));
                 others.sort_by(|a, b| a.0.cmp(&b.0));
-                let equal =
-                    |(a, b): (&(Vec<Atom>, f64), &(Vec<Atom>, f64))| a.0 == b.0 && same(a.1, b.1);
+                let equal = |(a, b): (&Product, &Product)| a.0 == b.0 && same(a.1, b.1);
                 same(sums.constants[one], sums.constants[other])
                     && images.len() == others.len()
                     && images.iter().zip(&others).all(equal)
@@ -297,6 +296,9 @@ impl Exchange {
         (self.moved.iter()).all(|(from, to)| bounds(from) == bounds(to))
     }
 }
+
+/// A product with its coefficient.
+type Product = (Vec<Atom>, f64);
 
 fn same(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= SAME * a.abs().max(b.abs())

@@ -1,7 +1,5 @@
 //! Decides how a sparse Gaussian is drawn in buffers that are kept between draws.
 
-use std::f64::consts::TAU;
-
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -34,18 +32,6 @@ impl Gaussian {
         self.begin(BLOCK, natural, buffers)?;
         self.finish(1.0, rng, buffers, out);
         Ok(())
-    }
-
-    /// The log-partition function alone.
-    ///
-    /// # Errors
-    /// Where the precision matrix is not positive definite.
-    pub fn ln_partition(&self, natural: &[f64], buffers: &mut GaussianBuffers) -> Result<f64> {
-        check_length(BLOCK, natural, 2 * self.scalars() + self.pairs().len())?;
-        let square = self.begin(BLOCK, natural, buffers)?;
-        let ln_determinant: f64 = buffers.pivots.iter().map(|pivot| pivot.ln()).sum();
-        let ln_volume = self.scalars() as f64 * TAU.ln() - ln_determinant;
-        Ok(0.5 * (ln_volume + square)) // maths §3.9
     }
 
     /// Factors, and solves for the mean half way; returns $h'\Lambda^{-1}h$.
@@ -143,18 +129,6 @@ mod tests {
         let mut natural = vec![0.3, -1.0, 0.0, 2.0, 0.7];
         natural.extend([1.5, 3.0, 2.0, 1.2, 0.9, 0.4, -0.6, 0.3, 0.8]);
         (family, natural)
-    }
-
-    #[test]
-    fn the_value_is_that_of_the_potential() {
-        let (family, natural) = field();
-        let mut buffers = GaussianBuffers::default();
-        for _ in 0..2 {
-            let found = family.ln_partition(&natural, &mut buffers).expect("inside");
-            let value = family.value_and_gradient(&natural, &mut [0.0; 14]);
-            // The same sums in the same order but for those of logarithms.
-            assert!((found - value.expect("inside")).abs() < 1e-14);
-        }
     }
 
     #[test]

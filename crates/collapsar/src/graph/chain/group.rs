@@ -160,13 +160,11 @@ fn component(
         let side = seen[&variable];
         found.push((variable, side));
         for &other in &joined[&variable] {
-            match seen.get(&other) {
-                Some(&known) => sides &= known == -side,
-                None => {
-                    seen.insert(other, -side);
-                    left.push(other);
-                }
-            }
+            let known = *seen.entry(other).or_insert_with(|| {
+                left.push(other);
+                -side
+            });
+            sides &= known == -side;
         }
     }
     found.sort_unstable();

@@ -5,12 +5,10 @@
 //! is made of are those of a blocked Gibbs sampler.
 //!
 //! - `group`: how factors and loadings move together
-//! - `label`: which labels are drawn with all that is collapsed integrated out
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
 
 mod group;
-mod label;
 mod relabel;
 mod scale;
 
@@ -35,8 +33,6 @@ pub struct Chain<'a> {
     targets: [Vec<Vec<u32>>; 3],
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
-    /// Own labels that are drawn with all that is collapsed integrated out, in order.
-    labels: Vec<usize>,
     scales: Vec<Scale>,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
     pub(super) numbers: Vec<f64>,
@@ -125,7 +121,6 @@ impl Compiled {
         Chain {
             model: self,
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
-            labels: label::marginal(self),
             scales: Scale::all(self),
             numbers: vec![0.0; places.len()],
             places,
@@ -148,9 +143,6 @@ impl Chain<'_> {
         let base = &model.local.own_base;
         let mut natural = std::mem::take(&mut self.work.own);
         for (block, placed) in model.local.blocks().1.iter().enumerate() {
-            if self.labels.binary_search(&block).is_ok() {
-                continue;
-            }
             let range = range_of(placed);
             natural.clear();
             natural.extend_from_slice(&base[range.clone()]);
@@ -161,7 +153,6 @@ impl Chain<'_> {
             self.draw_own(placed, &natural, rng)?;
         }
         self.work.own = natural;
-        self.draw_labels(rng)?;
         self.draw_collapsed(rng)?;
         self.rescale(rng);
         self.regroup(rng);

@@ -20,8 +20,11 @@ struct Class {
     /// First numbers of proportions of the states.
     parted: Vec<usize>,
     /// What states are known by: numbers by state, and mean and deviation of each under q.
-    known: Vec<(Vec<usize>, Vec<(f64, f64)>)>,
+    known: Vec<Known>,
 }
+
+/// Places by state, with mean and deviation of each.
+type Known = (Vec<usize>, Vec<(f64, f64)>);
 
 impl Relabelling {
     /// For the draws of a graph, by the factors of a fit of it.
@@ -40,8 +43,8 @@ impl Relabelling {
             _ => None,
         };
         let numbers = Numbers::new(graph.declared());
-        let of = |symmetry: Symmetry| Class::new(graph, &numbers, symmetry, moments);
-        Ok(Self(symmetries.into_iter().map(of).collect()))
+        let of = |symmetry: &Symmetry| Class::new(graph, &numbers, symmetry, moments);
+        Ok(Self(symmetries.iter().map(of).collect()))
     }
 
     /// Renames the states of a draw of all numbers, so that each is next to the state of its name in the fit; says whether
@@ -67,7 +70,7 @@ impl Class {
     fn new(
         graph: &Graph,
         numbers: &Numbers,
-        symmetry: Symmetry,
+        symmetry: &Symmetry,
         moments: impl Fn(u32, usize) -> Option<(f64, f64)>,
     ) -> Self {
         let first = |variable: &u32| numbers.places(*variable).start;
