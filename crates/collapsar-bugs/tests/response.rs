@@ -207,61 +207,6 @@ fn an_overlapping_mixture_is_as_uncertain_as_its_posterior() {
     assert!((of_chain / exact - 1.0).abs() < 0.08, "{of_chain} {exact}");
 }
 
-/// Factors may be turned without changing anything: what does not depend on their basis has a response all the same.
-#[test]
-fn turns_of_factors_are_flat_directions() {
-    let text = "model {
-        for (n in 1:60) {
-            for (k in 1:2) { z[n,k] ~ dnorm(0, 1) }
-            for (d in 1:4) { y[n,d] ~ dnorm(m[d] + inprod(L[d,], z[n,]), 4) }
-        }
-        for (d in 1:4) { m[d] ~ dnorm(0, 0.01); for (k in 1:2) { L[d,k] ~ dnorm(0, 1) } }
-    }";
-    let loadings = [[1.2, 0.1], [0.9, -0.4], [-0.2, 1.1], [0.3, 0.8]];
-    let mut y = vec![];
-    for n in 0..60 {
-        let n = f64::from(n);
-        // Three waves without a common period: two factors and noise.
-        let (a, b) = (1.4 * (1.3 * n).sin(), 1.4 * (2.1 * n + 1.0).sin());
-        for (d, [l, k]) in loadings.iter().enumerate() {
-            y.push(l * a + k * b + 0.7 * ((3.7 + d as f64) * n * n).sin());
-        }
-    }
-    let mut numbers = data("");
-    put(&mut numbers, "y", &[60, 4], &y);
-    let prepared = prepared(text, numbers);
-    let model = Compiled::new(prepared.graph().clone(), &Demands::default()).expect("a model");
-    let fit = climb(&model, 1, 1e-12);
-    let response = model.linear_response(&fit.point).expect("a response");
-    assert!(response.flat() > 0);
-    let named = |name: &str| {
-        let declared = prepared.graph().declared().iter();
-        let mut found = declared.filter(|declared| declared.names == [name]);
-        found.next().expect("an array").first
-    };
-    let m = named("m");
-    let (_, variance) = moments(&model, &fit.point, m, 0);
-    let extra = response.extra_variance(&[(m, 0, 1.0)]);
-    let extra = extra.expect("inside").expect("a number");
-    let mut rng = ChaCha8Rng::seed_from_u64(2);
-    let place = model.variational_posterior(&fit.point).place(m);
-    let mut chain = model.chain(&fit.point, &mut rng).expect("a chain");
-    let chain: Vec<f64> = (0..20_000)
-        .map(|_| {
-            chain.sweep(&mut rng).expect("a sweep");
-            chain.numbers()[place]
-        })
-        .collect();
-    let exact = sd(&chain);
-    assert!(variance.sqrt() < 0.7 * exact, "{variance} {exact}");
-    // Sweeps forget slowly; a response is of first order.
-    let corrected = (variance + extra).sqrt();
-    assert!(
-        (corrected / exact - 1.0).abs() < 0.15,
-        "{corrected} {exact}"
-    );
-}
-
 fn sd(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
