@@ -145,7 +145,6 @@ fn the_system_by_components_is_that_of_the_whole_matrix() {
         let fast = model.linear_response(&point, &overlaps).expect("a maximum");
         let plain = model.answers(&point, &Iterative::new(&model, &point).expect("a maximum"));
         let plain = plain.expect("a maximum");
-        let plain_response = plain.clone();
         // Systems of 18 messages, solved in two ways; power iterations end at 1e-5 and 1e-6.
         let same = |a: &[f64], b: &[f64]| {
             let largest = b.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -178,7 +177,7 @@ fn the_system_by_components_is_that_of_the_whole_matrix() {
         let usual = model.overlaps(&point).expect("finite densities");
         let usual = model.linear_response(&point, &usual).expect("a maximum");
         let fit = model.fit(&point).expect("inside");
-        let (found, expected) = (fit.widened(&usual), fit.widened(&plain_response));
+        let (found, expected) = (fit.widened(&usual), fit.widened(&plain));
         for (found, expected) in found.components.iter().zip(&expected.components) {
             let pairs = found.mean_sd.iter().flatten();
             let pairs = pairs.zip(expected.mean_sd.iter().flatten());
