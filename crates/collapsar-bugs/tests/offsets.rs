@@ -233,7 +233,6 @@ fn same_everywhere(
             let how = measures(offset, scale);
             let (worst, what) = difference(&plain, &with(how), how, rows, unit);
             let line = format!("offset {offset:e}, scale {scale:e}: {what} differs by {worst:.1e}");
-            println!("{line}");
             if worst.is_nan() || worst > tolerance {
                 failed.push(line);
             }
@@ -358,7 +357,6 @@ fn a_parabola() {
             _ => Unit::Elsewhere,
         };
         let (worst, what) = difference(&plain, &fit(how), how, 40, unit);
-        println!("offset {offset:e}: {what} differs by {worst:.1e}");
         // The level is a sum of parts of 1e10 deviations, each known to 1e-16 of itself.
         assert!(worst < 1e-5, "{offset:e}: {what} differs by {worst:e}");
     }
