@@ -398,7 +398,13 @@ fn dense_labels_are_told_of() {
         for (i in 2:N) { for (j in 1:(i-1)) { A[i,j] ~ dbern(B[z[i],z[j]]) } }
         for (k in 1:2) { for (l in 1:2) { B[k,l] ~ dbeta(1, 1) } } }";
     let row = |i: usize| {
-        let links = (0..30).map(|j| if (i + j) % 2 == 0 { "1" } else { "0" });
+        let links = (0..30).map(|j| {
+            if usize::is_multiple_of(i + j, 2) {
+                "1"
+            } else {
+                "0"
+            }
+        });
         format!("[{}]", links.collect::<Vec<_>>().join(","))
     };
     let rows: Vec<String> = (0..30).map(row).collect();
