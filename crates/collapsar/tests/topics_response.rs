@@ -101,7 +101,9 @@ fn variances_are_answers_to_tilts() {
     // Central differences are off by a third derivative times the step squared, 1e-8.
     for k in 0..TOPICS {
         let mut tilt = [[0.0; TOPICS]; 3];
-        tilt.iter_mut().for_each(|row| row[k] = 1.0);
+        for row in &mut tilt {
+            row[k] = 1.0;
+        }
         let variance = answer(&point.statistics, &tilt, |of| {
             of.iter().map(|row| row[k]).sum()
         });

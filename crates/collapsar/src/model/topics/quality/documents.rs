@@ -84,6 +84,7 @@ mod tests {
     #[test]
     fn proportions_count_among_documents_of_some_length() {
         let fit = TopicsFit {
+            drawn: false,
             topics: 2,
             alpha: vec![0.1; 2],
             beta: 0.1,

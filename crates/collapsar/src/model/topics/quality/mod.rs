@@ -179,6 +179,7 @@ mod tests {
     fn topics_that_are_not_used_count_for_nothing() {
         let corpus = Corpus::new(vec![0, 2, 4, 6], vec![0, 1, 0, 1, 1, 2], vec![1.0; 6], 3);
         let fit = TopicsFit {
+            drawn: false,
             topics: 3,
             alpha: vec![0.1; 3],
             beta: 1.0,
@@ -212,6 +213,7 @@ mod tests {
     fn another_vocabulary_is_refused() {
         let corpus = Corpus::new(vec![0, 1], vec![0], vec![1.0], 2).unwrap();
         let fit = TopicsFit {
+            drawn: false,
             topics: 1,
             alpha: vec![0.1],
             beta: 0.1,

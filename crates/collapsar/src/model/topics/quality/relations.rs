@@ -109,6 +109,7 @@ mod tests {
 
     fn fit(topics: usize, word_counts: &[f64], document_counts: &[f64]) -> TopicsFit {
         TopicsFit {
+            drawn: false,
             topics,
             alpha: vec![1.0; topics],
             beta: 1.0,

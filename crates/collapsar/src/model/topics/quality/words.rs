@@ -155,6 +155,7 @@ mod tests {
     /// probabilities are (5, 3, 1, 1)/10 and (1, 1, 7, 1)/10, and the frequencies (4, 2, 6, 0)/12.
     fn fit() -> TopicsFit {
         TopicsFit {
+            drawn: false,
             topics: 2,
             alpha: vec![1.0; 2],
             beta: 1.0,
