@@ -2,6 +2,7 @@
 
 mod common;
 
+use collapsar::graph::Demands;
 use collapsar::graph::{Compiled, PosteriorMarginal, Role};
 use collapsar::{Direction, Driver, Fit, Stop};
 use collapsar_bugs::Data;
@@ -134,7 +135,7 @@ fn few_labels_are_summed_exactly() {
 fn communities_are_recovered() {
     for (nodes, groups) in [(40, 2), (90, 3)] {
         let prepared = prepared(COMMUNITIES, network(nodes, groups, 7).1);
-        let model = prepared.compile(&Default::default()).expect("a choice");
+        let model = prepared.compile(&Demands::default()).expect("a choice");
         let fit = best(&model, 8);
         assert!(fit.outcome.converged());
         let found = marginals(&prepared, &model.variational_posterior(&fit.point));

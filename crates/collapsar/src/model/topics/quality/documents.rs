@@ -94,7 +94,6 @@ mod tests {
             document_counts: vec![
                 30.0, 10.0, 18.0, 2.0, 2.0, 0.0, 60.0, 40.0, 0.0, 0.0, 1.0, 1.0,
             ],
-            drawn: false,
         };
         // 18.1/20.2 = 0.896, 30.1/40.2 = 0.749, 60.1/100.2 = 0.600; the third document's 2.1/2.2
         // would come first.

@@ -185,7 +185,6 @@ mod tests {
             beta: 1.0,
             word_counts: vec![2.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 1.0, 0.0],
             document_counts: vec![2.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 0.0],
-            drawn: false,
         };
         let quality = fit.quality(&corpus.unwrap(), 2).unwrap();
         assert_eq!(quality.used, 2);
@@ -219,7 +218,6 @@ mod tests {
             beta: 0.1,
             word_counts: vec![1.0],
             document_counts: vec![1.0],
-            drawn: false,
         };
         let refused = fit.quality(&corpus, 10).unwrap_err().to_string();
         assert!(refused.contains("a vocabulary of 2 words"), "{refused}");

@@ -115,7 +115,6 @@ mod tests {
             beta: 1.0,
             word_counts: word_counts.to_vec(),
             document_counts: document_counts.to_vec(),
-            drawn: false,
         }
     }
 

@@ -161,7 +161,6 @@ mod tests {
             beta: 1.0,
             word_counts: vec![4.0, 0.0, 2.0, 0.0, 0.0, 6.0, 0.0, 0.0],
             document_counts: vec![6.0, 6.0],
-            drawn: false,
         }
     }
 
