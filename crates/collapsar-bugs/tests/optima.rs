@@ -2,7 +2,7 @@
 
 mod common;
 
-use collapsar::graph::{Compiled, PosteriorMarginal, Role};
+use collapsar::graph::{Compiled, Demands, PosteriorMarginal, Role};
 use collapsar::{Direction, Driver, Fit, Stop};
 use collapsar_bugs::Data;
 use common::{compiled, data, marginals, prepared, put};
@@ -134,7 +134,7 @@ fn few_labels_are_summed_exactly() {
 fn communities_are_recovered() {
     for (nodes, groups) in [(40, 2), (90, 3)] {
         let prepared = prepared(COMMUNITIES, network(nodes, groups, 7).1);
-        let model = prepared.compile(&Default::default()).expect("a choice");
+        let model = prepared.compile(&Demands::default()).expect("a choice");
         let fit = best(&model, 8);
         assert!(fit.outcome.converged());
         let found = marginals(&prepared, &model.variational_posterior(&fit.point));
