@@ -2,8 +2,7 @@
 
 mod common;
 
-use collapsar::graph::Demands;
-use collapsar::graph::{Compiled, PosteriorMarginal, Role};
+use collapsar::graph::{Compiled, Demands, PosteriorMarginal, Role};
 use collapsar::{Direction, Driver, Fit, Stop};
 use collapsar_bugs::Data;
 use common::{compiled, data, marginals, prepared, put};
