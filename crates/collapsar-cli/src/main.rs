@@ -3,6 +3,7 @@
 //! - `common`: flags that every subcommand has, talk on standard error, and what errors speak of
 //! - `values`: values that flags of several subcommands take
 //! - `climb`: how any model is climbed, from flags to how it ended
+//! - `posterior`: which posterior results are to be of
 //! - `progress`: bars for anything over a second
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
@@ -21,6 +22,7 @@ mod common;
 mod compare;
 mod fit;
 mod mixture;
+mod posterior;
 mod progress;
 mod quant;
 mod reproduce;

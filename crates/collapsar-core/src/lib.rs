@@ -82,6 +82,7 @@
 //! - [`Error`] is data; a front end words it in its own [`Terms`].
 
 mod advice;
+mod assignment;
 mod blocks;
 mod collapsed;
 pub mod diagnostics;
@@ -103,6 +104,7 @@ pub mod special;
 pub mod vector;
 
 pub use advice::{Advice, Bases, InnerProblems};
+pub use assignment::assignment;
 pub use blocks::{Blocks, IndexMap, Link};
 pub use collapsed::{Collapsed, Potential};
 pub use digest::digest;

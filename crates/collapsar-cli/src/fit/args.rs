@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use collapsar_bugs::{Data, Prepared, Selection};
-use collapsar_run::PosteriorKind;
 use collapsar_run::fit::{ModelRequest, ModelSource, PosteriorOptions};
 
 use crate::climb::ClimbArgs;
 use crate::common::{Common, Usage};
-use crate::values::{named, not_negative};
+use crate::posterior::PosteriorArgs;
+use crate::values::not_negative;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,28 +49,8 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Which posterior to tell of
-    ///
-    /// mean-field: the fit's own, fast and too sure of itself. linear-response: its means, with
-    /// deviations that know of what was not observed. exact: Markov chains that begin at the fit.
-    /// By default linear-response, or mean-field where that would cost more than a fit and more than
-    /// some hundredths of a second.
-    #[arg(long, value_name = "P", help_heading = "Posterior")]
-    #[arg(value_parser = named(PosteriorKind::ALL.map(|kind| (kind.name(), kind))))]
-    pub(crate) posterior: Option<PosteriorKind>,
-    /// Also write S draws of what is monitored to draws.csv; with --posterior exact, draws of each
-    /// chain [default there: 1000]
-    #[arg(long, value_name = "S", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) draws: Option<u32>,
-    /// Markov chains, with --posterior exact [default: 4]
-    #[arg(long, value_name = "C", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) chains: Option<u16>,
-    /// Sweeps of each chain before its first draw, with --posterior exact [default: a quarter of the
-    /// draws]
-    #[arg(long, value_name = "W", help_heading = "Posterior")]
-    pub(crate) warmup: Option<u32>,
+    #[command(flatten)]
+    pub(crate) posterior: PosteriorArgs,
     /// Converged when a step raises the bound by less than T nats [default: 1e-8, or 1e-10 for each
     /// datum if that is more]
     #[arg(long, value_name = "T", value_parser = not_negative, help_heading = "Fit")]
@@ -84,28 +64,12 @@ type Selections = Vec<Selection>;
 
 impl FitArgs {
     fn posterior(&self) -> Result<PosteriorOptions, Usage> {
-        let exact = self.posterior == Some(PosteriorKind::Exact);
-        let given = [
-            ("chains", self.chains.is_some()),
-            ("warmup", self.warmup.is_some()),
-        ];
-        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given && !exact) {
-            return Err(Usage(format!(
-                "--{flag} is given, expected --posterior exact beside it: other posteriors have no chains"
-            )));
-        }
-        if self.draws.is_some() && self.out.is_none() && !exact {
+        if self.posterior.draws.is_some() && self.out.is_none() && !self.posterior.exact() {
             return Err(Usage(
                 "--draws is given without --out, expected a folder to write them to".into(),
             ));
         }
-        let defaults = PosteriorOptions::default();
-        Ok(PosteriorOptions {
-            posterior: self.posterior,
-            draws: self.draws.map(|draws| draws as usize),
-            chains: self.chains.map_or(defaults.chains, usize::from),
-            warmup: self.warmup.map(|sweeps| sweeps as usize),
-        })
+        self.posterior.options()
     }
 
     /// What the flags ask for.

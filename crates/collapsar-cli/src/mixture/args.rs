@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use collapsar::mixture::{Covariance, Defaults, Scale, Settings, Weights};
-use collapsar_run::PosteriorKind;
-use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::mixture::{MixtureRequest, StartOption};
 
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
+use crate::posterior::PosteriorArgs;
 use crate::values::{Numbers, named, not_negative};
 
 /// [`collapsar_run::MIXTURE_TOLERANCE`] as people write it.
@@ -82,27 +81,8 @@ pub(crate) struct FitArgs {
     #[arg(allow_negative_numbers = true)]
     pub(crate) scale: Option<String>,
 
-    /// Which posterior to tell of
-    ///
-    /// mean-field: the fit's own, fast and too sure of itself. linear-response: its means, with
-    /// deviations that know of rows whose component is uncertain. exact: Markov chains that begin at the
-    /// fit. By default linear-response, or mean-field where that would cost more than the fit did (and a
-    /// second).
-    #[arg(long, value_name = "P", help_heading = "Posterior")]
-    #[arg(value_parser = named(PosteriorKind::ALL.map(|kind| (kind.name(), kind))))]
-    pub(crate) posterior: Option<PosteriorKind>,
-    /// Draws of each chain, with --posterior exact [default: 1000]
-    #[arg(long, value_name = "S", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) draws: Option<u32>,
-    /// Markov chains, with --posterior exact [default: 4]
-    #[arg(long, value_name = "C", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) chains: Option<u16>,
-    /// Draws of each chain before the first that is kept, with --posterior exact [default: a quarter of
-    /// the draws]
-    #[arg(long, value_name = "W", help_heading = "Posterior")]
-    pub(crate) warmup: Option<u32>,
+    #[command(flatten)]
+    pub(crate) posterior: PosteriorArgs,
 
     /// Try splits and merges of components when the climb slows down; auto: on with --method auto
     #[arg(long, default_value = "auto", help_heading = "Fit")]
@@ -123,27 +103,6 @@ impl FitArgs {
     pub(crate) fn data(&self) -> &Path {
         let data = self.data.as_deref();
         data.expect("required unless a subcommand is given")
-    }
-
-    fn posterior(&self) -> Result<PosteriorOptions, Usage> {
-        let given = [
-            ("draws", self.draws.is_some()),
-            ("chains", self.chains.is_some()),
-            ("warmup", self.warmup.is_some()),
-        ];
-        let exact = self.posterior == Some(PosteriorKind::Exact);
-        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given && !exact) {
-            return Err(Usage(format!(
-                "--{flag} is given, expected --posterior exact beside it: other posteriors have no chains"
-            )));
-        }
-        let defaults = PosteriorOptions::default();
-        Ok(PosteriorOptions {
-            posterior: self.posterior,
-            draws: self.draws.map(|draws| draws as usize),
-            chains: self.chains.map_or(defaults.chains, usize::from),
-            warmup: self.warmup.map(|draws| draws as usize),
-        })
     }
 
     /// What the flags ask for.
@@ -174,7 +133,7 @@ impl FitArgs {
             earlier: None,
             jumps: self.jumps,
             samples: self.samples,
-            posterior: self.posterior()?,
+            posterior: self.posterior.of_chains()?,
             climb: self.climb.options(
                 Some(self.tolerance),
                 self.components.0.len(),

@@ -7,12 +7,11 @@ use clap::Args;
 use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
 use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
 use collapsar_run::ClimbOptions;
-use collapsar_run::PosteriorKind;
-use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::topics::{CorpusRequest, TopicsRequest};
 
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
+use crate::posterior::PosteriorArgs;
 use crate::values::{Numbers, auto, named, not_negative};
 
 #[derive(Debug, Args)]
@@ -96,6 +95,9 @@ pub(crate) struct FitArgs {
 
     #[command(flatten)]
     pub(crate) posterior: PosteriorArgs,
+    /// Tell of each document's proportions in posterior.csv too, and in draws.csv
+    #[arg(long, requires = "out", help_heading = "Posterior")]
+    pub(crate) documents: bool,
 
     /// First topics
     ///
@@ -118,60 +120,6 @@ pub(crate) struct FitArgs {
     pub(crate) average: bool,
     #[command(flatten)]
     pub(crate) climb: ClimbArgs,
-}
-
-/// Which posterior results are of.
-#[derive(Debug, Args)]
-pub(crate) struct PosteriorArgs {
-    /// Which posterior to tell of
-    ///
-    /// mean-field: the fit's own, fast and too sure of itself. linear-response: its means, with
-    /// deviations that know of what was not observed. exact: collapsed Gibbs sweeps that begin at the
-    /// fit, and topics averaged over them, which foresee better. By default linear-response of the
-    /// documents, or mean-field where that would cost more than the fit and more than a second.
-    #[arg(long, value_name = "P", help_heading = "Posterior")]
-    #[arg(value_parser = named(PosteriorKind::ALL.map(|kind| (kind.name(), kind))))]
-    pub(crate) posterior: Option<PosteriorKind>,
-    /// Draws of each chain, one a sweep, with --posterior exact [default: 1000]
-    #[arg(long, value_name = "S", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) draws: Option<u32>,
-    /// Markov chains, with --posterior exact [default: 4]
-    #[arg(long, value_name = "C", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) chains: Option<u16>,
-    /// Sweeps of each chain before its first draw, with --posterior exact [default: a quarter of the
-    /// draws]
-    ///
-    /// Learned priors move during the first half of them.
-    #[arg(long, value_name = "W", help_heading = "Posterior")]
-    pub(crate) warmup: Option<u32>,
-    /// Tell of each document's proportions in posterior.csv too, and in draws.csv
-    #[arg(long, requires = "out", help_heading = "Posterior")]
-    pub(crate) documents: bool,
-}
-
-impl PosteriorArgs {
-    fn options(&self) -> Result<PosteriorOptions, Usage> {
-        let exact = self.posterior == Some(PosteriorKind::Exact);
-        let given = [
-            ("draws", self.draws.is_some()),
-            ("chains", self.chains.is_some()),
-            ("warmup", self.warmup.is_some()),
-        ];
-        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given && !exact) {
-            return Err(Usage(format!(
-                "--{flag} is given, expected --posterior exact beside it: other posteriors have no chains"
-            )));
-        }
-        let defaults = PosteriorOptions::default();
-        Ok(PosteriorOptions {
-            posterior: self.posterior,
-            draws: self.draws.map(|draws| draws as usize),
-            chains: self.chains.map_or(defaults.chains, usize::from),
-            warmup: self.warmup.map(|sweeps| sweeps as usize),
-        })
-    }
 }
 
 /// How a corpus is read.
@@ -251,8 +199,8 @@ impl FitArgs {
             curve: self.curve.clone(),
             relevance: self.relevance,
             all_words: self.all_words,
-            posterior: self.posterior.options()?,
-            documents: self.posterior.documents,
+            posterior: self.posterior.of_chains()?,
+            documents: self.documents,
             climb,
         })
     }
@@ -261,7 +209,7 @@ impl FitArgs {
     fn check(&self, climb: &ClimbOptions) -> anyhow::Result<()> {
         let foresees = self.holdout.is_some() || self.completion.is_some();
         let (average, curve, numbers) = (self.average, self.curve.is_some(), self.topics.0.len());
-        let exact = self.posterior.posterior == Some(PosteriorKind::Exact);
+        let exact = self.posterior.exact();
         let refused = if curve && exact && !average && self.posterior.chains != Some(1) {
             "--curve follows one chain, expected --chains 1"
         } else if average && climb.restarts.unwrap_or(1) < 2 {

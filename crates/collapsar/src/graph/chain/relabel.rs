@@ -4,7 +4,7 @@
 use crate::graph::symmetry::Symmetry;
 use crate::graph::variational::Numbers;
 use crate::graph::{Graph, Kind, PosteriorMarginal, VariationalPosterior};
-use collapsar_core::Result;
+use collapsar_core::{Result, assignment};
 
 /// Gives the states of exchangeable labels the names that a fit has for them.
 #[derive(Debug, Clone, Default)]
@@ -134,7 +134,7 @@ impl Class {
         if rows().all(|(state, costs)| costs.iter().all(|cost| costs[state] <= *cost)) {
             return None;
         }
-        let order = assignment(k, &costs);
+        let order = assignment(&costs, k);
         let total = |order: &mut dyn Iterator<Item = usize>| -> f64 {
             order
                 .enumerate()
@@ -177,97 +177,9 @@ impl Class {
     }
 }
 
-/// The column of each row of a square matrix of costs, each once, with the least sum: shortest augmenting paths with
-/// prices of rows and columns (the Hungarian method).
-fn assignment(size: usize, costs: &[f64]) -> Vec<usize> {
-    let none = size;
-    // The row of each column; the last column stands for the row that has none yet.
-    let mut row_of = vec![none; size + 1];
-    let (mut row_price, mut column_price) = (vec![0.0; size], vec![0.0; size + 1]);
-    for row in 0..size {
-        row_of[none] = row;
-        let mut at = none;
-        let mut least = vec![f64::INFINITY; size];
-        let mut from = vec![none; size];
-        let mut used = vec![false; size + 1];
-        while row_of[at] != none {
-            used[at] = true;
-            let row = row_of[at];
-            let (mut step, mut next) = (f64::INFINITY, none);
-            for column in (0..size).filter(|&column| !used[column]) {
-                let cost = costs[row * size + column] - row_price[row] - column_price[column];
-                if cost < least[column] {
-                    least[column] = cost;
-                    from[column] = at;
-                }
-                if least[column] < step || next == none {
-                    step = least[column];
-                    next = column;
-                }
-            }
-            for column in (0..=size).filter(|&column| used[column]) {
-                row_price[row_of[column]] += step;
-                column_price[column] -= step;
-            }
-            for column in (0..size).filter(|&column| !used[column]) {
-                least[column] -= step;
-            }
-            at = next;
-        }
-        while at != none {
-            row_of[at] = row_of[from[at]];
-            at = from[at];
-        }
-        row_of[none] = none;
-    }
-    let mut out = vec![0; size];
-    for (column, &row) in row_of[..size].iter().enumerate() {
-        out[row] = column;
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
-
-    fn permutations(size: usize) -> Vec<Vec<usize>> {
-        if size == 0 {
-            return vec![vec![]];
-        }
-        let shorter = permutations(size - 1);
-        let with = |place: usize| {
-            let shorter = shorter.clone();
-            shorter.into_iter().map(move |mut order: Vec<usize>| {
-                order.insert(place, size - 1);
-                order
-            })
-        };
-        (0..size).flat_map(with).collect()
-    }
-
-    #[test]
-    fn assignments_are_the_best_of_all() {
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
-        for size in 1..6 {
-            for _ in 0..50 {
-                let costs: Vec<f64> = (0..size * size).map(|_| rng.random::<f64>()).collect();
-                let total = |order: &[usize]| -> f64 {
-                    let each = order.iter().enumerate();
-                    each.map(|(row, column)| costs[row * size + column]).sum()
-                };
-                let all = permutations(size);
-                let best = all
-                    .iter()
-                    .map(|order| total(order))
-                    .fold(f64::INFINITY, f64::min);
-                // A few roundings of prices.
-                assert!((total(&assignment(size, &costs)) - best).abs() < 1e-12);
-            }
-        }
-    }
 
     #[test]
     fn names_follow_the_numbers() {

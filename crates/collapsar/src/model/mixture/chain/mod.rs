@@ -1,10 +1,8 @@
 //! Decides how exact draws of a mixture are made: Markov chains that begin at the optimum (maths §10.8).
 //!
-//! - `matching`: which component of a draw is which of the fit
 //! - `draws`: what is kept of them, and what they tell
 
 mod draws;
-mod matching;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,9 +15,8 @@ use super::posterior::{Parameters, pairs};
 use super::{Covariance, Mixture, Weights};
 use collapsar_core::family::{Dirichlet, Family, StickBreaking};
 use collapsar_core::vector::dot;
-use collapsar_core::{Collapsed, Point, Potential, Result};
+use collapsar_core::{Collapsed, Point, Potential, Result, assignment};
 pub use draws::{MixtureDraws, Number};
-use matching::matching;
 
 /// Products of numbers that a draw may take before it costs more than what is done with it: small data are swept over
 /// more than once for each draw.
@@ -254,17 +251,14 @@ impl<'a> Chain<'a> {
         let (count, columns) = (model.components(), model.columns());
         let features = model.local.features();
         // maths §10.8: the expected log joint of the fit's component in each drawn one.
-        let scores: Vec<f64> = drawn
-            .messages
-            .chunks_exact(features)
-            .flat_map(|sent| {
-                point
-                    .statistics
-                    .chunks_exact(features)
-                    .map(move |of| dot(sent, of))
+        let of = point.statistics.chunks_exact(features);
+        let costs: Vec<f64> = of
+            .flat_map(|of| {
+                let sent = drawn.messages.chunks_exact(features);
+                sent.map(move |sent| -dot(sent, of))
             })
             .collect();
-        let order = matching(&scores, count);
+        let order = assignment(&costs, count);
         kept.extend(order.iter().map(|&k| drawn.ln_weights[k].exp()));
         let place = |k: usize| match model.covariance {
             Covariance::Tied => (0, k),
