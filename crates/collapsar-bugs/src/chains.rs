@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use collapsar::Point;
 use collapsar::diagnostics::ChainSummary;
-use collapsar::graph::{Compiled, Relabelling};
+use collapsar::graph::{Chain, Compiled, Relabelling, SwitchingChain};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -32,8 +32,48 @@ pub struct ChainOptions {
 pub enum ChainStart<'a> {
     /// Each at a draw of the q of this point.
     Point(&'a Point),
-    /// Each at numbers of its own, laid out as those of [`collapsar::graph::Chain::numbers`].
-    Numbers(&'a [Vec<f64>]),
+    /// Each at numbers of its own, where labels are enumerated.
+    States(&'a ChainStates<'a>),
+}
+
+/// A model for each of the states of labels that are enumerated.
+#[derive(Debug)]
+pub struct ChainStates<'a> {
+    /// The labels.
+    pub labels: Vec<u32>,
+    /// The models, each with the states that are given in it.
+    pub models: Vec<(&'a Compiled, &'a [u32])>,
+    /// Numbers that each chain begins at, laid out as those of [`collapsar::graph::Chain::numbers`].
+    pub begin: Vec<Vec<f64>>,
+}
+
+/// A chain of one model, or of one for each state of some labels.
+enum Moving<'a> {
+    One(Box<Chain<'a>>),
+    Several(Box<SwitchingChain<'a>>),
+}
+
+impl Moving<'_> {
+    fn sweep(&mut self, rng: &mut ChaCha8Rng) -> collapsar::Result<()> {
+        match self {
+            Self::One(chain) => chain.sweep(rng),
+            Self::Several(chain) => chain.sweep(rng),
+        }
+    }
+
+    fn numbers(&self) -> &[f64] {
+        match self {
+            Self::One(chain) => chain.numbers(),
+            Self::Several(chain) => chain.numbers(),
+        }
+    }
+
+    fn place(&self, variable: u32) -> usize {
+        match self {
+            Self::One(chain) => chain.place(variable),
+            Self::Several(chain) => chain.place(variable),
+        }
+    }
 }
 
 /// Draws of quantities.
@@ -84,14 +124,20 @@ impl Prepared {
             ChainStart::Point(point) => {
                 Relabelling::new(self.graph(), &compiled.variational_posterior(point))?
             }
-            ChainStart::Numbers(_) => Relabelling::default(),
+            ChainStart::States(_) => Relabelling::default(),
         };
         let run = |chain: usize| -> collapsar::Result<Run> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
             let mut state = match start {
-                ChainStart::Point(point) => compiled.chain(point, &mut rng)?,
-                ChainStart::Numbers(numbers) => compiled.chain_at(&numbers[chain], &mut rng)?,
+                ChainStart::Point(point) => Moving::One(Box::new(compiled.chain(point, &mut rng)?)),
+                ChainStart::States(of) => {
+                    let begin = &of.begin[chain];
+                    match SwitchingChain::new(&of.models, &of.labels, begin, &mut rng)? {
+                        Some(chain) => Moving::Several(Box::new(chain)),
+                        None => Moving::One(Box::new(compiled.chain_at(begin, &mut rng)?)),
+                    }
+                }
             };
             let places = needed.places(|variable| state.place(variable));
             let mut columns = vec![Vec::with_capacity(options.draws); places.len()];

@@ -20,7 +20,7 @@ pub mod syntax;
 mod unused;
 mod value;
 
-pub use chains::{ChainDraws, ChainEstimate, ChainOptions, ChainStart};
+pub use chains::{ChainDraws, ChainEstimate, ChainOptions, ChainStart, ChainStates};
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::{Diagnostic, Position};
 pub use drawing::Drawing;

@@ -248,8 +248,8 @@ impl Posterior<'_> {
             }
             _ => false,
         };
-        // Weighted draws see that by themselves.
-        let growth = if self.weighted.is_none() && quantities.iter().any(normal) {
+        // Beside weighted draws too, whose own errors are larger.
+        let growth = if quantities.iter().any(normal) {
             self.variance_growth()?
         } else {
             None

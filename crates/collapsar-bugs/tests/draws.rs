@@ -191,6 +191,57 @@ fn a_normal_sample_has_the_evidence_of_an_integral() {
     );
 }
 
+/// What is summed out is drawn anew given each weighted draw: the mean of a normal sample, whose precision is kept, has the
+/// deviation of an integral.
+#[test]
+fn what_is_summed_out_varies_with_what_is_kept() {
+    let y = [1.0, 2.0, 4.0, 0.5];
+    let (n, sum) = (4.0, y.iter().sum::<f64>());
+    let squares: f64 = y.iter().map(|y| y * y).sum();
+    let ln_joint = |ln_tau: f64| {
+        let tau = ln_tau.exp();
+        let precision = 0.1 + n * tau;
+        0.5 * n * ln_tau - 0.5 * tau * squares - 0.5 * precision.ln()
+            + 0.5 * (tau * sum).powi(2) / precision
+            + ln_gamma_density(ln_tau, 2.0, 3.0)
+    };
+    let grid: Vec<f64> = (0..4000).map(|i| -8.0 + 0.004 * f64::from(i)).collect();
+    let weights: Vec<f64> = grid.iter().map(|&ln_tau| ln_joint(ln_tau).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    let moment = |of: &dyn Fn(f64) -> f64| -> f64 {
+        let terms = grid.iter().zip(&weights);
+        terms.map(|(ln_tau, w)| w * of(ln_tau.exp())).sum::<f64>() / total
+    };
+    let mean = moment(&|tau| tau * sum / (0.1 + n * tau));
+    let square = moment(&|tau| {
+        let precision = 0.1 + n * tau;
+        1.0 / precision + (tau * sum / precision).powi(2)
+    });
+    let exact = (square - mean * mean).sqrt();
+    let model = compiled(
+        "model { for (i in 1:4) { y[i] ~ dnorm(mu, tau) } mu ~ dnorm(0, 0.1); tau ~ dgamma(2, 3) }",
+        data("y=1 2 4 0.5"),
+    );
+    let fit = best(&model);
+    let response = model.linear_response(&fit.point).expect("a maximum");
+    let found = weighted(&model, &response, &fit.point, (20_000, 3, false));
+    let (draws, _) = found.expect("weights");
+    let variational = model.variational_posterior(&fit.point);
+    let mu = (0..2)
+        .find(|&v| !draws.holds(v))
+        .expect("one is summed out");
+    let (mut walk, mut rng) = (draws.walk(), ChaCha8Rng::seed_from_u64(4));
+    let (mut first, mut second) = (0.0, 0.0);
+    for index in 0..draws.len() {
+        let x = walk.numbers(index, true, &mut rng).expect("inside")[variational.place(mu)];
+        first += draws.weight(index) * x;
+        second += draws.weight(index) * x * x;
+    }
+    let sd = (second - first * first).sqrt();
+    // Half a percent is the error of a deviation from twenty thousand draws; four of them.
+    assert!((sd / exact - 1.0).abs() < 0.02, "{sd} {exact}");
+}
+
 /// A proposal in coordinates without bounds, whatever the families, and draws of q have the same evidence.
 #[test]
 fn coordinates_have_the_measure_of_their_families() {

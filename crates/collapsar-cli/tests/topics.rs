@@ -105,6 +105,8 @@ fn a_fit_returns_through_infer() {
         [
             "correlations.csv",
             "documents.csv",
+            "documents_sd.csv",
+            "posterior.csv",
             "run.json",
             "topics.csv",
             "topics.json",
@@ -742,8 +744,10 @@ fn linear_response_is_wider_than_mean_field() {
     };
     let (plain, wide) = (sds("mean-field"), sds("linear-response"));
     assert!(plain.len() == 12 && plain.iter().zip(&wide).all(|(a, b)| a < b));
+    let output = run(folder, &["topics", "texts.txt", "--draws", "5"]);
+    assert_eq!(output.status.code(), Some(2), "wrong usage");
     assert_eq!(
-        refusal(folder, &["topics", "texts.txt", "--draws", "5"]),
+        String::from_utf8_lossy(&output.stderr),
         "collapsar: error: --draws is given, expected --posterior exact beside it: other posteriors have no chains\n"
     );
 }

@@ -343,6 +343,40 @@ fn the_change_point_of_stagnant() {
     }
 }
 
+/// Chains move between change-points, and their draws have the exact posterior: the probability of the likeliest, and
+/// the mean and the deviation of a coefficient, summed and integrated.
+#[test]
+fn exact_draws_move_between_the_change_points_of_stagnant() {
+    let request = ModelRequest {
+        posterior: PosteriorOptions {
+            posterior: Some(PosteriorKind::Exact),
+            draws: Some(3000),
+            ..PosteriorOptions::default()
+        },
+        ..ModelRequest::default()
+    };
+    let run = stagnant(request);
+    let climbed = fit(&run);
+    let exact: Vec<f64> = (1..=29).map(ln_evidence_of_stagnant).collect();
+    let total = ln_sum(&exact);
+    let mean: f64 = (1..)
+        .zip(&exact)
+        .map(|(k, ln)| f64::from(k) * (ln - total).exp())
+        .sum();
+    let selected = ["k", "alpha"].map(Selection::from);
+    let quantities = run.monitor(&selected).expect("numbers").quantities;
+    let found = result(&run, &climbed, &quantities);
+    assert!(found.mixed());
+    let error = |row: usize| found.diagnostics(row).expect("chains")[0].expect("an error");
+    let k = found.rows[0];
+    assert!((k.mean - mean).abs() < 4.0 * error(0), "{k:?} {mean}");
+    // By quadrature over the precision and a sum over change-points (bench/bugs/data/stagnant.py).
+    let alpha = found.rows[1];
+    assert!((alpha.mean - 0.5424).abs() < 4.0 * error(1), "{alpha:?}");
+    // Some thousand effective draws of a deviation with a long tail: a tenth is four errors.
+    assert!((alpha.sd / 0.0223 - 1.0).abs() < 0.1, "{alpha:?}");
+}
+
 /// Quantiles are those of the mixture's CDF, draws come from it, and a part of the draws is a part of all.
 #[test]
 fn quantiles_and_draws_are_of_the_mixture() {

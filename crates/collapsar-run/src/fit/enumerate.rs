@@ -47,6 +47,13 @@ pub struct EnumeratedLabel {
     states: usize,
 }
 
+impl EnumeratedLabel {
+    /// Its number in the graph.
+    pub(super) fn variable(&self) -> u32 {
+        self.variable
+    }
+}
+
 /// The model for one joint state.
 #[derive(Debug)]
 pub struct EnumeratedState {

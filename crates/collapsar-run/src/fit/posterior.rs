@@ -285,8 +285,10 @@ impl ModelRun {
             warmup: self.request.posterior.warmup.unwrap_or(draws / 4),
             seed,
         };
-        let begin = self.begin(point, (options.chains, seed))?;
-        let start = (begin.as_deref()).map_or(ChainStart::Point(point), ChainStart::Numbers);
+        let states = (self.enumerated.as_ref())
+            .map(|of| self.chain_states(of, point, (options.chains, seed)))
+            .transpose()?;
+        let start = (states.as_ref()).map_or(ChainStart::Point(point), ChainStart::States);
         (self.prepared)
             .chains(&self.compiled, start, quantities, options, interrupt)
             .map_err(|refusal| self.source.no_answer(refusal))

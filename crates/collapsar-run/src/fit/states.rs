@@ -6,12 +6,12 @@ use std::ops::Range;
 use collapsar::Point;
 use collapsar::family::pick;
 use collapsar::graph::LinearResponse;
-use collapsar_bugs::{MixedPosterior, Posterior, Quantity};
+use collapsar_bugs::{ChainStates, MixedPosterior, Posterior, Quantity};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::posterior::{WEIGHTS, affordable};
-use super::{Enumerated, ModelResult, ModelRun};
+use super::{Enumerated, EnumeratedLabel, ModelResult, ModelRun};
 use crate::error::Result;
 use crate::verdict::{PosteriorKind, Signs};
 
@@ -80,18 +80,16 @@ impl ModelRun {
         })
     }
 
-    /// Numbers for chains to begin at, where labels are enumerated: each at a draw of the fit of a state, which comes
-    /// up as often as it is likely.
-    pub(super) fn begin(
-        &self,
+    /// What chains need where labels are enumerated: each begins at a draw of the fit of a state, which comes up as often
+    /// as it is likely.
+    pub(super) fn chain_states<'a>(
+        &'a self,
+        of: &'a Enumerated,
         point: &Point,
         (chains, seed): (usize, u64),
-    ) -> Result<Option<Vec<Vec<f64>>>> {
-        let Some(of) = &self.enumerated else {
-            return Ok(None);
-        };
+    ) -> Result<ChainStates<'a>> {
         let states = of.at(point)?;
-        let mut all = vec![];
+        let mut begin = vec![];
         for chain in 0..chains {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(BEGIN + chain as u64);
@@ -100,9 +98,16 @@ impl ModelRun {
             let variational = compiled.variational_posterior(&states.points[state]);
             let mut numbers = vec![0.0; variational.len()];
             variational.draw(&mut rng, &mut numbers)?;
-            all.push(numbers);
+            begin.push(numbers);
         }
-        Ok(Some(all))
+        let models = of.states.iter();
+        Ok(ChainStates {
+            labels: of.labels.iter().map(EnumeratedLabel::variable).collect(),
+            models: models
+                .map(|state| (&state.compiled, state.states.as_slice()))
+                .collect(),
+            begin,
+        })
     }
 
     /// Lets `ask` ask the fits of all states that matter.

@@ -176,6 +176,7 @@ impl Kept<'_> {
     ) -> Result<()> {
         let local = &self.model.local;
         let first = local.own_first();
+        chain.moved();
         chain.statistics[..first].fill(0.0);
         self.each(at, |role, placed, numbers, statistics| {
             (chain.places).put(&placed.0, numbers, &mut chain.numbers);

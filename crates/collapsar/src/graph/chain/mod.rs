@@ -7,10 +7,12 @@
 //! - `group`: how factors and loadings move together
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
+//! - `switch`: how a chain moves between the states of labels that are enumerated
 
 mod group;
 mod relabel;
 mod scale;
+mod switch;
 
 use rand::Rng;
 
@@ -23,6 +25,7 @@ use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
+pub use switch::SwitchingChain;
 
 /// One Markov chain.
 #[derive(Debug, Clone)]
@@ -89,18 +92,7 @@ impl Compiled {
         rng: &mut R,
     ) -> Result<Chain<'a>> {
         let mut chain = self.chain_of(vec![0.0; self.local.dim()]);
-        let own = self.local.own_first();
-        let at = |placed: &Placed, out: &mut [f64]| {
-            let places = (placed.0.variables.iter()).flat_map(|v| chain.places.places(*v));
-            let numbers: Vec<f64> = places.map(|place| numbers[place]).collect();
-            placed.0.statistics_at(&numbers, &mut out[range_of(placed)]);
-        };
-        for placed in self.local.blocks().1 {
-            at(placed, &mut chain.statistics[own..]);
-        }
-        for placed in self.posterior.blocks() {
-            at(placed, &mut chain.collapsed);
-        }
+        chain.enter(numbers);
         chain.sweep(rng)?;
         Ok(chain)
     }
@@ -133,6 +125,26 @@ impl Compiled {
 }
 
 impl Chain<'_> {
+    /// Takes the numbers of own and collapsed blocks from elsewhere; those of the others are still to be drawn.
+    fn enter(&mut self, numbers: &[f64]) {
+        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let own = local.own_first();
+        self.moved();
+        self.statistics[..own].fill(0.0);
+        let drawn = &mut self.work.drawn;
+        let mut at = |placed: &Placed, targets: &[u32], out: &mut [f64]| {
+            drawn.clear();
+            drawn.extend(targets.iter().map(|&place| numbers[place as usize]));
+            placed.0.statistics_at(drawn, &mut out[range_of(placed)]);
+        };
+        for (placed, targets) in local.blocks().1.iter().zip(&self.targets[1]) {
+            at(placed, targets, &mut self.statistics[own..]);
+        }
+        for (placed, targets) in posterior.blocks().iter().zip(&self.targets[2]) {
+            at(placed, targets, &mut self.collapsed);
+        }
+    }
+
     /// Draws every block once, given all others.
     ///
     /// # Errors
@@ -167,6 +179,11 @@ impl Chain<'_> {
     /// The place of a variable's first number among all.
     pub fn place(&self, variable: u32) -> usize {
         self.places.places(variable).start
+    }
+
+    /// Forgets what was computed from statistics, which are no longer those of the last draw.
+    pub(super) fn moved(&mut self) {
+        self.work.told = false;
     }
 
     /// What own and collapsed blocks tell the others, in the place of messages.

@@ -1,0 +1,164 @@
+//! Decides how a chain moves between the states of labels that are enumerated: by the joint with all that can be summed
+//! out summed out (maths §10.7).
+//!
+//! A change-point hardly moves given the coefficients on both of its sides, and neither does an indicator given its
+//! coefficient. So a state is drawn given own and collapsed blocks alone, for each state the model that is given it.
+
+use rand::Rng;
+
+use super::Chain;
+use crate::graph::block::BlockFamily;
+use crate::graph::compiled::Compiled;
+use collapsar_core::family::pick;
+use collapsar_core::special::log_sum_exp;
+use collapsar_core::{Collapsed, Result};
+
+/// A chain over several models of the same variables, each the same one given other states of some labels.
+#[derive(Debug, Clone)]
+pub struct SwitchingChain<'a> {
+    chains: Vec<Chain<'a>>,
+    /// The places of the labels among all numbers, and for each model their states.
+    labels: Vec<usize>,
+    states: Vec<Vec<f64>>,
+    at: usize,
+    numbers: Vec<f64>,
+    weights: Vec<f64>,
+    messages: Vec<f64>,
+}
+
+impl<'a> SwitchingChain<'a> {
+    /// A chain that begins at numbers of all variables, with a sweep of the model whose states the labels have there. Each
+    /// model comes with those states. None where models do not keep the same blocks, so that their joints cannot be
+    /// compared.
+    ///
+    /// # Errors
+    /// Where the numbers are outside the domain.
+    pub fn new<R: Rng + ?Sized>(
+        models: &[(&'a Compiled, &[u32])],
+        labels: &[u32],
+        numbers: &[f64],
+        rng: &mut R,
+    ) -> Result<Option<Self>> {
+        let kept = |model: &Compiled| -> Vec<(Vec<u32>, std::mem::Discriminant<BlockFamily>)> {
+            let blocks = model
+                .local
+                .blocks()
+                .1
+                .iter()
+                .chain(model.posterior.blocks());
+            let known = |variables: &[u32]| variables.iter().all(|v| labels.contains(v));
+            blocks
+                .filter(|(block, _)| !known(&block.variables))
+                .map(|(block, _)| {
+                    (
+                        block.variables.clone(),
+                        std::mem::discriminant(&block.family),
+                    )
+                })
+                .collect()
+        };
+        let Some(((first, _), rest)) = models.split_first() else {
+            return Ok(None);
+        };
+        let same = kept(first);
+        if rest.iter().any(|(model, _)| kept(model) != same) {
+            return Ok(None);
+        }
+        let chains: Vec<Chain<'a>> = (models.iter())
+            .map(|(model, _)| model.chain_of(vec![0.0; model.statistics()]))
+            .collect();
+        let labels: Vec<usize> = labels.iter().map(|&label| chains[0].place(label)).collect();
+        let states: Vec<Vec<f64>> = (models.iter())
+            .map(|(_, states)| states.iter().map(|&state| f64::from(state)).collect())
+            .collect();
+        let here: Vec<f64> = labels.iter().map(|&place| numbers[place]).collect();
+        let at = states.iter().position(|states| *states == here);
+        let mut chain = Self {
+            weights: vec![0.0; chains.len()],
+            chains,
+            labels,
+            states,
+            at: at.unwrap_or(0),
+            numbers: numbers.to_vec(),
+            messages: vec![],
+        };
+        chain.enter(chain.at);
+        chain.chains[chain.at].sweep(rng)?;
+        Ok(Some(chain))
+    }
+
+    /// Draws a state given what own and collapsed blocks are, and then every block once.
+    ///
+    /// # Errors
+    /// Where what the others say of a block is outside its domain.
+    pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        self.numbers.copy_from_slice(self.chains[self.at].numbers());
+        for state in 0..self.chains.len() {
+            self.enter(state);
+            self.weights[state] = self.chains[state].ln_joint(&mut self.messages);
+        }
+        let total = log_sum_exp(&self.weights);
+        if total.is_finite() {
+            for weight in &mut self.weights {
+                *weight = (*weight - total).exp();
+            }
+            self.at = pick(&self.weights, 1.0, rng);
+        }
+        self.chains[self.at].sweep(rng)
+    }
+
+    /// All numbers of all variables.
+    pub fn numbers(&self) -> &[f64] {
+        self.chains[self.at].numbers()
+    }
+
+    /// The place of a variable's first number among all.
+    pub fn place(&self, variable: u32) -> usize {
+        self.chains[0].place(variable)
+    }
+
+    /// Puts the chain of a state where the present numbers are, but for the labels.
+    fn enter(&mut self, state: usize) {
+        for (&place, &label) in self.labels.iter().zip(&self.states[state]) {
+            self.numbers[place] = label;
+        }
+        self.chains[state].enter(&self.numbers);
+    }
+}
+
+impl Compiled {
+    /// How many statistics explicit variables send.
+    fn statistics(&self) -> usize {
+        self.local.own_first() + self.local.own_base.len()
+    }
+}
+
+impl Chain<'_> {
+    /// The log joint of data and what was entered, all else summed out, by the measures of the families: $-\infty$ where that
+    /// is outside the domain (maths §10.5).
+    fn ln_joint(&self, messages: &mut Vec<f64>) -> f64 {
+        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let own = local.own_first();
+        // Slots are zero, so that terms with shared blocks are left out of what follows.
+        let (alone, value) = posterior.naturals(&self.statistics);
+        messages.resize(self.statistics.len(), 0.0);
+        posterior.backward(&self.statistics, &self.collapsed, messages);
+        let summed = local.shared_value(messages).unwrap_or(f64::NEG_INFINITY);
+        let ln_joint = value
+            + product(&alone, &self.collapsed)
+            + product(&local.own_base, &self.statistics[own..])
+            + summed
+            + self.model.constant();
+        if ln_joint.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            ln_joint
+        }
+    }
+}
+
+/// ⟨a, x⟩, where infinite parameters of what is not the case do not count.
+fn product(a: &[f64], x: &[f64]) -> f64 {
+    let terms = a.iter().zip(x).filter(|(_, x)| **x != 0.0);
+    terms.map(|(a, x)| a * x).sum()
+}
