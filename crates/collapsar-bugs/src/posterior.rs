@@ -65,8 +65,10 @@ const GROWTH: usize = 256;
 /// Marks the streams of random numbers of draws of everything at once.
 const JOINT: u64 = 1 << 41;
 
-/// Errors by which a deviation from weighted draws must differ from that of linear response to take its place.
-const SIGNIFICANT: f64 = 1.0;
+/// Errors by which the logarithm of a deviation from weighted draws must differ from that of linear response to take its
+/// place, and the difference that it must have at least: a smaller one is no better than linear response is.
+const SIGNIFICANT: f64 = 2.0;
+const LARGE: f64 = 0.1;
 
 const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 
@@ -163,7 +165,7 @@ impl Posterior<'_> {
                     shift = shift.max((found.mean - known.mean).abs() / found.sd);
                 }
                 let ratio = (found.sd / known.sd).ln().abs();
-                if ratio > SIGNIFICANT * error {
+                if ratio > LARGE.max(SIGNIFICANT * error) {
                     (known.sd, known.quantiles) = (found.sd, found.quantiles);
                 }
             }

@@ -320,7 +320,7 @@ def test_bad_settings_are_refused(blobs, settings, words):
 def test_weights_have_their_posterior(blobs):
     # The weights' posterior is what the counts say: prior plus expected rows.
     mixture = BayesianGaussianMixture(
-        n_components=3, weight_concentration_prior_type="dirichlet_distribution", random_state=0
+        n_components=3, weight_concentration_prior_type="dirichlet_distribution", random_state=0, posterior="mean-field"
     ).fit(blobs)
     assert mixture.weight_concentration_.sum() == pytest.approx(300 + 1.0)
     a = mixture.weight_concentration_

@@ -65,7 +65,7 @@ pub struct Signs {
     pub shift: Option<f64>,
     /// By how many deviations at most a short Markov chain moves away from the means of the fit.
     pub drift: Option<f64>,
-    /// Starts, and how many of them ended within a nat of the best.
+    /// Starts that climbed to the end, and how many of them ended within a nat of the best.
     pub starts: Option<(usize, usize)>,
     /// Whether nothing had to be approximated.
     pub exact: bool,

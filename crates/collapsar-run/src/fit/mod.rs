@@ -83,7 +83,7 @@ pub struct ModelRun {
     /// What was asked for.
     pub request: ModelRequest,
     plan: Plan,
-    /// Starts of the climb, and how many of them ended within a nat of the best.
+    /// Starts that climbed to the end, and how many of them ended within a nat of the best.
     agreed: OnceLock<(usize, usize)>,
 }
 
@@ -189,7 +189,7 @@ impl ModelRun {
             |climbs, ()| climbs.best.point.bound,
         )?;
         let spread = climbed.climbs.spread();
-        let _ = self.agreed.set((spread.starts, spread.within_a_nat));
+        let _ = self.agreed.set((spread.finished(), spread.within_a_nat));
         Ok(climbed)
     }
 

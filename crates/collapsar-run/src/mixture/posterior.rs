@@ -1,6 +1,6 @@
 //! Which posterior the results of a mixture are of, what it says of each number, and how far it may be trusted.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use collapsar::family::Marginal;
 use collapsar::mixture::{
@@ -61,7 +61,12 @@ impl MixtureRun<'_> {
                 return Ok(sampled(fit, numbers, draws));
             }
         }
-        let (response, refused) = self.response(result)?;
+        let (response, refused) = if interrupt.load(Ordering::Relaxed) {
+            // Nobody waits for it who has interrupted the climb.
+            (None, None)
+        } else {
+            self.response(result)?
+        };
         let mut signs = self.weighed(result)?;
         signs.missing_information = response.as_ref().map(|of| of.missing_information);
         let kind = match response {

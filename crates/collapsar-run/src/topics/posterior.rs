@@ -1,7 +1,7 @@
 //! Which posterior the results of topics are of: shares of topics and proportions of documents, and how far they may be
 //! trusted.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use collapsar::diagnostics::ChainSummary;
 use collapsar::family::Marginal;
@@ -97,7 +97,10 @@ impl TopicsRun<'_> {
         let affordable = (model.pass_cost() * best.passes as f64).max(AFFORDABLE);
         let response = match asked {
             Some(PosteriorKind::LinearResponse) => TopicsResponse::Whole,
-            None if model.response_cost() <= affordable => TopicsResponse::Documents,
+            // Nobody waits for it who has interrupted the climb.
+            None if model.response_cost() <= affordable && !interrupt.load(Ordering::Relaxed) => {
+                TopicsResponse::Documents
+            }
             _ => TopicsResponse::MeanField,
         };
         let (kind, variances) = match model.variances(&best.point, response) {
