@@ -138,6 +138,17 @@ impl Topics {
         let mut messages = shape.clone();
         digamma_in_place(&mut messages);
         let (words, tokens) = self.corpus().document(index);
+        let Some(spread) = spread else {
+            // Only the diagonal of J.
+            let (mut r, mut variances) = (vec![0.0; topics], vec![0.0; topics]);
+            for (&word, &n) in words.iter().zip(tokens) {
+                responsibilities(&point.messages, word as usize, &messages, &mut r);
+                for (variance, r) in variances.iter_mut().zip(&r) {
+                    *variance += f64::from(n) * r * (1.0 - r);
+                }
+            }
+            return Ok(Part::new(&shape, total, variances, None));
+        };
         // J, and what uncertain topics add to it: Σ_w C_w T_w C_w with C_w = n(diag r - r r').
         let mut curvature = DMatrix::zeros(topics, topics);
         let mut uncertain = DMatrix::zeros(topics, topics);
@@ -148,28 +159,17 @@ impl Topics {
             let (word, n) = (word as usize, f64::from(n));
             responsibilities(&point.messages, word, &messages, &mut r);
             add_spread(&mut curvature, n, &r, &r, 1.0);
-            if let Some(spread) = spread {
-                let own = &spread.own[word * topics..][..topics];
-                for k in 0..topics {
-                    weighted[k] = r[k] * r[k] * own[k];
-                }
-                let sum: f64 = weighted.iter().sum();
-                // n² [diag(r²t) - (r²t) r' - r (r²t)' + Σ(r²t) r r'].
-                add_spread(&mut uncertain, n * n, &weighted, &r, sum);
+            let own = &spread.own[word * topics..][..topics];
+            for k in 0..topics {
+                weighted[k] = r[k] * r[k] * own[k];
             }
+            let sum: f64 = weighted.iter().sum();
+            // n² [diag(r²t) - (r²t) r' - r (r²t)' + Σ(r²t) r r'].
+            add_spread(&mut uncertain, n * n, &weighted, &r, sum);
             if dense.is_some() {
                 table.extend_from_slice(&r);
             }
         }
-        let Some(spread) = spread else {
-            let variance = |k: usize| curvature[(k, k)];
-            return Ok(Part::new(
-                &shape,
-                total,
-                (0..topics).map(variance).collect(),
-                None,
-            ));
-        };
         let covariance = DMatrix::from_diagonal(&DVector::from_iterator(
             topics,
             shape.iter().map(|&x| trigamma(x)),
