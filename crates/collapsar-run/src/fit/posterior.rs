@@ -286,7 +286,7 @@ impl ModelRun {
             seed,
         };
         let states = (self.enumerated.as_ref())
-            .map(|of| self.chain_states(of, point, (options.chains, seed)))
+            .map(|of| of.chain_states(point, (options.chains, seed)))
             .transpose()?;
         let start = (states.as_ref()).map_or(ChainStart::Point(point), ChainStart::States);
         (self.prepared)

@@ -27,6 +27,37 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     a.into_iter().chain(b).max_by(f64::total_cmp)
 }
 
+impl Enumerated {
+    /// What chains need where labels are enumerated: each begins at a draw of the fit of a state, which comes up as often
+    /// as it is likely.
+    pub(super) fn chain_states<'a>(
+        &'a self,
+        point: &Point,
+        (chains, seed): (usize, u64),
+    ) -> Result<ChainStates<'a>> {
+        let states = self.at(point)?;
+        let mut begin = vec![];
+        for chain in 0..chains {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(BEGIN + chain as u64);
+            let state = pick(&states.probabilities, 1.0, &mut rng);
+            let compiled = &self.states[state].compiled;
+            let variational = compiled.variational_posterior(&states.points[state]);
+            let mut numbers = vec![0.0; variational.len()];
+            variational.draw(&mut rng, &mut numbers)?;
+            begin.push(numbers);
+        }
+        let models = self.states.iter();
+        Ok(ChainStates {
+            labels: self.labels.iter().map(EnumeratedLabel::variable).collect(),
+            models: models
+                .map(|state| (&state.compiled, state.states.as_slice()))
+                .collect(),
+            begin,
+        })
+    }
+}
+
 impl ModelRun {
     /// What is known of quantities.
     pub(super) fn result_of_states(
@@ -77,36 +108,6 @@ impl ModelRun {
         self.mixed(of, point, seed, |mixed| {
             let draws = mixed.draws(quantities, draws);
             draws.map_err(|refusal| self.source.no_answer(refusal))
-        })
-    }
-
-    /// What chains need where labels are enumerated: each begins at a draw of the fit of a state, which comes up as often
-    /// as it is likely.
-    pub(super) fn chain_states<'a>(
-        &'a self,
-        of: &'a Enumerated,
-        point: &Point,
-        (chains, seed): (usize, u64),
-    ) -> Result<ChainStates<'a>> {
-        let states = of.at(point)?;
-        let mut begin = vec![];
-        for chain in 0..chains {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(BEGIN + chain as u64);
-            let state = pick(&states.probabilities, 1.0, &mut rng);
-            let compiled = &of.states[state].compiled;
-            let variational = compiled.variational_posterior(&states.points[state]);
-            let mut numbers = vec![0.0; variational.len()];
-            variational.draw(&mut rng, &mut numbers)?;
-            begin.push(numbers);
-        }
-        let models = of.states.iter();
-        Ok(ChainStates {
-            labels: of.labels.iter().map(EnumeratedLabel::variable).collect(),
-            models: models
-                .map(|state| (&state.compiled, state.states.as_slice()))
-                .collect(),
-            begin,
         })
     }
 
