@@ -15,6 +15,7 @@ use crate::posterior::PosteriorArgs;
 use crate::values::{Numbers, auto, named, not_negative};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct FitArgs {
     /// Corpus: a folder of texts, a text a line, CSV, TSV, Parquet, JSON lines, or counts as docword,
     /// LDA-C, SVMlight or Matrix Market; - reads standard input
