@@ -2,7 +2,7 @@
 //!
 //! Parameters are drawn from the prior and data from them; among draws of the posterior given these data the true
 //! parameters have every rank with the same probability. Components are in the order of their means' first coordinates,
-//! so that no number depends on labels.
+//! so that no number depends on labels. The cases of more rows are in bench/calibration.
 
 use std::sync::atomic::AtomicBool;
 
@@ -200,32 +200,4 @@ fn draws_of_small_mixtures_are_calibrated() {
         draws: 150,
     };
     case.check(1e-3);
-}
-
-/// The cases of the calibration study.
-const OVERLAPPING: Case = Case {
-    components: 3,
-    columns: 2,
-    rows: 200,
-    spread: 1.5,
-    replicates: 400,
-    draws: 1000,
-};
-
-#[test]
-#[ignore = "minutes"]
-fn draws_of_three_overlapping_components_are_calibrated() {
-    OVERLAPPING.check(0.01);
-}
-
-#[test]
-#[ignore = "minutes"]
-fn draws_of_two_overlapping_components_are_calibrated() {
-    let case = Case {
-        components: 2,
-        columns: 1,
-        rows: 1000,
-        ..OVERLAPPING
-    };
-    case.check(0.01);
 }

@@ -541,7 +541,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.signs_ = {**signs, "refused": refused}
         self.draws_ = None
         if "draws" in result:
-            self.draws_ = _named(*result["draws"], len(parts), n_features, kind)
+            draws, relabelled = result["draws"]
+            self.draws_ = _named(draws, relabelled, len(parts), n_features, kind)
 
     def _score(self, X):
         return self._fit_.score(X, self.n_jobs)
