@@ -131,7 +131,11 @@ impl MixtureRun<'_> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
         let point = &result.climbed.best().point;
         let weights = model.ln_weights(point, WEIGHTS, &mut rng)?;
-        Ok(Signs::of_weights(&weights))
+        Ok(Signs {
+            // Draws around one optimum know nothing of the other orders of its components.
+            ln_evidence: None,
+            ..Signs::of_weights(&weights)
+        })
     }
 }
 
