@@ -8,7 +8,6 @@ use collapsar::mixture::{
     Weights,
 };
 use collapsar::{Collapsed, Error};
-use collapsar_run::PosteriorKind;
 use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
 use collapsar_run::{Watch, threads_of_jobs};
@@ -21,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrays::{python, report, rows, shaped};
 use crate::error::Result;
-use crate::run::{Plan, detached, whole};
+use crate::run::{Plan, detached, posterior_kind, whole};
 
 /// Responsibilities of a start, row by row.
 #[derive(Debug)]
@@ -65,14 +64,8 @@ pub(crate) struct Options {
 
 impl Options {
     fn posterior(&self) -> Result<PosteriorOptions> {
-        let kind = |name: &String| {
-            let mut all = PosteriorKind::ALL.into_iter();
-            let expected = "mean-field, linear-response, exact or None";
-            let found = all.find(|kind| kind.name() == name);
-            found.ok_or_else(|| Error::setting("posterior", name, expected))
-        };
         Ok(PosteriorOptions {
-            posterior: self.posterior.as_ref().map(kind).transpose()?,
+            posterior: posterior_kind(self.posterior.as_deref())?,
             draws: Some(self.draws),
             chains: self.chains,
             warmup: self.warmup,

@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{python, report};
 use crate::error::{Failure, Result};
-use crate::run::{Plan, detached, whole};
+use crate::run::{Plan, detached, posterior_kind, whole};
 
 /// What complaints and drawings call a text, which has no file.
 const NAME: &str = "model";
@@ -55,18 +55,11 @@ pub(crate) struct Options {
 
 impl Options {
     fn posterior(&self) -> Result<PosteriorOptions> {
-        let kind = |name: &String| {
-            let found = PosteriorKind::ALL
-                .into_iter()
-                .find(|kind| kind.name() == name);
-            let expected = "mean-field, linear-response, exact or None";
-            found.ok_or_else(|| collapsar::Error::setting("posterior", name, expected))
-        };
         if self.chains == 0 {
             return Err(collapsar::Error::setting("n_chains", 0, "at least 1").into());
         }
         Ok(PosteriorOptions {
-            posterior: self.posterior.as_ref().map(kind).transpose()?,
+            posterior: posterior_kind(self.posterior.as_deref())?,
             chains: self.chains,
             ..PosteriorOptions::default()
         })

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use collapsar::Step;
-use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Watch, threads_of_jobs};
+use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, PosteriorKind, Watch, threads_of_jobs};
 use pyo3::prelude::*;
 
 use crate::arrays::python;
@@ -92,6 +92,21 @@ impl Watch for Control {
         } else {
             ControlFlow::Continue(())
         }
+    }
+}
+
+/// The posterior of a name, none where none is given.
+pub(crate) fn posterior_kind(name: Option<&str>) -> Result<Option<PosteriorKind>> {
+    let Some(name) = name else {
+        return Ok(None);
+    };
+    let found = PosteriorKind::ALL
+        .into_iter()
+        .find(|kind| kind.name() == name);
+    let expected = "mean-field, linear-response, exact or None";
+    match found {
+        Some(kind) => Ok(Some(kind)),
+        None => Err(collapsar::Error::setting("posterior", name, expected).into()),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit, WordScore};
-use collapsar_run::PosteriorKind;
 use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::threads_of_jobs;
 use collapsar_run::topics::{Measures, TopicsRequest};
@@ -14,7 +13,7 @@ use serde_json::json;
 
 use crate::arrays::{python, report, shaped};
 use crate::error::Result;
-use crate::run::{Plan, detached, whole};
+use crate::run::{Plan, detached, posterior_kind, whole};
 
 /// Documents as SciPy's CSR matrices have them: starts, words, counts, and the vocabulary's size.
 type Documents<'py> = (
@@ -60,15 +59,8 @@ pub(crate) struct Options {
 
 impl Options {
     fn posterior(&self) -> Result<PosteriorOptions> {
-        let kind = |name: &String| {
-            let found = PosteriorKind::ALL
-                .into_iter()
-                .find(|kind| kind.name() == name);
-            let expected = "mean-field, linear-response, exact or None";
-            found.ok_or_else(|| collapsar::Error::setting("posterior", name, expected))
-        };
         Ok(PosteriorOptions {
-            posterior: self.posterior.as_ref().map(kind).transpose()?,
+            posterior: posterior_kind(self.posterior.as_deref())?,
             draws: Some(self.draws),
             chains: self.chains,
             warmup: self.warmup,

@@ -35,6 +35,21 @@ struct Statistics {
 }
 
 impl Compiled {
+    /// The part of the log joint that collapsed blocks are in, with statistics of own blocks and shared ones and rows summed
+    /// out. Slots are zero in `explicit`, so that terms with shared blocks are left out until then; `messages` is room.
+    pub(super) fn ln_joint_of_collapsed(
+        &self,
+        explicit: &[f64],
+        collapsed: &[f64],
+        messages: &mut Vec<f64>,
+    ) -> Result<f64> {
+        let (alone, value) = self.posterior.naturals(explicit);
+        messages.resize(explicit.len(), 0.0);
+        self.posterior.backward(explicit, collapsed, messages);
+        let summed = self.local.shared_value(messages)?;
+        Ok(value + product(&alone, collapsed) + summed)
+    }
+
     /// What is kept when as much as possible is summed out; none where that would hold labels or nothing at all.
     pub fn kept(&self) -> Option<Kept<'_>> {
         let (shared, own) = self.local.blocks();
@@ -57,6 +72,12 @@ impl Compiled {
             size,
         })
     }
+}
+
+/// ⟨a, x⟩, where infinite parameters of what is not the case do not count.
+pub(super) fn product(a: &[f64], x: &[f64]) -> f64 {
+    let terms = a.iter().zip(x).filter(|(_, x)| **x != 0.0);
+    terms.map(|(a, x)| a * x).sum()
 }
 
 impl Kept<'_> {
@@ -123,11 +144,7 @@ impl Kept<'_> {
         let first = local.own_first();
         let own = dot(&local.own_base, &found.explicit[first..]);
         let ln_joint = if self.role == Role::Collapsed {
-            // Slots stay at zero, so that terms with shared blocks are left out of what follows.
-            let (alone, value) = posterior.naturals(&found.explicit);
-            let mut messages = vec![0.0; found.explicit.len()];
-            posterior.backward(&found.explicit, &found.others, &mut messages);
-            value + dot(&alone, &found.others) + local.shared_value(&messages)?
+            (self.model).ln_joint_of_collapsed(&found.explicit, &found.others, &mut vec![])?
         } else {
             local.gather(0, &found.others, &mut found.explicit[..first]);
             let (naturals, value) = posterior.naturals(&found.explicit);

@@ -9,6 +9,7 @@ use rand::Rng;
 use super::Chain;
 use crate::graph::block::BlockFamily;
 use crate::graph::compiled::Compiled;
+use crate::graph::kept::product;
 use collapsar_core::family::pick;
 use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Result};
@@ -137,28 +138,16 @@ impl Chain<'_> {
     /// The log joint of data and what was entered, all else summed out, by the measures of the families: $-\infty$ where that
     /// is outside the domain (maths §10.5).
     fn ln_joint(&self, messages: &mut Vec<f64>) -> f64 {
-        let (local, posterior) = (&self.model.local, &self.model.posterior);
-        let own = local.own_first();
-        // Slots are zero, so that terms with shared blocks are left out of what follows.
-        let (alone, value) = posterior.naturals(&self.statistics);
-        messages.resize(self.statistics.len(), 0.0);
-        posterior.backward(&self.statistics, &self.collapsed, messages);
-        let summed = local.shared_value(messages).unwrap_or(f64::NEG_INFINITY);
-        let ln_joint = value
-            + product(&alone, &self.collapsed)
-            + product(&local.own_base, &self.statistics[own..])
-            + summed
-            + self.model.constant();
+        let model = self.model;
+        let own = &self.statistics[model.local.own_first()..];
+        let others = model.ln_joint_of_collapsed(&self.statistics, &self.collapsed, messages);
+        let ln_joint = others.unwrap_or(f64::NEG_INFINITY)
+            + product(&model.local.own_base, own)
+            + model.constant();
         if ln_joint.is_nan() {
             f64::NEG_INFINITY
         } else {
             ln_joint
         }
     }
-}
-
-/// ⟨a, x⟩, where infinite parameters of what is not the case do not count.
-fn product(a: &[f64], x: &[f64]) -> f64 {
-    let terms = a.iter().zip(x).filter(|(_, x)| **x != 0.0);
-    terms.map(|(a, x)| a * x).sum()
 }
