@@ -5,11 +5,13 @@
 //! is made of are those of a blocked Gibbs sampler.
 //!
 //! - `group`: how factors and loadings move together
+//! - `matrix`: how a precision matrix and the effects that it scales move together
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
 //! - `switch`: how a chain moves between the states of labels that are enumerated
 
 mod group;
+mod matrix;
 mod relabel;
 mod scale;
 mod switch;
@@ -23,6 +25,7 @@ use super::kernel::RowBuffers;
 use super::variational::Numbers;
 use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
+use matrix::{Matrix, MatrixBuffers};
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
 pub use switch::SwitchingChain;
@@ -37,6 +40,7 @@ pub struct Chain<'a> {
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
     scales: Vec<Scale>,
+    matrices: Vec<Matrix>,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
     pub(super) numbers: Vec<f64>,
     /// What explicit variables send: slots, then the statistics of own blocks.
@@ -62,6 +66,7 @@ struct Work {
     buffers: DrawBuffers,
     rows: RowBuffers,
     scale: ScaleBuffers,
+    matrix: MatrixBuffers,
 }
 
 impl Compiled {
@@ -114,6 +119,7 @@ impl Compiled {
             model: self,
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
             scales: Scale::all(self),
+            matrices: Matrix::all(self),
             numbers: vec![0.0; places.len()],
             places,
             targets,
@@ -167,6 +173,7 @@ impl Chain<'_> {
         self.work.own = natural;
         self.draw_collapsed(rng)?;
         self.rescale(rng);
+        self.respread(rng);
         self.regroup(rng);
         Ok(())
     }
