@@ -42,7 +42,11 @@ impl Categorical {
         let mut total = 0.0;
         for (weight, logit) in weights.iter_mut().zip(logits) {
             // The likeliest has weight one.
-            *weight = if *logit == most { 1.0 } else { (logit - most).exp() };
+            *weight = if *logit == most {
+                1.0
+            } else {
+                (logit - most).exp()
+            };
             total += *weight;
         }
         let expected = "logits below infinity, one of them finite";

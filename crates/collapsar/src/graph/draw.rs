@@ -4,10 +4,10 @@ use nalgebra::DMatrix;
 use rand::Rng;
 
 use super::block::{Block, BlockFamily};
+use collapsar_core::Result;
 use collapsar_core::family::{
     Family, GaussianBuffers, GaussianGammaDraw, NetworkBuffers, NormalWishartDraw,
 };
-use collapsar_core::Result;
 
 /// What draws are made in, kept between them.
 #[derive(Debug, Clone, Default)]

@@ -5,6 +5,8 @@
 //! $A\,d_g$, and the matrix $A^{-\top}\Omega A^{-1}$. With $A$ a factor for one coordinate the density of its logarithm is
 //! drawn from by a slice; with $A$ a multiple of one coordinate that is added to another it is normal.
 
+use std::collections::BTreeMap;
+
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -25,20 +27,25 @@ pub(super) struct Matrix {
     forms: Vec<Vec<(u32, f64)>>,
     /// Vectors of effects, one after another; each with the same precision times a number.
     effects: Vec<Effect>,
+    /// The places of the products within each vector among the field's natural parameters, those of the upper triangle
+    /// without its diagonal, row by row; none where the field does not join them.
+    within: Vec<Option<u32>>,
     /// Whether the determinant, too, is told to something.
     determinant: bool,
 }
 
-/// The scalars of a field, the distances of effects, and a direction, kept between moves.
+/// What a move needs to know of a vector of effects, one after another, kept between moves.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MatrixBuffers {
     x: Vec<f64>,
+    /// Distances from the means.
     distances: Vec<f64>,
-    direction: Vec<f64>,
+    /// The slope of the field's log density without the form, $h-\Lambda x$, and $\Lambda$ within each vector.
+    slopes: Vec<f64>,
+    curves: Vec<f64>,
     omega: Vec<f64>,
     before: Vec<f64>,
     prior: Vec<f64>,
-    gram: Vec<f64>,
 }
 
 impl Matrix {
@@ -90,11 +97,13 @@ impl Matrix {
             return None;
         };
         let forms: Vec<&[f64]> = whole.iter().map(|form| &form[range_of(placed)]).collect();
+        let effects = vectors(family, &forms, dim)?;
         let matrix = Self {
             wishart,
             field,
             dim,
-            effects: vectors(family, &forms, dim)?,
+            within: within(&effects, dim)?,
+            effects,
             forms: forms.iter().map(|form| nonzero(form)).collect(),
             determinant: told(0, 1.0).iter().any(|message| *message != 0.0),
         };
@@ -177,8 +186,39 @@ fn vectors(family: &Gaussian, forms: &[&[f64]], dim: usize) -> Option<Vec<Effect
             }
         }
     }
-    let all = (0..count).flat_map(|at| partner.iter().zip(&coordinates).map(move |(p, of)| of.get(p[at]).cloned()));
+    let all = (0..count).flat_map(|at| {
+        partner
+            .iter()
+            .zip(&coordinates)
+            .map(move |(p, of)| of.get(p[at]).cloned())
+    });
     all.collect()
+}
+
+/// The places of products within each vector; nothing where the field joins effects of two vectors, which then do not move
+/// independently.
+fn within(effects: &[Effect], dim: usize) -> Option<Vec<Option<u32>>> {
+    let vector: BTreeMap<usize, usize> = (effects.iter().enumerate())
+        .map(|(at, effect)| (effect.scalar, at / dim))
+        .collect();
+    let mut places = vec![];
+    for (at, effects) in effects.chunks_exact(dim).enumerate() {
+        for (k, effect) in effects.iter().enumerate() {
+            let others = effect.joined.iter().map(|(other, _)| *other as usize);
+            if others
+                .filter_map(|other| vector.get(&other))
+                .any(|of| *of != at)
+            {
+                return None;
+            }
+            places.extend(effects[k + 1..].iter().map(|other| {
+                let mut joined = effect.joined.iter();
+                let found = joined.find(|(to, _)| *to as usize == other.scalar);
+                found.map(|&(_, parameter)| parameter)
+            }));
+        }
+    }
+    Some(places)
 }
 
 fn nonzero(form: &[f64]) -> Vec<(u32, f64)> {
@@ -221,33 +261,32 @@ impl super::Chain<'_> {
         let scalars = targets.iter().map(|&target| self.numbers[target as usize]);
         buffers.x.clear();
         buffers.x.extend(scalars);
-        buffers.direction.clear();
-        buffers.direction.resize(buffers.x.len(), 0.0);
-        matrix.measure(&buffers.x, &mut buffers.distances);
-        matrix.write_gram(&buffers.distances, &mut buffers.gram);
         for square in [&mut buffers.omega, &mut buffers.prior] {
             square.clear();
             square.resize(dim * dim, 0.0);
         }
         for (at, (k, l)) in pairs(dim).enumerate() {
             let factor = if k == l { -2.0 } else { -1.0 };
-            let (entry, prior) = (factor * self.collapsed[first + 1 + at], posterior.base(first + 1 + at));
+            let entry = factor * self.collapsed[first + 1 + at];
             for place in [k * dim + l, l * dim + k] {
                 buffers.omega[place] = entry;
-                buffers.prior[place] = prior;
+                buffers.prior[place] = posterior.base(first + 1 + at);
             }
         }
+        buffers.before.clone_from(&buffers.omega);
+        matrix.begin(natural, buffers);
         let power = (matrix.effects.len() / dim) as f64 - self.work.given[first];
         let mut ln_scale = 0.0;
         for k in 0..dim {
             for l in 0..k {
-                matrix.shear((k, l), natural, buffers, rng);
+                matrix.shear((k, l), buffers, rng);
             }
-            ln_scale += matrix.stretch(k, power, natural, buffers, rng);
+            ln_scale += matrix.stretch(k, power, buffers, rng);
         }
         for effect in &matrix.effects {
             self.numbers[targets[effect.scalar] as usize] = buffers.x[effect.scalar];
         }
+        matrix.tell_change(natural, buffers);
         // What is told of the determinant is not in these natural parameters alone.
         self.work.told &= !matrix.determinant;
         self.collapsed[first] -= ln_scale;
@@ -262,48 +301,81 @@ impl super::Chain<'_> {
 }
 
 impl Matrix {
+    /// Gathers distances, slopes and curvatures from the field's natural parameters, the form taken out of them.
+    fn begin(&self, natural: &[f64], buffers: &mut MatrixBuffers) {
+        let dim = self.dim;
+        self.measure(&buffers.x, &mut buffers.distances);
+        let MatrixBuffers {
+            x,
+            distances,
+            slopes,
+            curves,
+            omega,
+            ..
+        } = buffers;
+        let n = x.len();
+        slopes.clear();
+        for effect in &self.effects {
+            let i = effect.scalar;
+            let joined = effect.joined.iter();
+            let joined = joined.map(|&(other, at)| natural[at as usize] * x[other as usize]);
+            slopes.push(natural[i] - natural[n + i] * x[i] - joined.sum::<f64>());
+        }
+        curves.clear();
+        curves.resize(self.effects.len() * dim, 0.0);
+        let vectors = self
+            .effects
+            .chunks_exact(dim)
+            .zip(distances.chunks_exact(dim));
+        let slopes = slopes.chunks_exact_mut(dim);
+        let mut within = self.within.iter();
+        let curves = curves.chunks_exact_mut(dim * dim);
+        for (((effects, distances), slopes), curves) in vectors.zip(slopes).zip(curves) {
+            let times = effects[0].square;
+            for (k, l) in pairs(dim) {
+                let all = if k == l {
+                    natural[n + effects[k].scalar]
+                } else {
+                    let place = within.next().copied().flatten();
+                    place.map_or(0.0, |place| natural[place as usize])
+                };
+                let form = times * omega[k * dim + l];
+                curves[k * dim + l] = all - form;
+                curves[l * dim + k] = all - form;
+                slopes[k] += form * distances[l];
+                if k != l {
+                    slopes[l] += form * distances[k];
+                }
+            }
+        }
+    }
+
     /// Adds a multiple of the effects' coordinate `l` to `k`.
     fn shear<R: Rng + ?Sized>(
         &self,
         (k, l): (usize, usize),
-        natural: &mut [f64],
         buffers: &mut MatrixBuffers,
         rng: &mut R,
     ) {
         let dim = self.dim;
-        let (slope, curve) = self.along(k, l, natural, buffers);
-        let MatrixBuffers { omega, prior, gram, .. } = &*buffers;
-        let at_k = omega[k * dim + k];
-        let precision = curve + at_k * (prior[l * dim + l] - gram[l * dim + l]);
-        let others = (0..dim).map(|m| omega[k * dim + m] * (gram[l * dim + m] + prior[l * dim + m]));
-        let shift = slope + others.sum::<f64>();
+        let (slope, curve) = buffers.along(dim, k, l);
+        let MatrixBuffers { omega, prior, .. } = &*buffers;
+        let precision = curve + omega[k * dim + k] * prior[l * dim + l];
+        let others = (0..dim).map(|m| omega[k * dim + m] * prior[l * dim + m]);
         let noise: f64 = StandardNormal.sample(rng);
-        let by = shift / precision + noise / precision.sqrt();
-        let inside = precision > 0.0 && by.is_finite();
-        self.settle(k, l, if inside { by } else { 0.0 }, buffers);
-        if !inside {
+        let by = (slope + others.sum::<f64>()) / precision + noise / precision.sqrt();
+        if !(precision > 0.0 && by.is_finite()) {
             return;
         }
-        let MatrixBuffers { omega, before, gram, distances, .. } = buffers;
-        before.clone_from(omega);
+        self.settle((k, l), by, buffers);
+        let MatrixBuffers { omega, .. } = buffers;
+        // Ω - t e_l Ω_k' - t Ω_k e_l' + t² Ω_kk e_l e_l': rows, then columns of what rows have become.
         for m in 0..dim {
-            omega[l * dim + m] -= by * before[k * dim + m];
-        }
-        // Columns after rows: the last entry has both.
-        for m in 0..dim {
-            let row = if m == l { before[m * dim + k] - by * before[k * dim + k] } else { before[m * dim + k] };
-            omega[m * dim + l] -= by * row;
+            omega[l * dim + m] -= by * omega[k * dim + m];
         }
         for m in 0..dim {
-            gram[k * dim + m] += by * gram[l * dim + m];
+            omega[m * dim + l] -= by * omega[m * dim + k];
         }
-        for m in 0..dim {
-            gram[m * dim + k] += by * gram[m * dim + l];
-        }
-        for vector in distances.chunks_exact_mut(dim) {
-            vector[k] += by * vector[l];
-        }
-        self.tell_change(natural, buffers);
     }
 
     /// Multiplies the effects' coordinate `k`; returns the logarithm of the factor.
@@ -311,84 +383,62 @@ impl Matrix {
         &self,
         k: usize,
         power: f64,
-        natural: &mut [f64],
         buffers: &mut MatrixBuffers,
         rng: &mut R,
     ) -> f64 {
         let dim = self.dim;
-        let (slope, curve) = self.along(k, k, natural, buffers);
-        let MatrixBuffers { omega, prior, gram, .. } = &*buffers;
-        let with_others = |square: &[f64]| -> f64 {
-            let others = (0..dim).filter(|&m| m != k);
-            others.map(|m| omega[k * dim + m] * square[k * dim + m]).sum()
-        };
-        let at_k = omega[k * dim + k];
-        let linear = slope + curve + with_others(gram);
-        let square = -0.5 * (curve - at_k * gram[k * dim + k]);
-        let (inverse, inverse_square) = (with_others(prior), 0.5 * at_k * prior[k * dim + k]);
+        let (slope, curve) = buffers.along(dim, k, k);
+        let MatrixBuffers { omega, prior, .. } = &*buffers;
+        let others = (0..dim).filter(|&m| m != k);
+        let inverse: f64 = others
+            .map(|m| omega[k * dim + m] * prior[k * dim + m])
+            .sum();
+        let (at_k, linear) = (omega[k * dim + k], slope + curve);
+        let inverse_square = 0.5 * at_k * prior[k * dim + k];
         // Volumes grow by s for each effect; the matrix's density and volume fall by s to the degrees of freedom.
         let density = |y: f64| {
             let s = y.exp();
-            power * y + linear * s + square * s * s - inverse / s - inverse_square / (s * s)
+            power * y + (linear - 0.5 * curve * s) * s - (inverse + inverse_square / s) / s
         };
         let y = slice(density, rng);
         let s = y.exp();
-        let inside = s > 0.0 && s.is_finite() && at_k / (s * s) > 0.0;
-        self.settle(k, k, if inside { s - 1.0 } else { 0.0 }, buffers);
-        if !inside {
+        if !(s > 0.0 && s.is_finite() && at_k / (s * s) > 0.0) {
             return 0.0;
         }
-        let MatrixBuffers { omega, before, gram, distances, .. } = buffers;
-        before.clone_from(omega);
+        self.settle((k, k), s - 1.0, buffers);
+        let MatrixBuffers { omega, .. } = buffers;
         for m in 0..dim {
             omega[k * dim + m] /= s;
-            gram[k * dim + m] *= s;
         }
         for m in 0..dim {
             omega[m * dim + k] /= s;
-            gram[m * dim + k] *= s;
         }
-        for vector in distances.chunks_exact_mut(dim) {
-            vector[k] *= s;
-        }
-        self.tell_change(natural, buffers);
         y
     }
 
-    /// The slope and the negative curvature of the field's log density where effects' coordinate `k` moves by the distances
-    /// of `l`: d'(h - Λx) and d'Λd.
-    fn along(&self, k: usize, l: usize, natural: &[f64], buffers: &mut MatrixBuffers) -> (f64, f64) {
-        let MatrixBuffers { x, distances, direction, .. } = buffers;
-        let n = x.len();
-        let moved = || self.effects.chunks_exact(self.dim).zip(distances.chunks_exact(self.dim));
-        for (effects, vector) in moved() {
-            direction[effects[k].scalar] = vector[l];
-        }
-        let (mut slope, mut curve) = (0.0, 0.0);
-        for (effects, vector) in moved() {
-            let (effect, d) = (&effects[k], vector[l]);
-            let i = effect.scalar;
-            let mut at_x = natural[n + i] * x[i];
-            let mut at_d = natural[n + i] * d;
-            for &(other, parameter) in &effect.joined {
-                let coupling = natural[parameter as usize];
-                at_x += coupling * x[other as usize];
-                at_d += coupling * direction[other as usize];
+    /// Moves effects' coordinate `k` by so many distances of `l`.
+    fn settle(&self, (k, l): (usize, usize), by: f64, buffers: &mut MatrixBuffers) {
+        let dim = self.dim;
+        let MatrixBuffers {
+            x,
+            distances,
+            slopes,
+            curves,
+            ..
+        } = buffers;
+        let vectors = distances
+            .chunks_exact_mut(dim)
+            .zip(slopes.chunks_exact_mut(dim));
+        let vectors = vectors
+            .zip(curves.chunks_exact(dim * dim))
+            .zip(self.effects.chunks_exact(dim));
+        for (((distances, slopes), curves), effects) in vectors {
+            let moved = by * distances[l];
+            distances[k] += moved;
+            x[effects[k].scalar] += moved;
+            for (slope, curve) in slopes.iter_mut().zip(&curves[k * dim..]) {
+                *slope -= curve * moved;
             }
-            slope += d * (natural[i] - at_x);
-            curve += d * at_d;
-        }
-        (slope, curve)
-    }
-
-    /// Moves scalars along the direction of [`Matrix::along`], which it clears.
-    fn settle(&self, k: usize, l: usize, by: f64, buffers: &mut MatrixBuffers) {
-        let MatrixBuffers { x, distances, direction, .. } = buffers;
-        let moved = self.effects.chunks_exact(self.dim).zip(distances.chunks_exact(self.dim));
-        for (effects, vector) in moved {
-            let scalar = effects[k].scalar;
-            direction[scalar] = 0.0;
-            x[scalar] += by * vector[l];
         }
     }
 
@@ -396,11 +446,25 @@ impl Matrix {
     fn tell_change(&self, natural: &mut [f64], buffers: &MatrixBuffers) {
         for ((k, l), form) in pairs(self.dim).zip(&self.forms) {
             let change = buffers.omega[k * self.dim + l] - buffers.before[k * self.dim + l];
-            if change != 0.0 {
-                for &(place, entry) in form {
-                    natural[place as usize] += change * entry;
-                }
+            for &(place, entry) in form {
+                natural[place as usize] += change * entry;
             }
         }
+    }
+}
+
+impl MatrixBuffers {
+    /// The slope and the negative curvature of the field's log density, without the form, where effects' coordinate `k`
+    /// moves by the distances of `l`.
+    fn along(&self, dim: usize, k: usize, l: usize) -> (f64, f64) {
+        let (mut slope, mut curve) = (0.0, 0.0);
+        let slopes = self.slopes.chunks_exact(dim);
+        let vectors = self.distances.chunks_exact(dim).zip(slopes);
+        for ((distances, slopes), curves) in vectors.zip(self.curves.chunks_exact(dim * dim)) {
+            let d = distances[l];
+            slope += d * slopes[k];
+            curve += d * d * curves[k * dim + k];
+        }
+        (slope, curve)
     }
 }
