@@ -551,6 +551,15 @@ impl Summary {
         (Self::new(mean, variance.sqrt(), quantile), error)
     }
 
+    /// Draws that have been sorted elsewhere, which knows their quantiles.
+    pub(crate) fn of_chains(chains: &[&[f64]], quantile: impl FnMut(f64) -> f64) -> Self {
+        let all = || chains.iter().copied().flatten();
+        let count = all().count() as f64;
+        let mean = all().sum::<f64>() / count;
+        let squares: f64 = all().map(|value| (value - mean).powi(2)).sum();
+        Self::new(mean, (squares / (count - 1.0)).sqrt(), quantile)
+    }
+
     /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.
     pub(crate) fn of_draws(values: &mut [f64]) -> Self {
         let count = values.len() as f64;

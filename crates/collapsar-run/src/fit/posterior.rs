@@ -35,6 +35,10 @@ const FEWEST: usize = 20;
 /// Chains from which the evidence is bridged: how many, and the draws of each.
 const BRIDGE: (usize, usize) = (4, 250);
 
+/// Sweeps before the first draw, at most, unless another number is given: chains begin at draws of an optimum's q, which
+/// longer runs forget no later than shorter ones.
+const LONGEST_WARMUP: usize = 1000;
+
 /// Which posterior is asked for, and how many draws of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PosteriorOptions {
@@ -44,7 +48,7 @@ pub struct PosteriorOptions {
     pub draws: Option<usize>,
     /// Markov chains, for exact draws.
     pub chains: usize,
-    /// Sweeps of each before its first draw; a quarter of the draws, unless it is given.
+    /// Sweeps of each before its first draw; a quarter of the draws, for models a thousand at most, unless it is given.
     pub warmup: Option<usize>,
 }
 
@@ -282,7 +286,7 @@ impl ModelRun {
         let options = ChainOptions {
             chains: self.request.posterior.chains,
             draws,
-            warmup: self.request.posterior.warmup.unwrap_or(draws / 4),
+            warmup: (self.request.posterior.warmup).unwrap_or((draws / 4).min(LONGEST_WARMUP)),
             seed,
         };
         let states = (self.enumerated.as_ref())
