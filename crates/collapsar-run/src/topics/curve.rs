@@ -26,6 +26,9 @@ fn is_shown(iteration: u64) -> bool {
     [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80].contains(&left)
 }
 
+/// Sweeps before which a chain, whose documents begin with nothing, foresees less well than the climb before it.
+const FIRST_SWEEPS: u64 = 5;
+
 /// The curve so far.
 pub(super) struct Curve<'a> {
     file: PathBuf,
@@ -86,7 +89,7 @@ impl<'a> Curve<'a> {
     /// Takes in a sweep of the only chain, which began where a climb ended; `fits` are some of its states.
     pub(super) fn sweep(&self, climb: &Fit, sweep: usize, fits: &dyn Fn() -> Vec<TopicsFit>) {
         let sweep = sweep as u64;
-        if is_shown(sweep) {
+        if sweep >= FIRST_SWEEPS && is_shown(sweep) {
             let (iterations, passes) = (climb.iterations + sweep, climb.passes + sweep);
             let cost = (iterations, passes, climb.point.bound);
             self.point_of(1, fits, |_| cost);
