@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use collapsar::Point;
 use collapsar::graph::{
-    Compiled, Kind, LinearResponse, PosteriorMarginal, VariationalPosterior, WeightedDraws,
+    Compiled, Kind, LinearResponse, PosteriorMarginal, ShortChain, VariationalPosterior,
+    WeightedDraws,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -173,42 +174,32 @@ impl Posterior<'_> {
         Ok(shift)
     }
 
-    /// By how many deviations at most a Markov chain that begins at the fit has moved away on the average of the second half of
-    /// so many sweeps: a few for a mean that is right, many for one that is not.
+    /// By how many deviations at most a Markov chain that began at the fit has moved away on the average of the second half of
+    /// its sweeps: a few for a mean that is right, many for one that is not.
+    pub fn drift(&self, went: &ShortChain, known: (&[Quantity], &[Summary])) -> f64 {
+        let moved = known.0.iter().zip(known.1).filter_map(|(quantity, row)| {
+            let Origin::Variable(variable, number) = quantity.origin else {
+                return None;
+            };
+            let mean = went.means[self.variational.place(variable) + number as usize];
+            (row.sd > 0.0).then(|| (mean - row.mean).abs() / row.sd)
+        });
+        moved.fold(0.0, f64::max)
+    }
+
+    /// A short chain that begins at the fit.
     ///
     /// # Errors
-    /// Where the fit ended outside the domain.
-    pub fn drift(
+    /// Where the chain leaves the domain.
+    pub fn short_chain(
         &self,
         compiled: &Compiled,
         point: &Point,
-        known: (&[Quantity], &[Summary]),
         sweeps: usize,
-    ) -> collapsar::Result<f64> {
+    ) -> collapsar::Result<ShortChain> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(JOINT - 2);
-        let mut chain = compiled.chain(point, &mut rng)?;
-        let mut means = vec![0.0; known.0.len()];
-        let place = |quantity: &Quantity| match quantity.origin {
-            Origin::Variable(variable, number) => Some((variable, number as usize)),
-            _ => None,
-        };
-        let half = sweeps / 2;
-        for sweep in 0..2 * half {
-            chain.sweep(&mut rng)?;
-            if sweep >= half {
-                for (mean, quantity) in means.iter_mut().zip(known.0) {
-                    if let Some((variable, number)) = place(quantity) {
-                        *mean += chain.numbers()[chain.place(variable) + number] / half as f64;
-                    }
-                }
-            }
-        }
-        let all = known.0.iter().zip(known.1).zip(&means);
-        let moved = all.filter(|((quantity, row), _)| place(quantity).is_some() && row.sd > 0.0);
-        Ok(moved.fold(0.0, |most, ((_, row), mean)| {
-            most.max((mean - row.mean).abs() / row.sd)
-        }))
+        compiled.short_chain(point, sweeps, None, &mut rng)
     }
 
     /// Values at weighted draws: those of a range as they are, or so many that are picked by their weights.

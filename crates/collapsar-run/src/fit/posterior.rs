@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use collapsar::diagnostics::ChainSummary;
+use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
 use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
@@ -24,9 +24,8 @@ const AT_LEAST: usize = 30_000_000;
 pub(super) const WEIGHTS: usize = 1000;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
 const PROPOSED: usize = 100;
-/// The effective size of weighted draws that are believed, at least, and the k-hat below which their variance is finite.
+/// The effective size of weighted draws that are believed, at least.
 const ENOUGH: f64 = 100.0;
-const LIGHT: f64 = 0.5;
 /// The stream of random numbers of proposals.
 const PROPOSALS: u64 = 1 << 42;
 /// Sweeps of the chain that looks whether means stay, and the fewest that tell anything.
@@ -163,12 +162,15 @@ impl ModelRun {
                     growth.and_then(|growth| growth.values().copied().max_by(f64::total_cmp));
             }
         }
-        let sweeps = (AT_LEAST / self.compiled.size().max(1)).min(SWEEPS);
-        if believed.is_none() && !signs.exact && sweeps >= FEWEST {
+        let went = weighted.as_ref();
+        let mut went = went.and_then(|weighted| weighted.draws.chain_went.clone());
+        let sweeps = self.sweeps();
+        if believed.is_none() && went.is_none() && !signs.exact && sweeps > 0 {
             // A chain that cannot move says nothing.
-            let known = (quantities, rows.as_slice());
-            signs.drift = posterior.drift(&self.compiled, point, known, sweeps).ok();
+            went = posterior.short_chain(&self.compiled, point, sweeps).ok();
         }
+        let known = (quantities, rows.as_slice());
+        signs.drift = went.map(|went| posterior.drift(&went, known));
         Ok(Some(ModelResult {
             kind: match response {
                 Some(_) => PosteriorKind::LinearResponse,
@@ -179,6 +181,12 @@ impl ModelRun {
             chains: None,
             signs,
         }))
+    }
+
+    /// Sweeps of the chain that looks whether means stay: none where there would be too few to tell.
+    fn sweeps(&self) -> usize {
+        let sweeps = (AT_LEAST / self.compiled.size().max(1)).min(SWEEPS);
+        if sweeps < FEWEST { 0 } else { sweeps }
     }
 
     /// Draws with weights that make them draws of the posterior, where there are few enough numbers to propose.
@@ -205,7 +213,10 @@ impl ModelRun {
         let orders = exchange
             .as_ref()
             .map_or(&[][..], |exchange| &exchange.orders);
-        let draws = kept.weighted(point, proposal, orders, WEIGHTS, &mut rng)?;
+        // As long as a chain that the verdict would ask, or twice that where the proposal is to learn from it.
+        let short = Some((2 * self.sweeps(), stream(rng.clone(), PROPOSALS + 1)));
+        let short = short.filter(|(sweeps, _)| *sweeps > 0);
+        let draws = kept.weighted(point, proposal, orders, WEIGHTS, short, &mut rng)?;
         Ok(draws.map(|draws| Weighted { draws, exchange }))
     }
 
@@ -340,8 +351,8 @@ impl Weighted<'_> {
     pub(super) fn believed(&self) -> bool {
         let (weights, size) = (&self.draws.weights, self.draws.len());
         // Where half of the draws count, no tail can matter: k-hat would be that of a shoulder.
-        let light = |k_hat: f64| k_hat < LIGHT || weights.ess > 0.5 * size as f64;
-        weights.k_hat.is_none_or(light) && weights.ess > ENOUGH
+        let light = |k_hat: f64| k_hat < k_hat_threshold(size) || weights.ess > 0.5 * size as f64;
+        self.draws.k_hat.is_none_or(light) && weights.ess > ENOUGH
     }
 
     fn signs(&self) -> Signs {
@@ -350,13 +361,20 @@ impl Weighted<'_> {
         let believed = self.believed();
         let ln_evidence = (weights.ln_mean + left_out, weights.mcse_ln_mean);
         Signs {
-            k_hat: weights.k_hat,
+            k_hat: self.draws.k_hat,
             weighted: Some(believed),
             ln_evidence: (believed || has_mean(weights)).then_some(ln_evidence),
             orders: self.exchange.as_ref().map(orders),
             ..Signs::default()
         }
     }
+}
+
+/// The same random numbers, of another stream.
+fn stream(mut rng: ChaCha8Rng, stream: u64) -> ChaCha8Rng {
+    rng.set_stream(stream);
+    rng.set_word_pos(0);
+    rng
 }
 
 /// How many orders of states are alike.
