@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use collapsar::Point;
 use collapsar::graph::{
-    Compiled, Kind, LinearResponse, PosteriorMarginal, ShortChain, VariationalPosterior,
-    WeightedDraws,
+    Kind, LinearResponse, PosteriorMarginal, ShortChain, VariationalPosterior, WeightedDraws,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -181,25 +179,17 @@ impl Posterior<'_> {
             let Origin::Variable(variable, number) = quantity.origin else {
                 return None;
             };
-            let mean = went.means[self.variational.place(variable) + number as usize];
+            let at = |variable, number| went.means[self.variational.place(variable) + number];
+            let mut mean = at(variable, number as usize);
+            // As the text counts it.
+            if let Some(moved) = self.prepared.variables.centring.of(variable, number) {
+                let others = moved.follows.iter();
+                let others: f64 = others.map(|&(other, t)| t * at(other, 0)).sum();
+                mean += moved.constant + others;
+            }
             (row.sd > 0.0).then(|| (mean - row.mean).abs() / row.sd)
         });
         moved.fold(0.0, f64::max)
-    }
-
-    /// A short chain that begins at the fit.
-    ///
-    /// # Errors
-    /// Where the chain leaves the domain.
-    pub fn short_chain(
-        &self,
-        compiled: &Compiled,
-        point: &Point,
-        sweeps: usize,
-    ) -> collapsar::Result<ShortChain> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(JOINT - 2);
-        compiled.short_chain(point, sweeps, None, &mut rng)
     }
 
     /// Values at weighted draws: those of a range as they are, or so many that are picked by their weights.

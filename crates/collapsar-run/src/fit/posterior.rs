@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
-use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, WeightedDraws};
+use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, ShortChain, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
@@ -143,6 +143,7 @@ impl ModelRun {
         signs.starts = self.agreed.get().copied();
         let believed = weighted.as_ref().filter(|weighted| weighted.believed());
         let variational = self.compiled.variational_posterior(point);
+        let went = self.short_chain(point, weighted.as_ref(), &signs);
         let posterior = Posterior {
             prepared: &self.prepared,
             variational: &variational,
@@ -162,15 +163,10 @@ impl ModelRun {
                     growth.and_then(|growth| growth.values().copied().max_by(f64::total_cmp));
             }
         }
-        let went = weighted.as_ref();
-        let mut went = went.and_then(|weighted| weighted.draws.chain_went.clone());
-        let sweeps = self.sweeps();
-        if believed.is_none() && went.is_none() && !signs.exact && sweeps > 0 {
-            // A chain that cannot move says nothing.
-            went = posterior.short_chain(&self.compiled, point, sweeps).ok();
-        }
         let known = (quantities, rows.as_slice());
-        signs.drift = went.map(|went| posterior.drift(&went, known));
+        // A chain may exchange states that are alike, which is no drift; weights that are believed have looked at means themselves.
+        let alike = believed.is_some_and(|weighted| weighted.exchange.is_some());
+        signs.drift = (went.as_ref().filter(|_| !alike)).map(|went| posterior.drift(went, known));
         Ok(Some(ModelResult {
             kind: match response {
                 Some(_) => PosteriorKind::LinearResponse,
@@ -181,6 +177,24 @@ impl ModelRun {
             chains: None,
             signs,
         }))
+    }
+
+    /// Where a short chain went: the one that weighted draws asked or, where there is none and they are not believed, one of its own.
+    fn short_chain(
+        &self,
+        point: &Point,
+        weighted: Option<&Weighted<'_>>,
+        signs: &Signs,
+    ) -> Option<ShortChain> {
+        let asked = weighted.and_then(|weighted| weighted.draws.chain_went.clone());
+        let believed = weighted.is_some_and(Weighted::believed);
+        let sweeps = self.sweeps();
+        if asked.is_some() || believed || signs.exact || sweeps == 0 {
+            return asked;
+        }
+        let mut rng = stream(self.request.climb.seed, PROPOSALS + 1);
+        // A chain that cannot move says nothing.
+        (self.compiled.short_chain(point, sweeps, None, &mut rng)).ok()
     }
 
     /// Sweeps of the chain that looks whether means stay: none where there would be too few to tell.
@@ -207,14 +221,16 @@ impl ModelRun {
         let Some(proposal) = response.proposal(&kept)? else {
             return Ok(None);
         };
-        let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
-        rng.set_stream(PROPOSALS);
+        let mut rng = stream(self.request.climb.seed, PROPOSALS);
         let exchange = kept.exchange(&proposal.draw(&mut rng));
         let orders = exchange
             .as_ref()
             .map_or(&[][..], |exchange| &exchange.orders);
         // As long as a chain that the verdict would ask, or twice that where the proposal is to learn from it.
-        let short = Some((2 * self.sweeps(), stream(rng.clone(), PROPOSALS + 1)));
+        let short = Some((
+            2 * self.sweeps(),
+            stream(self.request.climb.seed, PROPOSALS + 1),
+        ));
         let short = short.filter(|(sweeps, _)| *sweeps > 0);
         let draws = kept.weighted(point, proposal, orders, WEIGHTS, short, &mut rng)?;
         Ok(draws.map(|draws| Weighted { draws, exchange }))
@@ -270,8 +286,7 @@ impl ModelRun {
         if kept.is_empty() {
             return self.weighed(point, None);
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
-        rng.set_stream(PROPOSALS);
+        let mut rng = stream(self.request.climb.seed, PROPOSALS);
         let found = kept.bridged(point, BRIDGE, &mut rng)?;
         Ok(
             found.map_or_else(Signs::default, |(bridge, exchange)| Signs {
@@ -370,10 +385,10 @@ impl Weighted<'_> {
     }
 }
 
-/// The same random numbers, of another stream.
-fn stream(mut rng: ChaCha8Rng, stream: u64) -> ChaCha8Rng {
+/// A stream of random numbers.
+fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
-    rng.set_word_pos(0);
     rng
 }
 
