@@ -84,7 +84,15 @@ impl Kept<'_> {
     }
 
     /// The coordinates in the order of states that is most likely under a proposal.
-    fn nearest(&self, proposal: &Proposal, orders: &[Vec<usize>], at: &[f64]) -> Vec<f64> {
+    pub(super) fn nearest(
+        &self,
+        proposal: &Proposal,
+        orders: &[Vec<usize>],
+        at: &[f64],
+    ) -> Vec<f64> {
+        if orders.len() < 2 {
+            return at.to_vec();
+        }
         let numbers = self.numbers(at);
         let moved = orders.iter().map(|order| {
             let moved: Vec<f64> = order.iter().map(|&place| numbers[place]).collect();
