@@ -253,7 +253,9 @@ mod tests {
         let weigh = |draw: &Vec<f64>| target(draw[0]) / proposal.ln_density(draw).exp();
         let mut weights: Vec<f64> = draws.iter().map(weigh).collect();
         let sum: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|weight| *weight /= sum);
+        for weight in &mut weights {
+            *weight /= sum;
+        }
         (draws, weights, sum / count as f64)
     }
 
