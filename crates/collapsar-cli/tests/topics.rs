@@ -756,7 +756,8 @@ fn exact_draws_foresee_by_the_mean_of_some() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let [mean, alone] = ["perplexity", "best_perplexity"].map(|field| number(&evaluation[field]));
+    let [mean, alone] = ["perplexity", "best_perplexity"]
+        .map(|field| evaluation[field].as_f64().expect("a number"));
     let begin = format!("perplexity {mean:.1} by 12 draws, {alone:.1} by their mean, of ");
     let said = infer();
     assert!(said.starts_with(&begin), "{said}");
