@@ -104,7 +104,9 @@ impl Proposal {
         let mut parts = Vec::with_capacity(self.parts.len());
         for (mut shares, (_, part)) in shares.into_iter().zip(&self.parts) {
             let sum: f64 = shares.iter().sum();
-            shares.iter_mut().for_each(|share| *share /= sum);
+            for share in &mut shares {
+                *share /= sum;
+            }
             let worth = 1.0 / shares.iter().map(|share| share * share).sum::<f64>();
             let better = (worth > WORTH * part.dim() as f64)
                 .then(|| Student::of_draws(draws, &shares))
@@ -112,7 +114,9 @@ impl Proposal {
             parts.push((sum.max(LEAST), better.unwrap_or_else(|| part.clone())));
         }
         let total: f64 = parts.iter().map(|(share, _)| share).sum();
-        parts.iter_mut().for_each(|(share, _)| *share /= total);
+        for (share, _) in &mut parts {
+            *share /= total;
+        }
         Self { parts }
     }
 }
@@ -249,7 +253,9 @@ mod tests {
         let weigh = |draw: &Vec<f64>| target(draw[0]) / proposal.ln_density(draw).exp();
         let mut weights: Vec<f64> = draws.iter().map(weigh).collect();
         let sum: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|weight| *weight /= sum);
+        for weight in &mut weights {
+            *weight /= sum;
+        }
         (draws, weights, sum / count as f64)
     }
 
