@@ -29,7 +29,9 @@ mod truncated_normal;
 pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
 pub use gamma::Gamma;
-pub use gaussian::{Gaussian, GaussianBuffers, GaussianCache, GaussianOrdinary, GaussianSampler};
+pub use gaussian::{
+    Gaussian, GaussianBuffers, GaussianCache, GaussianOrdinary, GaussianSampler, GaussianValues,
+};
 pub use gaussian_gamma::{GaussianGamma, GaussianGammaDraw, GaussianGammaOrdinary};
 pub use marginal::Marginal;
 pub use network::{Network, NetworkBuffers, Table};
