@@ -3,13 +3,12 @@
 
 use rand::{Rng, RngExt};
 
-use super::block::{Placed, evaluate_all, range_of};
+use super::block::{Placed, range_of, value_all};
 use super::chain::Chain;
 use super::compiled::Compiled;
 use super::kept::Kept;
 use super::proposal::Proposal;
 use collapsar_core::diagnostics::ImportanceWeights;
-use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
 
 /// The part of draws by which a proposal is mended before the others are made.
@@ -48,11 +47,11 @@ impl<'a> Kept<'a> {
         count: usize,
         rng: &mut R,
     ) -> Result<Option<WeightedDraws<'a>>> {
+        let orders = self.orders(symmetries);
         let make = |proposal: &Proposal, count: usize, rng: &mut R| {
             let draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(rng)).collect();
-            let weigh = |draw: &Vec<f64>| {
-                self.ln_joint(draw) - self.ln_proposed(proposal, symmetries, draw)
-            };
+            let weigh =
+                |draw: &Vec<f64>| self.ln_joint(draw) - self.ln_proposed(proposal, &orders, draw);
             let ln_weights: Vec<f64> = draws.iter().map(weigh).collect();
             let weights = ImportanceWeights::smooth(&ln_weights)?;
             Some((draws, weights))
@@ -86,20 +85,6 @@ impl<'a> Kept<'a> {
             weights,
             proposal,
         }))
-    }
-
-    /// The log density of a proposal, or of its mean over symmetries.
-    pub fn ln_proposed(&self, proposal: &Proposal, symmetries: &[Vec<usize>], at: &[f64]) -> f64 {
-        if symmetries.len() < 2 {
-            return proposal.ln_density(at);
-        }
-        let numbers = self.numbers(at);
-        let each = symmetries.iter().map(|symmetry| {
-            let moved: Vec<f64> = symmetry.iter().map(|&place| numbers[place]).collect();
-            proposal.ln_density(&self.coordinates(&moved))
-        });
-        let each: Vec<f64> = each.collect();
-        log_sum_exp(&each) - (each.len() as f64).ln()
     }
 }
 
@@ -181,10 +166,7 @@ impl Compiled {
         let (_, own) = local.naturals(&point.messages);
         let (naturals, _) = posterior.naturals(&point.statistics);
         let (own_blocks, blocks) = (local.blocks().1, posterior.blocks());
-        let normaliser = |blocks: &[Placed], naturals: &[f64]| {
-            evaluate_all(blocks, naturals, &mut vec![0.0; naturals.len()])
-        };
-        let ln_q = -normaliser(own_blocks, &own)? - normaliser(blocks, &naturals)?;
+        let ln_q = -value_all(own_blocks, &own)? - value_all(blocks, &naturals)?;
         let first = local.own_first();
         let mut statistics = vec![0.0; point.statistics.len()];
         let mut collapsed = vec![0.0; naturals.len()];
