@@ -200,9 +200,19 @@ impl ChainDraws {
         let quantities = self.chains.first().map_or(0, Vec::len);
         let estimate = |quantity: usize| {
             let chains: Vec<&[f64]> = self.chains.iter().map(|c| c[quantity].as_slice()).collect();
-            ChainEstimate {
-                summary: Summary::of_draws(&mut chains.concat()),
-                diagnostics: ChainSummary::of(&chains),
+            let told = ChainSummary::with_quantiles(&chains, |quantile| {
+                Summary::of_chains(&chains, quantile)
+            });
+            match told {
+                Some((diagnostics, summary)) => ChainEstimate {
+                    summary,
+                    diagnostics: Some(diagnostics),
+                },
+                // Draws of which there are too few, or that are not finite.
+                None => ChainEstimate {
+                    summary: Summary::of_draws(&mut chains.concat()),
+                    diagnostics: None,
+                },
             }
         };
         (0..quantities).into_par_iter().map(estimate).collect()

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use collapsar::Point;
 use collapsar::graph::{
-    Compiled, Kind, LinearResponse, PosteriorMarginal, VariationalPosterior, WeightedDraws,
+    Kind, LinearResponse, PosteriorMarginal, ShortChain, VariationalPosterior, WeightedDraws,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -175,42 +174,24 @@ impl Posterior<'_> {
         Ok(shift)
     }
 
-    /// By how many deviations at most a Markov chain that begins at the fit has moved away on the average of the second half of
-    /// so many sweeps: a few for a mean that is right, many for one that is not.
-    ///
-    /// # Errors
-    /// Where the fit ended outside the domain.
-    pub fn drift(
-        &self,
-        compiled: &Compiled,
-        point: &Point,
-        known: (&[Quantity], &[Summary]),
-        sweeps: usize,
-    ) -> collapsar::Result<f64> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(JOINT - 2);
-        let mut chain = compiled.chain(point, &mut rng)?;
-        let mut means = vec![0.0; known.0.len()];
-        let place = |quantity: &Quantity| match quantity.origin {
-            Origin::Variable(variable, number) => Some((variable, number as usize)),
-            _ => None,
-        };
-        let half = sweeps / 2;
-        for sweep in 0..2 * half {
-            chain.sweep(&mut rng)?;
-            if sweep >= half {
-                for (mean, quantity) in means.iter_mut().zip(known.0) {
-                    if let Some((variable, number)) = place(quantity) {
-                        *mean += chain.numbers()[chain.place(variable) + number] / half as f64;
-                    }
-                }
+    /// By how many deviations at most a Markov chain that began at the fit has moved away on the average of the second half of
+    /// its sweeps: a few for a mean that is right, many for one that is not.
+    pub fn drift(&self, went: &ShortChain, known: (&[Quantity], &[Summary])) -> f64 {
+        let moved = known.0.iter().zip(known.1).filter_map(|(quantity, row)| {
+            let Origin::Variable(variable, number) = quantity.origin else {
+                return None;
+            };
+            let at = |variable, number| went.means[self.variational.place(variable) + number];
+            let mut mean = at(variable, number as usize);
+            // As the text counts it.
+            if let Some(moved) = self.prepared.variables.centring.of(variable, number) {
+                let others = moved.follows.iter();
+                let others: f64 = others.map(|&(other, t)| t * at(other, 0)).sum();
+                mean += moved.constant + others;
             }
-        }
-        let all = known.0.iter().zip(known.1).zip(&means);
-        let moved = all.filter(|((quantity, row), _)| place(quantity).is_some() && row.sd > 0.0);
-        Ok(moved.fold(0.0, |most, ((_, row), mean)| {
-            most.max((mean - row.mean).abs() / row.sd)
-        }))
+            (row.sd > 0.0).then(|| (mean - row.mean).abs() / row.sd)
+        });
+        moved.fold(0.0, f64::max)
     }
 
     /// Values at weighted draws: those of a range as they are, or so many that are picked by their weights.
@@ -528,6 +509,15 @@ impl Summary {
             found.map_or(highest, |(value, _)| value)
         };
         Self::new(mean, variance.sqrt(), quantile)
+    }
+
+    /// Draws that have been sorted elsewhere, which knows their quantiles.
+    pub(crate) fn of_chains(chains: &[&[f64]], quantile: impl FnMut(f64) -> f64) -> Self {
+        let all = || chains.iter().copied().flatten();
+        let count = all().count() as f64;
+        let mean = all().sum::<f64>() / count;
+        let squares: f64 = all().map(|value| (value - mean).powi(2)).sum();
+        Self::new(mean, (squares / (count - 1.0)).sqrt(), quantile)
     }
 
     /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.

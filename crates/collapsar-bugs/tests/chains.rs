@@ -11,7 +11,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Models with moves that none of the others has: factors and loadings that are scaled together, by themselves and between
-/// bounds; and labels that much depends on.
+/// bounds; labels that much depends on; answers that are scaled with coefficients; and vectors of effects that move with
+/// their precision matrix.
 const MOVED: &[(&str, &str, &str)] = &[
     (
         "a product of two normals",
@@ -66,6 +67,32 @@ const MOVED: &[(&str, &str, &str)] = &[
          }",
         "above[5,3]=1 1 0 0 1 0 1 1 1 0 0 1 1 0 0",
     ),
+    (
+        "answers to two coefficients",
+        "model {
+           for (i in 1:8) {
+             above[i] ~ dinterval(z[i], 0)
+             z[i] ~ dnorm(b[1] + b[2] * x[i], 1)
+           }
+           b[1] ~ dnorm(0.3, 0.5)
+           b[2] ~ dnorm(0, 0.2)
+         }",
+        "above=1 0 1 1 1 0 1 0; x=0.3 -1 2 0.4 1.1 -0.6 -0.2 0.1",
+    ),
+    (
+        "vectors of effects with a precision matrix",
+        "model {
+           for (i in 1:5) {
+             b[i,1:3] ~ dmnorm(mu[], Omega[,])
+             for (j in 1:4) { y[i,j] ~ dnorm(b[i,1] + b[i,2] * x[j] + b[i,3] * x[j] * x[j], tau) }
+           }
+           for (k in 1:3) { mu[k] ~ dnorm(0, 0.1) }
+           Omega[1:3,1:3] ~ dwish(R[,], 6)
+           tau ~ dgamma(3, 1)
+         }",
+        "x=-1 0 0.5 1.2; R[3,3]=2 0.3 0.1 0.3 1.5 -0.2 0.1 -0.2 1; \
+         y[5,4]=1 1.3 0.8 3 3.3 2.6 0.2 0.9 3 2.2 0.1 -1 0.4 1.7 2 -0.3 1.1 0.6 0.2 0.9",
+    ),
 ];
 
 const SWEEPS: usize = 4_000;
@@ -100,6 +127,22 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                     };
                     let slope = (at(&|_, x| x * h.exp()) - at(&|_, x| x * (-h).exp())) / (2.0 * h);
                     out.push(slope + free);
+                    if let Kind::Wishart(dim) = declared.kind
+                        && dim > 1
+                    {
+                        // (I + t E)' Λ (I + t E) with the first row added to the second: volumes stay.
+                        let sheared = |t: f64| {
+                            let before = &before;
+                            move |place: usize, x: f64| {
+                                let (i, j) = (place / dim, place % dim);
+                                let row = if i == 1 { before[j] } else { 0.0 };
+                                let column = if j == 1 { before[i * dim] } else { 0.0 };
+                                let both = if (i, j) == (1, 1) { before[0] } else { 0.0 };
+                                x + t * (row + column) + t * t * both
+                            }
+                        };
+                        out.push((at(&sheared(h)) - at(&sheared(-h))) / (2.0 * h));
+                    }
                 }
                 Kind::Gaussian => {
                     let scale = 1e-3 * (1.0 + before[0].abs());

@@ -42,7 +42,7 @@ fn weighted<'a>(
     let orders = exchange
         .as_ref()
         .map_or(&[][..], |exchange| &exchange.orders);
-    let found = kept.weighted(point, proposal, orders, draws, &mut rng);
+    let found = kept.weighted(point, proposal, orders, draws, None, &mut rng);
     let states = exchange
         .as_ref()
         .map_or(1.0, |exchange| exchange.states as f64);

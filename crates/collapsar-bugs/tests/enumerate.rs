@@ -122,6 +122,21 @@ fn change_points_and_indicators_are_met_by_everything() {
      }";
     let numbers = "x=1 2 -1 0.5 0; z=0.3 1 -1 0 1; y=1.1 1.7 -0.2 0.6 0.4";
     assert_eq!(lone(slab, numbers), ["g"]);
+    // Indicators of the priors of coefficients, which the data tie.
+    let spikes = "model {
+       for (i in 1:5) { y[i] ~ dnorm(a + b[1] * x[i] + b[2] * z[i], tau) }
+       for (j in 1:2) { g[j] ~ dbern(w); b[j] ~ dnorm(0, precision[g[j] + 1]) }
+       a ~ dnorm(0, 1); tau ~ dgamma(1, 1); w ~ dbeta(1, 1)
+     }";
+    let numbers = format!("{numbers}; precision=100 1");
+    assert_eq!(lone(spikes, &numbers), ["g"]);
+    // Two coefficients of different data have nothing to do with one another.
+    let apart = spikes.replace("a + b[1] * x[i] + b[2] * z[i], tau", "b[1] * x[i], tau");
+    let apart = apart.replace(
+        "a ~",
+        "for (i in 1:5) { x2[i] ~ dnorm(b[2] * z[i], tau) } a ~",
+    );
+    assert!(lone(&apart, &format!("{numbers}; x2=1 2 3 2 1")).is_empty());
 }
 
 /// However few their data are, labels of single data are not taken for indicators.

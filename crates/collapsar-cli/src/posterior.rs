@@ -29,7 +29,7 @@ pub(crate) struct PosteriorArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) chains: Option<u16>,
     /// Sweeps of each chain before its first draw, with --posterior exact [default: a quarter of the
-    /// draws]
+    /// draws, under fit 1000 at most]
     ///
     /// Learned priors of topics move during the first half of them.
     #[arg(long, value_name = "W", help_heading = "Posterior")]

@@ -720,6 +720,56 @@ fn exact_draws_are_written_and_their_mean_reads_new_documents() {
 }
 
 #[test]
+fn exact_draws_foresee_by_the_mean_of_some() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_texts(&folder.join("texts.txt"), 12);
+    write_texts(&folder.join("observed.txt"), 4);
+    write_texts(&folder.join("evaluated.txt"), 4);
+    let pair = ["--completion", "observed.txt,evaluated.txt"];
+    let topics = ["topics", "texts.txt", "--topics", "3", "--out", "fit"];
+    let exact = ["--posterior", "exact", "--draws", "100"];
+    let chain = [
+        "--chains",
+        "1",
+        "--warmup",
+        "10",
+        "--curve",
+        "curve.jsonl",
+        "--quiet",
+    ];
+    let output = run(folder, &[&topics[..], &pair, &exact, &chain].concat());
+    assert!(output.status.success(), "{output:?}");
+    let evaluation = run_json(&folder.join("fit"))["evaluation"].clone();
+    // Every eighth of a hundred, and a file for each.
+    assert_eq!(evaluation["fits"], 12);
+    assert_eq!(evaluation["draws"], true);
+    assert_eq!(names(&folder.join("fit/draws")).len(), 12);
+    let curve = lines(&folder.join("curve.jsonl"));
+    let end = curve.last().expect("a line");
+    // Its last look is after a hundred sweeps: every eighth, the first quarter left out.
+    assert_eq!((&end["restarts"], &end["fits"]), (&1.into(), &9.into()));
+
+    // The folder foresees as the run did: counts of a draw are whole, so that none is left out.
+    let infer = || {
+        let output = run(folder, &[&["topics", "infer", "fit"][..], &pair].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let [mean, alone] = ["perplexity", "best_perplexity"]
+        .map(|field| evaluation[field].as_f64().expect("a number"));
+    let begin = format!("perplexity {mean:.1} by 12 draws, {alone:.1} by their mean, of ");
+    let said = infer();
+    assert!(said.starts_with(&begin), "{said}");
+
+    // A fit without draws into the same folder leaves none behind.
+    let plain = ["--posterior", "mean-field", "--quiet"];
+    done(folder, &[&topics[..], &plain].concat());
+    assert!(!folder.join("fit/draws").exists());
+    assert!(!infer().contains("draws"));
+}
+
+#[test]
 fn linear_response_is_wider_than_mean_field() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();

@@ -66,17 +66,18 @@ except KeyboardInterrupt:
 def test_control_c_is_heard_while_a_fit_begins(seconds):
     X = np.random.default_rng(0).normal(size=(400_000, 8))
     mixture = BayesianGaussianMixture(n_components=20, random_state=0, tol=0, max_iter=10**9)
-    assert _interrupted_after(seconds, lambda: mixture.fit(X)) < 1.0
+    # A second of two processors.
+    assert _interrupted_after(seconds, lambda: mixture.fit(X)) < 2.0
     assert mixture.predict(X[:5]).shape == (5,)
 
 
 def _interrupted_after(seconds, work):
-    """How long `work` goes on after Ctrl-C."""
+    """CPU seconds, of all threads, that `work` goes on for after Ctrl-C: on a busy machine the clock tells nothing."""
     sent = []
 
     def interrupt():
         time.sleep(seconds)
-        sent.append(time.monotonic())
+        sent.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -86,7 +87,7 @@ def _interrupted_after(seconds, work):
         with pytest.raises(KeyboardInterrupt):
             thread.start()
             work()
-        took = time.monotonic() - sent[0]
+        took = time.process_time() - sent[0]
         thread.join()
     finally:
         signal.signal(signal.SIGINT, before)

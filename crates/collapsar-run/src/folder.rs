@@ -230,7 +230,7 @@ fn earlier(target: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = names.split(' ').map(PathBuf::from).collect();
     if *command == "topics" {
         let others = others(target).unwrap_or_default().into_iter();
-        let below = others.filter_map(|(_, file)| Some(file.strip_prefix(target).ok()?.to_owned()));
+        let below = others.filter_map(|file| Some(file.strip_prefix(target).ok()?.to_owned()));
         files.extend(below);
     }
     files

@@ -103,14 +103,35 @@ pub(crate) fn numbers(
     out: &mut dyn Write,
     numbers: impl IntoIterator<Item = f64>,
 ) -> io::Result<()> {
+    let mut line = Vec::new();
+    add_numbers(&mut line, numbers);
+    out.write_all(&line)
+}
+
+/// Adds a line of numbers to text; a table of draws is written in large pieces.
+pub(crate) fn add_numbers(text: &mut Vec<u8>, numbers: impl IntoIterator<Item = f64>) {
     let mut buffer = zmij::Buffer::new();
     for (place, number) in numbers.into_iter().enumerate() {
         if place > 0 {
-            out.write_all(b",")?;
+            text.push(b',');
         }
-        out.write_all(buffer.format(number).as_bytes())?;
+        text.extend_from_slice(buffer.format(number).as_bytes());
     }
-    out.write_all(b"\n")
+    text.push(b'\n');
+}
+
+/// Adds a count and a comma to text.
+pub(crate) fn add_count(text: &mut Vec<u8>, mut count: usize) {
+    let first = text.len();
+    loop {
+        text.push(b'0' + (count % 10) as u8);
+        count /= 10;
+        if count == 0 {
+            break;
+        }
+    }
+    text[first..].reverse();
+    text.push(b',');
 }
 
 /// A file's name, as in refusals.

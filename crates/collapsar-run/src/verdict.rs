@@ -19,8 +19,8 @@ pub const SHIFTED: f64 = 0.8;
 /// be as far off by chance.
 pub const DRIFTED: f64 = 4.0;
 
-/// Weights have a variance below this k-hat. The fits of dyes and equiv, with precisions whose deviations are far too small, have
-/// 0.7; those of bench/bugs with less than this, and at the best optimum, have ratios of 0.8 or more to those of JAGS.
+/// Weights have a variance below this k-hat. The fit of dyes, with a precision whose deviation is far too small, has 0.66; those of
+/// bench/bugs with less than this have ratios of 0.74 or more to those of JAGS.
 const LIGHT: f64 = 0.5;
 
 /// Which posterior results are of.

@@ -270,6 +270,31 @@ fn means_keep_every_token() {
 }
 
 #[test]
+fn thinned_draws_are_draws() {
+    let model = learned();
+    // So few that all of them are kept, whose mean is the fit's.
+    let short = draws(&model, TopicsChains { draws: 8, ..few() });
+    assert_eq!(short.thinned.len(), 3 * 8);
+    for (place, &mean) in short.fit.word_counts.iter().enumerate() {
+        let each = short.thinned.iter().map(|draw| draw.word_counts[place]);
+        // Sums of whole numbers, divided once.
+        assert_eq!(each.sum::<f64>() / 24.0, mean);
+    }
+    // Of fifty each has those after 8, 16, … draws.
+    let long = draws(&model, few());
+    assert_eq!(long.thinned.len(), 3 * 6);
+    for draw in &long.thinned {
+        assert!(draw.word_counts.iter().all(|count| count.fract() == 0.0));
+        assert_eq!(
+            draw.word_counts.iter().sum::<f64>(),
+            model.corpus().tokens()
+        );
+        assert!(draw.drawn && draw.alpha == long.fit.alpha && draw.beta == long.fit.beta);
+    }
+    assert_ne!(long.thinned[0], long.thinned[1]);
+}
+
+#[test]
 fn counts_that_are_not_whole_are_refused() {
     let corpus = Corpus::new(vec![0, 2], vec![0, 1], vec![1.0, 2.5], 2).unwrap();
     let model = Topics::new(Arc::new(corpus), &Settings::new(2)).unwrap();

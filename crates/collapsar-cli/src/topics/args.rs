@@ -85,11 +85,11 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "OBSERVED,EVALUATED", conflicts_with = "holdout")]
     #[arg(help_heading = "Evaluation", value_parser = pair)]
     pub(crate) completion: Option<[PathBuf; 2]>,
-    /// Write perplexity and cost after 1, 2, 3, 5, 8, 12, 20, … steps and at the end to FILE, as JSON lines
+    /// Write perplexity and cost after 1 to 6, 8, 10, 12, 15, … steps and at the end to FILE, as JSON lines
     ///
-    /// With --posterior exact, also after as many sweeps: that of the mean of the later half of them.
-    /// With --average, after each restart instead: that of the mean so far. Restarts then follow one
-    /// another.
+    /// With --posterior exact, also after as many sweeps: that of draws from the later three quarters of
+    /// them. With --average, after each restart instead: that of the mean so far. Restarts then follow
+    /// one another.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     #[arg(help_heading = "Evaluation")]
     pub(crate) curve: Option<PathBuf>,

@@ -29,8 +29,8 @@ The result is CSV with
 /// Words that the fit has not seen are left out and counted. A document without any word that it knows
 /// gets the proportions of the prior.
 ///
-/// Of a fit with --average, --completion takes the mean of all its fits. Proportions are those of the
-/// best alone: topics of different fits do not correspond.
+/// Of a fit with --average, --completion takes the mean of all its fits, of exact draws that of those
+/// in draws/. Proportions are those of the best alone: topics of different fits do not correspond.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InferArgs {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &InferArgs, common: &Common) -> anyhow::Result<ExitCode>
         let halves = saved.halves(pair, args.read.options())?;
         tell_outside(Some(&halves), common);
         let score = saved.score(&args.folder, &halves)?;
-        if score.fits > 1 {
+        if score.fits > 1 && !score.draws {
             common.say(&format!(
                 "foreseen by the mean of {} fits: that of topics.json and {} of an average",
                 score.fits,

@@ -44,6 +44,7 @@ With --out DIR the folder gets
   correlations.csv    how the proportions of topics go together over documents
   topics.json         the fit itself, for collapsar topics infer
   average/            with --average, the other fits, for collapsar topics infer --completion
+  draws/              with --posterior exact, some draws of the topics, for the same
   trace.jsonl         every step of the best climb
   run.json            version, settings, inputs with digests, what was dropped, outcome, cost
 

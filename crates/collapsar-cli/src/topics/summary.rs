@@ -68,12 +68,11 @@ fn decimals(measure: Option<f64>) -> String {
 
 /// A line on how well documents are foreseen.
 pub(crate) fn foreseen(score: &Score) -> String {
+    let best = score.best_perplexity;
     let by = match score.fits {
+        fits if score.draws => format!(" by {fits} draws, {best:.1} by their mean,"),
         1 => String::new(),
-        fits => format!(
-            " by the mean of {fits} fits, {:.1} by the best alone,",
-            score.best_perplexity
-        ),
+        fits => format!(" by the mean of {fits} fits, {best:.1} by the best alone,"),
     };
     format!(
         "perplexity {:.1}{by} of {} in {}, foreseen from {}; bound {:.4} nats a token\n",

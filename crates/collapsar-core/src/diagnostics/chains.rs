@@ -1,7 +1,7 @@
 //! R-hat, effective sample sizes and Monte Carlo standard errors of draws from chains.
 
 use super::halves::Halves;
-use super::ranks::{Ordered, median, normal_scores, quantile, sort};
+use super::ranks::{Ordered, folded, median, normal_scores, quantile, sorted};
 use crate::family::Marginal;
 
 /// Φ(-1) and Φ(1): an interval of one standard error to either side.
@@ -44,17 +44,28 @@ pub struct ChainSummary {
 impl ChainSummary {
     /// Summarises chains of equal length. `None` where lengths differ, a draw is not finite or there are fewer than two.
     pub fn of(chains: &[&[f64]]) -> Option<Self> {
-        let draws = Draws::new(chains)?;
+        Some(Self::with_quantiles(chains, |_| ())?.0)
+    }
+
+    /// As [`ChainSummary::of`], with what `read` makes of the quantiles of all draws, R's type 7, which are sorted anyway.
+    pub fn with_quantiles<T>(
+        chains: &[&[f64]],
+        read: impl FnOnce(&dyn Fn(f64) -> f64) -> T,
+    ) -> Option<(Self, T)> {
+        let mut draws = Draws::new(chains)?;
+        let quantiles = read(&|probability| quantile(&draws.sorted, probability));
         let scores = draws.scores();
-        Some(Self {
+        let (r_hat, ess_bulk) = scores.map_or((None, None), |of| (of.r_hat(), of.ess()));
+        let summary = Self {
             mean: draws.mean_as_drawn(),
             sd: (draws.variance.sqrt() * draws.scale).min(f64::MAX),
-            r_hat: draws.r_hat(scores.as_ref()),
-            ess_bulk: scores.and_then(|halves| halves.ess()),
+            r_hat: draws.r_hat(r_hat),
+            ess_bulk,
             ess_tail: draws.ess_tail(),
             mcse_mean: draws.mcse_mean(),
             mcse_sd: draws.mcse_sd(),
-        })
+        };
+        Some((summary, quantiles))
     }
 }
 
@@ -63,8 +74,9 @@ impl ChainSummary {
 /// Above 1.01 chains do not agree yet (Vehtari21). One chain is compared with itself, half with half. Infinite where no
 /// half moves and they differ.
 pub fn r_hat(chains: &[&[f64]]) -> Option<f64> {
-    let draws = Draws::new(chains)?;
-    draws.r_hat(draws.scores().as_ref())
+    let mut draws = Draws::new(chains)?;
+    let of_scores = draws.scores().and_then(|scores| scores.r_hat());
+    draws.r_hat(of_scores)
 }
 
 /// The bulk effective sample size: that of the mean of normal scores.
@@ -76,8 +88,7 @@ pub fn ess_bulk(chains: &[&[f64]]) -> Option<f64> {
 
 /// The effective sample size of the mean of the draws themselves.
 pub fn ess_mean(chains: &[&[f64]]) -> Option<f64> {
-    let draws = Draws::new(chains)?;
-    draws.halves(&draws.moved)?.ess()
+    Draws::new(chains)?.ess_mean()
 }
 
 /// The tail effective sample size: the smaller of [`ess_quantile`] at 5% and at 95%.
@@ -108,7 +119,7 @@ pub fn mcse_sd(chains: &[&[f64]]) -> Option<f64> {
 /// The Monte Carlo standard error of a quantile (Vehtari21, section 4.4): half the distance between the draws at
 /// which a beta distribution with the effective counts below and above has probabilities $\Phi(\pm 1)$.
 pub fn mcse_quantile(chains: &[&[f64]], probability: f64) -> Option<f64> {
-    let draws = Draws::new(chains)?;
+    let mut draws = Draws::new(chains)?;
     let ess = draws.ess_quantile(probability)?;
     let beta = Marginal::Beta {
         a: ess * probability + 1.0,
@@ -135,6 +146,9 @@ struct Draws {
     moved: Vec<f64>,
     mean: f64,
     variance: f64,
+    /// Functions of the draws in their places, and the same less the means of halves: buffers.
+    values: Vec<f64>,
+    centred: Vec<f64>,
 }
 
 impl Draws {
@@ -151,16 +165,17 @@ impl Draws {
         let size = moved.len() as f64;
         let mean = moved.iter().sum::<f64>() / size;
         let squares: f64 = moved.iter().map(|x| (x - mean).powi(2)).sum();
-        let mut sorted: Vec<Ordered> = all.into_iter().zip(0..).collect();
-        sort(&mut sorted);
         Some(Self {
             length,
-            sorted,
+            sorted: sorted(&all),
             origin,
             scale,
             moved,
             mean,
             variance: squares / (size - 1.0),
+            // No longer needed as they are.
+            values: all,
+            centred: vec![],
         })
     }
 
@@ -180,45 +195,42 @@ impl Draws {
         self.length >= FEWEST && least < largest
     }
 
-    fn halves(&self, values: &[f64]) -> Option<Halves> {
-        self.varies().then(|| Halves::of(values, self.length))
+    /// The halves of the values in the buffer.
+    fn halves(&mut self) -> Option<Halves<'_>> {
+        let varies = self.varies();
+        varies.then(|| Halves::of(&self.values, self.length, &mut self.centred))
     }
 
-    /// Normal scores of draws in order. Those in the middle of a chain, which no half has, have no rank either.
-    fn scores_of(&self, mut sorted: Vec<Ordered>) -> Option<Halves> {
-        let (length, half) = (self.length, self.length / 2);
+    fn scores(&mut self) -> Option<Halves<'_>> {
         if !self.varies() {
             return None;
         }
-        if length % 2 == 1 {
-            sorted.retain(|&(_, place)| place % length != half);
-            for (_, place) in &mut sorted {
-                *place -= *place / length + usize::from(*place % length > half);
-            }
+        scores(&self.sorted, self.length, &mut self.values);
+        Some(Halves::of(
+            &self.values,
+            2 * (self.length / 2),
+            &mut self.centred,
+        ))
+    }
+
+    /// R-hat, given that of the scores.
+    fn r_hat(&mut self, of_scores: Option<f64>) -> Option<f64> {
+        if !self.varies() {
+            return None;
         }
-        Some(Halves::of(&normal_scores(&sorted), 2 * half))
-    }
-
-    fn scores(&self) -> Option<Halves> {
-        self.scores_of(self.sorted.clone())
-    }
-
-    fn r_hat(&self, scores: Option<&Halves>) -> Option<f64> {
-        let centre = median(&self.sorted);
-        let fold = |&(x, place): &Ordered| ((x - centre).abs(), place);
-        let mut folded: Vec<Ordered> = self.sorted.iter().map(fold).collect();
-        sort(&mut folded);
+        let folded = folded(&self.sorted, median(&self.sorted));
+        scores(&folded, self.length, &mut self.values);
         // Folded draws that are all equal, as those of two labels, have none.
-        let folded = self.scores_of(folded)?.r_hat();
-        scores?.r_hat().into_iter().chain(folded).reduce(f64::max)
+        let folded = Halves::of(&self.values, 2 * (self.length / 2), &mut self.centred).r_hat();
+        of_scores.into_iter().chain(folded).reduce(f64::max)
     }
 
-    fn ess_tail(&self) -> Option<f64> {
+    fn ess_tail(&mut self) -> Option<f64> {
         let sizes = [0.05, 0.95].map(|probability| self.ess_quantile(probability));
         sizes.into_iter().flatten().reduce(f64::min)
     }
 
-    fn ess_quantile(&self, probability: f64) -> Option<f64> {
+    fn ess_quantile(&mut self, probability: f64) -> Option<f64> {
         if !(probability > 0.0 && probability < 1.0) {
             return None;
         }
@@ -228,28 +240,53 @@ impl Draws {
         if count == self.sorted.len() {
             count = self.sorted.partition_point(|&(x, _)| x < limit);
         }
-        let mut indicator = vec![0.0; self.sorted.len()];
+        self.values.clear();
+        self.values.resize(self.sorted.len(), 0.0);
         for &(_, place) in &self.sorted[..count] {
-            indicator[place] = 1.0;
+            self.values[place] = 1.0;
         }
-        self.halves(&indicator)?.ess()
+        self.halves()?.ess()
     }
 
-    fn mcse_mean(&self) -> Option<f64> {
-        let ess = self.halves(&self.moved)?.ess()?;
+    fn ess_mean(&mut self) -> Option<f64> {
+        let varies = self.varies();
+        let halves = varies.then(|| Halves::of(&self.moved, self.length, &mut self.centred));
+        halves?.ess()
+    }
+
+    fn mcse_mean(&mut self) -> Option<f64> {
+        let ess = self.ess_mean()?;
         Some((self.variance / ess).sqrt() * self.scale)
     }
 
-    fn mcse_sd(&self) -> Option<f64> {
-        let squares = self.moved.iter().map(|x| (x - self.mean).powi(2));
-        let squares: Vec<f64> = squares.collect();
+    fn mcse_sd(&mut self) -> Option<f64> {
+        let middle = self.mean;
+        let squares = self.moved.iter().map(|x| (x - middle).powi(2));
+        self.values.clear();
+        self.values.extend(squares);
+        let squares = &self.values;
         let size = squares.len() as f64;
         let mean = squares.iter().sum::<f64>() / size;
         let spread = squares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / size;
-        let ess = self.halves(&squares)?.ess()?;
+        let ess = self.halves()?.ess()?;
         // The variance of the sd is that of the variance, over four variances.
         Some(0.5 * (spread / ess / mean).sqrt() * self.scale)
     }
+}
+
+/// Writes the normal scores of draws in order, chains of `length` one after another. Those in the middle of a chain, which
+/// no half has, have no rank either.
+fn scores(sorted: &[Ordered], length: usize, out: &mut Vec<f64>) {
+    if length.is_multiple_of(2) {
+        return normal_scores(sorted, out);
+    }
+    let half = length / 2;
+    let ranked = sorted.iter().filter(|draw| draw.1 % length != half);
+    let moved = |&(x, place): &Ordered| {
+        let before = place / length + usize::from(place % length > half);
+        (x, place - before)
+    };
+    normal_scores(&ranked.map(moved).collect::<Vec<_>>(), out);
 }
 
 /// The power of two that is at most `x` and more than half of it, or the smallest normal one.

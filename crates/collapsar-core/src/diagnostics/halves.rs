@@ -1,22 +1,23 @@
 //! Chains split in two, with the variances and autocovariances of their halves.
 
 /// Halves of chains, one after another.
-pub(super) struct Halves {
+pub(super) struct Halves<'a> {
     /// Draws of each half.
     length: usize,
     /// Draws less the mean of their half.
-    centred: Vec<f64>,
+    centred: &'a [f64],
     /// The mean of the variances of the halves, W.
     within: f64,
     /// The variance of the means of the halves, B/n.
     between: f64,
 }
 
-impl Halves {
-    /// Splits chains of `draws` draws each, which stand one after another; leaves the middle ones out.
-    pub(super) fn of(values: &[f64], draws: usize) -> Self {
+impl<'a> Halves<'a> {
+    /// Splits chains of `draws` draws each, which stand one after another; leaves the middle ones out. Works in a buffer,
+    /// as a quantity's draws are split again and again.
+    pub(super) fn of(values: &[f64], draws: usize, centred: &'a mut Vec<f64>) -> Self {
         let length = draws / 2;
-        let mut centred = Vec::with_capacity(values.len());
+        centred.clear();
         let mut means = Vec::with_capacity(values.len() / length.max(1));
         for chain in values.chunks_exact(draws) {
             for half in [&chain[..length], &chain[draws - length..]] {
@@ -29,7 +30,7 @@ impl Halves {
         }
         let (origin, _) = means[0];
         let means: Vec<f64> = means.iter().map(|(o, mean)| (o - origin) + mean).collect();
-        let squares = lagged_product(&centred, 0);
+        let squares = lagged_product(centred, 0);
         Self {
             length,
             within: squares / (means.len() * (length - 1)) as f64,

@@ -7,9 +7,97 @@ use crate::family::Marginal;
 /// A draw and its place.
 pub(super) type Ordered = (f64, usize);
 
-/// Sorts finite draws. What is sorted in runs already takes one pass to merge.
-pub(super) fn sort(draws: &mut [Ordered]) {
-    draws.sort_by(|a, b| a.0.total_cmp(&b.0));
+/// Draws below which comparing them is faster than counting digits.
+const FEW: usize = 4096;
+/// Bits of a digit, and those of a key that are left to the place.
+const DIGIT: u32 = 11;
+const PLACE: u32 = 20;
+
+/// Finite draws in increasing order, each with its place; equal ones in the order of their places.
+pub(super) fn sorted(draws: &[f64]) -> Vec<Ordered> {
+    let by_value = |a: &Ordered, b: &Ordered| a.0.total_cmp(&b.0);
+    let places = PLACE.max(usize::BITS - draws.len().leading_zeros());
+    // With fewer bits for the value most keys would be equal.
+    if draws.len() < FEW || places > u64::BITS / 2 {
+        let mut sorted: Vec<Ordered> = draws.iter().copied().zip(0..).collect();
+        sorted.sort_by(by_value);
+        return sorted;
+    }
+    // The leading bits of the distance from the first draw, which rises with the draw, and below them the place.
+    let key = |(place, x): (usize, &f64)| {
+        let bits = (x - draws[0]).to_bits();
+        let rising = if bits >> 63 == 1 {
+            !bits
+        } else {
+            bits | 1 << 63
+        };
+        (rising >> places) << places | place as u64
+    };
+    let mut keys: Vec<u64> = draws.iter().enumerate().map(key).collect();
+    sort_by_digits(&mut keys, places);
+    let place = |key: u64| (key & ((1 << places) - 1)) as usize;
+    let mut sorted: Vec<Ordered> = (keys.iter().map(|&key| place(key)))
+        .map(|place| (draws[place], place))
+        .collect();
+    // What the leading bits did not tell apart.
+    let mut first = 0;
+    for alike in keys.chunk_by(|a, b| a >> places == b >> places) {
+        let alike = &mut sorted[first..first + alike.len()];
+        first += alike.len();
+        if !alike.is_sorted_by(|a, b| by_value(a, b).is_le()) {
+            alike.sort_by(by_value);
+        }
+    }
+    sorted
+}
+
+/// Sorts by the bits from `lowest` on, digit after digit from the last; what is equal in these stays in order.
+fn sort_by_digits(keys: &mut Vec<u64>, lowest: u32) {
+    let digits: Vec<u32> = (lowest..u64::BITS).step_by(DIGIT as usize).collect();
+    let digit = |key: u64, shift: u32| (key >> shift) as usize & ((1 << DIGIT) - 1);
+    let mut counts = vec![0_u32; digits.len() << DIGIT];
+    for &key in &*keys {
+        for (of, &shift) in digits.iter().enumerate() {
+            counts[(of << DIGIT) + digit(key, shift)] += 1;
+        }
+    }
+    let mut other = vec![0; keys.len()];
+    for (ends, &shift) in counts.chunks_exact_mut(1 << DIGIT).zip(&digits) {
+        if ends[digit(keys[0], shift)] as usize == keys.len() {
+            continue; // the same in all
+        }
+        let mut start = 0;
+        for end in &mut *ends {
+            start += std::mem::replace(end, start);
+        }
+        for &key in &*keys {
+            let next = &mut ends[digit(key, shift)];
+            other[*next as usize] = key;
+            *next += 1;
+        }
+        std::mem::swap(keys, &mut other);
+    }
+}
+
+/// The distances of sorted draws from `centre`, in increasing order: those below it from the last on and those above it
+/// from the first on, merged.
+pub(super) fn folded(sorted: &[Ordered], centre: f64) -> Vec<Ordered> {
+    let middle = sorted.partition_point(|draw| draw.0 < centre);
+    let fold = |&(x, place): &Ordered| ((x - centre).abs(), place);
+    let mut below = sorted[..middle].iter().rev().map(fold).peekable();
+    let mut above = sorted[middle..].iter().map(fold).peekable();
+    let mut out = Vec::with_capacity(sorted.len());
+    loop {
+        let next = match (below.peek(), above.peek()) {
+            (Some(low), Some(high)) if low.0 <= high.0 => below.next(),
+            (_, Some(_)) => above.next(),
+            _ => below.next(),
+        };
+        match next {
+            Some(draw) => out.push(draw),
+            None => return out,
+        }
+    }
 }
 
 /// The quantile of sorted draws that R calls type 7: straight between neighbours.
@@ -35,8 +123,8 @@ pub(super) fn median(sorted: &[Ordered]) -> f64 {
 
 /// The normal scores of sorted draws, each in its place: Φ⁻¹((r - 3/8) / (S + 1/4)), where equal draws share the mean of
 /// their ranks r.
-pub(super) fn normal_scores(sorted: &[Ordered]) -> Vec<f64> {
-    let mut scores = vec![0.0; sorted.len()];
+pub(super) fn normal_scores(sorted: &[Ordered], scores: &mut Vec<f64>) {
+    scores.resize(sorted.len(), 0.0);
     with_table(sorted.len(), |table| {
         let mut first = 0;
         for equal in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -48,7 +136,6 @@ pub(super) fn normal_scores(sorted: &[Ordered]) -> Vec<f64> {
             first += equal.len();
         }
     });
-    scores
 }
 
 thread_local! {
@@ -78,4 +165,39 @@ fn scores_of_midranks(size: usize) -> Vec<f64> {
         table[2 * (size - 1) - i] = -score;
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// Digits give the order that comparisons do: of draws far from zero, of labels, of both signs and sizes.
+    #[test]
+    fn digits_sort_as_comparisons_do() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut uniform = || rng.random::<f64>() - 0.5;
+        let size = 3 * FEW;
+        let draws: Vec<Vec<f64>> = vec![
+            (0..size).map(|_| uniform()).collect(),
+            (0..size).map(|_| 1e9 + 1e-6 * uniform()).collect(),
+            (0..size).map(|_| (4.0 * uniform()).round()).collect(),
+            (0..size).map(|_| 1.0 / uniform()).collect(),
+            (0..size).map(|_| f64::MAX * uniform()).collect(),
+            (0..size)
+                .map(|_| uniform() * (600.0 * uniform()).exp())
+                .collect(),
+        ];
+        for draws in draws {
+            let mut expected: Vec<Ordered> = draws.iter().copied().zip(0..).collect();
+            expected.sort_by(|a, b| a.0.total_cmp(&b.0));
+            assert!(sorted(&draws) == expected);
+            let centre = median(&expected);
+            let mut far: Vec<f64> = draws.iter().map(|x| (x - centre).abs()).collect();
+            far.sort_by(f64::total_cmp);
+            let found: Vec<f64> = folded(&expected, centre).iter().map(|d| d.0).collect();
+            assert!(found == far);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::halves::{Halves, lagged_product};
 use super::pareto::GeneralisedPareto;
-use super::ranks::{normal_scores, sort};
+use super::ranks::{normal_scores, sorted};
 use super::{ess_bulk, ess_tail, mcse_mean, r_hat};
 use crate::family::Marginal;
 
@@ -154,9 +154,8 @@ fn lags_match_plain_sums() {
 
 #[test]
 fn scores_follow_ranks() {
-    let mut draws = vec![(3.0, 0), (-1.0, 1), (3.0, 2), (0.0, 3), (-0.0, 4)];
-    sort(&mut draws);
-    let scores = normal_scores(&draws);
+    let mut scores = vec![];
+    normal_scores(&sorted(&[3.0, -1.0, 3.0, 0.0, -0.0]), &mut scores);
     // Ranks 4½, 1, 4½, 2½, 2½ of 5.
     let normal = Marginal::Normal { mean: 0.0, sd: 1.0 };
     let expected = [4.5, 1.0, 4.5, 2.5, 2.5].map(|rank| normal.quantile((rank - 0.375) / 5.25));
@@ -169,9 +168,12 @@ fn scores_follow_ranks() {
 fn halves_that_do_not_move_have_no_variance() {
     // 0.1 and its sums are rounded.
     let values = [[0.1; 20], [0.3; 20]].concat();
-    assert_eq!(Halves::of(&values, 20).r_hat(), Some(f64::INFINITY));
-    assert_eq!(Halves::of(&[0.1; 40], 20).r_hat(), None);
-    assert_eq!(Halves::of(&[0.1; 40], 20).ess(), None);
+    assert_eq!(
+        Halves::of(&values, 20, &mut vec![]).r_hat(),
+        Some(f64::INFINITY)
+    );
+    assert_eq!(Halves::of(&[0.1; 40], 20, &mut vec![]).r_hat(), None);
+    assert_eq!(Halves::of(&[0.1; 40], 20, &mut vec![]).ess(), None);
 }
 
 /// Quantiles have their probabilities, and the fit of quantiles finds their distribution but for its prior.

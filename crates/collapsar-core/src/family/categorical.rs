@@ -26,6 +26,35 @@ impl Categorical {
     pub fn new(components: usize) -> Self {
         Self { components }
     }
+
+    /// Draws as [`Family::sample`] does, with `weights` to work in: one exponential a component and no logarithm.
+    ///
+    /// # Errors
+    /// Where no logit is finite, or one is not below infinity.
+    pub fn draw_into<R: Rng + ?Sized>(
+        &self,
+        logits: &[f64],
+        rng: &mut R,
+        weights: &mut [f64],
+    ) -> Result<usize> {
+        check_length(BLOCK, logits, self.components)?;
+        let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut total = 0.0;
+        for (weight, logit) in weights.iter_mut().zip(logits) {
+            // The likeliest has weight one.
+            *weight = if *logit == most {
+                1.0
+            } else {
+                (logit - most).exp()
+            };
+            total += *weight;
+        }
+        let expected = "logits below infinity, one of them finite";
+        require(most.is_finite() && !total.is_nan(), BLOCK, expected, || {
+            format!("the largest logit is {most}")
+        })?;
+        Ok(pick(weights, total, rng))
+    }
 }
 
 impl Potential for Categorical {

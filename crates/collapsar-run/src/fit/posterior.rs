@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use collapsar::diagnostics::ChainSummary;
-use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, WeightedDraws};
+use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
+use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, ShortChain, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
@@ -24,9 +24,8 @@ const AT_LEAST: usize = 30_000_000;
 pub(super) const WEIGHTS: usize = 1000;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
 const PROPOSED: usize = 100;
-/// The effective size of weighted draws that are believed, at least, and the k-hat below which their variance is finite.
+/// The effective size of weighted draws that are believed, at least.
 const ENOUGH: f64 = 100.0;
-const LIGHT: f64 = 0.5;
 /// The stream of random numbers of proposals.
 const PROPOSALS: u64 = 1 << 42;
 /// Sweeps of the chain that looks whether means stay, and the fewest that tell anything.
@@ -34,6 +33,10 @@ const SWEEPS: usize = 100;
 const FEWEST: usize = 20;
 /// Chains from which the evidence is bridged: how many, and the draws of each.
 const BRIDGE: (usize, usize) = (4, 250);
+
+/// Sweeps before the first draw, at most, unless another number is given: chains begin at draws of an optimum's q, which
+/// longer runs forget no later than shorter ones.
+const LONGEST_WARMUP: usize = 1000;
 
 /// Which posterior is asked for, and how many draws of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,7 +47,7 @@ pub struct PosteriorOptions {
     pub draws: Option<usize>,
     /// Markov chains, for exact draws.
     pub chains: usize,
-    /// Sweeps of each before its first draw; a quarter of the draws, unless it is given.
+    /// Sweeps of each before its first draw; a quarter of the draws, for models a thousand at most, unless it is given.
     pub warmup: Option<usize>,
 }
 
@@ -144,6 +147,7 @@ impl ModelRun {
         signs.starts = self.agreed.get().copied();
         let believed = weighted.as_ref().filter(|weighted| weighted.believed());
         let variational = self.compiled.variational_posterior(point);
+        let went = self.short_chain(point, weighted.as_ref(), &signs);
         let posterior = Posterior {
             prepared: &self.prepared,
             variational: &variational,
@@ -163,12 +167,10 @@ impl ModelRun {
                     growth.and_then(|growth| growth.values().copied().max_by(f64::total_cmp));
             }
         }
-        let sweeps = (AT_LEAST / self.compiled.size().max(1)).min(SWEEPS);
-        if believed.is_none() && !signs.exact && sweeps >= FEWEST {
-            // A chain that cannot move says nothing.
-            let known = (quantities, rows.as_slice());
-            signs.drift = posterior.drift(&self.compiled, point, known, sweeps).ok();
-        }
+        let known = (quantities, rows.as_slice());
+        // A chain may exchange states that are alike, which is no drift; weights that are believed have looked at means themselves.
+        let alike = believed.is_some_and(|weighted| weighted.exchange.is_some());
+        signs.drift = (went.as_ref().filter(|_| !alike)).map(|went| posterior.drift(went, known));
         Ok(Some(ModelResult {
             kind: match response {
                 Some(_) => PosteriorKind::LinearResponse,
@@ -179,6 +181,30 @@ impl ModelRun {
             chains: None,
             signs,
         }))
+    }
+
+    /// Where a short chain went: the one that weighted draws asked or, where there is none and they are not believed, one of its own.
+    fn short_chain(
+        &self,
+        point: &Point,
+        weighted: Option<&Weighted<'_>>,
+        signs: &Signs,
+    ) -> Option<ShortChain> {
+        let asked = weighted.and_then(|weighted| weighted.draws.chain_went.clone());
+        let believed = weighted.is_some_and(Weighted::believed);
+        let sweeps = self.sweeps();
+        if asked.is_some() || believed || signs.exact || sweeps == 0 {
+            return asked;
+        }
+        let mut rng = stream(self.request.climb.seed, PROPOSALS + 1);
+        // A chain that cannot move says nothing.
+        (self.compiled.short_chain(point, sweeps, None, &mut rng)).ok()
+    }
+
+    /// Sweeps of the chain that looks whether means stay: none where there would be too few to tell.
+    fn sweeps(&self) -> usize {
+        let sweeps = (AT_LEAST / self.compiled.size().max(1)).min(SWEEPS);
+        if sweeps < FEWEST { 0 } else { sweeps }
     }
 
     /// Draws with weights that make them draws of the posterior, where there are few enough numbers to propose.
@@ -199,13 +225,18 @@ impl ModelRun {
         let Some(proposal) = response.proposal(&kept)? else {
             return Ok(None);
         };
-        let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
-        rng.set_stream(PROPOSALS);
+        let mut rng = stream(self.request.climb.seed, PROPOSALS);
         let exchange = kept.exchange(&proposal.draw(&mut rng));
         let orders = exchange
             .as_ref()
             .map_or(&[][..], |exchange| &exchange.orders);
-        let draws = kept.weighted(point, proposal, orders, WEIGHTS, &mut rng)?;
+        // As long as a chain that the verdict would ask, or twice that where the proposal is to learn from it.
+        let short = Some((
+            2 * self.sweeps(),
+            stream(self.request.climb.seed, PROPOSALS + 1),
+        ));
+        let short = short.filter(|(sweeps, _)| *sweeps > 0);
+        let draws = kept.weighted(point, proposal, orders, WEIGHTS, short, &mut rng)?;
         Ok(draws.map(|draws| Weighted { draws, exchange }))
     }
 
@@ -259,8 +290,7 @@ impl ModelRun {
         if kept.is_empty() {
             return self.weighed(point, None);
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(self.request.climb.seed);
-        rng.set_stream(PROPOSALS);
+        let mut rng = stream(self.request.climb.seed, PROPOSALS);
         let found = kept.bridged(point, BRIDGE, &mut rng)?;
         Ok(
             found.map_or_else(Signs::default, |(bridge, exchange)| Signs {
@@ -282,7 +312,7 @@ impl ModelRun {
         let options = ChainOptions {
             chains: self.request.posterior.chains,
             draws,
-            warmup: self.request.posterior.warmup.unwrap_or(draws / 4),
+            warmup: (self.request.posterior.warmup).unwrap_or((draws / 4).min(LONGEST_WARMUP)),
             seed,
         };
         let states = (self.enumerated.as_ref())
@@ -340,8 +370,8 @@ impl Weighted<'_> {
     pub(super) fn believed(&self) -> bool {
         let (weights, size) = (&self.draws.weights, self.draws.len());
         // Where half of the draws count, no tail can matter: k-hat would be that of a shoulder.
-        let light = |k_hat: f64| k_hat < LIGHT || weights.ess > 0.5 * size as f64;
-        weights.k_hat.is_none_or(light) && weights.ess > ENOUGH
+        let light = |k_hat: f64| k_hat < k_hat_threshold(size) || weights.ess > 0.5 * size as f64;
+        self.draws.k_hat.is_none_or(light) && weights.ess > ENOUGH
     }
 
     fn signs(&self) -> Signs {
@@ -350,13 +380,20 @@ impl Weighted<'_> {
         let believed = self.believed();
         let ln_evidence = (weights.ln_mean + left_out, weights.mcse_ln_mean);
         Signs {
-            k_hat: weights.k_hat,
+            k_hat: self.draws.k_hat,
             weighted: Some(believed),
             ln_evidence: (believed || has_mean(weights)).then_some(ln_evidence),
             orders: self.exchange.as_ref().map(orders),
             ..Signs::default()
         }
     }
+}
+
+/// A stream of random numbers.
+fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(stream);
+    rng
 }
 
 /// How many orders of states are alike.

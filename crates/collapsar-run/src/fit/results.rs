@@ -9,10 +9,12 @@ use super::{DIAGNOSTICS, ModelResult, ModelRun, Monitored};
 use crate::climb::Climbed;
 use crate::error::Result;
 use crate::folder::RunFolder;
-use crate::record::{Record, header, inputs, numbers};
+use crate::record::{Record, add_count, add_numbers, header, inputs, numbers};
 
 /// Draws that are made before they are written.
 const BATCH: usize = 1000;
+/// Bytes of a table that are gathered before they are written.
+const PIECE: usize = 1 << 16;
 
 impl ModelRun {
     /// Writes all files of a run; `result` is of what is monitored.
@@ -86,13 +88,19 @@ impl ModelRun {
                 out,
                 &names.into_iter().chain(quantities).collect::<Vec<_>>(),
             )?;
+            let mut text = Vec::with_capacity(2 * PIECE);
             for (chain, columns) in chains.chains.iter().enumerate() {
                 for draw in 0..columns.first().map_or(0, Vec::len) {
-                    write!(out, "{},{},", chain + 1, draw + 1)?;
-                    numbers(out, columns.iter().map(|of| of[draw]))?;
+                    add_count(&mut text, chain + 1);
+                    add_count(&mut text, draw + 1);
+                    add_numbers(&mut text, columns.iter().map(|of| of[draw]));
+                    if text.len() > PIECE {
+                        out.write_all(&text)?;
+                        text.clear();
+                    }
                 }
             }
-            Ok(())
+            out.write_all(&text)
         });
         Ok(written?)
     }

@@ -43,6 +43,7 @@ pub use score::{Average, Score};
 
 use curve::Curve;
 use holdout::Holdout;
+use score::Members;
 
 /// Topic models that can be climbed.
 pub struct TopicsRun<'a> {
@@ -189,9 +190,9 @@ impl TopicsRun<'_> {
                     ..Ascent::new(&model, name, &start)
                 })?;
                 let best = &climbs.best;
-                let at_sweep = |sweep: usize, fit: &dyn Fn() -> TopicsFit| {
+                let at_sweep = |sweep: usize, fits: &dyn Fn() -> Vec<TopicsFit>| {
                     if let Some(curve) = &curve {
-                        run.aside(|| curve.sweep(best, sweep, fit));
+                        run.aside(|| curve.sweep(best, sweep, fits));
                     }
                 };
                 let at_sweep = curve.is_some().then_some(&at_sweep as &AtSweep<'_>);
@@ -209,7 +210,10 @@ impl TopicsRun<'_> {
                 let average = average.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let average = average.settle(climbs.best_seed);
                 let score = (self.halves())
-                    .map(|halves| run.aside(|| Score::new(&fit, &average.fits, halves)))
+                    .map(|halves| {
+                        let members = Members::of(&average, &posterior);
+                        run.aside(|| Score::new(&fit, &members, halves))
+                    })
                     .transpose()?;
                 let quality = run.aside(|| fit.quality(&self.training, quality::WORDS))?;
                 compared.push(Compared {

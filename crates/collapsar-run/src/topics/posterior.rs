@@ -32,6 +32,8 @@ pub struct TopicsPosterior {
     pub proportion_sds: Vec<f64>,
     /// Draws of chains by the order of the rows, and what they say of themselves.
     pub chains: Option<(ChainDraws, Vec<Option<ChainSummary>>)>,
+    /// Some draws of topics, whose mean prediction is that of the posterior.
+    pub thinned: Vec<TopicsFit>,
     /// Whether linear response knows that topics are uncertain by way of all documents.
     pub whole: bool,
     /// Cheap signs of how far the fit may be trusted.
@@ -122,6 +124,7 @@ impl TopicsRun<'_> {
             rows: self.rows(&fit, &variances),
             proportion_sds: variances.proportions.iter().map(|v| v.sqrt()).collect(),
             chains: None,
+            thinned: Vec::new(),
             whole: variances.whole,
             signs: Signs {
                 missing_information: variances.missing_information,
@@ -203,6 +206,7 @@ impl TopicsRun<'_> {
             rows: estimates.iter().map(|one| one.summary).collect(),
             proportion_sds: drawn.proportion_sds,
             chains: Some((all, diagnostics)),
+            thinned: drawn.thinned,
             whole: true,
             signs,
         };

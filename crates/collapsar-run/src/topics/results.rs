@@ -9,7 +9,8 @@ use collapsar_text::quoted;
 use serde_json::{Value, json};
 
 use super::corpus::{self, CorpusData};
-use super::saved::{self, About};
+use super::saved::{self, About, Others};
+use super::score::Members;
 use super::{Held, TopicsResult, TopicsRun};
 use crate::error::Result;
 use crate::fit::DIAGNOSTICS;
@@ -143,7 +144,7 @@ impl TopicsRun<'_> {
         Ok(written?)
     }
 
-    /// The fit itself, and the others of an average.
+    /// The fit itself, and those whose predictions are averaged.
     fn save(&self, folder: &RunFolder, result: &TopicsResult, data: &CorpusData) -> Result<()> {
         let write = |path: &Path, bound: f64, fit: &TopicsFit| {
             let about = About::new(data, &self.training, bound);
@@ -155,12 +156,14 @@ impl TopicsRun<'_> {
             result.climbed.best().point.bound,
         );
         write(&best, bound, &result.fit)?;
+        let place = |which, number| saved::other(folder.path(), which, number);
         for (member, fit) in result.average.others() {
-            write(
-                &saved::other(folder.path(), member.seed)?,
-                member.bound,
-                fit,
-            )?;
+            write(&place(Others::Average, member.seed)?, member.bound, fit)?;
+        }
+        if let Members::Draws(draws) = Members::of(&result.average, &result.posterior) {
+            for (draw, number) in draws.iter().zip(1..) {
+                write(&place(Others::Draws, number)?, bound, draw)?;
+            }
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use collapsar_formats::{Corpus, CorpusOptions, OutOfVocabulary, TokenOptions};
 use serde::{Deserialize, Serialize};
 
 use super::corpus::{CorpusData, Halves, Known, library, read_like};
-use super::score::Score;
+use super::score::{Members, Score};
 use crate::error::{Error, Result};
 use crate::record::SavedFile;
 
@@ -21,8 +21,26 @@ const FILE: SavedFile = SavedFile {
     command: "topics",
 };
 
-/// Where the other fits of an average are, in the folder of a run.
-const AVERAGE: &str = "average";
+/// Other fits in the folder of a run, whose predictions are averaged.
+#[derive(Clone, Copy)]
+pub(super) enum Others {
+    /// From other starts, by their seeds.
+    Average,
+    /// Draws whose mean the fit is, by their order.
+    Draws,
+}
+
+impl Others {
+    const ALL: [Self; 2] = [Self::Average, Self::Draws];
+
+    /// Where they are.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Average => "average",
+            Self::Draws => "draws",
+        }
+    }
+}
 
 /// Expected counts below this are left out: they would change a probability by less than its
 /// uncertainty by far, and are most of what a fit has.
@@ -131,10 +149,20 @@ impl SavedTopics {
         (&self.vocabulary, self.about.ids_are_positions)
     }
 
-    /// How well the fit, or the mean of an average that it is one of, foresees documents.
+    /// How well the fit foresees documents, or the mean of an average that it is one of, or that of its draws.
     pub fn score(&self, folder: &Path, halves: &Halves) -> Result<Score> {
+        let draws = self.read_others(folder, Others::Draws)?;
+        if !draws.is_empty() {
+            return Ok(Score::new(&self.fit, &Members::Draws(&draws), halves)?);
+        }
         let mut all = vec![self.fit.clone()];
-        for (_, path) in others(folder)? {
+        all.extend(self.read_others(folder, Others::Average)?);
+        Ok(Score::new(&self.fit, &Members::Starts(&all), halves)?)
+    }
+
+    fn read_others(&self, folder: &Path, which: Others) -> Result<Vec<TopicsFit>> {
+        let mut all = Vec::new();
+        for (_, path) in listed(folder, which)? {
             let other = Self::read_file(&path)?;
             if other.vocabulary != self.vocabulary {
                 return Err(Error::input(
@@ -145,7 +173,7 @@ impl SavedTopics {
             }
             all.push(other.fit);
         }
-        Ok(Score::new(&self.fit, &all, halves)?)
+        Ok(all)
     }
 
     /// Words of texts are what they were in the fit.
@@ -197,16 +225,25 @@ pub(super) fn best(folder: &Path) -> PathBuf {
     folder.join(FILE.name)
 }
 
-/// A file for the other fit of an average with this seed.
-pub(super) fn other(folder: &Path, seed: u64) -> Result<PathBuf> {
-    let place = folder.join(AVERAGE);
+/// A file for the other fit with this number.
+pub(super) fn other(folder: &Path, which: Others, number: u64) -> Result<PathBuf> {
+    let place = folder.join(which.folder());
     collapsar_formats::prepare_folder(&place)?;
-    Ok(place.join(format!("topics-{seed}.json")))
+    Ok(place.join(format!("topics-{number}.json")))
 }
 
-/// Files of the other fits of an average in a folder, in the order of their seeds.
-pub(crate) fn others(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
-    let place = folder.join(AVERAGE);
+/// Files of all other fits in a folder.
+pub(crate) fn others(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for which in Others::ALL {
+        files.extend(listed(folder, which)?.into_iter().map(|(_, file)| file));
+    }
+    Ok(files)
+}
+
+/// Files of other fits in a folder, in the order of their numbers.
+fn listed(folder: &Path, which: Others) -> Result<Vec<(u64, PathBuf)>> {
+    let place = folder.join(which.folder());
     if !place.is_dir() {
         return Ok(Vec::new());
     }
@@ -215,9 +252,9 @@ pub(crate) fn others(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     for entry in fs::read_dir(&place).map_err(refused)? {
         let path = entry.map_err(refused)?.path();
         let name = path.file_name().and_then(|name| name.to_str());
-        let seed = name.and_then(|name| name.strip_prefix("topics-")?.strip_suffix(".json"));
-        if let Some(seed) = seed.and_then(|seed| seed.parse().ok()) {
-            files.push((seed, path));
+        let number = name.and_then(|name| name.strip_prefix("topics-")?.strip_suffix(".json"));
+        if let Some(number) = number.and_then(|number| number.parse().ok()) {
+            files.push((number, path));
         }
     }
     files.sort();

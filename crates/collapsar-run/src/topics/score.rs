@@ -1,12 +1,13 @@
 //! How well a fit, or the mean of several, foresees documents that it has not seen.
 //!
-//! Fits from several starts, whose predictions are averaged, are a mixture of posteriors.
+//! Fits from several starts, whose predictions are averaged, are a mixture of posteriors; draws of one are that posterior.
 
 use collapsar::topics::{TopicsFit, completion};
 use collapsar::{Fit, Outcome};
 use serde::Serialize;
 
 use super::Halves;
+use super::posterior::TopicsPosterior;
 
 /// What a fit makes of documents that it has not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -19,6 +20,8 @@ pub struct Score {
     pub evaluated: f64,
     /// Fits whose predictions are averaged.
     pub fits: usize,
+    /// Whether these are exact draws, whose mean is the best fit, instead of fits from several starts.
+    pub draws: bool,
     /// exp(− mean log probability of a token foreseen).
     pub perplexity: f64,
     /// That of the best fit alone.
@@ -27,16 +30,39 @@ pub struct Score {
     pub bound_per_token: f64,
 }
 
+/// Whose predictions are averaged.
+pub(super) enum Members<'a> {
+    /// Fits from several starts, the best among them; or nothing but the best.
+    Starts(&'a [TopicsFit]),
+    /// Draws of one posterior, none of which is its mean.
+    Draws(&'a [TopicsFit]),
+}
+
+impl<'a> Members<'a> {
+    /// Restarts where they are kept, otherwise draws where there are any.
+    pub(super) fn of(average: &'a Average, posterior: &'a TopicsPosterior) -> Self {
+        if average.fits.is_empty() && !posterior.thinned.is_empty() {
+            Self::Draws(&posterior.thinned)
+        } else {
+            Self::Starts(&average.fits)
+        }
+    }
+}
+
 impl Score {
-    /// The score of the mean of `all`, of which `best` is one, or of `best` where there are none.
+    /// The score of the mean prediction of `members`, or of `best` where there are none.
     pub(super) fn new(
         best: &TopicsFit,
-        all: &[TopicsFit],
+        members: &Members<'_>,
         halves: &Halves,
     ) -> collapsar::Result<Self> {
+        let (all, draws) = match members {
+            Members::Starts(all) => (*all, false),
+            Members::Draws(all) => (*all, true),
+        };
         let (observed, evaluated) = (&halves.observed, &halves.evaluated);
         let alone = best.completion(observed, evaluated)?;
-        let mean = if all.len() > 1 {
+        let mean = if draws || all.len() > 1 {
             completion(all, observed, evaluated)?
         } else {
             alone
@@ -47,6 +73,7 @@ impl Score {
             observed: observed.tokens(),
             evaluated: evaluated.tokens(),
             fits: all.len().max(1),
+            draws,
             perplexity: mean.perplexity(),
             best_perplexity: alone.perplexity(),
             bound_per_token: bound / halves.whole.tokens(),

@@ -84,7 +84,7 @@ impl Kept<'_> {
     }
 
     /// The coordinates in the order of states that is most likely under a proposal.
-    fn nearest(&self, proposal: &Proposal, orders: &Orders, at: &[f64]) -> Vec<f64> {
+    pub(super) fn nearest(&self, proposal: &Proposal, orders: &Orders, at: &[f64]) -> Vec<f64> {
         let mut best = (f64::NEG_INFINITY, at.to_vec());
         self.in_orders(orders, at, |moved| {
             let ln_density = proposal.ln_density(moved);

@@ -7,7 +7,7 @@ use super::layout::Layout;
 use super::local::Local;
 use super::posterior::Posterior;
 use super::turn::{Moments, Turn};
-use super::{Atom, Declared, Graph};
+use super::{Atom, Declared, Graph, Kind};
 use collapsar_core::{Advice, Bases, Collapsed, Point, Result, digest};
 
 /// Steps before momentum where bases are turned. The linear state space of BayesPy's examples takes
@@ -106,6 +106,12 @@ impl Compiled {
     /// All that was declared.
     pub fn declared(&self) -> &[Declared] {
         &self.declared
+    }
+
+    /// Whether there are labels, given which all else may be elsewhere.
+    pub(super) fn has_labels(&self) -> bool {
+        let label = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
+        self.declared.iter().any(label)
     }
 }
 

@@ -4,10 +4,10 @@ use nalgebra::DMatrix;
 use rand::Rng;
 
 use super::block::{Block, BlockFamily};
+use collapsar_core::Result;
 use collapsar_core::family::{
-    Family, GaussianBuffers, GaussianGammaDraw, NetworkBuffers, NormalWishartDraw, pick,
+    Family, GaussianBuffers, GaussianGammaDraw, NetworkBuffers, NormalWishartDraw,
 };
-use collapsar_core::{Potential, Result};
 
 /// What draws are made in, kept between them.
 #[derive(Debug, Clone, Default)]
@@ -86,8 +86,7 @@ impl Block {
                 family.draw_into(natural, rng, numbers, statistics)?;
             }
             BlockFamily::Label(family) => {
-                family.value_and_gradient(natural, statistics)?;
-                let state = pick(statistics, 1.0, rng);
+                let state = family.draw_into(natural, rng, statistics)?;
                 family.statistics(&state, statistics);
                 numbers[0] = state as f64;
             }

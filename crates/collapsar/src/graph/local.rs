@@ -6,6 +6,7 @@ use super::block::{
 use super::choice::Role;
 use super::kernel::RowKernel;
 use super::layout::{Entries, Layout};
+use super::terms::Starts;
 use collapsar_core::parallel::Buffers;
 use collapsar_core::{Error, Potential, Result};
 
@@ -40,6 +41,48 @@ impl Entries {
                 .row(row)
                 .map(|(column, value)| value * x[column as usize]);
             *out += terms.sum::<f64>();
+        }
+    }
+
+    /// Writes this matrix times `x`, a long row in four sums that need not wait for one another.
+    pub(super) fn write_product(&self, x: &[f64], out: &mut [f64]) {
+        const LANES: usize = 4;
+        for (row, out) in out.iter_mut().enumerate() {
+            let range = self.starts.range(row);
+            let (columns, rest) = self.columns[range.clone()].as_chunks::<LANES>();
+            let (values, last) = self.values[range].as_chunks::<LANES>();
+            let mut sums = [0.0; LANES];
+            for (columns, values) in columns.iter().zip(values) {
+                for lane in 0..LANES {
+                    sums[lane] += values[lane] * x[columns[lane] as usize];
+                }
+            }
+            let rest = rest.iter().zip(last);
+            let rest = rest.map(|(column, value)| value * x[*column as usize]);
+            *out = (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>();
+        }
+    }
+
+    /// The transpose, which has so many rows.
+    fn transposed(&self, rows: usize) -> Self {
+        let mut lengths = vec![0; rows];
+        for column in &self.columns {
+            lengths[*column as usize] += 1;
+        }
+        let starts = Starts::of_lengths(&lengths);
+        let mut next: Vec<usize> = (0..rows).map(|row| starts.range(row).start).collect();
+        let (mut columns, mut values) = (self.columns.clone(), self.values.clone());
+        for row in 0..self.starts.lists() {
+            for (column, value) in self.row(row) {
+                let place = &mut next[column as usize];
+                (columns[*place], values[*place]) = (row as u32, value);
+                *place += 1;
+            }
+        }
+        Self {
+            starts,
+            columns,
+            values,
         }
     }
 
@@ -123,6 +166,11 @@ impl Local {
     /// The shared blocks and the own ones, each with the place of its first natural parameter.
     pub(super) fn blocks(&self) -> (&[Placed], &[Placed]) {
         (&self.shared, &self.own)
+    }
+
+    /// What statistics of shared blocks do to those of slots, slot by slot.
+    pub(super) fn gathering(&self) -> Entries {
+        self.sharing.transposed(self.slots)
     }
 
     /// What a change of the shared blocks' statistics from `first` on does to those of slots.

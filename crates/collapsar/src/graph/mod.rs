@@ -30,8 +30,10 @@
 //! - `sensitivity`: how the mean of a number answers to natural parameters
 //! - `rows`: how labels that know of no other label are kept: as rows, all at once
 //! - `kernel`: the sum over rows
+//! - `short`: where a short chain goes from the fit
 //! - `seeds`: starts that look at the data
 //! - `start`: where a climb begins
+//! - `student`: a t distribution, of which proposals are made
 //! - `symmetry`: which labels have states that could as well be called otherwise
 
 //! - `sweeps`: where labels that are approximated one by one begin
@@ -65,7 +67,9 @@ mod response;
 mod rows;
 mod seeds;
 mod sensitivity;
+mod short;
 mod start;
+mod student;
 mod symmetry;
 
 mod sweeps;
@@ -94,6 +98,7 @@ pub use posterior::Posterior;
 pub use proposal::Proposal;
 pub use response::LinearResponse;
 pub use rows::{RowPart, Rows, Sums};
+pub use short::ShortChain;
 pub use symmetry::Symmetry;
 pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
 pub use weights::{WeightedDraws, WeightedWalk};

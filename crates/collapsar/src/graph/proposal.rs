@@ -1,101 +1,123 @@
-//! Decides from what draws are proposed: a t distribution of coordinates without bounds (maths §10.10).
+//! Decides from what draws are proposed: a mixture of t distributions of coordinates without bounds (maths §10.10).
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
-use rand::Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
+use nalgebra::DMatrix;
+use rand::{Rng, RngExt};
 
 use super::block::{Block, BlockFamily};
 use super::kept::Kept;
 use super::response::LinearResponse;
+use super::student::Student;
 use collapsar_core::Result;
-use collapsar_core::special::{digamma, ln_gamma, trigamma};
-use collapsar_core::vector::{add, dot};
+use collapsar_core::special::{digamma, log_sum_exp, trigamma};
+use collapsar_core::vector::dot;
 
-/// Degrees of freedom: tails heavier than those of a posterior in these coordinates, which fall at least as an exponential.
-const DEGREES: f64 = 6.0;
+/// Draws that a mended part is worth more than, for each coordinate.
+const WORTH: f64 = 4.0;
+/// The share that each of several parts keeps: a part that the first draws saw little of may be where the posterior is.
+const LEAST: f64 = 0.1;
 
-/// A t distribution of a vector.
+/// A mixture of t distributions, one or a few.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    centre: DVector<f64>,
-    root: Cholesky<f64, Dyn>,
-    ln_height: f64,
+    /// Each with its share; these sum to one.
+    parts: Vec<(f64, Student)>,
 }
 
 impl Proposal {
-    /// With this centre and covariance; none where that is not positive definite.
-    pub fn new(centre: Vec<f64>, mut covariance: DMatrix<f64>) -> Option<Self> {
-        let dim = centre.len();
-        let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        if !finite(&centre) || !finite(covariance.as_slice()) {
-            return None;
-        }
-        // Directions that are known exactly but for rounding.
-        for i in 0..dim {
-            covariance[(i, i)] *= 1.0 + 1e-9;
-        }
-        // The covariance of a t is its scale times d / (d − 2).
-        let root = Cholesky::new(covariance * ((DEGREES - 2.0) / DEGREES))?;
-        let ln_determinant: f64 = root.l_dirty().diagonal().iter().map(|x| x.ln()).sum();
-        let half = 0.5 * dim as f64;
-        let ln_height = ln_gamma(0.5 * DEGREES + half)
-            - ln_gamma(0.5 * DEGREES)
-            - half * (DEGREES * std::f64::consts::PI).ln()
-            - ln_determinant;
-        Some(Self {
-            centre: DVector::from_vec(centre),
-            root,
-            ln_height,
-        })
+    /// One with this centre and covariance; none where that is not positive definite.
+    pub fn new(centre: Vec<f64>, covariance: DMatrix<f64>) -> Option<Self> {
+        Student::new(centre, covariance).map(Self::of)
     }
 
-    /// With the mean and the covariance of draws that have weights, which sum to one.
+    fn of(part: Student) -> Self {
+        Self {
+            parts: vec![(1.0, part)],
+        }
+    }
+
+    /// One with the mean and the covariance of draws that have weights, which sum to one.
     pub fn of_draws(draws: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
-        let dim = draws.first()?.len();
-        let mut centre = DVector::<f64>::zeros(dim);
-        for (draw, &weight) in draws.iter().zip(weights) {
-            centre.axpy(weight, &DVector::from_column_slice(draw), 1.0);
+        Student::of_draws(draws, weights).map(Self::of)
+    }
+
+    /// One with the mean of places that a chain went to, and their covariance as if there were one more for each coordinate with
+    /// that of this one: few places have a covariance without extent somewhere. None without places.
+    pub fn fitted(&self, visited: &[Vec<f64>]) -> Option<Self> {
+        let shares = vec![1.0 / visited.len() as f64; visited.len()];
+        let (_, first) = self.parts.first()?;
+        let prior = first.dim() as f64 / visited.len() as f64;
+        first.moved(visited, &shares, prior).map(Self::of)
+    }
+
+    /// The mixture of two, half and half.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let both = self.parts.iter().chain(&other.parts);
+        Self {
+            parts: both
+                .map(|(share, part)| (0.5 * share, part.clone()))
+                .collect(),
         }
-        let mut covariance = DMatrix::zeros(dim, dim);
-        for (draw, &weight) in draws.iter().zip(weights) {
-            let away = DVector::from_column_slice(draw) - &centre;
-            covariance.ger(weight, &away, &away, 1.0);
-        }
-        Self::new(centre.as_slice().to_vec(), covariance)
     }
 
     /// One draw.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
-        let normal: Vec<f64> = (0..self.centre.len())
-            .map(|_| StandardNormal.sample(rng))
-            .collect();
-        let chi = ChiSquared::new(DEGREES).map_or(DEGREES, |chi| chi.sample(rng));
-        let wide = (DEGREES / chi).sqrt();
-        let mut draw = self.centre.as_slice().to_vec();
-        for (column, normal) in normal.iter().enumerate() {
-            add(&mut draw[column..], wide * normal, self.column(column));
+        let last = self.parts.len() - 1;
+        let mut part = 0;
+        if last > 0 {
+            let mut place = rng.random::<f64>();
+            while part < last && place >= self.parts[part].0 {
+                place -= self.parts[part].0;
+                part += 1;
+            }
         }
-        draw
+        self.parts[part].1.draw(rng)
     }
 
     /// The log density.
     pub fn ln_density(&self, at: &[f64]) -> f64 {
-        let away = at.iter().zip(&self.centre);
-        let mut away: Vec<f64> = away.map(|(at, centre)| at - centre).collect();
-        let mut square = 0.0;
-        for column in 0..away.len() {
-            let below = self.column(column);
-            let normal = away[column] / below[0];
-            square += normal * normal;
-            add(&mut away[column..], -normal, below);
+        match self.parts.as_slice() {
+            [(_, one)] => one.ln_density(at),
+            parts => log_sum_exp(&Self::ln_parts(parts, at)),
         }
-        self.ln_height - 0.5 * (DEGREES + self.centre.len() as f64) * (square / DEGREES).ln_1p()
     }
 
-    /// A column of the root, from the diagonal on.
-    fn column(&self, column: usize) -> &[f64] {
-        let dim = self.centre.len();
-        &self.root.l_dirty().as_slice()[column * dim + column..(column + 1) * dim]
+    fn ln_parts(parts: &[(f64, Student)], at: &[f64]) -> Vec<f64> {
+        let each = parts.iter();
+        each.map(|(share, part)| share.ln() + part.ln_density(at))
+            .collect()
+    }
+
+    /// One whose parts have the shares and the moments of draws with weights of a sum of one, each draw counted for each part by
+    /// its responsibility (Cappe08). A part that draws tell too little of stays as it is: moments of few draws of large weight
+    /// are narrower than what they are of, and the next draws worse.
+    #[must_use]
+    pub fn mended(&self, draws: &[Vec<f64>], weights: &[f64]) -> Self {
+        let mut shares = vec![Vec::with_capacity(draws.len()); self.parts.len()];
+        for (draw, weight) in draws.iter().zip(weights) {
+            let ln_parts = Self::ln_parts(&self.parts, draw);
+            let total = log_sum_exp(&ln_parts);
+            for (shares, ln_part) in shares.iter_mut().zip(&ln_parts) {
+                shares.push(weight * (ln_part - total).exp());
+            }
+        }
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (mut shares, (_, part)) in shares.into_iter().zip(&self.parts) {
+            let sum: f64 = shares.iter().sum();
+            for share in &mut shares {
+                *share /= sum;
+            }
+            let worth = 1.0 / shares.iter().map(|share| share * share).sum::<f64>();
+            let better = (worth > WORTH * part.dim() as f64)
+                .then(|| Student::of_draws(draws, &shares))
+                .flatten();
+            parts.push((sum.max(LEAST), better.unwrap_or_else(|| part.clone())));
+        }
+        let total: f64 = parts.iter().map(|(share, _)| share).sum();
+        for (share, _) in &mut parts {
+            *share /= total;
+        }
+        Self { parts }
     }
 }
 
@@ -209,4 +231,51 @@ struct Coordinate {
     changes: Vec<f64>,
     /// By which its deviation is multiplied.
     scale: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use std::f64::consts::TAU;
+
+    /// Two normal modes with deviations of one and a half, the second with three fourths of the mass.
+    fn target(x: f64) -> f64 {
+        let mode = |at: f64, sd: f64| (-0.5 * ((x - at) / sd).powi(2)).exp() / (sd * TAU.sqrt());
+        0.25 * mode(-4.0, 1.0) + 0.75 * mode(4.0, 0.5)
+    }
+
+    /// Draws with their weights, which sum to one, and the mean of the weights before.
+    fn weighed(proposal: &Proposal, count: usize, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>, f64) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(&mut rng)).collect();
+        let weigh = |draw: &Vec<f64>| target(draw[0]) / proposal.ln_density(draw).exp();
+        let mut weights: Vec<f64> = draws.iter().map(weigh).collect();
+        let sum: f64 = weights.iter().sum();
+        for weight in &mut weights {
+            *weight /= sum;
+        }
+        (draws, weights, sum / count as f64)
+    }
+
+    #[test]
+    fn a_part_for_what_a_chain_saw() {
+        let one = Proposal::new(vec![-4.0], DMatrix::from_element(1, 1, 1.0)).expect("a t");
+        // It hardly ever comes to the other mode.
+        let (_, _, seen) = weighed(&one, 400, 1);
+        assert!(seen < 0.5, "{seen}");
+        let visited: Vec<Vec<f64>> = (0..50).map(|i| vec![3.0 + 0.04 * f64::from(i)]).collect();
+        let both = one.with(&one.fitted(&visited).expect("places"));
+        let (draws, weights, seen) = weighed(&both, 4000, 2);
+        // Four errors of the mean of weights that are at most four.
+        assert!((seen - 1.0).abs() < 0.1, "{seen}");
+        let better = both.mended(&draws, &weights);
+        let worth = |of: &Proposal| {
+            let (_, weights, _) = weighed(of, 4000, 3);
+            1.0 / weights.iter().map(|weight| weight * weight).sum::<f64>()
+        };
+        let (before, after) = (worth(&both), worth(&better));
+        assert!(after > 1.2 * before && after > 3000.0, "{before} {after}");
+    }
 }

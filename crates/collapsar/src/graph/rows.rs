@@ -4,6 +4,7 @@
 //! document of a token; features are products of a row's numbers, the same for all states; a
 //! support lists the states that a row may have with a constant each.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::layout::Entries;
@@ -110,6 +111,29 @@ impl Rows {
     /// Adds a part of the logits.
     pub fn part(&mut self, part: RowPart) {
         self.parts.push(part);
+    }
+
+    /// Visits the products that a row's logits are sums of.
+    pub(super) fn each_product(&self, row: usize, mut visit: impl FnMut(&[Atom])) {
+        let mut each = |sums: &Sums, places: Range<usize>| {
+            for place in places {
+                for &product in &sums.entries.columns[sums.entries.starts.range(place)] {
+                    visit(self.products.atoms(product as usize));
+                }
+            }
+        };
+        for part in &self.parts {
+            match part {
+                RowPart::Lookup { uses, sums } => {
+                    for keys in uses {
+                        let key = keys.get(row).map_or(0, |&key| key as usize);
+                        each(sums, key * self.states..(key + 1) * self.states);
+                    }
+                }
+                RowPart::Features { sums, .. } => each(sums, 0..sums.len()),
+                RowPart::Support { .. } => {}
+            }
+        }
     }
 
     /// Whether a kernel is there for these parts: lookups and at most one support, or features

@@ -34,6 +34,11 @@ impl Starts {
         self.0[list] as usize..self.0[list + 1] as usize
     }
 
+    /// How many lists there are.
+    pub(super) fn lists(&self) -> usize {
+        self.0.len() - 1
+    }
+
     /// Ends a list.
     pub(super) fn end(&mut self, end: usize) {
         self.0.push(end as u32);

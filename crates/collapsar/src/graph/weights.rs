@@ -7,16 +7,27 @@ use super::block::{Placed, range_of, value_all};
 use super::chain::Chain;
 use super::compiled::Compiled;
 use super::kept::Kept;
+use super::orders::Orders;
 use super::proposal::Proposal;
+use super::short::ShortChain;
 use collapsar_core::diagnostics::ImportanceWeights;
 use collapsar_core::{Collapsed, Point, Result};
 
 /// The part of draws by which a proposal is mended before the others are made.
 const PILOT: usize = 4;
-/// Draws that a mended proposal is worth more than, for each coordinate.
-const WORTH: f64 = 4.0;
-/// Where a smaller part of the first draws counts, the others would not help.
-const HOPELESS: f64 = 0.1;
+/// Where a larger part of the first draws counts, with a light tail, and there are no labels, a proposal is as good as it need be
+/// unless a chain goes elsewhere: unless more than so many of its places have weights beyond those of all draws.
+const PLAIN: f64 = 0.5;
+const MISSED: f64 = 0.05;
+/// Where a smaller part of draws counts, they may be too few.
+const FEW: f64 = 0.1;
+/// The k-hat below which weights have a variance, and those from which on estimates cannot be trusted and have no mean
+/// (Vehtari24).
+const LIGHT: f64 = 0.5;
+const HEAVY: f64 = 0.7;
+const NO_MEAN: f64 = 1.0;
+/// How often all draws are made at most.
+const ROUNDS: usize = 2;
 
 /// Draws of a proposal with the weights that make them draws of the posterior.
 #[derive(Debug)]
@@ -28,63 +39,169 @@ pub struct WeightedDraws<'a> {
     pub weights: ImportanceWeights,
     /// Sums of the weights up to each draw.
     sums: Vec<f64>,
+    /// The Pareto shape of the weights, from both sides: as draws of the proposal see it, and as a chain does (maths §10.10).
+    pub k_hat: Option<f64>,
     /// The proposal that they are of.
     pub proposal: Proposal,
+    /// Where a chain went, where one was asked.
+    pub chain_went: Option<ShortChain>,
+}
+
+/// Draws with the joint density of each.
+#[derive(Debug, Default)]
+struct Drawn {
+    draws: Vec<Vec<f64>>,
+    ln_joint: Vec<f64>,
+}
+
+impl Drawn {
+    /// Adds so many draws of a proposal.
+    fn add<R: Rng + ?Sized>(
+        &mut self,
+        kept: &Kept<'_>,
+        proposal: &Proposal,
+        count: usize,
+        rng: &mut R,
+    ) {
+        for _ in 0..count {
+            let draw = proposal.draw(rng);
+            self.ln_joint.push(kept.ln_joint(&draw));
+            self.draws.push(draw);
+        }
+    }
+
+    /// Their weights, where they are draws of this proposal, or as many of each of its parts as it has shares.
+    fn weigh(
+        &self,
+        kept: &Kept<'_>,
+        proposal: &Proposal,
+        orders: &Orders,
+    ) -> Option<ImportanceWeights> {
+        let both = self.draws.iter().zip(&self.ln_joint);
+        let weigh =
+            |(draw, joint): (&Vec<f64>, &f64)| joint - kept.ln_proposed(proposal, orders, draw);
+        ImportanceWeights::smooth(&both.map(weigh).collect::<Vec<f64>>())
+    }
 }
 
 impl<'a> Kept<'a> {
-    /// So many draws of a proposal, the first of which mend it, or all that there are where hardly any of them counts. Each of `symmetries` is a permutation of all numbers that leaves the
+    /// So many draws of a proposal, the first of which mend it, or all that there are where hardly any of them counts. A `short` chain
+    /// of so many sweeps, with random numbers of its own, shows the proposal what it does not see. Each of `symmetries` is a permutation of all numbers that leaves the
     /// posterior as it is, with the one that moves nothing: the proposal is then its mean over them. None where weights
     /// are not finite.
     ///
     /// # Errors
     /// Where the point is outside the domain.
-    pub fn weighted<R: Rng + ?Sized>(
+    pub fn weighted<R: Rng>(
         &self,
         point: &Point,
         mut proposal: Proposal,
         symmetries: &[Vec<usize>],
         count: usize,
+        short: Option<(usize, R)>,
         rng: &mut R,
     ) -> Result<Option<WeightedDraws<'a>>> {
         let orders = self.orders(symmetries);
-        let make = |proposal: &Proposal, count: usize, rng: &mut R| {
-            let draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(rng)).collect();
-            let weigh =
-                |draw: &Vec<f64>| self.ln_joint(draw) - self.ln_proposed(proposal, &orders, draw);
-            let ln_weights: Vec<f64> = draws.iter().map(weigh).collect();
-            let weights = ImportanceWeights::smooth(&ln_weights)?;
-            Some((draws, weights))
-        };
-        let Some((draws, weights)) = make(&proposal, count / PILOT, rng) else {
+        let mut drawn = Drawn::default();
+        drawn.add(self, &proposal, count / PILOT, rng);
+        let Some(mut weights) = drawn.weigh(self, &proposal, &orders) else {
             return Ok(None);
         };
-        let few = weights.ess < HOPELESS * draws.len() as f64;
-        if weights.ess > WORTH * self.len() as f64 {
-            let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
-            proposal = Proposal::of_draws(&draws, &shares).unwrap_or(proposal);
+        let counts = |weights: &ImportanceWeights, part: f64| {
+            weights.ess > part * weights.ln_weights.len() as f64
+        };
+        let below = |weights: &ImportanceWeights, most: f64| weights.k_hat.is_none_or(|k| k < most);
+        let plain = counts(&weights, PLAIN) && below(&weights, LIGHT) && !self.model.has_labels();
+        let chain_went = short.and_then(|(sweeps, mut rng)| {
+            // Half as long a chain will do to see that it stays. One that cannot move shows nothing.
+            let sweeps = if plain { sweeps / 2 } else { sweeps };
+            (self.model.short_chain(point, sweeps, Some(self), &mut rng)).ok()
+        });
+        let mut visited: Vec<Vec<f64>> = (chain_went.iter().flat_map(|went| &went.visited))
+            .map(|place| self.nearest(&proposal, &orders, place))
+            .collect();
+        if plain && self.missed(&drawn, &proposal, &orders, &visited) < MISSED {
+            visited.clear();
         }
-        let (draws, weights) = if few {
-            (draws, weights)
-        } else {
-            match make(&proposal, count, rng) {
-                Some(made) => made,
+        if let Some(other) = proposal.fitted(&visited) {
+            // As many draws of either as the mixture has of both, on the average (maths §10.10).
+            drawn.add(self, &other, count / PILOT, rng);
+            proposal = proposal.with(&other);
+            match drawn.weigh(self, &proposal, &orders) {
+                Some(of_both) => weights = of_both,
                 None => return Ok(None),
             }
-        };
+        }
+        // Where hardly any draw counts and the tail is heavy, more of them would not help.
+        let mut on = counts(&weights, FEW) || below(&weights, HEAVY);
+        for _ in 0..ROUNDS {
+            if !on {
+                break;
+            }
+            let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
+            proposal = proposal.mended(&drawn.draws, &shares);
+            drawn = Drawn::default();
+            drawn.add(self, &proposal, count, rng);
+            match drawn.weigh(self, &proposal, &orders) {
+                Some(of_all) => weights = of_all,
+                None => return Ok(None),
+            }
+            // So many draws mend a proposal better than the first did, where that is worth the while.
+            let done = counts(&weights, FEW) && below(&weights, LIGHT);
+            on = !done && below(&weights, NO_MEAN);
+        }
         let mut sum = 0.0;
         let sums = weights.ln_weights.iter().map(|weight| {
             sum += weight.exp();
             sum
         });
+        let other_side = self.seen_by_chain(&proposal, &orders, &visited);
         Ok(Some(WeightedDraws {
             sums: sums.collect(),
             kept: self.clone(),
             chain: self.model.chain(point, rng)?,
-            draws,
+            draws: drawn.draws,
+            k_hat: weights.k_hat.into_iter().chain(other_side).reduce(f64::max),
             weights,
             proposal,
+            chain_went,
         }))
+    }
+
+    /// The share of a chain's places that have larger weights than all draws of a proposal: about that of the posterior which these
+    /// do not come to.
+    fn missed(
+        &self,
+        drawn: &Drawn,
+        proposal: &Proposal,
+        orders: &Orders,
+        visited: &[Vec<f64>],
+    ) -> f64 {
+        let proposed = |at: &Vec<f64>| self.ln_proposed(proposal, orders, at);
+        let weights = drawn.draws.iter().zip(&drawn.ln_joint);
+        let most = weights.map(|(draw, joint)| joint - proposed(draw));
+        let most = most.fold(f64::NEG_INFINITY, f64::max);
+        let beyond = |place: &&Vec<f64>| self.ln_joint(place) - proposed(place) > most;
+        visited.iter().filter(beyond).count() as f64 / visited.len().max(1) as f64
+    }
+
+    /// The Pareto shape of weights as draws of the posterior itself see it. Where draws of the proposal have a tail of shape k,
+    /// those of the posterior, which are the same by their weights, have one of shape k / (1 − k) (maths §10.10).
+    fn seen_by_chain(
+        &self,
+        proposal: &Proposal,
+        orders: &Orders,
+        visited: &[Vec<f64>],
+    ) -> Option<f64> {
+        let weigh =
+            |place: &Vec<f64>| self.ln_joint(place) - self.ln_proposed(proposal, orders, place);
+        let ln_weights: Vec<f64> = visited.iter().map(weigh).collect();
+        let shape = ImportanceWeights::smooth(&ln_weights)?.k_hat?;
+        // A shape of one has no mean; one of minus one half or less has an end that is near.
+        Some(match shape {
+            f64::INFINITY => 1.0,
+            shape => (shape / (1.0 + shape.max(-0.5))).max(-1.0),
+        })
     }
 }
 

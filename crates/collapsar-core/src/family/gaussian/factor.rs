@@ -52,6 +52,7 @@ pub(super) fn refactor<T: Real>(
     for (slot, value) in pattern.slots.iter().zip(pairs) {
         below[*slot] = *value;
     }
+    let mut updates = pattern.updates.as_deref();
     for j in 0..pattern.len() {
         let (pivot, scalar) = (pivots[j], pattern.order[j]);
         // What is left of a diagonal entry below its own rounding has no digits at all.
@@ -60,6 +61,10 @@ pub(super) fn refactor<T: Real>(
             return Err(scalar);
         }
         let inverse = pivot.recip();
+        if let Some(left) = &mut updates {
+            eliminate(pattern, j, inverse, pivots, below, left);
+            continue;
+        }
         let rows = pattern.rows(j);
         let places = pattern.places(j);
         let (done, rest) = below.split_at_mut(places.end);
@@ -84,6 +89,33 @@ pub(super) fn refactor<T: Real>(
         }
     }
     Ok(())
+}
+
+/// Eliminates a column where it is known which place each product is taken from; `left` are the places that are still to
+/// come.
+#[inline]
+fn eliminate<T: Real>(
+    pattern: &Pattern,
+    j: usize,
+    inverse: T,
+    pivots: &mut [T],
+    below: &mut [T],
+    left: &mut &[u32],
+) {
+    let places = pattern.places(j);
+    let (done, rest) = below.split_at_mut(places.end);
+    let column = &mut done[places.start..];
+    for (s, row) in pattern.rows(j).iter().enumerate() {
+        let entry = column[s] * inverse;
+        pivots[*row as usize] -= entry * column[s];
+        column[s] = entry;
+        let tail = &column[s + 1..];
+        let (now, later) = left.split_at(tail.len());
+        for (place, a) in now.iter().zip(tail) {
+            rest[*place as usize - places.end] -= entry * *a;
+        }
+        *left = later;
+    }
 }
 
 impl<'a, T: Real> Factor<'a, T> {

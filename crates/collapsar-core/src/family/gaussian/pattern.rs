@@ -15,7 +15,14 @@ pub(super) struct Pattern {
     rows: Vec<u32>,
     /// The place in the factor of each pair of scalars.
     pub(super) slots: Vec<usize>,
+    /// The place that each product of two entries of a column is taken from, column after column and entry after entry;
+    /// nothing where there are many more of them than entries, as in large dense blocks.
+    pub(super) updates: Option<Vec<u32>>,
 }
+
+/// Products to an entry, at most, for their places to be kept: beyond that columns are long, and finding them costs less
+/// than reading where they are.
+const PRODUCTS: usize = 8;
 
 impl Pattern {
     /// The pattern for distinct `pairs` of `n` scalars.
@@ -65,12 +72,38 @@ impl Pattern {
             from + column.partition_point(|r| *r < row)
         };
         let slots = pairs.iter().map(slot).collect();
-        Self {
+        let mut pattern = Self {
             order,
             starts,
             rows,
             slots,
+            updates: None,
+        };
+        pattern.updates = pattern.find_updates();
+        pattern
+    }
+
+    fn find_updates(&self) -> Option<Vec<u32>> {
+        let products = |column: usize| {
+            let rows = self.places(column).len();
+            rows * rows.saturating_sub(1) / 2
+        };
+        let count: usize = (0..self.len()).map(products).sum();
+        if count > PRODUCTS * self.entries() || u32::try_from(self.entries()).is_err() {
+            return None;
         }
+        let mut updates = Vec::with_capacity(count);
+        for j in 0..self.len() {
+            let rows = self.rows(j);
+            for (s, row) in rows.iter().enumerate() {
+                let column = *row as usize;
+                let first = self.places(column).start;
+                find_all(&rows[s + 1..], self.rows(column), |_, at| {
+                    updates.push((first + at) as u32);
+                });
+            }
+        }
+        Some(updates)
     }
 
     /// Number of scalars.

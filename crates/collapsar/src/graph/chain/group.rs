@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::Rng;
 
+use super::answers;
 use super::scale::slice;
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::variational::Numbers;
@@ -37,7 +38,8 @@ enum Factor {
 }
 
 impl Group {
-    /// All that a graph has: components of the variables that squares of products join.
+    /// All that a graph has: components of the variables that squares of products join, and answers with what they are
+    /// answers to.
     pub(in crate::graph) fn all(graph: &Graph) -> Vec<Self> {
         let normal = |kind: Kind| matches!(kind, Kind::Gaussian | Kind::Bounded);
         let mut joined: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
@@ -69,6 +71,8 @@ impl Group {
                 groups.extend(component.and_then(|moved| Self::new(graph, moved)));
             }
         }
+        let answers = answers::all(graph, &seen).into_iter();
+        groups.extend(answers.filter_map(|moved| Self::new(graph, moved)));
         groups
     }
 
@@ -175,7 +179,7 @@ impl super::Chain<'_> {
     /// Moves each group along the line on which its products stay as they are.
     pub(super) fn regroup<R: Rng + ?Sized>(&mut self, rng: &mut R) {
         let model = self.model;
-        for group in &model.groups {
+        for (number, group) in model.groups.iter().enumerate() {
             let powers = group.powers(&self.numbers);
             // Volumes grow by s for what is multiplied and fall for what is divided.
             let volume = group.moved.iter().map(|(_, side)| side).sum::<i32>();
@@ -198,13 +202,13 @@ impl super::Chain<'_> {
                 self.numbers[place as usize] *= scaled(*side);
             }
             self.work.told = false;
-            self.renew(&group.moved);
+            self.renew(number);
         }
     }
 
-    /// Computes the statistics of own and collapsed blocks anew that hold some of these variables. Shared blocks are drawn
-    /// next, given these.
-    fn renew(&mut self, moved: &[(u32, i32)]) {
+    /// Computes the statistics of own and collapsed blocks anew that hold some of a group's variables. Shared blocks are
+    /// drawn next, given these.
+    fn renew(&mut self, group: usize) {
         let (local, posterior) = (&self.model.local, &self.model.posterior);
         let slots = local.own_first();
         let lists = [
@@ -219,17 +223,27 @@ impl super::Chain<'_> {
                 &mut self.collapsed[..],
             ),
         ];
-        for (blocks, targets, statistics) in lists {
-            for (placed, targets) in blocks.iter().zip(targets) {
-                let holds = |variable: &u32| moved.binary_search_by_key(variable, |m| m.0).is_ok();
-                if placed.0.variables.iter().any(holds) {
-                    let drawn = &mut self.work.drawn;
-                    drawn.clear();
-                    drawn.extend(targets.iter().map(|&target| self.numbers[target as usize]));
-                    write(placed, drawn, &mut statistics[range_of(placed)]);
-                }
+        for ((blocks, targets, statistics), held) in lists.into_iter().zip(&self.grouped[group]) {
+            for &block in held {
+                let (placed, targets) = (&blocks[block as usize], &targets[block as usize]);
+                let drawn = &mut self.work.drawn;
+                drawn.clear();
+                drawn.extend(targets.iter().map(|&target| self.numbers[target as usize]));
+                write(placed, drawn, &mut statistics[range_of(placed)]);
             }
         }
+    }
+}
+
+impl Group {
+    /// The blocks of a list that hold some of its variables.
+    pub(super) fn held(&self, blocks: &[Placed]) -> Vec<u32> {
+        let holds = |variable: &u32| self.moved.binary_search_by_key(variable, |m| m.0).is_ok();
+        let blocks = (0..).zip(blocks);
+        blocks
+            .filter(|(_, placed)| placed.0.variables.iter().any(holds))
+            .map(|(block, _)| block)
+            .collect()
     }
 }
 

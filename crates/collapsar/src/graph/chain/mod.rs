@@ -4,12 +4,16 @@
 //! of expected ones, and what was a message is what a block's neighbours say: the functions that a climb
 //! is made of are those of a blocked Gibbs sampler.
 //!
+//! - `answers`: what is scaled together with the variables behind answers
 //! - `group`: how factors and loadings move together
+//! - `matrix`: how a precision matrix and the effects that it scales move together
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
 //! - `switch`: how a chain moves between the states of labels that are enumerated
 
+mod answers;
 mod group;
+mod matrix;
 mod relabel;
 mod scale;
 mod switch;
@@ -20,9 +24,11 @@ use super::block::{Placed, range_of};
 use super::compiled::Compiled;
 use super::draw::DrawBuffers;
 use super::kernel::RowBuffers;
+use super::layout::Entries;
 use super::variational::Numbers;
 use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
+use matrix::{Matrix, MatrixBuffers};
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
 pub use switch::SwitchingChain;
@@ -37,6 +43,11 @@ pub struct Chain<'a> {
     /// The terms that each own block is in.
     own_terms: Vec<Vec<u32>>,
     scales: Vec<Scale>,
+    matrices: Vec<Matrix>,
+    /// The own and the collapsed blocks that each group moves.
+    grouped: Vec<[Vec<u32>; 2]>,
+    /// What each slot is told by the statistics of shared blocks.
+    gathering: Entries,
     /// All numbers, as [`super::VariationalPosterior::draw`] lays them out.
     pub(super) numbers: Vec<f64>,
     /// What explicit variables send: slots, then the statistics of own blocks.
@@ -56,12 +67,13 @@ struct Work {
     /// Natural parameters of collapsed blocks, and of an own one.
     given: Vec<f64>,
     own: Vec<f64>,
-    /// The numbers and the statistics of a block.
+    /// The numbers of a block, and the statistics of all shared ones.
     drawn: Vec<f64>,
     sent: Vec<f64>,
     buffers: DrawBuffers,
     rows: RowBuffers,
     scale: ScaleBuffers,
+    matrix: MatrixBuffers,
 }
 
 impl Compiled {
@@ -114,6 +126,11 @@ impl Compiled {
             model: self,
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
             scales: Scale::all(self),
+            matrices: Matrix::all(self),
+            grouped: (self.groups.iter())
+                .map(|group| [own, self.posterior.blocks()].map(|blocks| group.held(blocks)))
+                .collect(),
+            gathering: self.local.gathering(),
             numbers: vec![0.0; places.len()],
             places,
             targets,
@@ -167,6 +184,7 @@ impl Chain<'_> {
         self.work.own = natural;
         self.draw_collapsed(rng)?;
         self.rescale(rng);
+        self.respread(rng);
         self.regroup(rng);
         Ok(())
     }
@@ -210,18 +228,17 @@ impl Chain<'_> {
         self.tell();
         let local = &self.model.local;
         let slots = local.own_first();
-        self.statistics[..slots].fill(0.0);
         let work = &mut self.work;
+        work.sent.resize(work.shared.len(), 0.0);
         for (placed, targets) in local.blocks().0.iter().zip(&self.targets[0]) {
             let range = range_of(placed);
-            work.sent.resize(range.len(), 0.0);
             work.drawn.resize(targets.len(), 0.0);
-            let natural = &work.shared[range];
-            let (drawn, sent) = (&mut work.drawn, &mut work.sent);
+            let (natural, sent) = (&work.shared[range.clone()], &mut work.sent[range]);
+            let drawn = &mut work.drawn;
             (placed.0).draw_into(natural, rng, &mut work.buffers, drawn, sent)?;
             put(targets, drawn, &mut self.numbers);
-            local.gather(placed.1, sent, &mut self.statistics[..slots]);
         }
+        (self.gathering).write_product(&work.sent, &mut self.statistics[..slots]);
         for rows in &local.rows {
             let first = self.places.places(rows.first).start;
             let labels = &mut self.numbers[first..first + rows.count];

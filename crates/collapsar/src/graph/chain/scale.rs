@@ -15,7 +15,7 @@ const WIDTH: f64 = 0.7;
 /// Steps out of a slice, and into it, at most.
 const STEPS: usize = 60;
 /// A residual this small against what it is a sum of is nothing.
-const NOTHING: f64 = 1e-9;
+pub(super) const NOTHING: f64 = 1e-9;
 
 /// A precision with the effects whose prior it is.
 #[derive(Debug, Clone)]
@@ -33,15 +33,15 @@ pub(super) struct Scale {
 
 /// A scalar whose prior has the precision.
 #[derive(Debug, Clone)]
-struct Effect {
-    scalar: usize,
+pub(super) struct Effect {
+    pub(super) scalar: usize,
     /// The form's shift and its square's coefficient.
     shift: f64,
-    square: f64,
+    pub(super) square: f64,
     /// Scalars that the form joins to it, with the coefficients of the products.
     mean: Vec<(u32, f64)>,
     /// Scalars that the field joins to it, with the places of the products among its natural parameters.
-    joined: Vec<(u32, u32)>,
+    pub(super) joined: Vec<(u32, u32)>,
 }
 
 /// The scalars of a field and a direction, kept between moves.
@@ -118,7 +118,7 @@ impl Scale {
 }
 
 impl Effect {
-    fn all(family: &Gaussian, form: &[f64], chosen: &[u32]) -> Vec<Self> {
+    pub(super) fn all(family: &Gaussian, form: &[f64], chosen: &[u32]) -> Vec<Self> {
         let n = family.scalars();
         let mut place = vec![usize::MAX; n];
         let mut all: Vec<Self> = vec![];
@@ -148,7 +148,7 @@ impl Effect {
     }
 
     /// How far it is from its mean given the rest of the field.
-    fn distance(&self, x: &[f64]) -> f64 {
+    pub(super) fn distance(&self, x: &[f64]) -> f64 {
         let joined = self.mean.iter().map(|&(other, c)| c * x[other as usize]);
         // The form is -½ H x² and so on, with H among the second statistics.
         x[self.scalar] + (joined.sum::<f64>() - self.shift) / self.square
@@ -247,7 +247,7 @@ impl super::Chain<'_> {
 }
 
 /// Scalars that the form is quadratic in and that no two of which it joins: those with the fewest others first.
-fn effects(family: &Gaussian, form: &[f64]) -> Vec<u32> {
+pub(super) fn effects(family: &Gaussian, form: &[f64]) -> Vec<u32> {
     let n = family.scalars();
     let mut joined = vec![vec![]; n];
     for (&(i, j), coupling) in family.pairs().iter().zip(&form[2 * n..]) {
@@ -267,7 +267,7 @@ fn effects(family: &Gaussian, form: &[f64]) -> Vec<u32> {
 }
 
 /// ⟨natural, u(x)⟩ of a field.
-fn dot(family: &Gaussian, natural: &[f64], x: &[f64]) -> f64 {
+pub(super) fn dot(family: &Gaussian, natural: &[f64], x: &[f64]) -> f64 {
     let mut statistics = vec![0.0; natural.len()];
     family.write_statistics(x, &mut statistics);
     natural.iter().zip(&statistics).map(|(n, u)| n * u).sum()

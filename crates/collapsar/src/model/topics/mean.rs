@@ -79,25 +79,3 @@ impl Sums {
         sds
     }
 }
-
-/// The mean of at least the later half of the sweeps so far: what came before is forgotten whenever their number
-/// has doubled.
-#[derive(Default)]
-pub(super) struct Window {
-    pub(super) sweeps: usize,
-    /// The later half and more.
-    pub(super) older: Sums,
-    /// Since the number of sweeps was last a power of two.
-    newer: Sums,
-}
-
-impl Window {
-    pub(super) fn add(&mut self, chain: &Chain<'_>) {
-        self.sweeps += 1;
-        if self.sweeps.is_power_of_two() {
-            self.older = std::mem::take(&mut self.newer);
-        }
-        self.older.add(chain);
-        self.newer.add(chain);
-    }
-}

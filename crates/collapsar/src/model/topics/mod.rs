@@ -23,6 +23,7 @@ mod document;
 mod draws;
 mod fit;
 mod infer;
+mod kept;
 mod local;
 mod mean;
 mod posterior;

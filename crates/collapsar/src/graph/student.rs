@@ -1,0 +1,127 @@
+//! A t distribution of a vector, of which proposals are made (maths §10.10).
+
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use rand::Rng;
+use rand_distr::{ChiSquared, Distribution, StandardNormal};
+
+use collapsar_core::special::ln_gamma;
+use collapsar_core::vector::add;
+
+/// Degrees of freedom: tails heavier than those of a posterior in these coordinates, which fall at least as an exponential.
+const DEGREES: f64 = 6.0;
+
+/// A t distribution of a vector.
+#[derive(Debug, Clone)]
+pub(super) struct Student {
+    centre: DVector<f64>,
+    root: Cholesky<f64, Dyn>,
+    ln_height: f64,
+}
+
+impl Student {
+    /// With this centre and covariance; none where that is not positive definite.
+    pub(super) fn new(centre: Vec<f64>, mut covariance: DMatrix<f64>) -> Option<Self> {
+        let dim = centre.len();
+        let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        if !finite(&centre) || !finite(covariance.as_slice()) {
+            return None;
+        }
+        // Directions that are known exactly but for rounding.
+        for i in 0..dim {
+            covariance[(i, i)] *= 1.0 + 1e-9;
+        }
+        // The covariance of a t is its scale times d / (d − 2).
+        let root = Cholesky::new(covariance * ((DEGREES - 2.0) / DEGREES))?;
+        let ln_determinant: f64 = root.l_dirty().diagonal().iter().map(|x| x.ln()).sum();
+        let half = 0.5 * dim as f64;
+        let ln_height = ln_gamma(0.5 * DEGREES + half)
+            - ln_gamma(0.5 * DEGREES)
+            - half * (DEGREES * std::f64::consts::PI).ln()
+            - ln_determinant;
+        Some(Self {
+            centre: DVector::from_vec(centre),
+            root,
+            ln_height,
+        })
+    }
+
+    /// With the mean and the covariance of draws that have weights, which sum to one.
+    pub(super) fn of_draws(draws: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
+        let (centre, covariance) = Self::mean_and_covariance(draws, weights)?;
+        Self::new(centre.as_slice().to_vec(), covariance)
+    }
+
+    /// With the mean of draws that have weights, which sum to one, and the mean of their covariance and of its own, which counts
+    /// `prior` times as much.
+    pub(super) fn moved(&self, draws: &[Vec<f64>], weights: &[f64], prior: f64) -> Option<Self> {
+        let (centre, mut covariance) = Self::mean_and_covariance(draws, weights)?;
+        if prior > 0.0 {
+            covariance += self.covariance() * prior;
+            covariance /= 1.0 + prior;
+        }
+        Self::new(centre.as_slice().to_vec(), covariance)
+    }
+
+    /// The mean and the covariance of draws that have weights, which sum to one; none without draws.
+    fn mean_and_covariance(
+        draws: &[Vec<f64>],
+        weights: &[f64],
+    ) -> Option<(DVector<f64>, DMatrix<f64>)> {
+        let dim = draws.first()?.len();
+        let mut centre = DVector::<f64>::zeros(dim);
+        for (draw, &weight) in draws.iter().zip(weights) {
+            centre.axpy(weight, &DVector::from_column_slice(draw), 1.0);
+        }
+        let mut covariance = DMatrix::zeros(dim, dim);
+        for (draw, &weight) in draws.iter().zip(weights) {
+            let away = DVector::from_column_slice(draw) - &centre;
+            covariance.ger(weight, &away, &away, 1.0);
+        }
+        Some((centre, covariance))
+    }
+
+    /// How many numbers it has.
+    pub(super) fn dim(&self) -> usize {
+        self.centre.len()
+    }
+
+    /// The covariance.
+    fn covariance(&self) -> DMatrix<f64> {
+        let root = self.root.l();
+        &root * root.transpose() * (DEGREES / (DEGREES - 2.0))
+    }
+
+    /// One draw.
+    pub(super) fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
+        let normal: Vec<f64> = (0..self.centre.len())
+            .map(|_| StandardNormal.sample(rng))
+            .collect();
+        let chi = ChiSquared::new(DEGREES).map_or(DEGREES, |chi| chi.sample(rng));
+        let wide = (DEGREES / chi).sqrt();
+        let mut draw = self.centre.as_slice().to_vec();
+        for (column, normal) in normal.iter().enumerate() {
+            add(&mut draw[column..], wide * normal, self.column(column));
+        }
+        draw
+    }
+
+    /// The log density.
+    pub(super) fn ln_density(&self, at: &[f64]) -> f64 {
+        let away = at.iter().zip(&self.centre);
+        let mut away: Vec<f64> = away.map(|(at, centre)| at - centre).collect();
+        let mut square = 0.0;
+        for column in 0..away.len() {
+            let below = self.column(column);
+            let normal = away[column] / below[0];
+            square += normal * normal;
+            add(&mut away[column..], -normal, below);
+        }
+        self.ln_height - 0.5 * (DEGREES + self.centre.len() as f64) * (square / DEGREES).ln_1p()
+    }
+
+    /// A column of the root, from the diagonal on.
+    fn column(&self, column: usize) -> &[f64] {
+        let dim = self.centre.len();
+        &self.root.l_dirty().as_slice()[column * dim + column..(column + 1) * dim]
+    }
+}
