@@ -125,7 +125,7 @@ impl CorrectedDraws<'_> {
         let mut naturals = vec![0.0; self.given.len()];
         write(FAR, &mut naturals);
         if self.linear {
-            return 1.0 / self.end_of_line(naturals);
+            return 1.0 / self.end_of_line(&naturals);
         }
         let mut inside = |inverse: f64| {
             write(1.0 / inverse, &mut naturals);
@@ -138,7 +138,7 @@ impl CorrectedDraws<'_> {
     }
 
     /// The inverse of that multiple, where natural parameters are on the line to those far away.
-    fn end_of_line(&self, far: Vec<f64>) -> f64 {
+    fn end_of_line(&self, far: &[f64]) -> f64 {
         let (given, mut end, mut others) = (&self.given, 1.0 / FAR, vec![]);
         for placed in self.chain.model.posterior.blocks() {
             match placed.0.positive() {
@@ -150,7 +150,7 @@ impl CorrectedDraws<'_> {
                 None => others.push(placed),
             }
         }
-        let mut naturals = far.clone();
+        let mut naturals = far.to_vec();
         let mut inside = |inverse: f64, blocks: &[&Placed]| {
             let part = 1.0 / (inverse * FAR);
             for place in blocks.iter().flat_map(|placed| range_of(placed)) {

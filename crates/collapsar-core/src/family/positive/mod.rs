@@ -151,7 +151,7 @@ impl Potential for Positive {
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let pieces = self.pieces(at)?;
         let moments = pieces.moments();
-        gradient.copy_from_slice(&pieces.from_top(moments.means));
+        gradient.copy_from_slice(&pieces.of_number(moments.means));
         self.leave_out(gradient);
         Ok(moments.ln_mass)
     }

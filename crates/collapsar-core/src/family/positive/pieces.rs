@@ -170,7 +170,7 @@ impl Pieces {
     }
 
     /// Means of the statistics of x from those that are counted from the top.
-    pub(super) fn from_top(&self, [w, up, down, square]: [f64; 4]) -> [f64; 4] {
+    pub(super) fn of_number(&self, [w, up, down, square]: [f64; 4]) -> [f64; 4] {
         let top = self.top;
         [
             top + w,
