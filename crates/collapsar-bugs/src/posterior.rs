@@ -153,19 +153,21 @@ impl Posterior<'_> {
             let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
             let draws = self.of_weighted(&some, weighted, 0..weighted.len(), false)?;
             for (&place, values) in places.iter().zip(&draws) {
-                let (found, error) = Summary::of_weighted(values, &weights);
+                let (mean, sd, error) = weighted_moments(values, &weights);
                 let known = &mut summaries[place];
+                if matches!(quantities[place].origin, Origin::Variable(..)) && sd > 0.0 {
+                    shift = shift.max((mean - known.mean).abs() / sd);
+                }
+                let differs = (sd / known.sd).ln().abs() > LARGE.max(SIGNIFICANT * error);
                 if known.mean.is_nan() {
-                    *known = found;
-                } else if known.quantiles[0].is_nan() {
-                    known.quantiles = found.quantiles;
+                    known.mean = mean;
                 }
-                if matches!(quantities[place].origin, Origin::Variable(..)) && found.sd > 0.0 {
-                    shift = shift.max((found.mean - known.mean).abs() / found.sd);
+                if known.sd.is_nan() || differs {
+                    known.sd = sd;
                 }
-                let ratio = (found.sd / known.sd).ln().abs();
-                if ratio > LARGE.max(SIGNIFICANT * error) {
-                    (known.sd, known.quantiles) = (found.sd, found.quantiles);
+                // Sorting costs more than all the rest, and most numbers need none.
+                if known.quantiles[0].is_nan() || differs {
+                    known.quantiles = weighted_quantiles(values, &weights);
                 }
             }
         }
@@ -509,29 +511,6 @@ impl Summary {
         Self::new(mean, variance.sqrt(), quantile)
     }
 
-    /// Draws with weights of a sum of one, and the standard error of the logarithm of their deviation.
-    fn of_weighted(values: &[f64], weights: &[f64]) -> (Self, f64) {
-        let both = || values.iter().zip(weights);
-        let mean: f64 = both().map(|(value, weight)| value * weight).sum();
-        let variance: f64 = both().map(|(v, w)| w * (v - mean).powi(2)).sum();
-        // By the delta method, from the terms of the variance.
-        let off = |(v, w): (&f64, &f64)| (w * ((v - mean).powi(2) / variance - 1.0)).powi(2);
-        let error = 0.5 * both().map(off).sum::<f64>().sqrt();
-        let mut order: Vec<usize> = (0..values.len()).collect();
-        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-        let quantile = |probability: f64| {
-            let mut below = 0.0;
-            let found = order.iter().find(|&&place| {
-                below += weights[place];
-                below >= probability
-            });
-            found
-                .or(order.last())
-                .map_or(f64::NAN, |&place| values[place])
-        };
-        (Self::new(mean, variance.sqrt(), quantile), error)
-    }
-
     /// Draws that have been sorted elsewhere, which knows their quantiles.
     pub(crate) fn of_chains(chains: &[&[f64]], quantile: impl FnMut(f64) -> f64) -> Self {
         let all = || chains.iter().copied().flatten();
@@ -559,6 +538,33 @@ impl Summary {
         };
         Self::new(mean, (squares / (count - 1.0)).sqrt(), quantile)
     }
+}
+
+/// The mean and the deviation of draws with weights of a sum of one, and the standard error of the logarithm of the latter.
+fn weighted_moments(values: &[f64], weights: &[f64]) -> (f64, f64, f64) {
+    let both = || values.iter().zip(weights);
+    let mean: f64 = both().map(|(value, weight)| value * weight).sum();
+    let variance: f64 = both().map(|(v, w)| w * (v - mean).powi(2)).sum();
+    // By the delta method, from the terms of the variance.
+    let off = |(v, w): (&f64, &f64)| (w * ((v - mean).powi(2) / variance - 1.0)).powi(2);
+    let error = 0.5 * both().map(off).sum::<f64>().sqrt();
+    (mean, variance.sqrt(), error)
+}
+
+/// Their quantiles.
+fn weighted_quantiles(values: &[f64], weights: &[f64]) -> [f64; 3] {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+    PROBABILITIES.map(|probability| {
+        let mut below = 0.0;
+        let found = order.iter().find(|&&place| {
+            below += weights[place];
+            below >= probability
+        });
+        found
+            .or(order.last())
+            .map_or(f64::NAN, |&place| values[place])
+    })
 }
 
 #[cfg(test)]

@@ -128,6 +128,51 @@ fn poisson_mixtures_count_the_orders_of_their_states() {
     check("three states", &of(3), numbers, evidence, 3.0);
 }
 
+/// The mean of a proposal over all orders of states is the same whatever the order: of parts, of matrices with means, of tables
+/// that follow the states both ways.
+#[test]
+fn proposals_do_not_know_the_order_of_states() {
+    let matrices = "model {
+        for (i in 1:9) { z[i] ~ dcat(w[]); y[i,1:2] ~ dmnorm(mu[z[i],], L[z[i],,]) }
+        w[1:3] ~ ddirch(one[])
+        for (k in 1:3) { mu[k,1:2] ~ dmnorm(m[], L[k,,]); L[k,1:2,1:2] ~ dwish(R[,], 4) }
+    }";
+    let chain = "model {
+        z[1] ~ dcat(one[])
+        for (t in 2:12) { z[t] ~ dcat(A[z[t-1],]) }
+        for (t in 1:12) { x[t] ~ dnorm(a[z[t]], tau[z[t]]) }
+        for (k in 1:3) { A[k,1:3] ~ ddirch(one[]); a[k] ~ dnorm(0, 0.1); tau[k] ~ dgamma(2, 1) }
+    }";
+    let points = "y[9,2]=0 0.3 0.2 -0.1 -0.2 0.1 5 5.2 4.8 5.1 5.3 4.9 -5 5 -5.2 4.7 -4.9 5.3";
+    let points = format!("{points}; one=1 1 1; m=0 0; R[2,2]=1 0 0 1");
+    let steps = "one=1 1 1; x=0 0.2 3 3.1 2.8 -4 -4.2 -3.9 0.1 0.3 3 -4";
+    for (name, text, numbers) in [("matrices", matrices, &*points), ("chain", chain, steps)] {
+        let model = compiled(text, data(numbers));
+        let fit = best(&model);
+        let response = model.linear_response(&fit.point).expect("a maximum");
+        let kept = model.kept().expect("what is kept");
+        let proposal = response.proposal(&kept).expect("inside").expect("one");
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let exchange = kept.exchange(&proposal.draw(&mut rng)).expect(name);
+        let orders = kept.orders(&exchange.orders);
+        let mut moving = model.chain(&fit.point, &mut rng).expect("a chain");
+        for _ in 0..5 {
+            moving.sweep(&mut rng).expect("a sweep");
+            let numbers = moving.numbers();
+            let before = kept.ln_proposed(&proposal, &orders, &kept.coordinates(numbers));
+            for order in &exchange.orders {
+                let moved: Vec<f64> = order.iter().map(|&place| numbers[place]).collect();
+                let after = kept.ln_proposed(&proposal, &orders, &kept.coordinates(&moved));
+                // The same terms in another order, of coordinates that are rounded once.
+                assert!(
+                    (after - before).abs() < 1e-9 * (1.0 + before.abs()),
+                    "{name}: {after} {before}"
+                );
+            }
+        }
+    }
+}
+
 /// The integral over ln τ of exp(f(ln τ)), by the trapezium rule.
 fn over_ln_tau(f: impl Fn(f64) -> f64) -> f64 {
     let step = 0.01_f64;

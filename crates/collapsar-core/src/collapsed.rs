@@ -17,6 +17,19 @@ pub trait Potential: Sync {
     /// [`crate::Error::Domain`] where `at` is outside the domain; the driver then shortens its step.
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64>;
 
+    /// The value alone, which often costs less: importance weights need no gradient.
+    ///
+    /// # Errors
+    /// As [`Potential::value_and_gradient`].
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        self.value_and_gradient(at, &mut vec![0.0; self.dim()])
+    }
+
+    /// Whether `at` is inside the domain, which often costs less still.
+    fn contains(&self, at: &[f64]) -> bool {
+        self.value(at).is_ok_and(f64::is_finite)
+    }
+
     /// Writes the Hessian at `at`, times `along`.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use collapsar_core::family::{
     Categorical, Dirichlet, Family, Gamma, Gaussian, GaussianGamma, GaussianGammaOrdinary,
     GaussianOrdinary, NormalGamma, NormalGammaOrdinary, NormalWishart, NormalWishartOrdinary,
-    StickBreaking, TruncatedNormal,
+    PolyaGamma, Positive, StickBreaking, TruncatedNormal,
 };
 use collapsar_core::laws::family::conforms;
 use proptest::collection::vec;
@@ -230,6 +230,34 @@ proptest! {
         let precision = if bounds == 0 { precision } else { precision.abs().max(0.01) };
         let family = TruncatedNormal::new(lower, upper).expect("bounds in order");
         let natural = [precision * centre, precision];
+        conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn polya_gamma(shape in 1..=9_u32, tilt in magnitude(-3.0, 2.0), seed: u64) {
+        let family = PolyaGamma::new(0.5 * f64::from(shape)).expect("positive");
+        conforms(&family, &[0.5 * tilt * tilt], seed).map_err(TestCaseError::fail)?;
+    }
+
+    // Bounds of any kind, and statistics that are there or not.
+    #[test]
+    fn positive(
+        (a, b, c, d) in (-5.0..5.0_f64, magnitude(-3.0, 3.0), magnitude(-3.0, 3.0), magnitude(-1.0, 1.0)),
+        (low, width) in (magnitude(-2.0, 1.0), magnitude(-1.0, 1.0)),
+        kind in 0..6_u8,
+        seed: u64,
+    ) {
+        let all = Positive::new(0.0, f64::INFINITY).expect("bounds in order");
+        let above = Positive::new(low, f64::INFINITY).expect("bounds in order");
+        let between = Positive::new(low, low + width).expect("bounds in order");
+        let (family, natural) = match kind {
+            0 => (all, [a.abs() + 0.05, b, 0.0, 0.0]),
+            1 => (all.with_inverse(), [a, b, c, 0.0]),
+            2 => (all.with_square(), [a, b, 0.0, d]),
+            3 => (above, [a, b, 0.0, 0.0]),
+            4 => (between.with_inverse(), [a, b, c, 0.0]),
+            _ => (between.with_inverse().with_square(), [a, b, c, d]),
+        };
         conforms(&family, &natural, seed).map_err(TestCaseError::fail)?;
     }
 }

@@ -63,15 +63,20 @@ impl Potential for Categorical {
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let value = self.value(at)?;
+        for (g, logit) in gradient.iter_mut().zip(at) {
+            *g = (logit - value).exp(); // maths §3.1
+        }
+        Ok(value)
+    }
+
+    fn value(&self, at: &[f64]) -> Result<f64> {
         check_length(BLOCK, at, self.components)?;
         let value = log_sum_exp(at);
         let expected = "logits below infinity, one of them finite";
         require(value.is_finite(), BLOCK, expected, || {
             format!("the logits sum to {value}")
         })?;
-        for (g, logit) in gradient.iter_mut().zip(at) {
-            *g = (logit - value).exp(); // maths §3.1
-        }
         Ok(value)
     }
 

@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, Exp1, Gamma};
 
-use super::{Family, check_length, check_positive};
+use super::{Family, check_length, check_positive, is_positive};
 use crate::collapsed::Potential;
 use crate::error::Result;
 use crate::special::{
@@ -110,6 +110,21 @@ impl Potential for Dirichlet {
             }
         }
         Ok(value)
+    }
+
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        self.check(at)?;
+        if self.dim == 1 {
+            return Ok(0.0);
+        }
+        let (largest, others) = largest_and_others(at);
+        let rest = at.iter().enumerate().filter(|(k, _)| *k != largest);
+        let first = ln_beta(at[largest], others) - ln_gamma(others);
+        Ok(rest.fold(first, |value, (_, a)| value + ln_gamma(*a)))
+    }
+
+    fn contains(&self, at: &[f64]) -> bool {
+        at.len() == self.dim && at.iter().all(|a| is_positive(*a))
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {

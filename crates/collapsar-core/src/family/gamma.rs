@@ -60,6 +60,15 @@ impl Potential for Gamma {
         Ok(ln_gamma(a) - a * b.ln())
     }
 
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        let (a, b) = point(at)?;
+        Ok(ln_gamma(a) - a * b.ln())
+    }
+
+    fn contains(&self, at: &[f64]) -> bool {
+        at.len() == 2 && at.iter().all(|value| is_positive(*value))
+    }
+
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let (a, b) = point(at)?;
         let change = along[1] / b;

@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use super::dirichlet::ln_gamma_draw;
-use super::gaussian::{Solved, not_finite};
+use super::gaussian::{GaussianValues, Solved, not_finite};
 use super::{
     Family, Gaussian, GaussianBuffers, GaussianOrdinary, POSITIVE, check_length, is_positive,
     require,
@@ -11,6 +11,7 @@ use super::{
 use crate::collapsed::Potential;
 use crate::error::Result;
 use crate::number::{Dual, Real};
+use crate::special::ln_gamma;
 use crate::vector::dot;
 
 const BLOCK: &str = "Gaussian-gamma block";
@@ -169,6 +170,16 @@ impl Potential for GaussianGamma {
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         check_length(BLOCK, at, self.dim())?;
         self.evaluate(at, gradient)
+    }
+
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        check_length(BLOCK, at, self.dim())?;
+        let shape = self.shape(at[0])?;
+        let mut values = GaussianValues::default();
+        let (ln_volume, square) = values.next(&self.field, BLOCK, &at[2..])?;
+        let rate = at[1] - 0.5 * square;
+        check_rate(rate)?;
+        Ok(ln_volume + ln_gamma(shape) - shape * rate.ln())
     }
 
     /// The slope of the gradient, by dual numbers.

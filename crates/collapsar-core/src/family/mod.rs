@@ -9,6 +9,8 @@
 //! - `gamma`: a gamma distribution, with draws kept as logarithms too.
 //! - `gaussian`: scalars with a precision matrix that is mostly zero.
 //! - `gaussian_gamma`: the same with an unknown factor on the precision.
+//! - `polya_gamma`: a Pólya-Gamma variable, which makes a logistic likelihood quadratic.
+//! - `positive`: a positive number between bounds: gamma, generalised inverse Gaussian, log-normal.
 //! - `truncated_normal`: a normal variable between constant bounds.
 //! - `student_t`: the predictive density of a normal component.
 //! - `marginal`: the distribution of one scalar: mean, standard deviation, CDF, quantiles.
@@ -22,6 +24,8 @@ mod marginal;
 mod network;
 mod normal_gamma;
 mod normal_wishart;
+mod polya_gamma;
+mod positive;
 mod stick_breaking;
 mod student_t;
 mod truncated_normal;
@@ -29,12 +33,16 @@ mod truncated_normal;
 pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
 pub use gamma::Gamma;
-pub use gaussian::{Gaussian, GaussianBuffers, GaussianCache, GaussianOrdinary, GaussianSampler};
+pub use gaussian::{
+    Gaussian, GaussianBuffers, GaussianCache, GaussianOrdinary, GaussianSampler, GaussianValues,
+};
 pub use gaussian_gamma::{GaussianGamma, GaussianGammaDraw, GaussianGammaOrdinary};
 pub use marginal::Marginal;
 pub use network::{Network, NetworkBuffers, Table};
 pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
+pub use polya_gamma::PolyaGamma;
+pub use positive::Positive;
 pub use stick_breaking::StickBreaking;
 pub use student_t::StudentT;
 pub use truncated_normal::TruncatedNormal;

@@ -143,19 +143,34 @@ impl NormalWishart {
         check_length(self.block(), natural, self.dim())?;
         let parts = self.parts(natural);
         self.check(parts.mean_precisions, parts.degrees_of_freedom)?;
-        let mut scale = unpack(parts.packed, self.dim);
-        let mut means = Vec::with_capacity(self.means);
-        for (shift, kappa) in parts.shifts.column_iter().zip(parts.mean_precisions) {
-            scale.ger(-1.0 / kappa, &shift, &shift, 1.0); // maths §3.4
-            means.push(shift / *kappa);
-        }
-        let (scale, ln_determinant) = factor(self.block(), scale)?;
+        let (scale, ln_determinant) = factor(self.block(), self.scale(&parts))?;
+        let shifts = parts.shifts.column_iter().zip(parts.mean_precisions);
+        let means = shifts.map(|(shift, kappa)| shift / *kappa).collect();
         Ok(Point {
             parts,
             means,
             scale,
             ln_determinant,
         })
+    }
+
+    /// $S$, whether or not it is positive definite.
+    fn scale(&self, parts: &Parts<'_>) -> DMatrix<f64> {
+        let mut scale = unpack(parts.packed, self.dim);
+        for (shift, kappa) in parts.shifts.column_iter().zip(parts.mean_precisions) {
+            scale.ger(-1.0 / kappa, &shift, &shift, 1.0); // maths §3.4
+        }
+        scale
+    }
+
+    /// The log-partition function.
+    fn value_at(&self, point: &Point<'_>) -> f64 {
+        let (d, nu) = (self.dim as f64, point.parts.degrees_of_freedom);
+        let kappas = point.parts.mean_precisions.iter();
+        let ln_kappas: f64 = kappas.map(|kappa| kappa.ln()).sum();
+        0.5 * d * (self.means as f64 * TAU.ln() - ln_kappas)
+            + 0.5 * nu * (d * LN_2 - point.ln_determinant)
+            + ln_multivariate_gamma(self.dim, 0.5 * nu)
     }
 
     fn check(&self, mean_precisions: &[f64], degrees_of_freedom: f64) -> Result<()> {
@@ -211,10 +226,21 @@ impl Potential for NormalWishart {
         let expected = multivariate_digamma(self.dim, 0.5 * nu) + d * LN_2 - point.ln_determinant;
         let (half, shifts) = (0.5 * expected, shifts.iter().cloned());
         self.write(gradient, quadratics, half, shifts, &precision);
-        let ln_kappas: f64 = kappas.iter().map(|kappa| kappa.ln()).sum();
-        Ok(0.5 * d * (self.means as f64 * TAU.ln() - ln_kappas)
-            + 0.5 * nu * (d * LN_2 - point.ln_determinant)
-            + ln_multivariate_gamma(self.dim, 0.5 * nu))
+        Ok(self.value_at(&point))
+    }
+
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        Ok(self.value_at(&self.point(at)?))
+    }
+
+    fn contains(&self, at: &[f64]) -> bool {
+        if at.len() != self.dim() {
+            return false;
+        }
+        let parts = self.parts(at);
+        self.check(parts.mean_precisions, parts.degrees_of_freedom)
+            .is_ok()
+            && Cholesky::new(self.scale(&parts)).is_some()
     }
 
     /// Differentiates the mean along the direction; the Hessian itself is never formed.

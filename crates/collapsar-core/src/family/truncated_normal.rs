@@ -207,7 +207,7 @@ const GAUSS: [(f64, f64); 8] = [
 const POINTS: usize = 2 * PANELS as usize * 2 * GAUSS.len();
 
 /// Visits nodes and weights of the rule on an interval.
-fn gauss(from: f64, to: f64, mut visit: impl FnMut(f64, f64)) {
+pub(super) fn gauss(from: f64, to: f64, mut visit: impl FnMut(f64, f64)) {
     let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
     for (node, weight) in GAUSS {
         visit(middle - half * node, half * weight);

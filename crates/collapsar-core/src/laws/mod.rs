@@ -137,11 +137,29 @@ pub fn conforms(potential: &impl Potential, at: &[f64], seed: u64) -> Verdict {
     conforms_along(potential, at, || Ok(direction(&diagonal, &mut rng)))
 }
 
+/// The value alone is that beside the gradient, and a point that has one is inside the domain.
+///
+/// # Errors
+/// Where it is not.
+pub fn value_is_the_same(potential: &impl Potential, at: &[f64]) -> Verdict {
+    let law = "the value alone is the value";
+    let (with, _) = evaluate(potential, at)?;
+    let alone = potential.value(at).map_err(|e| format!("{law}: {e}"))?;
+    // Sums of the same terms in another order.
+    holds((with - alone).abs() <= 1e-12 * (1.0 + with.abs()), || {
+        format!("{law}: {alone} and {with}")
+    })?;
+    holds(potential.contains(at), || {
+        format!("{law}: a point that has one is outside the domain")
+    })
+}
+
 fn conforms_along(
     potential: &impl Potential,
     at: &[f64],
     mut direction: impl FnMut() -> Result<Vec<f64>, String>,
 ) -> Verdict {
+    value_is_the_same(potential, at)?;
     let mut previous = direction()?;
     for _ in 0..3 {
         let along = direction()?;

@@ -201,6 +201,13 @@ impl Potential for SoftmaxSum {
         })
     }
 
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        // A vector of one number in the place of statistics.
+        sum(self.chunks(), &self.buffers, &mut [0.0], |rows, _| {
+            self.visit(at, rows, |_, _, _, _| ())
+        })
+    }
+
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let (k, p) = (self.components, self.features());
         out.fill(0.0);

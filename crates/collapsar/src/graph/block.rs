@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{
-    Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, Network, NormalWishart,
-    TruncatedNormal,
+    Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, GaussianValues, Network,
+    NormalWishart, TruncatedNormal,
 };
 use collapsar_core::{Potential, Result};
 
@@ -242,6 +242,17 @@ impl Block {
         }
     }
 
+    /// The natural parameters that must be positive, where that is all that the domain asks for.
+    pub(super) fn positive(&self) -> Option<Range<usize>> {
+        match &self.family {
+            BlockFamily::Gamma(_) | BlockFamily::Dirichlet(_) => Some(0..self.len()),
+            BlockFamily::Gaussian(family) if family.scalars() == 1 => Some(1..2),
+            // Any logits will do.
+            BlockFamily::Label(_) | BlockFamily::Network(..) => Some(0..0),
+            _ => None,
+        }
+    }
+
     /// Value, and the mean of the statistics.
     pub(super) fn evaluate(&self, natural: &[f64], mean: &mut [f64]) -> Result<f64> {
         self.potential().value_and_gradient(natural, mean)
@@ -269,6 +280,35 @@ pub(super) fn evaluate_all(blocks: &[Placed], naturals: &[f64], means: &mut [f64
         };
     }
     Ok(value)
+}
+
+/// The sum of the values of blocks alone.
+pub(super) fn value_all(blocks: &[Placed], naturals: &[f64]) -> Result<f64> {
+    let mut value = 0.0;
+    let mut gaussian = GaussianValues::default();
+    for placed in blocks {
+        let natural = &naturals[range_of(placed)];
+        value += match &placed.0.family {
+            BlockFamily::Gaussian(family) => gaussian.value(family, natural)?,
+            _ => placed.0.potential().value(natural)?,
+        };
+    }
+    Ok(value)
+}
+
+/// Whether the natural parameters of these blocks are all inside their domains.
+pub(super) fn are_inside<'a>(
+    blocks: impl IntoIterator<Item = &'a Placed>,
+    naturals: &'a [f64],
+) -> bool {
+    let mut gaussian = GaussianValues::default();
+    blocks.into_iter().all(|placed| {
+        let natural = &naturals[range_of(placed)];
+        match &placed.0.family {
+            BlockFamily::Gaussian(family) => gaussian.contains(family, natural),
+            _ => placed.0.potential().contains(natural),
+        }
+    })
 }
 
 /// Writes each block's Hessian times `along`.

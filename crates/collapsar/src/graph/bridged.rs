@@ -4,6 +4,7 @@ use rand::Rng;
 
 use super::exchange::Exchange;
 use super::kept::Kept;
+use super::orders::Orders;
 use super::proposal::Proposal;
 use collapsar_core::diagnostics::{Bridge, bridge};
 use collapsar_core::{Point, Result};
@@ -41,9 +42,8 @@ impl Kept<'_> {
             return Ok(None);
         };
         let exchange = self.exchange(first);
-        let orders = exchange
-            .as_ref()
-            .map_or(&[][..], |exchange| &exchange.orders);
+        let symmetries = exchange.as_ref().map(|exchange| exchange.orders.as_slice());
+        let orders = self.orders(symmetries.unwrap_or_default());
         // The first half of each chain gives the proposal, the second half is the sample.
         let half = draws / 2;
         let mut fitted: Vec<Vec<f64>> = all.iter().flat_map(|one| one[..half].to_vec()).collect();
@@ -51,7 +51,7 @@ impl Kept<'_> {
         let Some(mut proposal) = Proposal::of_draws(&fitted, &shares) else {
             return Ok(None);
         };
-        if orders.len() > 1 {
+        if symmetries.is_some_and(|all| all.len() > 1) {
             // Where chains went from one order to another, all draws are taken to the order of the first that they are nearest to.
             let near = &all[0][..half.min(20)];
             let shares = vec![1.0 / near.len().max(1) as f64; near.len()];
@@ -59,7 +59,7 @@ impl Kept<'_> {
             let mut reference = wide.unwrap_or_else(|| proposal.clone());
             for _ in 0..3 {
                 for draw in &mut fitted {
-                    *draw = self.nearest(&reference, orders, draw);
+                    *draw = self.nearest(&reference, &orders, draw);
                 }
                 let shares = vec![1.0 / fitted.len() as f64; fitted.len()];
                 if let Some(better) = Proposal::of_draws(&fitted, &shares) {
@@ -68,7 +68,7 @@ impl Kept<'_> {
             }
             proposal = reference;
         }
-        let ratio = |at: &Vec<f64>| self.ln_joint(at) - self.ln_proposed(&proposal, orders, at);
+        let ratio = |at: &Vec<f64>| self.ln_joint(at) - self.ln_proposed(&proposal, &orders, at);
         let sample: Vec<Vec<f64>> = (all.iter())
             .map(|one| one[half..].iter().map(ratio).collect())
             .collect();
@@ -84,22 +84,14 @@ impl Kept<'_> {
     }
 
     /// The coordinates in the order of states that is most likely under a proposal.
-    pub(super) fn nearest(
-        &self,
-        proposal: &Proposal,
-        orders: &[Vec<usize>],
-        at: &[f64],
-    ) -> Vec<f64> {
-        if orders.len() < 2 {
-            return at.to_vec();
-        }
-        let numbers = self.numbers(at);
-        let moved = orders.iter().map(|order| {
-            let moved: Vec<f64> = order.iter().map(|&place| numbers[place]).collect();
-            self.coordinates(&moved)
+    pub(super) fn nearest(&self, proposal: &Proposal, orders: &Orders, at: &[f64]) -> Vec<f64> {
+        let mut best = (f64::NEG_INFINITY, at.to_vec());
+        self.in_orders(orders, at, |moved| {
+            let ln_density = proposal.ln_density(moved);
+            if ln_density >= best.0 {
+                best = (ln_density, moved.to_vec());
+            }
         });
-        let scored = moved.map(|moved| (proposal.ln_density(&moved), moved));
-        let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
-        best.map_or_else(|| at.to_vec(), |(_, moved)| moved)
+        best.1
     }
 }

@@ -1,13 +1,11 @@
 //! Decides how draws get the covariance of linear response: the statistics that explicit variables send are
 //! uncertain, and everything else is drawn given them (maths §10.3).
 
-use std::collections::HashMap;
-
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::block::{BlockFamily, Placed, evaluate_all, range_of};
+use super::block::{Placed, are_inside, range_of};
 use super::chain::Chain;
 use super::response::LinearResponse;
 use collapsar_core::{Point, Result};
@@ -20,17 +18,25 @@ const UNLIKE: f64 = 1e8;
 
 /// A domain that ends at more than this multiple of a change might as well be unbounded.
 const FAR: f64 = 16.0;
+/// The inverse of the shortest multiple that is looked at, and how well inverses are found, those above one relative to
+/// themselves: a draw's move is then right to a sixtieth of itself.
+const NEAREST: f64 = 1e6;
+const CLOSE: f64 = 1.0 / 32.0;
 
 /// Draws with the covariance of linear response.
 #[derive(Debug)]
 pub struct CorrectedDraws<'a> {
-    point: &'a Point,
-    chain: Chain<'a>,
+    pub(super) point: &'a Point,
+    pub(super) chain: Chain<'a>,
     /// A root of the covariance of slots and of what moves the means of own blocks.
     root: DMatrix<f64>,
     /// For each own block, from a change of its means to one of its natural parameters.
     inverses: Vec<DMatrix<f64>>,
     own: Vec<f64>,
+    /// Natural parameters of what is collapsed where nothing is moved, and whether they are linear functions of what
+    /// moves.
+    given: Vec<f64>,
+    linear: bool,
 }
 
 impl<'a> LinearResponse<'a> {
@@ -69,6 +75,8 @@ impl<'a> LinearResponse<'a> {
             root: root(covariance),
             inverses,
             own,
+            given: model.posterior.naturals(&point.statistics).0,
+            linear: model.posterior.is_linear(),
         }))
     }
 }
@@ -86,42 +94,8 @@ impl CorrectedDraws<'_> {
         Ok(self.chain.numbers())
     }
 
-    /// By what factor the variances of normal variables grow, on the average of so many draws of what they
-    /// depend on: what is normal given a precision is not where that is uncertain.
-    ///
-    /// # Errors
-    /// Where the fit ended outside the domain.
-    pub fn variance_growth<R: Rng + ?Sized>(
-        &mut self,
-        draws: usize,
-        rng: &mut R,
-    ) -> Result<HashMap<u32, f64>> {
-        let model = self.chain.model;
-        let (shared, collapsed) = (model.local.blocks().0, model.posterior.blocks());
-        let mut grown = HashMap::new();
-        for _ in 0..draws {
-            self.draw_collapsed(rng)?;
-            let given = model.posterior.naturals(&self.chain.statistics).0;
-            let told = model.local.naturals(&self.chain.told()).0;
-            each_normal(collapsed, &given, |variable, variance| {
-                *grown.entry(variable).or_default() += variance / draws as f64;
-            })?;
-            each_normal(shared, &told, |variable, variance| {
-                *grown.entry(variable).or_default() += variance / draws as f64;
-            })?;
-        }
-        let mut divide = |variable: u32, variance: f64| {
-            grown.entry(variable).and_modify(|grown| *grown /= variance);
-        };
-        let given = model.posterior.naturals(&self.point.statistics).0;
-        let told = model.local.naturals(&self.point.messages).0;
-        each_normal(collapsed, &given, &mut divide)?;
-        each_normal(shared, &told, &mut divide)?;
-        Ok(grown)
-    }
-
     /// Draws what is own or collapsed.
-    fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+    pub(super) fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         let normal = DVector::from_fn(self.root.ncols(), |_, _| StandardNormal.sample(rng));
         let change: DVector<f64> = &self.root * normal;
         // Where the domain ends at a multiple r of the change, it becomes r (1 − e^{-1/r}) of itself: as
@@ -140,28 +114,56 @@ impl CorrectedDraws<'_> {
     /// The multiple of a change at which the domain of what is collapsed ends, so far as it matters.
     fn end(&self, change: &DVector<f64>) -> f64 {
         let posterior = &self.chain.model.posterior;
-        let mut buffer = vec![];
-        let mut inside = |length: f64| {
-            let moved = self.point.statistics.iter().zip(change);
-            let moved: Vec<f64> = moved.map(|(tau, change)| tau + length * change).collect();
-            let (naturals, _) = posterior.naturals(&moved);
-            buffer.resize(naturals.len(), 0.0);
-            let value = evaluate_all(posterior.blocks(), &naturals, &mut buffer);
-            value.is_ok_and(f64::is_finite)
+        let mut moved = vec![0.0; change.len()];
+        let mut write = |length: f64, naturals: &mut [f64]| {
+            let statistics = self.point.statistics.iter().zip(change);
+            for (moved, (tau, change)) in moved.iter_mut().zip(statistics) {
+                *moved = tau + length * change;
+            }
+            posterior.write_naturals(&moved, naturals);
         };
-        let (mut low, mut high) = (0.0, FAR);
-        if inside(high) {
-            return high;
+        let mut naturals = vec![0.0; self.given.len()];
+        write(FAR, &mut naturals);
+        if self.linear {
+            return 1.0 / self.end_of_line(&naturals);
         }
-        while high - low > 0.03 * high {
-            let middle = 0.5 * (low + high);
-            if inside(middle) {
-                low = middle;
-            } else {
-                high = middle;
+        let mut inside = |inverse: f64| {
+            write(1.0 / inverse, &mut naturals);
+            are_inside(posterior.blocks(), &naturals)
+        };
+        if inside(1.0 / FAR) {
+            return FAR;
+        }
+        1.0 / first_inside(1.0 / FAR, inside)
+    }
+
+    /// The inverse of that multiple, where natural parameters are on the line to those far away.
+    fn end_of_line(&self, far: &[f64]) -> f64 {
+        let (given, mut end, mut others) = (&self.given, 1.0 / FAR, vec![]);
+        for placed in self.chain.model.posterior.blocks() {
+            match placed.0.positive() {
+                Some(range) => {
+                    for place in range.map(|place| placed.1 + place) {
+                        end = f64::max(end, (given[place] - far[place]) / (FAR * given[place]));
+                    }
+                }
+                None => others.push(placed),
             }
         }
-        low.max(0.03 * high)
+        let mut naturals = far.to_vec();
+        let mut inside = |inverse: f64, blocks: &[&Placed]| {
+            let part = 1.0 / (inverse * FAR);
+            for place in blocks.iter().flat_map(|placed| range_of(placed)) {
+                naturals[place] = given[place] + part * (far[place] - given[place]);
+            }
+            are_inside(blocks.iter().copied(), &naturals)
+        };
+        // Domains are convex: what is inside there is inside on the way there.
+        others.retain(|placed| !inside(end, &[placed]));
+        if others.is_empty() {
+            return end;
+        }
+        first_inside(end, |inverse| inside(inverse, &others))
     }
 
     /// Draws what is own or collapsed where the statistics are moved by so much.
@@ -190,16 +192,22 @@ impl CorrectedDraws<'_> {
     }
 }
 
-/// Visits the variables of normal blocks with their variances.
-fn each_normal(blocks: &[Placed], naturals: &[f64], mut visit: impl FnMut(u32, f64)) -> Result<()> {
-    for placed in blocks {
-        if let BlockFamily::Gaussian(family) = &placed.0.family {
-            let (_, variances) = family.marginals(&naturals[range_of(placed)])?;
-            (placed.0.variables.iter().zip(variances))
-                .for_each(|(&v, variance)| visit(v, variance));
+/// The smallest number, above one that is not, that is `inside`, nearly: numbers are inverses of lengths, of which what a
+/// draw moves by is nearly a linear function.
+fn first_inside(outside: f64, mut inside: impl FnMut(f64) -> bool) -> f64 {
+    let (mut beyond, mut within) = (outside, 2.0 * outside);
+    while !inside(within) && within < NEAREST {
+        (beyond, within) = (within, 2.0 * within);
+    }
+    while within - beyond > CLOSE * within.max(1.0) {
+        let middle = 0.5 * (beyond + within);
+        if inside(middle) {
+            within = middle;
+        } else {
+            beyond = middle;
         }
     }
-    Ok(())
+    within
 }
 
 /// A matrix whose product with its transpose is `matrix` without what is not positive.

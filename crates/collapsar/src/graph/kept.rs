@@ -3,7 +3,7 @@
 //! Given own and collapsed blocks, shared ones and rows of labels do not meet; given own and shared ones, collapsed blocks
 //! do not. Either may be summed out, and what is kept is whichever has the fewer numbers.
 
-use super::block::{Placed, evaluate_all, range_of};
+use super::block::{Block, Placed, range_of, value_all};
 use super::chain::Chain;
 use super::choice::Role;
 use super::compiled::Compiled;
@@ -115,7 +115,7 @@ impl Kept<'_> {
 
     /// The log joint density of the data and of what is kept, by the coordinates: $-\infty$ outside the domain.
     pub fn ln_joint(&self, at: &[f64]) -> f64 {
-        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let local = &self.model.local;
         let first = local.own_first();
         let others = self.others.last().map_or(0, |last| range_of(last).end);
         let mut found = Statistics {
@@ -135,11 +135,11 @@ impl Kept<'_> {
         if !(finite(&found.explicit) && finite(&found.others)) {
             return f64::NEG_INFINITY;
         }
-        let value = self.ln_joint_at(found, posterior.statistics());
+        let value = self.ln_joint_at(found);
         value.unwrap_or(f64::NEG_INFINITY)
     }
 
-    fn ln_joint_at(&self, mut found: Statistics, collapsed: usize) -> Result<f64> {
+    fn ln_joint_at(&self, mut found: Statistics) -> Result<f64> {
         let (local, posterior) = (&self.model.local, &self.model.posterior);
         let first = local.own_first();
         let own = dot(&local.own_base, &found.explicit[first..]);
@@ -148,8 +148,7 @@ impl Kept<'_> {
         } else {
             local.gather(0, &found.others, &mut found.explicit[..first]);
             let (naturals, value) = posterior.naturals(&found.explicit);
-            let mut means = vec![0.0; collapsed];
-            let summed = evaluate_all(posterior.blocks(), &naturals, &mut means)?;
+            let summed = value_all(posterior.blocks(), &naturals)?;
             value + summed + dot(local.shared_base(), &found.others)
         };
         let ln_joint = ln_joint + own + found.ln_slope + self.model.constant();
@@ -169,15 +168,20 @@ impl Kept<'_> {
         out
     }
 
+    /// The places of a block's numbers among all.
+    pub(super) fn places_of(&self, block: &Block) -> Vec<usize> {
+        let variables = block.variables.iter();
+        variables
+            .flat_map(|&variable| self.numbers.places(variable))
+            .collect()
+    }
+
     /// The coordinates of all numbers of all variables.
     pub fn coordinates(&self, numbers: &[f64]) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.size);
-        let mut own = vec![];
         for (block, _) in self.blocks() {
-            own.clear();
-            for &variable in &block.variables {
-                own.extend_from_slice(&numbers[self.numbers.places(variable)]);
-            }
+            let places = self.places_of(block);
+            let own: Vec<f64> = places.iter().map(|&place| numbers[place]).collect();
             out.extend(block.to_coordinates(&own));
         }
         out

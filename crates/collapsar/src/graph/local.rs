@@ -1,7 +1,7 @@
 //! The sum over explicit blocks: from messages to natural parameters to means.
 
 use super::block::{
-    Block, Placed, evaluate_all, fill_all, hessian_products, range_of, with_naturals,
+    Block, Placed, evaluate_all, fill_all, hessian_products, range_of, value_all, with_naturals,
 };
 use super::choice::Role;
 use super::kernel::RowKernel;
@@ -288,7 +288,16 @@ impl Local {
 
     /// The sum over shared blocks and rows alone.
     pub(super) fn shared_value(&self, at: &[f64]) -> Result<f64> {
-        self.shared_value_and_means(at, &mut vec![0.0; self.slots], |_| ())
+        let slots = &at[..self.slots];
+        let mut value = self.buffers.lend(self.shared_base.len(), |naturals| {
+            naturals.copy_from_slice(&self.shared_base);
+            self.sharing.multiply(slots, naturals);
+            value_all(&self.shared, naturals)
+        })?;
+        for rows in &self.rows {
+            value += rows.value(slots)?;
+        }
+        Ok(value)
     }
 
     fn shared_value_and_means(

@@ -17,11 +17,13 @@
 //! - `draw`: how a block is drawn, and what others see of a draw
 //! - `exchange`: whether the states of labels may be exchanged
 //! - `given`: a graph where the states of some labels are known
+//! - `growth`: by what factor uncertain precisions widen normal variables
 //! - `joint`: the log joint at given numbers
 //! - `kept`: which blocks a joint density is kept of, the rest being summed out
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
 //! - `lone`: which labels most of a model meets
+//! - `orders`: what coordinates become where states are exchanged
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
 //! - `proposal`: from what draws are proposed that are weighed against the joint
 //! - `response`: how the posterior answers to small changes of the model
@@ -51,12 +53,14 @@ mod corrected;
 mod draw;
 mod exchange;
 mod given;
+mod growth;
 mod joint;
 mod kept;
 mod kernel;
 mod layout;
 mod local;
 mod lone;
+mod orders;
 mod posterior;
 mod proposal;
 mod response;
@@ -89,6 +93,7 @@ pub use exchange::Exchange;
 pub use kept::Kept;
 pub use local::Local;
 pub use lone::LoneLabels;
+pub use orders::Orders;
 pub use posterior::Posterior;
 pub use proposal::Proposal;
 pub use response::LinearResponse;

@@ -251,6 +251,13 @@ impl Posterior {
         value
     }
 
+    /// Whether the natural parameters of the collapsed blocks are linear functions of the statistics, and not products of
+    /// several.
+    pub(super) fn is_linear(&self) -> bool {
+        let mut monomials = self.monomials.each();
+        monomials.all(|(_, factors, target)| target == NONE || factors.len() < 2)
+    }
+
     /// About how many numbers an evaluation goes through.
     pub(super) fn size(&self) -> usize {
         self.base.len() + self.monomials.len()

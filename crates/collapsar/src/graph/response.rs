@@ -9,6 +9,7 @@ use super::block::{Block, Placed, range_of};
 use super::choice::Role;
 use super::compiled::Compiled;
 use super::variational::Numbers;
+use collapsar_core::family::GaussianSampler;
 use collapsar_core::vector::{add, dot};
 use collapsar_core::{Point, Response, Result};
 
@@ -31,6 +32,7 @@ struct Answering<'a> {
     natural: Vec<f64>,
     role: Role,
     first: usize,
+    field: Option<GaussianSampler<'a>>,
 }
 
 /// How an optimum answers to a tilt: its parts in (10.1) and (10.2).
@@ -70,17 +72,22 @@ impl Compiled {
         let (collapsed, _) = self.posterior.naturals(&point.statistics);
         let (shared_blocks, own_blocks) = self.local.blocks();
         let mut blocks = vec![];
-        let mut add = |placed: &'a [Placed], naturals: &[f64], role| {
-            blocks.extend(placed.iter().map(|placed| Answering {
-                block: &placed.0,
-                natural: naturals[range_of(placed)].to_vec(),
-                role,
-                first: placed.1,
-            }));
+        let mut add = |placed: &'a [Placed], naturals: &[f64], role| -> Result<()> {
+            for placed in placed {
+                let (block, natural) = (&placed.0, &naturals[range_of(placed)]);
+                blocks.push(Answering {
+                    block,
+                    field: block.field(natural)?,
+                    natural: natural.to_vec(),
+                    role,
+                    first: placed.1,
+                });
+            }
+            Ok(())
         };
-        add(shared_blocks, &shared, Role::Shared);
-        add(own_blocks, &own, Role::Own);
-        add(self.posterior.blocks(), &collapsed, Role::Collapsed);
+        add(shared_blocks, &shared, Role::Shared)?;
+        add(own_blocks, &own, Role::Own)?;
+        add(self.posterior.blocks(), &collapsed, Role::Collapsed)?;
         let numbers = Numbers::new(self.declared());
         let mut holding = HashMap::new();
         for (index, answering) in blocks.iter().enumerate() {
@@ -152,9 +159,14 @@ impl LinearResponse<'_> {
             let Some(&(index, first)) = self.holding.get(&variable) else {
                 return Ok(None);
             };
-            let Answering { block, natural, .. } = &self.blocks[index];
+            let Answering {
+                block,
+                natural,
+                field,
+                ..
+            } = &self.blocks[index];
             let mut sensitivity = vec![0.0; natural.len()];
-            if !block.sensitivity(natural, first + number, &mut sensitivity)? {
+            if !block.sensitivity(natural, field.as_ref(), first + number, &mut sensitivity)? {
                 return Ok(None);
             }
             let sum = (changes.entry(index)).or_insert_with(|| vec![0.0; natural.len()]);

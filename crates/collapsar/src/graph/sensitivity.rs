@@ -1,32 +1,34 @@
 //! Decides how the mean of a number answers to natural parameters: its covariance with the statistics of its block.
 
 use super::block::{Block, BlockFamily, diagonal};
-use collapsar_core::family::Family;
-use collapsar_core::{Potential, Result};
+use collapsar_core::Result;
+use collapsar_core::family::{Family, GaussianSampler};
 
 impl Block {
     /// Writes the covariance under q of a number with each statistic, which is the gradient of its mean;
     /// `number` counts the numbers of all variables of the block, one variable after another. Whether there
-    /// is one: labels have probabilities, not means.
+    /// is one: labels have probabilities, not means. Normal ones need the block's [`Block::field`].
     pub(super) fn sensitivity(
         &self,
         natural: &[f64],
+        field: Option<&GaussianSampler<'_>>,
         number: usize,
         out: &mut [f64],
     ) -> Result<bool> {
         out.fill(0.0);
         match &self.family {
-            BlockFamily::Gaussian(_) | BlockFamily::Bounded(_) => {
-                self.of_statistic(natural, number, 1.0, out)?;
+            BlockFamily::Gaussian(family) => {
+                let Some(field) = field else { return Ok(false) };
+                field.covariances(family.pairs(), number, out);
             }
+            BlockFamily::Bounded(_) => self.of_statistic(natural, number, 1.0, out)?,
             BlockFamily::GaussianGamma(family) => {
                 if number == family.field.scalars() {
                     self.of_statistic(natural, 1, -1.0, out)?;
                 } else {
                     // Given its precision the field has the mean of the plain Gaussian with these parameters.
-                    let mut unit = vec![0.0; family.field.dim()];
-                    unit[number] = 1.0;
-                    (family.field).hessian_product(&natural[2..], &unit, &mut out[2..])?;
+                    let Some(field) = field else { return Ok(false) };
+                    field.covariances(family.field.pairs(), number, &mut out[2..]);
                 }
             }
             BlockFamily::Gamma(_) => self.of_statistic(natural, 1, -1.0, out)?,
@@ -54,6 +56,18 @@ impl Block {
             BlockFamily::Label(_) | BlockFamily::Network(..) => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// The normal field of the block, factored.
+    ///
+    /// # Errors
+    /// Where its precision matrix is not positive definite.
+    pub(super) fn field(&self, natural: &[f64]) -> Result<Option<GaussianSampler<'_>>> {
+        Ok(match &self.family {
+            BlockFamily::Gaussian(family) => Some(family.sampler(natural)?),
+            BlockFamily::GaussianGamma(family) => Some(family.field.sampler(&natural[2..])?),
+            _ => None,
+        })
     }
 
     /// The covariance of `factor` times a statistic with all.

@@ -5,6 +5,7 @@ use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use collapsar_core::special::ln_gamma;
+use collapsar_core::vector::add;
 
 /// Degrees of freedom: tails heavier than those of a posterior in these coordinates, which fall at least as an exponential.
 const DEGREES: f64 = 6.0;
@@ -92,19 +93,35 @@ impl Student {
 
     /// One draw.
     pub(super) fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
-        let normal = DVector::from_fn(self.centre.len(), |_, _| StandardNormal.sample(rng));
+        let normal: Vec<f64> = (0..self.centre.len())
+            .map(|_| StandardNormal.sample(rng))
+            .collect();
         let chi = ChiSquared::new(DEGREES).map_or(DEGREES, |chi| chi.sample(rng));
-        let noise = self.root.l() * normal * (DEGREES / chi).sqrt();
-        (&self.centre + noise).as_slice().to_vec()
+        let wide = (DEGREES / chi).sqrt();
+        let mut draw = self.centre.as_slice().to_vec();
+        for (column, normal) in normal.iter().enumerate() {
+            add(&mut draw[column..], wide * normal, self.column(column));
+        }
+        draw
     }
 
     /// The log density.
     pub(super) fn ln_density(&self, at: &[f64]) -> f64 {
-        let mut away = DVector::from_column_slice(at) - &self.centre;
-        if !self.root.l_dirty().solve_lower_triangular_mut(&mut away) {
-            return f64::NEG_INFINITY;
+        let away = at.iter().zip(&self.centre);
+        let mut away: Vec<f64> = away.map(|(at, centre)| at - centre).collect();
+        let mut square = 0.0;
+        for column in 0..away.len() {
+            let below = self.column(column);
+            let normal = away[column] / below[0];
+            square += normal * normal;
+            add(&mut away[column..], -normal, below);
         }
-        let square = away.norm_squared() / DEGREES;
-        self.ln_height - 0.5 * (DEGREES + self.centre.len() as f64) * square.ln_1p()
+        self.ln_height - 0.5 * (DEGREES + self.centre.len() as f64) * (square / DEGREES).ln_1p()
+    }
+
+    /// A column of the root, from the diagonal on.
+    fn column(&self, column: usize) -> &[f64] {
+        let dim = self.centre.len();
+        &self.root.l_dirty().as_slice()[column * dim + column..(column + 1) * dim]
     }
 }

@@ -3,14 +3,14 @@
 
 use rand::{Rng, RngExt};
 
-use super::block::{Placed, evaluate_all, range_of};
+use super::block::{Placed, range_of, value_all};
 use super::chain::Chain;
 use super::compiled::Compiled;
 use super::kept::Kept;
+use super::orders::Orders;
 use super::proposal::Proposal;
 use super::short::ShortChain;
 use collapsar_core::diagnostics::ImportanceWeights;
-use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
 
 /// The part of draws by which a proposal is mended before the others are made.
@@ -75,11 +75,11 @@ impl Drawn {
         &self,
         kept: &Kept<'_>,
         proposal: &Proposal,
-        symmetries: &[Vec<usize>],
+        orders: &Orders,
     ) -> Option<ImportanceWeights> {
         let both = self.draws.iter().zip(&self.ln_joint);
         let weigh =
-            |(draw, joint): (&Vec<f64>, &f64)| joint - kept.ln_proposed(proposal, symmetries, draw);
+            |(draw, joint): (&Vec<f64>, &f64)| joint - kept.ln_proposed(proposal, orders, draw);
         ImportanceWeights::smooth(&both.map(weigh).collect::<Vec<f64>>())
     }
 }
@@ -101,9 +101,10 @@ impl<'a> Kept<'a> {
         short: Option<(usize, R)>,
         rng: &mut R,
     ) -> Result<Option<WeightedDraws<'a>>> {
+        let orders = self.orders(symmetries);
         let mut drawn = Drawn::default();
         drawn.add(self, &proposal, count / PILOT, rng);
-        let Some(mut weights) = drawn.weigh(self, &proposal, symmetries) else {
+        let Some(mut weights) = drawn.weigh(self, &proposal, &orders) else {
             return Ok(None);
         };
         let counts = |weights: &ImportanceWeights, part: f64| {
@@ -117,16 +118,16 @@ impl<'a> Kept<'a> {
             (self.model.short_chain(point, sweeps, Some(self), &mut rng)).ok()
         });
         let mut visited: Vec<Vec<f64>> = (chain_went.iter().flat_map(|went| &went.visited))
-            .map(|place| self.nearest(&proposal, symmetries, place))
+            .map(|place| self.nearest(&proposal, &orders, place))
             .collect();
-        if plain && self.missed(&drawn, &proposal, symmetries, &visited) < MISSED {
+        if plain && self.missed(&drawn, &proposal, &orders, &visited) < MISSED {
             visited.clear();
         }
         if let Some(other) = proposal.fitted(&visited) {
             // As many draws of either as the mixture has of both, on the average (maths §10.10).
             drawn.add(self, &other, count / PILOT, rng);
             proposal = proposal.with(&other);
-            match drawn.weigh(self, &proposal, symmetries) {
+            match drawn.weigh(self, &proposal, &orders) {
                 Some(of_both) => weights = of_both,
                 None => return Ok(None),
             }
@@ -141,7 +142,7 @@ impl<'a> Kept<'a> {
             proposal = proposal.mended(&drawn.draws, &shares);
             drawn = Drawn::default();
             drawn.add(self, &proposal, count, rng);
-            match drawn.weigh(self, &proposal, symmetries) {
+            match drawn.weigh(self, &proposal, &orders) {
                 Some(of_all) => weights = of_all,
                 None => return Ok(None),
             }
@@ -154,7 +155,7 @@ impl<'a> Kept<'a> {
             sum += weight.exp();
             sum
         });
-        let other_side = self.seen_by_chain(&proposal, symmetries, &visited);
+        let other_side = self.seen_by_chain(&proposal, &orders, &visited);
         Ok(Some(WeightedDraws {
             sums: sums.collect(),
             kept: self.clone(),
@@ -173,10 +174,10 @@ impl<'a> Kept<'a> {
         &self,
         drawn: &Drawn,
         proposal: &Proposal,
-        symmetries: &[Vec<usize>],
+        orders: &Orders,
         visited: &[Vec<f64>],
     ) -> f64 {
-        let proposed = |at: &Vec<f64>| self.ln_proposed(proposal, symmetries, at);
+        let proposed = |at: &Vec<f64>| self.ln_proposed(proposal, orders, at);
         let weights = drawn.draws.iter().zip(&drawn.ln_joint);
         let most = weights.map(|(draw, joint)| joint - proposed(draw));
         let most = most.fold(f64::NEG_INFINITY, f64::max);
@@ -189,11 +190,11 @@ impl<'a> Kept<'a> {
     fn seen_by_chain(
         &self,
         proposal: &Proposal,
-        symmetries: &[Vec<usize>],
+        orders: &Orders,
         visited: &[Vec<f64>],
     ) -> Option<f64> {
         let weigh =
-            |place: &Vec<f64>| self.ln_joint(place) - self.ln_proposed(proposal, symmetries, place);
+            |place: &Vec<f64>| self.ln_joint(place) - self.ln_proposed(proposal, orders, place);
         let ln_weights: Vec<f64> = visited.iter().map(weigh).collect();
         let shape = ImportanceWeights::smooth(&ln_weights)?.k_hat?;
         // A shape of one has no mean; one of minus one half or less has an end that is near.
@@ -201,20 +202,6 @@ impl<'a> Kept<'a> {
             f64::INFINITY => 1.0,
             shape => (shape / (1.0 + shape.max(-0.5))).max(-1.0),
         })
-    }
-
-    /// The log density of a proposal, or of its mean over symmetries.
-    pub fn ln_proposed(&self, proposal: &Proposal, symmetries: &[Vec<usize>], at: &[f64]) -> f64 {
-        if symmetries.len() < 2 {
-            return proposal.ln_density(at);
-        }
-        let numbers = self.numbers(at);
-        let each = symmetries.iter().map(|symmetry| {
-            let moved: Vec<f64> = symmetry.iter().map(|&place| numbers[place]).collect();
-            proposal.ln_density(&self.coordinates(&moved))
-        });
-        let each: Vec<f64> = each.collect();
-        log_sum_exp(&each) - (each.len() as f64).ln()
     }
 }
 
@@ -296,10 +283,7 @@ impl Compiled {
         let (_, own) = local.naturals(&point.messages);
         let (naturals, _) = posterior.naturals(&point.statistics);
         let (own_blocks, blocks) = (local.blocks().1, posterior.blocks());
-        let normaliser = |blocks: &[Placed], naturals: &[f64]| {
-            evaluate_all(blocks, naturals, &mut vec![0.0; naturals.len()])
-        };
-        let ln_q = -normaliser(own_blocks, &own)? - normaliser(blocks, &naturals)?;
+        let ln_q = -value_all(own_blocks, &own)? - value_all(blocks, &naturals)?;
         let first = local.own_first();
         let mut statistics = vec![0.0; point.statistics.len()];
         let mut collapsed = vec![0.0; naturals.len()];

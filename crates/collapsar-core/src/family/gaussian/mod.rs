@@ -3,12 +3,14 @@
 //! - `order`: in which order the scalars are eliminated: fewest neighbours first.
 //! - `pattern`: where the factor of a sparse precision matrix has entries, once for all evaluations.
 //! - `draw`: how one is drawn in buffers that are kept between draws.
+//! - `value`: the log-partition function alone.
 //! - `factor`: how a sparse precision matrix is factored, solved with and inverted on its pattern.
 
 mod draw;
 mod factor;
 mod order;
 mod pattern;
+mod value;
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use rand_distr::{Distribution, StandardNormal};
 pub use self::draw::GaussianBuffers;
 use self::factor::{Factor, Inverse};
 use self::pattern::Pattern;
+pub use self::value::GaussianValues;
 use super::{Family, check_length};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
@@ -113,6 +116,22 @@ impl Gaussian {
         Ok((solved.mean, variances))
     }
 
+    /// The variance of each scalar, for one of a list of blocks.
+    ///
+    /// # Errors
+    /// Where the precision matrix is not positive definite.
+    pub fn variances_after<'a>(
+        &'a self,
+        last: &mut GaussianCache<'a>,
+        natural: &'a [f64],
+    ) -> Result<Vec<f64>> {
+        check_length(BLOCK, natural, self.dim())?;
+        let (factor, inverse) = self.factor_after(last, natural)?;
+        let variances = factor.by_scalar(&inverse.diagonal);
+        last.0 = Some((&natural[self.scalars()..], factor, inverse));
+        Ok(variances)
+    }
+
     /// Shifts, precisions and couplings of a vector laid out as the natural parameters are.
     fn parts<'a, T>(&self, vector: &'a [T]) -> [&'a [T]; 3] {
         let (shifts, rest) = vector.split_at(self.scalars());
@@ -159,25 +178,31 @@ impl Gaussian {
         gradient: &mut [f64],
     ) -> Result<f64> {
         check_length(BLOCK, natural, self.dim())?;
-        let [shifts, precisions, couplings] = self.parts(natural);
-        let precision = &natural[self.scalars()..];
-        let (factor, inverse) = match last.0.take() {
-            Some((before, factor, inverse))
-                if std::ptr::eq(factor.pattern, &raw const *self.pattern)
-                    && before == precision =>
-            {
-                (factor, inverse)
-            }
-            _ => {
-                let factor = self.factor(BLOCK, precisions, couplings)?;
-                let inverse = factor.inverse();
-                (factor, inverse)
-            }
-        };
+        let (factor, inverse) = self.factor_after(last, natural)?;
+        let (shifts, precision) = natural.split_at(self.scalars());
         let solved = Solved::new(BLOCK, factor, shifts)?;
         let value = self.describe(&solved, &inverse, 1.0, gradient) + 0.5 * solved.square;
         last.0 = Some((precision, solved.factor, inverse));
         Ok(value)
+    }
+
+    /// The factor and the inverse of the precision matrix, which are the last block's where its matrix is the same.
+    fn factor_after<'a>(
+        &'a self,
+        last: &mut GaussianCache<'a>,
+        natural: &'a [f64],
+    ) -> Result<(Factor<'a, f64>, Inverse<f64>)> {
+        let [_, precisions, couplings] = self.parts(natural);
+        let precision = &natural[self.scalars()..];
+        if let Some((before, factor, inverse)) = last.0.take()
+            && std::ptr::eq(factor.pattern, &raw const *self.pattern)
+            && before == precision
+        {
+            return Ok((factor, inverse));
+        }
+        let factor = self.factor(BLOCK, precisions, couplings)?;
+        let inverse = factor.inverse();
+        Ok((factor, inverse))
     }
 
     /// Writes the mean statistics of x, those of √τ x where the precision of x has a factor τ with
@@ -293,6 +318,14 @@ impl Potential for Gaussian {
         self.evaluate(at, gradient)
     }
 
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        GaussianValues::default().value(self, at)
+    }
+
+    fn contains(&self, at: &[f64]) -> bool {
+        GaussianValues::default().contains(self, at)
+    }
+
     /// The slope of the gradient, by dual numbers.
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         check_length(BLOCK, at, self.dim())?;
@@ -309,6 +342,25 @@ impl GaussianSampler<'_> {
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
         let pairs = self.0.mean.iter().zip(self.0.noise(rng));
         pairs.map(|(mean, noise)| mean + noise).collect()
+    }
+
+    /// Writes the covariance of a scalar with each statistic: a column of the Hessian, for a solution in the place of a
+    /// derivative. The pairs are those of the Gaussian.
+    pub fn covariances(&self, pairs: &[(u32, u32)], scalar: usize, out: &mut [f64]) {
+        let mean = &self.0.mean;
+        let mut unit = vec![0.0; mean.len()];
+        unit[scalar] = 1.0;
+        let (column, _) = self.0.factor.solve(&unit);
+        let (first, rest) = out.split_at_mut(column.len());
+        let (squares, products) = rest.split_at_mut(column.len());
+        first.copy_from_slice(&column);
+        for ((out, x), c) in squares.iter_mut().zip(mean).zip(&column) {
+            *out = -x * c;
+        }
+        for (out, &(i, j)) in products.iter_mut().zip(pairs) {
+            let (i, j) = (i as usize, j as usize);
+            *out = -(mean[i] * column[j] + mean[j] * column[i]);
+        }
     }
 
     /// The mean and the variance of the sum of all scalars with these coefficients.

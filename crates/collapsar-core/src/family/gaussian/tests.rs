@@ -90,6 +90,17 @@ fn agrees_with_twin(family: &Gaussian, rng: &mut ChaCha8Rng) {
     let covariance = precision.try_inverse().expect("invertible");
     assert_close("mean", &mean, &gradient[..mean.len()]);
     assert_close("variance", &variances, covariance.diagonal().as_slice());
+    assert_close(
+        "value alone",
+        &[family.value(&natural).expect("inside")],
+        &[value],
+    );
+    let scalar = rng.random_range(0..mean.len());
+    let mut unit = vec![0.0; family.dim()];
+    unit[scalar] = 1.0;
+    let sampler = family.sampler(&natural).expect("inside");
+    sampler.covariances(family.pairs(), scalar, &mut found);
+    assert_close("covariances", &found, &twin(family, &natural, &unit).2);
 }
 
 #[test]

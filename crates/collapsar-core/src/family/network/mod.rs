@@ -267,6 +267,10 @@ impl Potential for Network {
         Ok(value)
     }
 
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        Ok(self.conditionals(at)?.0)
+    }
+
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         self.check(at)?;
         let natural = |parameter| {

@@ -114,6 +114,11 @@ impl RowKernel {
         Ok(value)
     }
 
+    /// The sum of log-normalisers alone.
+    pub(super) fn value(&self, messages: &[f64]) -> Result<f64> {
+        self.potential().value(&self.logits.at(messages))
+    }
+
     /// Adds the Hessian times `along` to `out`.
     pub(super) fn hessian_product(
         &self,

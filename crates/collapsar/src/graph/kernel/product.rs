@@ -382,6 +382,10 @@ impl Potential for Product {
         self.visit(at, |row, r| self.send(row, r, gradient))
     }
 
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        self.visit(at, |_, _| ())
+    }
+
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         out.fill(0.0);
         let mut changes = vec![0.0; self.states];

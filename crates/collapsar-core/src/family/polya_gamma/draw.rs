@@ -1,0 +1,264 @@
+//! Draws of Pólya-Gamma variables, by alternating series that are stopped as soon as they decide.
+//!
+//! A variable of shape b is a sum of variables whose shapes add up to b. Those of shape one are drawn by Devroye's method
+//! (PolsonEtAl13), one of a shape between one and two by that of WindleEtAl14, both exactly. A shape below one has a sum of
+//! gamma variables, of which the first are drawn and the rest, a part in ten thousand of the deviation, is a gamma variable
+//! with its mean and variance.
+
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI};
+
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, Exp1, StandardNormal};
+
+use crate::family::dirichlet::gamma_draw;
+use crate::special::{gamma_tails, ln_gamma};
+
+/// A draw of PG(b, c), c of 0 or more.
+pub(super) fn draw<R: Rng + ?Sized>(b: f64, c: f64, rng: &mut R) -> f64 {
+    if b < 1.0 {
+        return sum_of_gammas(b, c, rng);
+    }
+    let z = 0.5 * c;
+    let whole = b.floor();
+    let part = b - whole;
+    let ones = if part == 0.0 { whole } else { whole - 1.0 };
+    let mut sum = 0.0;
+    if ones > 0.0 {
+        let one = One::new(z);
+        for _ in 0..ones as u64 {
+            sum += one.draw(rng);
+        }
+    }
+    if part > 0.0 {
+        sum += Between::new(1.0 + part, z).draw(rng);
+    }
+    0.25 * sum
+}
+
+/// ln Φ(x), also where Φ underflows.
+fn ln_normal_cdf(x: f64) -> f64 {
+    if x > -30.0 {
+        return (0.5 * libm::erfc(-x * FRAC_1_SQRT_2)).ln();
+    }
+    // Mills' ratio, to 1e-9 of itself from here on.
+    let square = 1.0 / (x * x);
+    let ratio = 1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square));
+    -0.5 * x * x - (-x * (2.0 * PI).sqrt()).ln() + ratio.ln()
+}
+
+/// ln P(X ≤ t) for an inverse Gaussian X of shape λ = h² and mean h / z, plus −hz: the mass of
+/// h (2πx³)^{-1/2} exp(−h²/(2x) − z²x/2) up to t.
+fn ln_left_mass(h: f64, z: f64, t: f64) -> f64 {
+    let root = t.sqrt();
+    let near = ln_normal_cdf((t * z - h) / root) - h * z;
+    let far = ln_normal_cdf(-(t * z + h) / root) + h * z;
+    let high = near.max(far);
+    high + ((near - high).exp() + (far - high).exp()).ln()
+}
+
+/// An inverse Gaussian variable of shape h² and mean h / z that is at most t.
+fn left<R: Rng + ?Sized>(h: f64, z: f64, t: f64, rng: &mut R) -> f64 {
+    let mean = h / z;
+    if mean > t {
+        // The reciprocal of a squared normal tail, thinned by the tilt.
+        let scale = h * h;
+        loop {
+            let (e, f): (f64, f64) = (Exp1.sample(rng), Exp1.sample(rng));
+            if e * e > 2.0 * f * scale / t {
+                continue;
+            }
+            let x = t / (1.0 + t * e / scale).powi(2);
+            if rng.random::<f64>() <= (-0.5 * z * z * x).exp() {
+                return x;
+            }
+        }
+    }
+    loop {
+        let y: f64 = StandardNormal.sample(rng);
+        // The smaller root, by the larger: their product is the square of the mean.
+        let w = mean * y * y / (h * h);
+        let mut x = mean / (1.0 + 0.5 * (w + (w * (4.0 + w)).sqrt()));
+        if rng.random::<f64>() > mean / (mean + x) {
+            x = mean * mean / x;
+        }
+        if x <= t {
+            return x;
+        }
+    }
+}
+
+/// Where the two series of shape one take turns.
+const TURN: f64 = 0.64;
+
+/// Draws of shape one: four times PG(1, 2z).
+struct One {
+    z: f64,
+    rate: f64,
+    /// The probability of beginning to the right of the turn.
+    right: f64,
+}
+
+impl One {
+    fn new(z: f64) -> Self {
+        let rate = 0.125 * PI * PI + 0.5 * z * z;
+        let ln_right = (FRAC_PI_2 / rate).ln() - rate * TURN;
+        let ln_left = std::f64::consts::LN_2 + ln_left_mass(1.0, z, TURN);
+        Self {
+            z,
+            rate,
+            right: 1.0 / (1.0 + (ln_left - ln_right).exp()),
+        }
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        loop {
+            let x = if rng.random::<f64>() < self.right {
+                let e: f64 = Exp1.sample(rng);
+                TURN + e / self.rate
+            } else {
+                left(1.0, self.z, TURN, rng)
+            };
+            let mut sum = one_term(0, x);
+            let level = rng.random::<f64>() * sum;
+            for n in 1.. {
+                if n % 2 == 1 {
+                    sum -= one_term(n, x);
+                    if level <= sum {
+                        return x;
+                    }
+                } else {
+                    sum += one_term(n, x);
+                    if level > sum {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The nth term of the density at x, without the tilt; terms fall with n on either side of the turn.
+fn one_term(n: u32, x: f64) -> f64 {
+    let k = f64::from(n) + 0.5;
+    if x <= TURN {
+        PI * k * (2.0 / (PI * x)).powf(1.5) * (-2.0 * k * k / x).exp()
+    } else {
+        PI * k * (-0.5 * k * k * PI * PI * x).exp()
+    }
+}
+
+/// Draws of a shape from one to two: four times PG(h, 2z).
+struct Between {
+    h: f64,
+    z: f64,
+    turn: f64,
+    rate: f64,
+    right: f64,
+}
+
+impl Between {
+    fn new(h: f64, z: f64) -> Self {
+        // Where the two bounds of the density are about equal for these shapes: the cheapest turn, not one that matters.
+        let turn = 0.64 + 0.72 * (h - 1.0);
+        let rate = 0.125 * PI * PI + 0.5 * z * z;
+        let upper = gamma_tails(h, rate * turn).1;
+        let ln_right = h * (FRAC_PI_2 / rate).ln() + upper.ln();
+        let ln_left = h * std::f64::consts::LN_2 + ln_left_mass(h, z, turn);
+        Self {
+            h,
+            z,
+            turn,
+            rate,
+            right: 1.0 / (1.0 + (ln_left - ln_right).exp()),
+        }
+    }
+
+    /// The nth term of the alternating series of the density, without the tilt.
+    fn term(&self, n: u32, x: f64) -> f64 {
+        let (h, k) = (self.h, f64::from(n));
+        let ways = ln_gamma(k + h) - ln_gamma(h) - ln_gamma(k + 1.0);
+        let place = 2.0 * k + h;
+        let ln_scale = h * std::f64::consts::LN_2 + ways - 0.5 * place * place / x;
+        place * ln_scale.exp() / (2.0 * PI * x * x * x).sqrt()
+    }
+
+    /// What bounds the density from above, without the tilt.
+    fn bound(&self, x: f64) -> f64 {
+        if x <= self.turn {
+            return self.term(0, x);
+        }
+        let h = self.h;
+        (h * FRAC_PI_2.ln() + (h - 1.0) * x.ln() - 0.125 * PI * PI * x - ln_gamma(h)).exp()
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        loop {
+            let x = if rng.random::<f64>() < self.right {
+                self.beyond(rng)
+            } else {
+                left(self.h, self.z, self.turn, rng)
+            };
+            let level = rng.random::<f64>() * self.bound(x);
+            let (mut sum, mut last) = (self.term(0, x), f64::INFINITY);
+            for n in 1.. {
+                let term = self.term(n, x);
+                sum += if n % 2 == 1 { -term } else { term };
+                // Sums are on either side of the density in turn, once terms fall.
+                let falls = term <= last;
+                last = term;
+                if falls && n % 2 == 1 && level <= sum {
+                    return x;
+                }
+                if falls && n % 2 == 0 && level > sum {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// A gamma variable beyond the turn: as many tries as it takes, few since most of its mass is there, or an
+    /// exponential with a thinning where it is not.
+    fn beyond<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        let shift = self.rate * self.turn;
+        if shift < self.h {
+            loop {
+                let x = gamma_draw(self.h, rng);
+                if x > shift {
+                    return x / self.rate;
+                }
+            }
+        }
+        // Beyond its top, x^{h-1} e^{-x} is below the exponential that touches it at the turn.
+        let slope = 1.0 - (self.h - 1.0) / shift;
+        loop {
+            let e: f64 = Exp1.sample(rng);
+            let away = e / slope;
+            let ln_accept = (self.h - 1.0) * ((away / shift).ln_1p() - away / shift);
+            if rng.random::<f64>() <= ln_accept.exp() {
+                return (shift + away) / self.rate;
+            }
+        }
+    }
+}
+
+/// Gamma variables that are drawn.
+const GAMMAS: usize = 200;
+
+fn sum_of_gammas<R: Rng + ?Sized>(b: f64, c: f64, rng: &mut R) -> f64 {
+    let square = 0.25 * c * c / (PI * PI);
+    let family = super::PolyaGamma { shape: b };
+    // The tilt is that of a number of 0 or more: inside the domain.
+    let unit = super::unit(0.5 * c * c);
+    let (mut mean, mut variance) = (family.shape * unit.mean, family.shape * unit.variance);
+    let mut sum = 0.0;
+    for k in 0..GAMMAS {
+        let weight = 0.5 / (PI * PI) / ((k as f64 + 0.5).powi(2) + square);
+        sum += weight * gamma_draw(b, rng);
+        mean -= weight * b;
+        variance -= weight * weight * b;
+    }
+    if mean > 0.0 && variance > 0.0 {
+        sum += gamma_draw(mean * mean / variance, rng) * variance / mean;
+    }
+    sum
+}

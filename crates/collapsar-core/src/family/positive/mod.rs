@@ -1,0 +1,212 @@
+//! A positive number between bounds: gamma, inverse gamma, generalised inverse Gaussian and log-normal in one.
+//!
+//! In its logarithm the log density is concave, so that one quadrature serves every case: from its top downwards on
+//! either side, as far as it is above rounding.
+//!
+//! - `pieces`: the density about its top, its moments and quantiles
+//! - `draw`: draws
+
+mod draw;
+mod pieces;
+
+use rand::Rng;
+
+use super::{Family, check_length, require};
+use crate::collapsed::Potential;
+use crate::error::Result;
+use pieces::Pieces;
+
+const BLOCK: &str = "positive block";
+
+/// A positive number between bounds.
+///
+/// Natural parameters are $(a, b, c, d)$, statistics $(\ln x, -x, -1/x, -\tfrac12\ln^2x)$.
+///
+/// $$p(x) \propto x^{a-1} e^{-bx - c/x - \frac12 d\ln^2x}, \quad l \le x \le u, \qquad
+/// A = \ln \int_l^u x^{a-1} e^{-bx - c/x - \frac12 d\ln^2x} dx$$
+///
+/// With $b$ alone it is a gamma variable, with $b$ and $c$ a generalised inverse Gaussian one, with $d$ alone a
+/// log-normal one, each between bounds. $b$, $c$ and $d$ are not negative; an end at which the density does not fall must
+/// be bounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Positive {
+    lower: f64,
+    upper: f64,
+    /// Whether $1/x$ and $\ln^2x$ are statistics; where they are not, they count as zero, and so do their parameters.
+    inverse: bool,
+    square: bool,
+}
+
+impl Positive {
+    /// A number between these bounds, with the statistics $\ln x$ and $x$ alone.
+    ///
+    /// # Errors
+    /// Where the lower bound is negative or not below the upper one.
+    pub fn new(lower: f64, upper: f64) -> Result<Self> {
+        let expected = "a lower bound of 0 or more, below the upper one";
+        require(0.0 <= lower && lower < upper, BLOCK, expected, || {
+            format!("the bounds are {lower} and {upper}")
+        })?;
+        Ok(Self {
+            lower,
+            upper,
+            inverse: false,
+            square: false,
+        })
+    }
+
+    /// The same with $1/x$ among its statistics.
+    #[must_use]
+    pub fn with_inverse(self) -> Self {
+        Self {
+            inverse: true,
+            ..self
+        }
+    }
+
+    /// The same with $\ln^2x$ among its statistics.
+    #[must_use]
+    pub fn with_square(self) -> Self {
+        Self {
+            square: true,
+            ..self
+        }
+    }
+
+    /// The bounds.
+    pub fn bounds(&self) -> (f64, f64) {
+        (self.lower, self.upper)
+    }
+
+    /// The mean and the variance of a power of the number; infinite where there is none.
+    ///
+    /// # Errors
+    /// Outside the domain.
+    pub fn moments_of_power(&self, natural: &[f64], power: f64) -> Result<(f64, f64)> {
+        let pieces = self.pieces(natural)?;
+        let ln_mean = |times: f64| {
+            let mut tilted = natural.to_vec();
+            tilted[0] += times * power;
+            self.pieces(&tilted).map_or(f64::INFINITY, |tilted| {
+                tilted.moments().ln_mass - pieces.moments().ln_mass
+            })
+        };
+        let (first, second) = (ln_mean(1.0), ln_mean(2.0));
+        let mean = first.exp();
+        let spread = second - 2.0 * first;
+        if spread.is_finite() && spread < 1e-3 {
+            // The difference of logarithms would lose the digits that central moments keep.
+            let (_, relative) = pieces.narrow_moments(power);
+            return Ok((mean, relative));
+        }
+        Ok((mean, mean * mean * spread.exp_m1()))
+    }
+
+    /// The value that has this probability below it.
+    ///
+    /// # Errors
+    /// Outside the domain.
+    pub fn quantile(&self, natural: &[f64], probability: f64) -> Result<f64> {
+        let value = self.pieces(natural)?.quantile(probability);
+        Ok(value.clamp(self.lower, self.upper))
+    }
+
+    fn pieces(&self, natural: &[f64]) -> Result<Pieces> {
+        check_length(BLOCK, natural, 4)?;
+        let [a, b, mut c, mut d] = [0, 1, 2, 3].map(|place: usize| natural[place]);
+        let finite = natural.iter().all(|number| number.is_finite());
+        require(finite, BLOCK, "finite numbers", || {
+            format!("the parameters are {natural:?}")
+        })?;
+        if !self.inverse {
+            c = 0.0;
+        }
+        if !self.square {
+            d = 0.0;
+        }
+        let expected = "numbers of 0 or more after the first";
+        require(b >= 0.0 && c >= 0.0 && d >= 0.0, BLOCK, expected, || {
+            format!("the parameters are {natural:?}")
+        })?;
+        let left = self.lower > 0.0 || c > 0.0 || d > 0.0 || a > 0.0;
+        let right = self.upper < f64::INFINITY || b > 0.0 || d > 0.0 || a < 0.0;
+        let expected = "a density that falls towards 0 and infinity";
+        require(left && right, BLOCK, expected, || {
+            format!("the parameters are {natural:?}")
+        })?;
+        let pieces = Pieces::new([a, b, c, d], (self.lower, self.upper));
+        let expected = "parameters that are not too large";
+        require(pieces.ln_peak.is_finite(), BLOCK, expected, || {
+            format!("the log density is {} at its top", pieces.ln_peak)
+        })?;
+        Ok(pieces)
+    }
+}
+
+impl Potential for Positive {
+    fn dim(&self) -> usize {
+        4
+    }
+
+    fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let pieces = self.pieces(at)?;
+        let moments = pieces.moments();
+        gradient.copy_from_slice(&pieces.of_number(moments.means));
+        self.leave_out(gradient);
+        Ok(moments.ln_mass)
+    }
+
+    /// Covariances of the statistics, by central moments (maths §3.13).
+    fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        let pieces = self.pieces(at)?;
+        let mut along = [along[0], along[1], along[2], along[3]];
+        self.leave_out(&mut along);
+        out.copy_from_slice(&pieces.covariance_times(along, (self.inverse, self.square)));
+        self.leave_out(out);
+        Ok(())
+    }
+}
+
+impl Positive {
+    /// Zero for what is no statistic.
+    fn leave_out(&self, statistics: &mut [f64]) {
+        if !self.inverse {
+            statistics[2] = 0.0;
+        }
+        if !self.square {
+            statistics[3] = 0.0;
+        }
+    }
+}
+
+impl Family for Positive {
+    /// The parameters $(a, b, c, d)$ as they are.
+    type Ordinary = [f64; 4];
+    /// $\ln x$.
+    type Draw = f64;
+
+    fn natural(&self, ordinary: &[f64; 4]) -> Result<Vec<f64>> {
+        self.pieces(ordinary)?;
+        Ok(ordinary.to_vec())
+    }
+
+    fn ordinary(&self, natural: &[f64]) -> Result<[f64; 4]> {
+        self.pieces(natural)?;
+        Ok([natural[0], natural[1], natural[2], natural[3]])
+    }
+
+    fn sample<R: Rng + ?Sized>(&self, natural: &[f64], rng: &mut R) -> Result<f64> {
+        Ok(self.pieces(natural)?.draw(rng))
+    }
+
+    fn statistics(&self, draw: &f64, out: &mut [f64]) {
+        out[0] = *draw;
+        out[1] = -draw.exp();
+        out[2] = -(-draw).exp();
+        out[3] = -0.5 * draw * draw;
+        self.leave_out(out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,336 @@
+//! The density of the logarithm about its top, cut into panels along which it falls by a few.
+
+use crate::family::marginal::solve;
+use crate::family::truncated_normal::gauss;
+
+/// The density of y = ln x, as the distance w from its top: what it has fallen by is convex in w.
+pub(super) struct Pieces {
+    /// Where its top is.
+    top: f64,
+    /// Its logarithm there.
+    pub(super) ln_peak: f64,
+    /// The slope of the log density at the top: zero unless the top is at a bound.
+    slope: f64,
+    /// b eʸ, c e⁻ʸ and d at the top: what bends it.
+    bends: [f64; 3],
+    /// How far away the bounds are to the left and to the right of the top.
+    ends: [f64; 2],
+}
+
+/// Mass, and the means of statistics as they are counted from the top.
+pub(super) struct Moments {
+    pub(super) ln_mass: f64,
+    pub(super) means: [f64; 4],
+}
+
+/// How far the log density has fallen at the ends of panels. The rule below integrates along each to rounding; beyond the
+/// last nothing is left of the integral in sixteen digits.
+const FALLS: [f64; 6] = [0.5, 2.0, 6.0, 13.0, 24.0, 40.0];
+
+/// Distances at which panels end too: within the last of them exponentials of the distance still bend a density that falls
+/// slowly.
+const BENDS: [f64; 3] = [2.0, 8.0, 24.0];
+
+/// eʷ - 1 - w, in all its digits near zero.
+fn exponential_gap(w: f64) -> f64 {
+    if w.abs() > 0.1 {
+        return w.exp_m1() - w;
+    }
+    let (mut term, mut sum) = (0.5 * w * w, 0.0);
+    for k in 3..13 {
+        sum += term;
+        term *= w / f64::from(k);
+    }
+    sum
+}
+
+impl Pieces {
+    pub(super) fn new([a, b, c, d]: [f64; 4], (lower, upper): (f64, f64)) -> Self {
+        let (low, high) = (lower.ln(), upper.ln());
+        let slope = |y: f64| a - b * y.exp() + c * (-y).exp() - d * y;
+        let bend = |y: f64| b * y.exp() + c * (-y).exp() + d;
+        // Terms of no weight at an infinite end would be products of zero and infinity.
+        let falls_at_low = low.is_finite() && slope(low) <= 0.0;
+        let rises_at_high = high.is_finite() && slope(high) >= 0.0;
+        let top = if falls_at_low {
+            low
+        } else if rises_at_high {
+            high
+        } else {
+            peak([a, b, c, d], (low, high), slope, bend)
+        };
+        let at_bound = falls_at_low || rises_at_high;
+        Self {
+            top,
+            ln_peak: a * top - b * top.exp() - c * (-top).exp() - 0.5 * d * top * top,
+            slope: if at_bound { slope(top) } else { 0.0 },
+            bends: [b * top.exp(), c * (-top).exp(), d],
+            ends: [top - low, high - top],
+        }
+    }
+
+    /// By how much the log density has fallen at a signed distance from the top.
+    fn fall(&self, w: f64) -> f64 {
+        let [b, c, d] = self.bends;
+        let bent = |weight: f64, w: f64| {
+            if weight == 0.0 {
+                0.0
+            } else {
+                weight * exponential_gap(w)
+            }
+        };
+        -self.slope * w + bent(b, w) + bent(c, -w) + 0.5 * d * w * w
+    }
+
+    /// The slope of the fall.
+    fn fall_slope(&self, w: f64) -> f64 {
+        let [b, c, d] = self.bends;
+        let bent = |weight: f64, w: f64| {
+            if weight == 0.0 {
+                0.0
+            } else {
+                weight * w.exp_m1()
+            }
+        };
+        -self.slope + bent(b, w) - bent(c, -w) + d * w
+    }
+
+    /// The distance on a side at which the log density has fallen by so much: roughly, since panels may end anywhere.
+    fn reach(&self, side: f64, fall: f64, from: f64) -> f64 {
+        let slope = -side * self.slope;
+        let bend: f64 = self.bends.iter().sum();
+        let parabola = 2.0 * fall / (slope + (slope * slope + 2.0 * fall * bend).sqrt());
+        let (mut low, mut high) = (from, parabola.max(f64::MIN_POSITIVE));
+        // A fall that bends less than at the top is not there yet.
+        while self.fall(side * high) < fall && high < 1e300 {
+            low = high;
+            high *= 2.0;
+        }
+        for _ in 0..60 {
+            let fallen = self.fall(side * high);
+            if fallen <= 1.02 * fall {
+                break;
+            }
+            let next = high - (fallen - fall) / (side * self.fall_slope(side * high));
+            high = if next > low && next < high {
+                next
+            } else {
+                0.5 * (low + high)
+            };
+            if self.fall(side * high) < fall {
+                // The last step went too far: what is there is near enough.
+                break;
+            }
+        }
+        high
+    }
+
+    /// Visits panels from the top outwards: the side, and the distances at which it begins and ends.
+    fn panels(&self, mut visit: impl FnMut(f64, f64, f64)) {
+        for (side, end) in [-1.0, 1.0].into_iter().zip(self.ends) {
+            let mut from = 0.0;
+            for fall in FALLS {
+                let to = self.reach(side, fall, from).min(end);
+                for bend in BENDS {
+                    if from < bend && bend < to {
+                        visit(side, from, bend);
+                        from = bend;
+                    }
+                }
+                if from < to {
+                    visit(side, from, to);
+                    from = to;
+                }
+            }
+        }
+    }
+
+    /// Visits points, as signed distances from the top, with their masses in units of the peak.
+    fn visit(&self, mut visit: impl FnMut(f64, f64)) {
+        self.panels(|side, from, to| {
+            gauss(from, to, |w, weight| {
+                let w = side * w;
+                visit(w, weight * (-self.fall(w)).exp());
+            });
+        });
+    }
+
+    pub(super) fn moments(&self) -> Moments {
+        let (mut mass, mut sums) = (0.0, [0.0; 4]);
+        self.visit(|w, weight| {
+            mass += weight;
+            for (sum, statistic) in sums.iter_mut().zip(statistics(w)) {
+                *sum += weight * statistic;
+            }
+        });
+        Moments {
+            ln_mass: self.ln_peak + mass.ln(),
+            means: sums.map(|sum| sum / mass),
+        }
+    }
+
+    /// Means of the statistics of x from those that are counted from the top.
+    pub(super) fn of_number(&self, [w, up, down, square]: [f64; 4]) -> [f64; 4] {
+        let top = self.top;
+        [
+            top + w,
+            top.exp() * (up - 1.0),
+            (-top).exp() * (down - 1.0),
+            -0.5 * top * top - top * w + square,
+        ]
+    }
+
+    /// The covariance of the statistics of x, those that are there, times a vector.
+    pub(super) fn covariance_times(
+        &self,
+        along: [f64; 4],
+        (inverse, square): (bool, bool),
+    ) -> [f64; 4] {
+        let (x, top) = (self.top.exp(), self.top);
+        let mut along = [
+            along[0] - top * along[3],
+            x * along[1],
+            along[2] / x,
+            along[3],
+        ];
+        let means = self.moments().means;
+        let (mut mass, mut out) = (0.0, [0.0; 4]);
+        if !inverse {
+            along[2] = 0.0;
+        }
+        self.visit(|w, weight| {
+            mass += weight;
+            let mut away = statistics(w);
+            for (away, mean) in away.iter_mut().zip(&means) {
+                *away -= mean;
+            }
+            // What is no statistic may be infinite.
+            if !inverse {
+                away[2] = 0.0;
+            }
+            if !square {
+                away[3] = 0.0;
+            }
+            let change: f64 = away
+                .iter()
+                .zip(&along)
+                .map(|(away, along)| away * along)
+                .sum();
+            for (out, away) in out.iter_mut().zip(&away) {
+                *out += weight * change * away;
+            }
+        });
+        let out = out.map(|sum| sum / mass);
+        [out[0], x * out[1], out[2] / x, out[3] - top * out[0]]
+    }
+
+    /// Mean and variance of a power where it hardly varies.
+    pub(super) fn narrow_moments(&self, power: f64) -> (f64, f64) {
+        let (mut mass, mut first) = (0.0, 0.0);
+        self.visit(|w, weight| {
+            mass += weight;
+            first += weight * (power * w).exp_m1();
+        });
+        let mean = first / mass;
+        let mut second = 0.0;
+        self.visit(|w, weight| second += weight * ((power * w).exp_m1() - mean).powi(2));
+        let scale = (power * self.top).exp();
+        (scale * (1.0 + mean), scale * scale * second / mass)
+    }
+
+    /// The value of x that has this probability below it: finds the panel, then solves inside it.
+    pub(super) fn quantile(&self, probability: f64) -> f64 {
+        let mass = |side: f64, from: f64, to: f64| {
+            let mut sum = 0.0;
+            gauss(from, to, |w, weight| {
+                sum += weight * (-self.fall(side * w)).exp();
+            });
+            sum
+        };
+        // Panels from left to right; of those to the left of the top the last comes first.
+        let (mut panels, mut to_the_left) = (vec![], 0);
+        self.panels(|side, from, to| {
+            panels.push((side, from, to, mass(side, from, to)));
+            to_the_left += usize::from(side < 0.0);
+        });
+        panels[..to_the_left].reverse();
+        let total: f64 = panels.iter().map(|panel| panel.3).sum();
+        let mut left = probability.clamp(0.0, 1.0) * total;
+        let mut place = 0;
+        while place + 1 < panels.len() && left > panels[place].3 {
+            left -= panels[place].3;
+            place += 1;
+        }
+        let Some(&(side, from, to, whole)) = panels.get(place) else {
+            return self.top.exp();
+        };
+        let wanted = if side > 0.0 { left } else { whole - left };
+        let small = |_: f64| 1e-13 * to;
+        let away = solve(from, to, 0.5 * (from + to), small, |at| {
+            (mass(side, from, at) - wanted, (-self.fall(side * at)).exp())
+        });
+        (self.top + side * away).exp()
+    }
+
+    /// Ends and slopes of a hat for draws, by side: where the density has fallen by one, or its end.
+    pub(super) fn shoulder(&self, side: f64) -> (f64, f64) {
+        let away = self
+            .reach(side, 1.0, 0.0)
+            .min(self.ends[usize::from(side > 0.0)]);
+        (away, side * self.fall_slope(side * away))
+    }
+
+    /// By how much the log density has fallen there, infinite beyond the bounds.
+    pub(super) fn fall_within(&self, w: f64) -> f64 {
+        if w.abs() > self.ends[usize::from(w > 0.0)] {
+            f64::INFINITY
+        } else {
+            self.fall(w)
+        }
+    }
+
+    /// ln x at a distance from the top.
+    pub(super) fn at(&self, w: f64) -> f64 {
+        self.top + w
+    }
+}
+
+/// w, -(eʷ - 1), -(e⁻ʷ - 1) and -w²/2: the statistics of x, counted from the top.
+fn statistics(w: f64) -> [f64; 4] {
+    [w, -w.exp_m1(), -(-w).exp_m1(), -0.5 * w * w]
+}
+
+/// Where the slope, which falls, is zero.
+fn peak(
+    [a, b, c, d]: [f64; 4],
+    (low, high): (f64, f64),
+    slope: impl Fn(f64) -> f64,
+    bend: impl Fn(f64) -> f64,
+) -> f64 {
+    // Without d the root of a quadratic in x; the form that does not cancel.
+    let start = if d == 0.0 {
+        let root = (a * a + 4.0 * b * c).sqrt();
+        let x = if a > 0.0 {
+            (a + root) / (2.0 * b)
+        } else {
+            2.0 * c / (root - a)
+        };
+        x.ln()
+    } else {
+        (a / d).clamp(-50.0, 50.0)
+    };
+    let start = start.clamp(low.max(-700.0), high.min(700.0));
+    let (mut left, mut right) = (start, start);
+    let mut step = 1.0;
+    while slope(left) < 0.0 && left > low {
+        left = (left - step).max(low);
+        step *= 2.0;
+    }
+    step = 1.0;
+    while slope(right) > 0.0 && right < high {
+        right = (right + step).min(high);
+        step *= 2.0;
+    }
+    let small = |y: f64| 1e-15 * (1.0 + y.abs());
+    solve(left, right, start, small, |y| (-slope(y), bend(y)))
+}

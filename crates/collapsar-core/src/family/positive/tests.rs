@@ -1,0 +1,143 @@
+use super::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+// By quad of mpmath 1.3.0 with 40 digits; the mean of 1/x is 0 where it is no statistic.
+const TABLE: &str = include_str!("table.txt");
+
+#[test]
+fn moments_match_mpmath() {
+    let mut rows = 0;
+    for line in TABLE.lines().skip(1) {
+        let row: Vec<f64> = (line.split(' '))
+            .map(|field| field.parse().expect("a number"))
+            .collect();
+        let mut family = Positive::new(row[0], row[1])
+            .expect("bounds in order")
+            .with_square();
+        if row[9] != 0.0 {
+            family = family.with_inverse();
+        }
+        let natural = &row[2..6];
+        let mut gradient = [0.0; 4];
+        let value = family
+            .value_and_gradient(natural, &mut gradient)
+            .expect("inside");
+        let mut product = [0.0; 4];
+        (family.hessian_product(natural, &[1.0, 0.0, 0.0, 0.0], &mut product)).expect("inside");
+        let found = [
+            value,
+            gradient[0],
+            -gradient[1],
+            -gradient[2],
+            -2.0 * gradient[3],
+            product[0],
+        ];
+        for (place, (f, e)) in found.iter().zip(&row[6..]).enumerate() {
+            // 192 terms, and the rounding of the top's place where the density is narrow.
+            assert!(
+                (f - e).abs() <= 3e-12 * e.abs().max(1e-3),
+                "{line}: {place}: {f} {e}"
+            );
+        }
+        rows += 1;
+    }
+    assert!(rows > 12);
+}
+
+/// Without bounds and other statistics it is a gamma variable.
+#[test]
+fn a_gamma_variable_is_one_of_these() {
+    use crate::family::Gamma;
+    let family = Positive::new(0.0, f64::INFINITY).expect("bounds in order");
+    for (a, b) in [(0.01, 2.0), (1.0, 1e-5), (33.0, 7.0), (1e7, 1e3)] {
+        let (mut four, mut two) = ([0.0; 4], [0.0; 2]);
+        let found = family
+            .value_and_gradient(&[a, b, 0.0, 0.0], &mut four)
+            .expect("inside");
+        let expected = Gamma.value_and_gradient(&[a, b], &mut two).expect("inside");
+        // Relative to the parts of the value, which cancel where shapes are large.
+        let size = 1.0 + a * (1.0 + a.ln().abs() + b.ln().abs());
+        assert!(
+            (found - expected).abs() < 1e-14 * size,
+            "{found} {expected}"
+        );
+        for (four, two) in four.iter().zip(&two) {
+            assert!(
+                (four - two).abs() < 1e-12 * two.abs().max(1.0),
+                "{four} {two}"
+            );
+        }
+        let (mean, variance) = family
+            .moments_of_power(&[a, b, 0.0, 0.0], 1.0)
+            .expect("inside");
+        assert!((mean * b / a - 1.0).abs() < 1e-8 && (variance * b * b / a - 1.0).abs() < 1e-7);
+    }
+}
+
+#[test]
+fn quantiles_and_powers_are_those_of_draws() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let all = (0.0, f64::INFINITY);
+    for ((lower, upper), natural) in [
+        (all, [2.5, 3.0, 0.0, 0.0]),
+        (all, [0.3, 1.0, 0.0, 0.0]),
+        ((1e-4, f64::INFINITY), [-0.5, 2.0, 0.0, 0.0]),
+        ((0.2, 0.9), [-0.5, 0.0, 0.0, 0.0]),
+        (all, [-1.5, 0.2, 3.0, 0.0]),
+        (all, [0.0, 0.0, 0.0, 2.0]),
+        ((0.0, 1.0), [40.0, 2.0, 0.0, 0.0]),
+        ((5.0, 9.0), [1.0, 30.0, 0.0, 0.0]),
+    ] {
+        let family = Positive::new(lower, upper).expect("bounds in order");
+        let family = family.with_inverse().with_square();
+        let count = 10_000;
+        let mut draws: Vec<f64> = (0..count)
+            .map(|_| family.sample(&natural, &mut rng).expect("inside").exp())
+            .collect();
+        draws.sort_by(f64::total_cmp);
+        for p in [0.01, 0.3, 0.5, 0.9] {
+            let quantile = family.quantile(&natural, p).expect("inside");
+            let below = draws.partition_point(|x| *x <= quantile) as f64 / f64::from(count);
+            let error = (p * (1.0 - p) / f64::from(count)).sqrt();
+            assert!((below - p).abs() < 4.5 * error, "{natural:?}: {below} {p}");
+        }
+        let (mean, variance) = family.moments_of_power(&natural, -0.5).expect("inside");
+        if variance.is_finite() {
+            let found = draws.iter().map(|x| x.powf(-0.5)).sum::<f64>() / f64::from(count);
+            let error = (variance / f64::from(count)).sqrt();
+            assert!(
+                (found - mean).abs() < 5.0 * error,
+                "{natural:?}: {found} {mean} ± {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn parameters_outside_the_domain_are_errors() {
+    assert!(Positive::new(1.0, 1.0).is_err() && Positive::new(-1.0, 1.0).is_err());
+    let all = Positive::new(0.0, f64::INFINITY).expect("bounds in order");
+    for bad in [
+        &[1.0, 0.0, 0.0, 0.0][..],
+        &[-1.0, 1.0, 0.0, 0.0],
+        &[1.0, -1.0, 0.0, 0.0],
+        &[f64::NAN, 1.0, 0.0, 0.0],
+        &[1.0, 1.0],
+    ] {
+        assert!(
+            all.value_and_gradient(bad, &mut [0.0; 4]).is_err(),
+            "{bad:?}"
+        );
+    }
+    let (_, variance) = all
+        .moments_of_power(&[0.8, 1.0, 0.0, 0.0], -0.5)
+        .expect("inside");
+    assert_eq!(variance, f64::INFINITY);
+    assert_eq!(
+        all.natural(&[0.0, 1.0, 0.0, 0.0])
+            .expect_err("flat")
+            .to_string(),
+        "positive block: the parameters are [0.0, 1.0, 0.0, 0.0], expected a density that falls towards 0 and infinity"
+    );
+}
