@@ -16,12 +16,25 @@ pub(crate) struct Monomial {
     pub(crate) unknowns: Vec<Unknown>,
 }
 
+/// What undoes a link function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inverse {
+    /// e^ψ / (1 + e^ψ)
+    Logit,
+    /// e^ψ
+    Log,
+    /// 1 + e^ψ, on the way to the first.
+    OnePlus,
+}
+
 /// One number of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Scalar {
     Known(f64),
     /// A sum of monomials, like ones together, none of them constant but the first perhaps.
     Polynomial(Rc<Vec<Monomial>>),
+    /// A function of a polynomial that some distributions have a likelihood for.
+    Linked(Inverse, Rc<Vec<Monomial>>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
@@ -39,7 +52,33 @@ impl Scalar {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Polynomial(_) | Self::Draws(_) | Self::Opaque => None,
+            Self::Polynomial(_) | Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+        }
+    }
+
+    /// A function of it, which is known by name where it is a polynomial.
+    pub(crate) fn linked(&self, inverse: Inverse, function: fn(f64) -> f64) -> Self {
+        match self {
+            Self::Polynomial(monomials) => Self::Linked(inverse, monomials.clone()),
+            _ => self.map(function),
+        }
+    }
+
+    /// Whether it is a probability whose log odds are a polynomial.
+    pub(crate) fn is_logistic(&self) -> bool {
+        matches!(self, Self::Linked(Inverse::Logit, _))
+    }
+
+    /// The polynomial that a function is of.
+    fn inner(monomials: &Rc<Vec<Monomial>>) -> Self {
+        Self::Polynomial(monomials.clone())
+    }
+
+    /// The same function of a polynomial that is now another.
+    fn of_inner(inverse: Inverse, inner: Self) -> Self {
+        match inner {
+            Self::Polynomial(monomials) => Self::Linked(inverse, monomials),
+            _ => Self::Opaque,
         }
     }
 
@@ -51,7 +90,7 @@ impl Scalar {
                 unknowns: vec![],
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
-            Self::Draws(_) | Self::Opaque => None,
+            Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
         }
     }
 
@@ -101,14 +140,54 @@ impl Scalar {
     }
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Known(0.0), linked @ Self::Linked(..))
+            | (linked @ Self::Linked(..), Self::Known(0.0)) => return linked.clone(),
+            (Self::Known(1.0), Self::Linked(Inverse::Log, psi))
+            | (Self::Linked(Inverse::Log, psi), Self::Known(1.0)) => {
+                return Self::Linked(Inverse::OnePlus, psi.clone());
+            }
+            _ => {}
+        }
         self.combine(other, |a, b| a + b, |a, b| a.into_iter().chain(b).collect())
     }
 
     pub(crate) fn minus(&self, other: &Self) -> Self {
+        match (self, other) {
+            // One less a probability has the opposite odds.
+            (Self::Known(1.0), Self::Linked(Inverse::Logit, psi)) => {
+                let opposite = Self::inner(psi).times(&Self::Known(-1.0));
+                return Self::of_inner(Inverse::Logit, opposite);
+            }
+            (linked @ Self::Linked(..), Self::Known(0.0)) => return linked.clone(),
+            _ => {}
+        }
         self.plus(&other.times(&Self::Known(-1.0)))
     }
 
     pub(crate) fn times(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Known(factor), linked @ Self::Linked(inverse, psi))
+            | (linked @ Self::Linked(inverse, psi), Self::Known(factor)) => {
+                return match (*factor, inverse) {
+                    (0.0, _) => Self::Known(0.0),
+                    (1.0, _) => linked.clone(),
+                    (factor, Inverse::Log) if factor > 0.0 => {
+                        let more = Self::inner(psi).plus(&Self::Known(factor.ln()));
+                        Self::of_inner(Inverse::Log, more)
+                    }
+                    _ => Self::Opaque,
+                };
+            }
+            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Log, b)) => {
+                let sum = Self::inner(a).plus(&Self::inner(b));
+                return match sum {
+                    Self::Known(sum) => Self::Known(sum.exp()),
+                    sum => Self::of_inner(Inverse::Log, sum),
+                };
+            }
+            _ => {}
+        }
         let times = |a: &Monomial, b: &Monomial| {
             let mut unknowns = [a.unknowns.as_slice(), &b.unknowns].concat();
             unknowns.sort_unstable();
@@ -125,7 +204,18 @@ impl Scalar {
     }
 
     pub(crate) fn over(&self, other: &Self) -> Self {
+        let opposite = |psi: &Rc<Vec<Monomial>>| Self::inner(psi).times(&Self::Known(-1.0));
         match (self, other) {
+            (linked @ Self::Linked(..), Self::Known(b)) => linked.times(&Self::Known(1.0 / b)),
+            (Self::Known(1.0), Self::Linked(Inverse::OnePlus, psi)) => {
+                Self::of_inner(Inverse::Logit, opposite(psi))
+            }
+            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::OnePlus, b)) if a == b => {
+                Self::Linked(Inverse::Logit, a.clone())
+            }
+            (_, Self::Linked(Inverse::Log, psi)) => {
+                self.times(&Self::of_inner(Inverse::Log, opposite(psi)))
+            }
             (Self::Polynomial(_), Self::Known(b)) => self.times(&Self::Known(1.0 / b)),
             _ => self.map_with(other, |a, b| a / b),
         }
@@ -147,7 +237,7 @@ impl Scalar {
                 let values = values.iter().map(|&value| function(value));
                 Self::Draws(Rc::new(values.collect()))
             }
-            Self::Polynomial(_) | Self::Opaque => Self::Opaque,
+            Self::Polynomial(_) | Self::Linked(..) | Self::Opaque => Self::Opaque,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use super::functions::{Function, inverse_link};
+use super::functions::{Function, without_link};
 use super::operators::{binary, truth};
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
@@ -373,7 +373,7 @@ impl<'a> Scope<'a> {
         self.place.set(before);
         let result = match link {
             None => result?,
-            Some(link) => result?.map(|element| element.map(inverse_link(*link))),
+            Some(link) => result?.map(|element| without_link(*link, element)),
         };
         if line.size > 1 {
             let unknown = looked != self.looked.get();

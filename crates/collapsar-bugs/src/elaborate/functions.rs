@@ -13,13 +13,15 @@ use nalgebra::DMatrix;
 use super::operators::{binary, sum, truth};
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::syntax::ast::{Link, Name, Operator, Span};
-use crate::value::{Scalar, Value};
+use crate::value::{Inverse, Scalar, Value};
 
 /// What a function is computed from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Function {
     /// Each number by itself.
     Elementwise(fn(f64) -> f64),
+    /// The same, with a name that is kept where the number is not known.
+    Linked(Inverse, fn(f64) -> f64),
     /// The lengths of an array, without its elements.
     Lengths(fn(&[usize]) -> Value),
     /// Two values, by an operator.
@@ -36,18 +38,20 @@ pub(super) enum Function {
     Ordered(fn(f64, usize, usize) -> (usize, f64)),
 }
 
-use Function::{Elementwise, Folded, Lengths, Numbers, OneDraw, Operation, Ordered, Values};
+use Function::{
+    Elementwise, Folded, Lengths, Linked, Numbers, OneDraw, Operation, Ordered, Values,
+};
 
 const FUNCTIONS: [(&str, Function); 40] = [
     ("sqrt", Elementwise(f64::sqrt)),
     ("log", Elementwise(f64::ln)),
-    ("exp", Elementwise(f64::exp)),
+    ("exp", Linked(Inverse::Log, f64::exp)),
     ("abs", Elementwise(f64::abs)),
     ("round", Elementwise(f64::round)),
     ("trunc", Elementwise(f64::trunc)),
     ("step", Elementwise(|x| truth(x >= 0.0))),
     ("logit", Elementwise(|p| (p / (1.0 - p)).ln())),
-    ("ilogit", Elementwise(inverse_logit)),
+    ("ilogit", Linked(Inverse::Logit, inverse_logit)),
     ("cloglog", Elementwise(|p| (-(-p).ln_1p()).ln())),
     ("icloglog", Elementwise(inverse_cloglog)),
     ("phi", Elementwise(normal_cdf)),
@@ -99,7 +103,7 @@ impl Function {
     /// How many arguments there are, where that is fixed.
     fn count(self) -> Option<usize> {
         match self {
-            Elementwise(_) | Lengths(_) | Ordered(_) => Some(1),
+            Elementwise(_) | Linked(..) | Lengths(_) | Ordered(_) => Some(1),
             Operation(_) => Some(2),
             Folded(..) | Numbers(_) => None,
             Values(count, _) | OneDraw(count, _) => count,
@@ -131,6 +135,9 @@ impl Function {
     pub(super) fn call(self, arguments: &[Value], span: Span) -> Checked<Value> {
         match self {
             Elementwise(function) => Ok(arguments[0].map(|element| element.map(function))),
+            Linked(inverse, function) => {
+                Ok(arguments[0].map(|element| element.linked(inverse, function)))
+            }
             Lengths(function) => Ok(function(&arguments[0].dims)),
             Operation(operator) => binary(operator, &arguments[0], &arguments[1], span),
             Folded(first, function) => {
@@ -180,13 +187,13 @@ fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 
-/// What undoes the function around a target.
-pub(super) fn inverse_link(link: Link) -> fn(f64) -> f64 {
+/// Undoes the function around a target.
+pub(super) fn without_link(link: Link, element: &Scalar) -> Scalar {
     match link {
-        Link::Log => f64::exp,
-        Link::Logit => inverse_logit,
-        Link::Cloglog => inverse_cloglog,
-        Link::Probit => normal_cdf,
+        Link::Log => element.linked(Inverse::Log, f64::exp),
+        Link::Logit => element.linked(Inverse::Logit, inverse_logit),
+        Link::Cloglog => element.map(inverse_cloglog),
+        Link::Probit => element.map(normal_cdf),
     }
 }
 

@@ -42,6 +42,9 @@ impl Emit<'_> {
 
     pub(super) fn bernoulli(&mut self, x: &Scalar, p: &Scalar) -> Resolved {
         match x {
+            Scalar::Known(x) if (*x == 0.0 || *x == 1.0) && p.is_logistic() => {
+                self.logistic(*x, 1.0, p)
+            }
             Scalar::Known(1.0) => self.add_ln_probability(1.0, 0, p),
             Scalar::Known(0.0) => self.add_ln_complement(1.0, p),
             _ => Err(self.outside().into()),
@@ -64,6 +67,9 @@ impl Emit<'_> {
         }
         let ways = ln_gamma(n + 1.0) - ln_gamma(x + 1.0) - ln_gamma(n - x + 1.0);
         self.add(ways, &[])?;
+        if p.is_logistic() {
+            return self.logistic(x, n, p);
+        }
         self.add_ln_probability(x, 0, p)?;
         self.add_ln_complement(n - x, p)
     }
@@ -107,6 +113,9 @@ impl Emit<'_> {
         let x = self.count(x)?;
         let size = self.positive(1, size)?;
         self.add(ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0), &[])?;
+        if p.is_logistic() {
+            return self.logistic(size, size + x, p);
+        }
         self.add_ln_probability(size, 0, p)?;
         self.add_ln_complement(x, p)
     }

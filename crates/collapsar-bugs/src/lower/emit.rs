@@ -30,6 +30,8 @@ pub(super) struct Sink {
     atoms: Vec<Atom>,
     /// Variables with lower and upper bounds.
     pub(super) bounds: Vec<(u32, f64, f64)>,
+    /// Pólya-Gamma variables with their shapes.
+    pub(super) shapes: Vec<(u32, f64)>,
 }
 
 impl Sink {
@@ -37,6 +39,7 @@ impl Sink {
         self.terms.clear();
         self.atoms.clear();
         self.bounds.clear();
+        self.shapes.clear();
     }
 
     fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
@@ -254,8 +257,8 @@ impl Emit<'_> {
         let entry = |dim: usize, place: usize| packed(dim, place / dim, place % dim);
         let place = element as usize;
         let part = match self.line.variables.kind(variable) {
-            Kind::Gaussian | Kind::Bounded => 0,
-            Kind::Gamma => 1,
+            Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma => 0,
+            Kind::Gamma | Kind::Positive { .. } => 1,
             Kind::Wishart(dim) => 1 + entry(dim, place),
             Kind::NormalWishart(dim) if place >= dim => 2 + dim as u32 + entry(dim, place - dim),
             Kind::NormalWishart(_) => return Err(self.apart(variable)),
@@ -268,7 +271,12 @@ impl Emit<'_> {
     pub(super) fn check_mean(&self, mean: &Scalar) -> Resolved {
         let gaussian = |unknown: &Unknown| match self.line.variables.kind(unknown.variable) {
             Kind::Gaussian | Kind::Bounded | Kind::NormalWishart(_) => true,
-            Kind::Gamma | Kind::Wishart(_) | Kind::Dirichlet(_) | Kind::Label(_) => false,
+            Kind::Gamma
+            | Kind::Positive { .. }
+            | Kind::PolyaGamma
+            | Kind::Wishart(_)
+            | Kind::Dirichlet(_)
+            | Kind::Label(_) => false,
         };
         let linear = |monomial: &Monomial| monomial.unknowns.iter().all(gaussian);
         match mean {

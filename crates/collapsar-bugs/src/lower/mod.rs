@@ -7,6 +7,7 @@
 //! - `rows`: which labels are rows: those that no line ties to another label
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
+//! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `products`: how the product of two polynomials becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
 
@@ -16,6 +17,7 @@ mod distributions;
 mod emit;
 mod joint;
 mod kinds;
+mod logistic;
 mod matrices;
 mod products;
 mod rows;
@@ -35,6 +37,7 @@ use crate::quantity::{Element, Origin};
 use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Scalar, Value};
 use emit::{Emit, Sink};
+use logistic::Hidden;
 
 pub(crate) use variables::{LineVariables, Variables};
 
@@ -147,6 +150,7 @@ fn lower(
 ) -> Resolved<Vec<Span>> {
     let symbols = Symbols::new(variables);
     let scope = Scope::new(model, Mode::Latent(&symbols));
+    let hidden = Hidden::new(graph.variables());
     let mut factors = vec![];
     let mut lines: Vec<Option<Stochastic>> = vec![];
     for (index, line) in model.lines.iter().enumerate() {
@@ -163,10 +167,12 @@ fn lower(
                 factor: graph.factor(line.relation.span.of(source)),
                 simplexes: RefCell::default(),
                 slopes,
+                hidden: &hidden,
             }
         }));
     }
     let mut done = vec![false; lines.len()];
+    hidden.shared.set(true);
     for users in rows::candidates(model, variables) {
         let built = match rows::build(&users, &lines, model, variables, graph) {
             // Another label decides what is read: no rows.
@@ -179,6 +185,7 @@ fn lower(
             }
         }
     }
+    hidden.shared.set(false);
     let mut sink = Sink::default();
     for stochastic in lines.iter().flatten().filter(|of| !done[of.line]) {
         if stochastic.by_templates(graph)? {
@@ -192,6 +199,8 @@ fn lower(
             }
         }
     }
+    let declared = hidden.declare(model, graph);
+    declared.map_err(|error| Diagnostic::new(Span::default(), error.to_string(), "here"))?;
     Ok(factors)
 }
 
@@ -223,6 +232,8 @@ struct Stochastic<'a> {
     simplexes: RefCell<BTreeSet<u32>>,
     /// Variables that means hold times something else than one, of all lines.
     slopes: &'a RefCell<BTreeSet<u32>>,
+    /// Variables that likelihoods bring with them, of all lines.
+    hidden: &'a Hidden,
 }
 
 impl Stochastic<'_> {
@@ -245,6 +256,9 @@ impl Stochastic<'_> {
         }
         for &(variable, lower, upper) in &sink.bounds {
             graph.bound(variable, lower, upper);
+        }
+        for &(variable, shape) in &sink.shapes {
+            graph.shape(variable, shape);
         }
         for (coefficient, atoms) in sink.terms() {
             graph.add(coefficient, atoms, self.factor);

@@ -1,5 +1,7 @@
 //! Decides how the product of two sums becomes terms: like products together, in order.
 
+use collapsar::graph::Atom;
+
 use super::emit::{Emit, Rate};
 use crate::elaborate::Resolved;
 use crate::value::{Monomial, Scalar, Unknown};
@@ -19,6 +21,17 @@ impl Emit<'_> {
         a: &Scalar,
         b: &Scalar,
     ) -> Resolved {
+        self.add_product_of(factor * rate.coefficient, rate.atoms(), a, b)
+    }
+
+    /// Adds `factor` times atoms times the product of two polynomials in Gaussians.
+    pub(super) fn add_product_of(
+        &mut self,
+        factor: f64,
+        atoms: Vec<Atom>,
+        a: &Scalar,
+        b: &Scalar,
+    ) -> Resolved {
         let expanded = match (a, b) {
             (Scalar::Polynomial(a), Scalar::Polynomial(b)) => expand(a, b),
             _ => None,
@@ -27,9 +40,9 @@ impl Emit<'_> {
             Some(products) => {
                 let products = products.into_iter();
                 let products = products.map(|(key, coefficient)| (coefficient, unknowns(key)));
-                self.add_products(factor * rate.coefficient, rate.atoms(), products)
+                self.add_products(factor, atoms, products)
             }
-            None => self.add_rate(factor, rate, &a.times(b)),
+            None => self.add_times(factor, atoms, &a.times(b)),
         }
     }
 }

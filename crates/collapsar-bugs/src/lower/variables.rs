@@ -269,7 +269,11 @@ impl Variables {
             Kind::Wishart(dim) => Origin::Variable(variable, upper(dim)),
             Kind::NormalWishart(_) if of.is_mean => Origin::Variable(variable, definer.offset),
             Kind::NormalWishart(dim) => Origin::Variable(variable, dim as u32 + upper(dim)),
-            Kind::Gaussian | Kind::Bounded | Kind::Gamma => Origin::Variable(variable, 0),
+            Kind::Gaussian
+            | Kind::Bounded
+            | Kind::Gamma
+            | Kind::Positive { .. }
+            | Kind::PolyaGamma => Origin::Variable(variable, 0),
         }
     }
 

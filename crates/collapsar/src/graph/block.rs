@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Atom, Graph, Kind};
 use collapsar_core::family::{
     Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, GaussianValues, Network,
-    NormalWishart, TruncatedNormal,
+    NormalWishart, PolyaGamma, Positive, TruncatedNormal,
 };
 use collapsar_core::{Potential, Result};
 
@@ -28,6 +28,8 @@ pub(super) enum BlockFamily {
     GaussianGamma(GaussianGamma),
     Bounded(TruncatedNormal),
     Gamma(Gamma),
+    Positive(Positive),
+    PolyaGamma(PolyaGamma),
     Wishart(NormalWishart),
     NormalWishart(NormalWishart),
     Dirichlet(Dirichlet),
@@ -39,14 +41,26 @@ pub(super) enum BlockFamily {
 impl BlockFamily {
     /// That of a variable by itself.
     pub(super) fn single(kind: Kind, variable: u32, graph: &Graph) -> Result<Self> {
+        let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
+        let (lower, upper) = *graph.bounds.get(&variable).unwrap_or(&everywhere);
         Ok(match kind {
             Kind::Gaussian => Self::Gaussian(Gaussian::new(1, &[])),
-            Kind::Bounded => {
-                let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
-                let (lower, upper) = *graph.bounds.get(&variable).unwrap_or(&everywhere);
-                Self::Bounded(TruncatedNormal::new(lower, upper)?)
-            }
+            Kind::Bounded => Self::Bounded(TruncatedNormal::new(lower, upper)?),
             Kind::Gamma => Self::Gamma(Gamma),
+            Kind::Positive { inverse, square } => {
+                let mut family = Positive::new(lower.max(0.0), upper)?;
+                if inverse {
+                    family = family.with_inverse();
+                }
+                if square {
+                    family = family.with_square();
+                }
+                Self::Positive(family)
+            }
+            Kind::PolyaGamma => {
+                let shape = graph.shapes.get(&variable).copied().unwrap_or(1.0);
+                Self::PolyaGamma(PolyaGamma::new(shape)?)
+            }
             Kind::Wishart(dim) => Self::Wishart(NormalWishart::wishart(dim)),
             Kind::NormalWishart(dim) => Self::NormalWishart(NormalWishart::new(dim)),
             Kind::Dirichlet(parts) => Self::Dirichlet(Dirichlet::new(parts)),
@@ -62,6 +76,8 @@ impl Block {
             BlockFamily::GaussianGamma(family) => family,
             BlockFamily::Bounded(family) => family,
             BlockFamily::Gamma(family) => family,
+            BlockFamily::Positive(family) => family,
+            BlockFamily::PolyaGamma(family) => family,
             BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => family,
             BlockFamily::Dirichlet(family) => family,
             BlockFamily::Label(family) => family,
@@ -92,6 +108,8 @@ impl Block {
             BlockFamily::GaussianGamma(_) => "normal-gamma".into(),
             BlockFamily::Bounded(_) => "truncated normal".into(),
             BlockFamily::Gamma(_) => "gamma".into(),
+            BlockFamily::Positive(family) => positive_name(family),
+            BlockFamily::PolyaGamma(_) => "Pólya-Gamma".into(),
             BlockFamily::Wishart(_) => "Wishart".into(),
             BlockFamily::NormalWishart(_) => "normal-Wishart".into(),
             BlockFamily::Dirichlet(family) if family.dim == 2 => "beta".into(),
@@ -107,7 +125,9 @@ impl Block {
     pub(super) fn base(&self, natural: &mut [f64]) {
         natural.fill(0.0);
         match &self.family {
-            BlockFamily::Gamma(_) | BlockFamily::GaussianGamma(_) => natural[0] = 1.0,
+            BlockFamily::Gamma(_) | BlockFamily::GaussianGamma(_) | BlockFamily::Positive(_) => {
+                natural[0] = 1.0;
+            }
             BlockFamily::Dirichlet(_) => natural.fill(1.0),
             // |Λ|^{(ν - D - 1) / 2}
             BlockFamily::Wishart(family) => natural[0] = family.dimensions() as f64 + 1.0,
@@ -115,6 +135,7 @@ impl Block {
             BlockFamily::NormalWishart(family) => natural[1] = family.dimensions() as f64,
             BlockFamily::Gaussian(_)
             | BlockFamily::Bounded(_)
+            | BlockFamily::PolyaGamma(_)
             | BlockFamily::Label(_)
             | BlockFamily::Network(..) => {}
         }
@@ -156,12 +177,19 @@ impl Block {
                 }
             }
             BlockFamily::Gamma(_) => natural[1] /= unit(0),
+            BlockFamily::Positive(_) => {
+                natural[1] /= unit(0);
+                natural[2] *= unit(0);
+            }
             BlockFamily::Wishart(family) => matrix(&mut natural[1..], family.dimensions()),
             BlockFamily::NormalWishart(family) => {
                 let dim = family.dimensions();
                 matrix(&mut natural[2 + dim..], dim);
             }
-            BlockFamily::Dirichlet(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => {}
+            BlockFamily::PolyaGamma(_)
+            | BlockFamily::Dirichlet(_)
+            | BlockFamily::Label(_)
+            | BlockFamily::Network(..) => {}
         }
     }
 
@@ -203,6 +231,8 @@ impl Block {
                 let part = atom.part as usize;
                 let factor = match family {
                     BlockFamily::Gamma(_) => [1.0, -1.0][part],
+                    BlockFamily::Positive(_) => [1.0, -1.0, -1.0, -2.0][part],
+                    BlockFamily::PolyaGamma(_) => -1.0,
                     BlockFamily::Wishart(family) => match part {
                         0 => 2.0,
                         _ => entry_factor(part - 1, family.dimensions()),
@@ -256,6 +286,20 @@ impl Block {
     /// Value, and the mean of the statistics.
     pub(super) fn evaluate(&self, natural: &[f64], mean: &mut [f64]) -> Result<f64> {
         self.potential().value_and_gradient(natural, mean)
+    }
+}
+
+/// What a positive number is called, by the statistics that it has and its bounds.
+fn positive_name(family: &Positive) -> String {
+    let name = match (family.has_inverse(), family.has_square()) {
+        (false, false) => "gamma",
+        (true, false) => "generalised inverse Gaussian",
+        (false, true) => "gamma with a log-normal factor",
+        (true, true) => "generalised inverse Gaussian with a log-normal factor",
+    };
+    match family.bounds() {
+        (0.0, f64::INFINITY) => name.into(),
+        _ => format!("{name} between bounds"),
     }
 }
 

@@ -8,7 +8,7 @@ use nalgebra::DMatrix;
 
 use super::block::{Block, BlockFamily};
 use collapsar_core::Result;
-use collapsar_core::family::{Family, GaussianGammaDraw, NormalWishartDraw};
+use collapsar_core::family::{Family, GaussianGammaDraw, NormalWishartDraw, Positive};
 use collapsar_core::special::log_sum_exp;
 
 /// Where coordinates are under q, and what they depend on.
@@ -25,13 +25,14 @@ impl Block {
         match &self.family {
             BlockFamily::Gaussian(family) => Some(family.scalars()),
             BlockFamily::GaussianGamma(family) => Some(family.field.scalars() + 1),
-            BlockFamily::Bounded(_) | BlockFamily::Gamma(_) => Some(1),
+            BlockFamily::Bounded(_) | BlockFamily::Gamma(_) | BlockFamily::Positive(_) => Some(1),
             BlockFamily::Wishart(family) => Some(triangle(family.dimensions())),
             BlockFamily::NormalWishart(family) => {
                 Some(family.dimensions() + triangle(family.dimensions()))
             }
             BlockFamily::Dirichlet(family) => Some(family.dim.saturating_sub(1)),
-            BlockFamily::Label(_) | BlockFamily::Network(..) => None,
+            // The density of a Pólya-Gamma variable is a series that nobody sums here.
+            BlockFamily::PolyaGamma(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => None,
         }
     }
 
@@ -68,6 +69,11 @@ impl Block {
                 family.statistics(&coordinates[0], statistics);
                 (vec![coordinates[0].exp()], 0.0)
             }
+            BlockFamily::Positive(family) => {
+                let (log, ln_slope) = between(ln_bounds(family), coordinates[0]);
+                family.statistics(&log, statistics);
+                (vec![log.exp()], ln_slope)
+            }
             BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => {
                 let dim = family.dimensions();
                 let means = family.means * dim;
@@ -99,7 +105,9 @@ impl Block {
                 (logs.into_iter().map(f64::exp).collect(), 0.0)
             }
             // Never asked for.
-            BlockFamily::Label(_) | BlockFamily::Network(..) => (vec![], 0.0),
+            BlockFamily::PolyaGamma(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => {
+                (vec![], 0.0)
+            }
         }
     }
 
@@ -115,6 +123,9 @@ impl Block {
             }
             BlockFamily::Bounded(family) => vec![unbounded(family.bounds(), numbers[0]).0],
             BlockFamily::Gamma(_) => vec![numbers[0].ln()],
+            BlockFamily::Positive(family) => {
+                vec![unbounded(ln_bounds(family), numbers[0].ln()).0]
+            }
             BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => {
                 let dim = family.dimensions();
                 let means = family.means * dim;
@@ -126,7 +137,7 @@ impl Block {
                 let (last, others) = numbers.split_last().unwrap_or((&1.0, &[]));
                 others.iter().map(|p| p.ln() - last.ln()).collect()
             }
-            BlockFamily::Label(_) | BlockFamily::Network(..) => vec![],
+            BlockFamily::PolyaGamma(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => vec![],
         }
     }
 
@@ -163,6 +174,13 @@ impl Block {
                 centre: vec![mean[0]],
                 parts: vec![vec![(0, 1.0)]],
             },
+            BlockFamily::Positive(family) => {
+                let (centre, slope) = unbounded(ln_bounds(family), mean[0]);
+                Linearised {
+                    centre: vec![centre],
+                    parts: vec![vec![(0, slope)]],
+                }
+            }
             BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => {
                 let ordinary = family.ordinary(natural)?;
                 matrix(family.dimensions(), &ordinary, &mean[family.means..])
@@ -174,10 +192,12 @@ impl Block {
                     parts: (0..last).map(|k| vec![(k, 1.0), (last, -1.0)]).collect(),
                 }
             }
-            BlockFamily::Label(_) | BlockFamily::Network(..) => Linearised {
-                centre: vec![],
-                parts: vec![],
-            },
+            BlockFamily::PolyaGamma(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => {
+                Linearised {
+                    centre: vec![],
+                    parts: vec![],
+                }
+            }
         };
         Ok(linearised)
     }
@@ -185,6 +205,12 @@ impl Block {
 
 fn triangle(dim: usize) -> usize {
     dim * (dim + 1) / 2
+}
+
+/// The bounds of the logarithm of a positive number.
+fn ln_bounds(family: &Positive) -> (f64, f64) {
+    let (lower, upper) = family.bounds();
+    (lower.ln(), upper.ln())
 }
 
 /// The number between bounds at a coordinate, and the logarithm of its slope.

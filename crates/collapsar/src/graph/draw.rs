@@ -70,6 +70,15 @@ impl Block {
                 statistics[0] = ln_draw;
                 statistics[1] = -draw;
             }
+            BlockFamily::Positive(family) => {
+                let ln_draw = family.sample(natural, rng)?;
+                numbers[0] = ln_draw.exp();
+                family.statistics(&ln_draw, statistics);
+            }
+            BlockFamily::PolyaGamma(family) => {
+                numbers[0] = family.sample(natural, rng)?;
+                family.statistics(&numbers[0], statistics);
+            }
             BlockFamily::Wishart(family) => {
                 let draw = family.sample(natural, rng)?;
                 family.statistics(&draw, statistics);
@@ -125,6 +134,8 @@ impl Block {
             }
             BlockFamily::Bounded(family) => family.statistics(&numbers[0], out),
             BlockFamily::Gamma(family) => family.statistics(&ln(numbers[0]), out),
+            BlockFamily::Positive(family) => family.statistics(&ln(numbers[0]), out),
+            BlockFamily::PolyaGamma(family) => family.statistics(&numbers[0], out),
             BlockFamily::Wishart(family) => {
                 family.statistics(&matrix(family.dimensions(), vec![], numbers), out);
             }
@@ -154,8 +165,8 @@ mod tests {
     use super::super::block::Block;
     use super::*;
     use collapsar_core::family::{
-        Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Network, NormalWishart, Table,
-        TruncatedNormal,
+        Categorical, Dirichlet, Gamma, Gaussian, GaussianGamma, Network, NormalWishart, PolyaGamma,
+        Positive, Table, TruncatedNormal,
     };
 
     /// The statistics of a draw are those of its numbers.
@@ -169,6 +180,8 @@ mod tests {
         let network = Network::new(vec![2, 3], tables).expect("a network");
         let scopes = vec![(vec![0], 0), (vec![0, 1], 1)];
         let bounded = TruncatedNormal::new(0.0, 2.0).expect("bounds");
+        let positive = Positive::new(0.1, 5.0).expect("bounds");
+        let polya_gamma = PolyaGamma::new(3.0).expect("a shape");
         let cases = [
             (
                 BlockFamily::Gaussian(Gaussian::new(2, &[(0, 1)])),
@@ -182,6 +195,12 @@ mod tests {
             ),
             (BlockFamily::Bounded(bounded), vec![1.0, 2.0], 1),
             (BlockFamily::Gamma(Gamma), vec![2.0, 3.0], 1),
+            (
+                BlockFamily::Positive(positive.with_inverse().with_square()),
+                vec![-0.5, 3.0, 0.2, 0.1],
+                1,
+            ),
+            (BlockFamily::PolyaGamma(polya_gamma), vec![0.7], 1),
             (
                 BlockFamily::Wishart(NormalWishart::wishart(2)),
                 vec![5.0, 2.0, 0.3, 1.0],

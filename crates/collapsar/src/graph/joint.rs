@@ -46,8 +46,12 @@ impl Graph {
 /// A statistic of a variable that has these numbers.
 fn atom_value(kind: Kind, part: usize, numbers: &[f64]) -> f64 {
     match kind {
-        Kind::Gaussian | Kind::Bounded => numbers[0],
+        Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma => numbers[0],
         Kind::Gamma => [numbers[0].ln(), numbers[0]][part],
+        Kind::Positive { .. } => {
+            let log = numbers[0].ln();
+            [log, numbers[0], 1.0 / numbers[0], log * log][part]
+        }
         Kind::Dirichlet(_) => numbers[part].ln(),
         Kind::Label(_) => f64::from(u8::from(numbers[0] as usize == part)),
         Kind::Wishart(dim) => matrix_part(part, numbers, dim),

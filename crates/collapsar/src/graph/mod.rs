@@ -112,6 +112,18 @@ pub enum Kind {
     Bounded,
     /// A positive number; its atoms are its logarithm and itself.
     Gamma,
+    /// A positive number between bounds, 0 and infinity unless [`Graph::bound`] says otherwise; its atoms are its
+    /// logarithm, itself, its inverse and the square of its logarithm, of which the last two are there where they are
+    /// asked for.
+    Positive {
+        /// Whether terms hold its inverse.
+        inverse: bool,
+        /// Whether terms hold the square of its logarithm.
+        square: bool,
+    },
+    /// A Pólya-Gamma variable, of shape 1 unless [`Graph::shape`] says otherwise, whose density is part of the log joint
+    /// without a term; its one atom is its value.
+    PolyaGamma,
     /// A positive definite matrix of this size; its atoms are the logarithm of its determinant
     /// and the entries of the upper triangle, row by row.
     Wishart(usize),
@@ -128,8 +140,9 @@ impl Kind {
     /// How many atoms it has.
     pub fn atoms(self) -> usize {
         match self {
-            Self::Gaussian | Self::Bounded => 1,
+            Self::Gaussian | Self::Bounded | Self::PolyaGamma => 1,
             Self::Gamma => 2,
+            Self::Positive { .. } => 4,
             Self::Wishart(dim) => 1 + dim * (dim + 1) / 2,
             Self::NormalWishart(dim) => 2 + dim + dim * (dim + 1) / 2,
             Self::Dirichlet(parts) => parts,
@@ -204,6 +217,8 @@ pub struct Graph {
     terms: Terms,
     rows: Vec<Rows>,
     bounds: BTreeMap<u32, (f64, f64)>,
+    /// Shapes of Pólya-Gamma variables that are not 1.
+    shapes: BTreeMap<u32, f64>,
     /// Where a climb begins, by variable and number: the unit of a real variable, or what a precision is about.
     /// Empty where all are one.
     units: BTreeMap<(u32, u32), f64>,
@@ -242,7 +257,12 @@ impl Graph {
         Ok(first)
     }
 
-    /// Narrows the bounds of a variable of [`Kind::Bounded`].
+    /// Sets the shape of a variable of [`Kind::PolyaGamma`].
+    pub fn shape(&mut self, variable: u32, shape: f64) {
+        self.shapes.insert(variable, shape);
+    }
+
+    /// Narrows the bounds of a variable of [`Kind::Bounded`] or [`Kind::Positive`].
     pub fn bound(&mut self, variable: u32, lower: f64, upper: f64) {
         let bounds = self
             .bounds

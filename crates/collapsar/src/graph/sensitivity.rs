@@ -31,7 +31,10 @@ impl Block {
                     field.covariances(family.field.pairs(), number, &mut out[2..]);
                 }
             }
-            BlockFamily::Gamma(_) => self.of_statistic(natural, 1, -1.0, out)?,
+            BlockFamily::Gamma(_) | BlockFamily::Positive(_) => {
+                self.of_statistic(natural, 1, -1.0, out)?;
+            }
+            BlockFamily::PolyaGamma(_) => self.of_statistic(natural, 0, -1.0, out)?,
             BlockFamily::Wishart(family) => {
                 self.of_entry(natural, number, family.dimensions(), 1, out)?;
             }

@@ -131,6 +131,11 @@ pub(super) fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
             natural[1] = 1.0 + 0.5 * natural[2..2 + n].iter().map(|h| h * h).sum::<f64>();
         }
         BlockFamily::Gamma(_) => natural.fill(1.0),
+        BlockFamily::Positive(family) => {
+            natural[..2].fill(1.0);
+            natural[2] = f64::from(u8::from(family.has_inverse()));
+        }
+        BlockFamily::PolyaGamma(_) => natural[0] = 0.5,
         BlockFamily::Wishart(family) => {
             let dim = family.dimensions();
             natural[0] = dim as f64;

@@ -292,7 +292,7 @@ impl Exchange {
     }
 
     fn keeps_bounds(&self, graph: &Graph) -> bool {
-        let bounds = |variable: &u32| graph.bounds.get(variable);
+        let bounds = |variable: &u32| (graph.bounds.get(variable), graph.shapes.get(variable));
         (self.moved.iter()).all(|(from, to)| bounds(from) == bounds(to))
     }
 }

@@ -158,7 +158,12 @@ impl Kind {
     /// after the vector that is joint with it.
     pub fn elements(self) -> usize {
         match self {
-            Self::Gaussian | Self::Bounded | Self::Gamma | Self::Label(_) => 1,
+            Self::Gaussian
+            | Self::Bounded
+            | Self::Gamma
+            | Self::Positive { .. }
+            | Self::PolyaGamma
+            | Self::Label(_) => 1,
             Self::Wishart(dim) => dim * dim,
             Self::NormalWishart(dim) => dim + dim * dim,
             Self::Dirichlet(parts) => parts,
@@ -382,6 +387,16 @@ fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>
         BlockFamily::Gamma(_) => {
             let (shape, rate) = (natural[0], natural[1]);
             vec![Closed(Marginal::Gamma { shape, rate })]
+        }
+        BlockFamily::Positive(family) => {
+            let (mean, variance) = family.moments_of_power(natural, 1.0)?;
+            let sd = variance.sqrt();
+            vec![Moments { mean, sd }]
+        }
+        BlockFamily::PolyaGamma(family) => {
+            let (mean, variance) = family.mean_and_variance(natural)?;
+            let sd = variance.sqrt();
+            vec![Moments { mean, sd }]
         }
         BlockFamily::Wishart(family) => {
             let ordinary = family.ordinary(natural)?;

@@ -73,6 +73,16 @@ impl Positive {
         }
     }
 
+    /// Whether $1/x$ is a statistic.
+    pub fn has_inverse(&self) -> bool {
+        self.inverse
+    }
+
+    /// Whether $\ln^2x$ is a statistic.
+    pub fn has_square(&self) -> bool {
+        self.square
+    }
+
     /// The bounds.
     pub fn bounds(&self) -> (f64, f64) {
         (self.lower, self.upper)

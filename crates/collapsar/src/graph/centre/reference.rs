@@ -199,7 +199,12 @@ impl Reference {
         for (atoms, coefficient) in terms.chain(rows) {
             let gammas = atoms.iter().filter(|atom| atom.part == 1);
             let shape = gammas
-                .filter(|atom| graph.kind(atom.variable) == Kind::Gamma)
+                .filter(|atom| {
+                    matches!(
+                        graph.kind(atom.variable),
+                        Kind::Gamma | Kind::Positive { .. }
+                    )
+                })
                 .map(|atom| self.naturals[self.blocks.holding(*atom) as usize][0])
                 .fold(0.0, f64::max);
             let gaussian = |atom: &&Atom| graph.kind(atom.variable) == Kind::Gaussian;
@@ -253,7 +258,9 @@ impl Reference {
         for (index, block) in self.blocks.blocks.iter().enumerate() {
             let (natural, means) = (&self.naturals[index], &self.means[index]);
             match &block.family {
-                BlockFamily::Gamma(_) => out.push(((block.variables[0], 0), -means[1])),
+                BlockFamily::Gamma(_) | BlockFamily::Positive(_) => {
+                    out.push(((block.variables[0], 0), -means[1]));
+                }
                 BlockFamily::GaussianGamma(family) => {
                     out.push(((block.variables[family.field.scalars()], 0), -means[1]));
                 }
@@ -291,7 +298,7 @@ fn supports(block: &Block) -> Vec<usize> {
             let n = family.field.scalars();
             std::iter::once(1).chain(2 + n..2 + 2 * n).collect()
         }
-        BlockFamily::Bounded(_) | BlockFamily::Gamma(_) => vec![1],
+        BlockFamily::Bounded(_) | BlockFamily::Gamma(_) | BlockFamily::Positive(_) => vec![1],
         BlockFamily::Wishart(family) => diagonal(family.dimensions())
             .map(|place| 1 + place)
             .collect(),
@@ -308,6 +315,9 @@ fn beginning(block: &Block) -> Vec<f64> {
     let mut means = vec![0.0; block.len()];
     match &block.family {
         BlockFamily::Gamma(_) | BlockFamily::GaussianGamma(_) => means[1] = -1.0,
+        BlockFamily::Positive(_) => means[1..3].fill(-1.0),
+        // That of a predictor near zero.
+        BlockFamily::PolyaGamma(family) => means[0] = -0.25 * family.shape(),
         BlockFamily::Wishart(_) | BlockFamily::NormalWishart(_) => {
             for place in supports(block) {
                 means[place] = -0.5;

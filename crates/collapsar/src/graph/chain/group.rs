@@ -111,8 +111,9 @@ impl Group {
             for atom in atoms {
                 let place = place(atom.variable);
                 factors.push(match (graph.kind(atom.variable), atom.part) {
-                    (Kind::Gaussian | Kind::Bounded, _) | (Kind::Gamma, 1) => Factor::Value(place),
-                    (Kind::Gamma, _) => Factor::Logarithm(place),
+                    (Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma, _)
+                    | (Kind::Gamma | Kind::Positive { .. }, 1) => Factor::Value(place),
+                    (Kind::Gamma | Kind::Positive { .. }, 0) => Factor::Logarithm(place),
                     (Kind::Label(_), state) => Factor::State(place, state),
                     // Matrices multiply vectors, whose elements are not alone.
                     _ => return None,
