@@ -1,63 +1,12 @@
 //! How a count whose log odds are a predictor becomes terms: by a Pólya-Gamma variable of its own (maths §9.10).
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
-use collapsar::graph::{Atom, Graph, Kind};
+use collapsar::graph::{Atom, Kind};
 
 use super::emit::Emit;
-use crate::elaborate::{Elaborated, Resolved, Unresolved};
+use crate::elaborate::Resolved;
 use crate::value::{Inverse, Scalar};
-
-/// The variables that likelihoods bring with them, which follow those of the text.
-#[derive(Debug)]
-pub(super) struct Hidden {
-    /// The first of them.
-    first: u32,
-    /// Lines that have some, in order, and how many.
-    lines: RefCell<Vec<(usize, u32)>>,
-    /// That of a repetition of a line where labels have these states.
-    known: RefCell<HashMap<(usize, usize, Vec<Atom>), u32>>,
-    /// Whether one repetition stands for many, which then would share one.
-    pub(super) shared: Cell<bool>,
-}
-
-impl Hidden {
-    pub(super) fn new(first: u32) -> Self {
-        Self {
-            first,
-            lines: RefCell::default(),
-            known: RefCell::default(),
-            shared: Cell::new(false),
-        }
-    }
-
-    /// That of a repetition of a line, given the states of labels.
-    fn variable(&self, line: usize, instance: usize, states: &[Atom]) -> u32 {
-        let mut known = self.known.borrow_mut();
-        let next = self.first + known.len() as u32;
-        let key = (line, instance, states.to_vec());
-        *known.entry(key).or_insert_with(|| {
-            let mut lines = self.lines.borrow_mut();
-            match lines.last_mut() {
-                Some((last, count)) if *last == line => *count += 1,
-                _ => lines.push((line, 1)),
-            }
-            next
-        })
-    }
-
-    /// Declares them all.
-    pub(super) fn declare(&self, model: &Elaborated, graph: &mut Graph) -> collapsar::Result<()> {
-        for &(line, count) in &*self.lines.borrow() {
-            let array = &model.arrays[model.lines[line].array].name;
-            let name = format!("the Pólya-Gamma variables of {array}");
-            graph.declare(name, Kind::PolyaGamma, count as usize)?;
-        }
-        Ok(())
-    }
-}
 
 impl Emit<'_> {
     /// Adds ln of p^x (1 - p)^{n - x}, where p is the first parameter and has a polynomial of Gaussians as its log odds:
@@ -69,13 +18,9 @@ impl Emit<'_> {
         if n == 0.0 {
             return Ok(());
         }
-        let hidden = self.line.hidden;
-        if hidden.shared.get() {
-            return Err(Unresolved::State(u32::MAX));
-        }
         let predictor = Scalar::Polynomial(Rc::clone(predictor));
         self.check_mean(&predictor)?;
-        let variable = hidden.variable(self.line.line, self.instance, &self.states);
+        let variable = self.hidden("the Pólya-Gamma variables", Kind::PolyaGamma)?;
         self.sink.shapes.push((variable, n));
         self.add(-n * std::f64::consts::LN_2, &[])?;
         self.add_times(x - 0.5 * n, vec![], &predictor)?;

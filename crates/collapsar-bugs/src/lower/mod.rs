@@ -7,6 +7,7 @@
 //! - `rows`: which labels are rows: those that no line ties to another label
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
+//! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `products`: how the product of two polynomials becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
@@ -15,6 +16,7 @@ mod barren;
 mod counts;
 mod distributions;
 mod emit;
+mod hidden;
 mod joint;
 mod kinds;
 mod logistic;
@@ -37,7 +39,7 @@ use crate::quantity::{Element, Origin};
 use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Scalar, Value};
 use emit::{Emit, Sink};
-use logistic::Hidden;
+use hidden::Hidden;
 
 pub(crate) use variables::{LineVariables, Variables};
 
