@@ -55,6 +55,8 @@ fn draws_have_the_laplace_transform() {
         (0.4, 0.0),
         (0.9, 2.0),
         (25.5, 12.0),
+        (400.0, 0.3),
+        (3000.0, 45.0),
     ] {
         let family = PolyaGamma::new(b).expect("positive");
         let r = 0.5 * c * c;
@@ -73,6 +75,36 @@ fn draws_have_the_laplace_transform() {
             assert!(
                 (found - first).abs() < 4.5 * error,
                 "b = {b}, c = {c}: {found} {first} ± {error}"
+            );
+        }
+    }
+}
+
+/// Sums of gamma variables have the cumulant function of the variable: to 1e-9 out to eight deviations, where the densities that
+/// it stands for are 1e-14 of the largest.
+#[test]
+fn series_have_the_cumulant_function() {
+    for (b, c) in [
+        (21.0, 0.0),
+        (21.0, 3.0),
+        (50.0, 12.0),
+        (400.0, 30.0),
+        (1e5, 1.0),
+        (1e5, 40.0),
+    ] {
+        let series = draw::Series::new(b, c);
+        let (r, unit) = (0.5 * c * c, unit(0.5 * c * c));
+        for deviations in [-2.0, -0.5, 0.5, 3.0, 8.0] {
+            let t = deviations / (b * unit.variance).sqrt();
+            let exact = of(b, r + t)[0] - of(b, r)[0] + t * b * unit.mean;
+            let drawn = series.weights.iter().map(|w| b * (t * w - (t * w).ln_1p()));
+            let (shape, scale) = series.rest.expect("a rest");
+            let found = drawn.sum::<f64>() + shape * (t * scale - (t * scale).ln_1p());
+            // Values of order b cancel.
+            let rounding = 1e-15 * b * (1.0 + c);
+            assert!(
+                (found - exact).abs() < 1e-9 * deviations.abs().powi(3) + rounding,
+                "b = {b}, c = {c}, {deviations}: {found} {exact}"
             );
         }
     }
