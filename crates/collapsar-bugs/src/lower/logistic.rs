@@ -15,10 +15,10 @@ use crate::value::{Inverse, Scalar};
 pub(super) struct Hidden {
     /// The first of them.
     first: u32,
-    /// Lines that have some, in order, and how many.
-    lines: RefCell<Vec<(usize, u32)>>,
-    /// That of a repetition of a line where labels have these states.
-    known: RefCell<HashMap<(usize, usize, Vec<Atom>), u32>>,
+    /// Lines that have some, in order, of which kind, and how many.
+    lines: RefCell<Vec<(usize, Kind, u32)>>,
+    /// That of a repetition of a line where labels have these states, and which of several.
+    known: RefCell<HashMap<(usize, usize, Vec<Atom>, u32), u32>>,
     /// Whether one repetition stands for many, which then would share one.
     pub(super) shared: Cell<bool>,
 }
@@ -34,15 +34,21 @@ impl Hidden {
     }
 
     /// That of a repetition of a line, given the states of labels.
-    fn variable(&self, line: usize, instance: usize, states: &[Atom]) -> u32 {
+    pub(super) fn variable(
+        &self,
+        (line, instance): (usize, usize),
+        states: &[Atom],
+        kind: Kind,
+        which: u32,
+    ) -> u32 {
         let mut known = self.known.borrow_mut();
         let next = self.first + known.len() as u32;
-        let key = (line, instance, states.to_vec());
+        let key = (line, instance, states.to_vec(), which);
         *known.entry(key).or_insert_with(|| {
             let mut lines = self.lines.borrow_mut();
             match lines.last_mut() {
-                Some((last, count)) if *last == line => *count += 1,
-                _ => lines.push((line, 1)),
+                Some((last, of, count)) if (*last, *of) == (line, kind) => *count += 1,
+                _ => lines.push((line, kind, 1)),
             }
             next
         })
@@ -50,10 +56,13 @@ impl Hidden {
 
     /// Declares them all.
     pub(super) fn declare(&self, model: &Elaborated, graph: &mut Graph) -> collapsar::Result<()> {
-        for &(line, count) in &*self.lines.borrow() {
+        for &(line, kind, count) in &*self.lines.borrow() {
             let array = &model.arrays[model.lines[line].array].name;
-            let name = format!("the Pólya-Gamma variables of {array}");
-            graph.declare(name, Kind::PolyaGamma, count as usize)?;
+            let name = match kind {
+                Kind::Label(_) => format!("the terms of {array}"),
+                _ => format!("the Pólya-Gamma variables of {array}"),
+            };
+            graph.declare(name, kind, count as usize)?;
         }
         Ok(())
     }
@@ -75,7 +84,8 @@ impl Emit<'_> {
         }
         let predictor = Scalar::Polynomial(Rc::clone(predictor));
         self.check_mean(&predictor)?;
-        let variable = hidden.variable(self.line.line, self.instance, &self.states);
+        let place = (self.line.line, self.instance);
+        let variable = hidden.variable(place, &self.states, Kind::PolyaGamma, 0);
         self.sink.shapes.push((variable, n));
         self.add(-n * std::f64::consts::LN_2, &[])?;
         self.add_times(x - 0.5 * n, vec![], &predictor)?;
