@@ -89,7 +89,10 @@ impl Diagnostic {
             None => format!("{} ({file})", self.message),
         };
         if !self.others.is_empty() {
-            let places = self.others.iter().filter_map(|other| other.position(source));
+            let places = self
+                .others
+                .iter()
+                .filter_map(|other| other.position(source));
             let places: Vec<String> = places.take(MOST).map(|at| at.to_string()).collect();
             line += &format!("; {} more, at {}", self.others.len(), places.join(", "));
         }
@@ -122,8 +125,10 @@ impl Complaints {
     /// All complaints as one, the first in the text leading; those about the same place once.
     pub(crate) fn end(mut self) -> Checked {
         let start = |complaint: &Diagnostic| complaint.labels.first().map(|(span, _)| *span);
-        self.0.sort_by_key(|complaint| start(complaint).map(|span| (span.start, span.end)));
-        self.0.dedup_by_key(|complaint| (start(complaint), complaint.message.clone()));
+        self.0
+            .sort_by_key(|complaint| start(complaint).map(|span| (span.start, span.end)));
+        self.0
+            .dedup_by_key(|complaint| (start(complaint), complaint.message.clone()));
         let mut all = self.0.into_iter();
         let Some(mut first) = all.next() else {
             return Ok(());

@@ -8,7 +8,9 @@ use collapsar::graph::{
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Elaborated, Mode, Scope, Unresolved, on_wide_stack, unknown_words};
+use crate::elaborate::{
+    Definer, Elaborated, Mode, Scope, Unresolved, on_wide_stack, unknown_words,
+};
 use crate::lower::{LineVariables, Prepared};
 use crate::outline::Outline;
 use crate::quantity::{Origin, Quantity};

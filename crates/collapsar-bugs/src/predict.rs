@@ -173,7 +173,7 @@ impl Fixed {
             Distribution::Weibull => Self::Weibull(positive(0)?, positive(1)?),
             Distribution::NormalMixture | Distribution::Interval | Distribution::Flat => {
                 return Ok(None);
-            },
+            }
         }))
     }
 

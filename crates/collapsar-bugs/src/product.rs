@@ -141,7 +141,10 @@ mod tests {
         assert_eq!(stick.over(&less(1)).over(&less(2)), x(3));
         assert_eq!(stick.times(&Scalar::Known(0.0)), Scalar::Known(0.0));
         assert!((worth(&Scalar::Known(1.0).minus(&stick)) - 0.82).abs() < 1e-15);
-        assert_eq!(x(1).times(&less(1)).plus(&x(1).power(&Scalar::Known(2.0))), x(1));
+        assert_eq!(
+            x(1).times(&less(1)).plus(&x(1).power(&Scalar::Known(2.0))),
+            x(1)
+        );
         let long = (0..40).fold(Scalar::Known(1.0), |product, k| product.times(&less(k)));
         assert!(matches!(long, Scalar::Product(_)) && long.monomials().is_none());
     }

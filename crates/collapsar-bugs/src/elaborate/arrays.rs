@@ -327,7 +327,9 @@ impl Elaborated {
     /// The lengths of what a line gives, where they can be told.
     fn lengths_of_right(&self, line: usize) -> Option<Vec<usize>> {
         let of = &self.lines[line];
-        let multivariate = of.sampling().is_none_or(|of| of.distribution.is_multivariate());
+        let multivariate = of
+            .sampling()
+            .is_none_or(|of| of.distribution.is_multivariate());
         if !multivariate || of.instances == 0 {
             return Some(vec![1]);
         }

@@ -196,7 +196,9 @@ fn unknown(name: &str) -> String {
 /// The names of all functions, those of distributions by example.
 fn known() -> Vec<&'static str> {
     let names = FUNCTIONS.iter().map(|(name, _)| *name);
-    names.chain(["dnorm(x, mu, tau)", "pnorm", "qnorm and the like"]).collect()
+    names
+        .chain(["dnorm(x, mu, tau)", "pnorm", "qnorm and the like"])
+        .collect()
 }
 
 /// A function that must see the numbers of one draw together.
@@ -234,14 +236,19 @@ fn told((law, asked): (&Law, Asked), values: &[Value], span: Span) -> Checked<Va
     let longest = values.iter().max_by_key(|value| value.elements.len());
     let shape = longest.map_or_else(|| Value::number(f64::NAN), Clone::clone);
     let count = shape.elements.len();
-    if let Some(other) = values.iter().find(|v| ![1, count].contains(&v.elements.len())) {
+    if let Some(other) = values
+        .iter()
+        .find(|v| ![1, count].contains(&v.elements.len()))
+    {
         let message = format!("arguments of {count} and {} elements", other.elements.len());
         return Err(Diagnostic::new(span, message, "dimension mismatch"));
     }
     let element = |place: usize| {
         let number = |value: &Value| value.elements[place % value.elements.len()].known();
         let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
-        numbers.map_or(Scalar::Opaque, |numbers| Scalar::Known(law.tell(asked, &numbers)))
+        numbers.map_or(Scalar::Opaque, |numbers| {
+            Scalar::Known(law.tell(asked, &numbers))
+        })
     };
     let elements = (0..count).map(element).collect();
     let dims = shape.dims;
@@ -261,7 +268,11 @@ fn interpolation(values: &[Value], span: Span) -> Checked<Value> {
     };
     if x.len() != y.len() || x.len() < 2 || x.windows(2).any(|pair| pair[0] >= pair[1]) {
         let message = "interp.lin of points that do not rise from left to right";
-        return Err(Diagnostic::new(span, message, "expected two or more, and as many heights"));
+        return Err(Diagnostic::new(
+            span,
+            message,
+            "expected two or more, and as many heights",
+        ));
     }
     let height = |at: f64| {
         if at <= x[0] {

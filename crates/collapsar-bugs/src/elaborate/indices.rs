@@ -222,9 +222,9 @@ impl Scope<'_> {
                 Scalar::Known(value) => *value,
                 Scalar::Draws(all) => all[draw],
                 Scalar::Polynomial(_)
-                    | Scalar::Product(_)
-                    | Scalar::Linked(..)
-                    | Scalar::Opaque => return Ok(None),
+                | Scalar::Product(_)
+                | Scalar::Linked(..)
+                | Scalar::Opaque => return Ok(None),
             });
         }
         Ok(Some(Scalar::Draws(Rc::new(values))))

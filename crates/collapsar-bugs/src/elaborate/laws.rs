@@ -52,7 +52,11 @@ fn ln_gamma_density(x: f64, shape: f64, rate: f64) -> f64 {
 }
 
 fn gamma_below(x: f64, shape: f64, rate: f64) -> f64 {
-    if x > 0.0 { gamma_tails(shape, rate * x).0 } else { 0.0 }
+    if x > 0.0 {
+        gamma_tails(shape, rate * x).0
+    } else {
+        0.0
+    }
 }
 
 fn ln_binomial(x: f64, p: f64, n: f64) -> f64 {
@@ -281,7 +285,11 @@ impl Law {
             high = (2.0 * high).min(f64::MAX);
         }
         if reached(low) || !reached(high) {
-            return if p > 0.5 { f64::INFINITY } else { f64::NEG_INFINITY };
+            return if p > 0.5 {
+                f64::INFINITY
+            } else {
+                f64::NEG_INFINITY
+            };
         }
         loop {
             let middle = low + 0.5 * (high - low);

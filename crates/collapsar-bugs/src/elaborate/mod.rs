@@ -55,14 +55,15 @@ impl Elaborated {
             places: HashMap::new(),
             data_alone: vec![],
         };
+        let texts = data.texts.clone();
         model.take_data(data);
         let mut complaints = unknown_words(program);
-        model.unknown_names_in(&program.data, &mut complaints);
+        model.unknown_names_in(&program.data, &texts, &mut complaints);
         complaints.end()?;
         model.declare(&program.vars)?;
         model.prepare(&model.own_counters(&program.data))?;
         let mut complaints = Complaints::default();
-        model.unknown_names_in(&program.model, &mut complaints);
+        model.unknown_names_in(&program.model, &texts, &mut complaints);
         complaints.end()?;
         model.unroll(&model.own_counters(&program.model))?;
         model.define()?;

@@ -1,6 +1,6 @@
 //! Decides which words of a text mean nothing: distributions, functions and names that there are not, told all at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Elaborated;
 use super::functions::Function;
@@ -23,7 +23,9 @@ pub(crate) fn unknown_words(program: &Program) -> Complaints {
             Statement::Relation(relation) => {
                 complaints.take(distribution_of(relation));
                 let right = relation.expressions();
-                right.chain(relation.target.indices()).for_each(|expr| calls(expr, &mut complaints));
+                right
+                    .chain(relation.target.indices())
+                    .for_each(|expr| calls(expr, &mut complaints));
             }
         }
     }
@@ -39,12 +41,19 @@ fn calls(expr: &Expr, complaints: &mut Complaints) {
     {
         complaints.take(Function::of(function, arguments.len(), expr.span));
     }
-    expr.parts().into_iter().for_each(|part| calls(part, complaints));
+    expr.parts()
+        .into_iter()
+        .for_each(|part| calls(part, complaints));
 }
 
 impl Elaborated {
     /// Complaints about names in a block that are neither data, nor defined, nor counters: each once.
-    pub(super) fn unknown_names_in(&self, statements: &[Statement], complaints: &mut Complaints) {
+    pub(super) fn unknown_names_in(
+        &self,
+        statements: &[Statement],
+        texts: &BTreeMap<String, String>,
+        complaints: &mut Complaints,
+    ) {
         let all = Statement::all(statements);
         let defined = all.iter().filter_map(|(_, statement)| match statement {
             Statement::Relation(relation) => Some(relation.target.name.text.as_str()),
@@ -69,9 +78,14 @@ impl Elaborated {
                 let counter = all.iter().any(|(_, statement)| {
                     matches!(statement, Statement::For { index, .. } if index.text == name)
                 });
-                let message = format!("{name} is neither data nor defined by the model");
+                let message = match texts.get(name) {
+                    Some(found) => format!("{name} is not numbers: {found}"),
+                    None => format!("{name} is neither data nor defined by the model"),
+                };
                 let complaint = Diagnostic::new(reference.name.span, message, "not known");
-                let help = if counter {
+                let help = if texts.contains_key(name) {
+                    "give numbers, such as 1, 2, ... for the levels of a factor"
+                } else if counter {
                     "a counter is known inside its loop only"
                 } else {
                     "define it in the model, or give it as data"

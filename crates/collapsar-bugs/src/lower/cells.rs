@@ -151,7 +151,11 @@ impl Emit<'_> {
         for monomial in monomials {
             let (own, rest): (Vec<Unknown>, Vec<Unknown>) =
                 (monomial.unknowns.iter()).partition(|unknown| unknown.variable == variable);
-            let mut powers = vec![own.iter().map(|unknown| unknown.element).collect::<Vec<u32>>()];
+            let mut powers = vec![
+                own.iter()
+                    .map(|unknown| unknown.element)
+                    .collect::<Vec<u32>>(),
+            ];
             for _ in own.len()..most {
                 let more = powers.iter().flat_map(|power| {
                     (0..parts as u32).map(move |part| [power.as_slice(), &[part]].concat())
@@ -201,7 +205,8 @@ impl Emit<'_> {
         if (1..=3).all(|salt| adds_up(salt).unwrap_or(true)) {
             return Ok(());
         }
-        let what = "probabilities must add up to one, as all components of a ddirch or dbeta variable do";
+        let what =
+            "probabilities must add up to one, as all components of a ddirch or dbeta variable do";
         let help = "let the last be what the others leave: p[K] <- 1 - sum(p[1:(K-1)])";
         Err(self.edge_of(argument, what).help(help).into())
     }

@@ -8,7 +8,6 @@ use super::Stochastic;
 use super::variables::{LineVariables, PLACEHOLDER};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Resolved, Unresolved};
-use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Monomial, Scalar, Unknown, Value};
 
 /// Adds the terms of one repetition of a stochastic line, given the states of labels.
@@ -275,28 +274,6 @@ impl Emit<'_> {
     pub(super) fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
         let name = &self.line.of.name.text;
         self.edge(argument, &format!("{name}'s {what}"))
-    }
-
-    /// A complaint about an edge that is not conjugate.
-    pub(super) fn edge(&self, argument: usize, reason: &str) -> Diagnostic {
-        let argument = &self.line.of.arguments[argument];
-        let parent = self
-            .parent(argument)
-            .map(|parent| parent.of(self.line.source));
-        let parent = parent.unwrap_or("its parent");
-        let child = self.line.target.of(self.line.source);
-        let message = format!("edge {parent} -> {child} is not conjugate-exponential: {reason}");
-        Diagnostic::new(argument.span, message, "this parent")
-    }
-
-    /// The first variable in an expression that is not data.
-    fn parent(&self, expr: &Expr) -> Option<Span> {
-        let Node::Reference(reference) = &expr.node else {
-            let mut parts = expr.parts().into_iter();
-            return parts.find_map(|part| self.parent(part));
-        };
-        let array = self.line.scope.model.find(&reference.name.text)?;
-        (self.line.scope.model.arrays[array].defined()).then_some(reference.span)
     }
 }
 

@@ -114,7 +114,9 @@ impl Components {
     /// What the elements of a repetition are; nothing where they are what they seem.
     pub(super) fn pattern(&self, instance: usize) -> &[u32] {
         let pattern = self.of.get(instance).copied().unwrap_or(0);
-        self.patterns.get(pattern as usize).map_or(&[], Vec::as_slice)
+        self.patterns
+            .get(pattern as usize)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// How many components there are in each way.

@@ -8,6 +8,7 @@
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
+//! - `roots`: what is to blame where a line is not conjugate, and what to write instead
 //! - `products`: how the product of two polynomials becomes terms
 //! - `cells`: how a probability that is computed from others becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
@@ -22,6 +23,7 @@ mod kinds;
 mod logistic;
 mod matrices;
 mod products;
+mod roots;
 mod rows;
 mod template;
 mod variables;
@@ -221,7 +223,9 @@ impl Refused {
         let refused: BTreeSet<usize> = self.0.iter().map(|(line, _)| *line).collect();
         let follows = |line: usize| {
             let above = model.lines_above(line);
-            above.iter().any(|other| *other != line && refused.contains(other))
+            above
+                .iter()
+                .any(|other| *other != line && refused.contains(other))
         };
         let alone = self.0.iter().all(|(line, _)| follows(*line));
         let mut complaints = Complaints::default();
