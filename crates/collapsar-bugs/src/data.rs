@@ -49,4 +49,6 @@ pub struct Data {
     pub arrays: BTreeMap<String, Array>,
     /// Sparse matrices by name.
     pub sparse: BTreeMap<String, Sparse>,
+    /// Names that are given something else than numbers, which is a mistake only where a model reads them: what is there.
+    pub texts: BTreeMap<String, String>,
 }

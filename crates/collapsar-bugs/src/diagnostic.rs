@@ -16,7 +16,12 @@ pub struct Diagnostic {
     pub labels: Vec<(Span, String)>,
     /// What would be accepted, or what to try.
     pub help: Option<String>,
+    /// What else is wrong with the same text, in its order.
+    pub others: Vec<Diagnostic>,
 }
+
+/// Most other complaints that are shown.
+const MOST: usize = 20;
 
 /// What is found, unless there is a complaint.
 pub(crate) type Checked<T = ()> = Result<T, Diagnostic>;
@@ -28,6 +33,7 @@ impl Diagnostic {
             message: message.into(),
             labels: vec![(span, label.into())],
             help: None,
+            others: vec![],
         }
     }
 
@@ -46,8 +52,19 @@ impl Diagnostic {
     }
 
     /// The complaint with the lines it is about, underlined, in plain text without a newline at its end.
-    /// It begins with the message: front ends say that it is an error.
+    /// It begins with the message: front ends say that it is an error. What else is wrong follows, up to a number.
     pub fn render(&self, file: &str, source: &str) -> String {
+        let mut text = self.render_one(file, source);
+        for other in self.others.iter().take(MOST) {
+            text += &format!("\n\nalso: {}", other.render_one(file, source));
+        }
+        if self.others.len() > MOST {
+            text += &format!("\n\nand {} more", self.others.len() - MOST);
+        }
+        text
+    }
+
+    fn render_one(&self, file: &str, source: &str) -> String {
         let kinds = std::iter::once(AnnotationKind::Primary)
             .chain(std::iter::repeat(AnnotationKind::Context));
         let annotations =
@@ -65,18 +82,59 @@ impl Diagnostic {
         Renderer::plain().render(&[group])
     }
 
-    /// The complaint in one line: `message (file:line:column)`, with characters counted from 1.
+    /// The complaint in one line: `message (file:line:column)`, with characters counted from 1, and how many more there are.
     pub fn brief(&self, file: &str, source: &str) -> String {
-        match self.position(source) {
+        let mut line = match self.position(source) {
             Some(position) => format!("{} ({file}:{position})", self.message),
             None => format!("{} ({file})", self.message),
+        };
+        if !self.others.is_empty() {
+            let places = self
+                .others
+                .iter()
+                .filter_map(|other| other.position(source));
+            let places: Vec<String> = places.take(MOST).map(|at| at.to_string()).collect();
+            line += &format!("; {} more, at {}", self.others.len(), places.join(", "));
         }
+        line
     }
 
     /// Where the place to blame begins.
     pub fn position(&self, source: &str) -> Option<Position> {
         let (span, _) = self.labels.first()?;
         Some(span.position(source))
+    }
+}
+
+/// Complaints about one text as they are found.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints(Vec<Diagnostic>);
+
+impl Complaints {
+    /// What is found; a complaint is kept.
+    pub(crate) fn take<T>(&mut self, found: Checked<T>) -> Option<T> {
+        match found {
+            Ok(found) => Some(found),
+            Err(complaint) => {
+                self.0.push(complaint);
+                None
+            }
+        }
+    }
+
+    /// All complaints as one, the first in the text leading; those about the same place once.
+    pub(crate) fn end(mut self) -> Checked {
+        let start = |complaint: &Diagnostic| complaint.labels.first().map(|(span, _)| *span);
+        self.0
+            .sort_by_key(|complaint| start(complaint).map(|span| (span.start, span.end)));
+        self.0
+            .dedup_by_key(|complaint| (start(complaint), complaint.message.clone()));
+        let mut all = self.0.into_iter();
+        let Some(mut first) = all.next() else {
+            return Ok(());
+        };
+        first.others.extend(all);
+        Err(first)
     }
 }
 
@@ -170,6 +228,7 @@ mod tests {
             message: "wrong".into(),
             labels: Vec::new(),
             help: None,
+            others: vec![],
         };
         assert_eq!(nowhere.brief("m.bug", "x"), "wrong (m.bug)");
         assert!(nowhere.render("m.bug", "x").contains("wrong"));

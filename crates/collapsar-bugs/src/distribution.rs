@@ -51,6 +51,8 @@ macro_rules! distributions {
 
 distributions! {
     Normal ["dnorm"] ["mean", "precision"] Support::Reals;
+    LogNormal ["dlnorm"] ["mean", "precision"] Support::Positive;
+    Flat ["dflat"] [] Support::Reals;
     MultivariateNormal ["dmnorm"] ["mean", "precision"] Support::Vectors;
     Gamma ["dgamma"] ["shape", "rate"] Support::Positive;
     Exponential ["dexp"] ["rate"] Support::Positive;
@@ -121,7 +123,16 @@ impl Distribution {
     /// Whether it is left out of a fit and predicted where no datum depends on it; others are
     /// supported only where they are observed.
     pub(crate) fn is_predicted(self) -> bool {
-        !matches!(self, Self::NormalMixture | Self::Interval)
+        !matches!(self, Self::NormalMixture | Self::Interval | Self::Flat)
+    }
+
+    /// Whether parameters are probabilities, which may be products.
+    pub(crate) fn has_probabilities(self) -> bool {
+        use Distribution::{Bernoulli, Binomial, Categorical, Multinomial, NegativeBinomial};
+        matches!(
+            self,
+            Categorical | Bernoulli | Binomial | Multinomial | NegativeBinomial
+        )
     }
 
     /// Whether it is normal: its terms are polynomials in the data.

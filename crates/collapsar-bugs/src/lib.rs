@@ -15,6 +15,7 @@ mod model;
 pub mod outline;
 mod posterior;
 mod predict;
+mod product;
 mod quantity;
 pub mod syntax;
 mod unused;

@@ -8,7 +8,9 @@ use collapsar::graph::{
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Definer, Elaborated, Mode, Scope, Unresolved, on_wide_stack};
+use crate::elaborate::{
+    Definer, Elaborated, Mode, Scope, Unresolved, on_wide_stack, unknown_words,
+};
 use crate::lower::{LineVariables, Prepared};
 use crate::outline::Outline;
 use crate::quantity::{Origin, Quantity};
@@ -56,10 +58,18 @@ impl Model {
         &self.source
     }
 
+    /// Looks for what is wrong with the text whatever the data are: distributions and functions that there are not.
+    ///
+    /// # Errors
+    /// All that was found.
+    pub fn check(&self) -> Result<(), Diagnostic> {
+        unknown_words(&self.program).end()
+    }
+
     /// Puts data in and finds variables and terms.
     ///
     /// # Errors
-    /// Whatever the model or its data lack, and the first edge that is not conjugate.
+    /// Whatever the model or its data lack, and all edges that are not conjugate.
     pub fn with(&self, data: Data) -> Result<Prepared, Diagnostic> {
         on_wide_stack(|| {
             let elaborated = Elaborated::new(&self.program, data)?;

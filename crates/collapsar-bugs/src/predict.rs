@@ -41,6 +41,8 @@ fn bad(argument: usize, found: &impl ToString, expected: &'static str) -> BadPar
 pub(crate) enum Fixed {
     /// Mean and standard deviation.
     Normal(f64, f64),
+    /// Mean and standard deviation of the logarithm.
+    LogNormal(f64, f64),
     /// The mean, and a matrix that makes independent numbers have the covariance.
     Normals(DVector<f64>, DMatrix<f64>),
     /// Shape and rate.
@@ -117,6 +119,7 @@ impl Fixed {
         };
         Ok(Some(match distribution {
             Distribution::Normal => Self::Normal(single(0)?, positive(1)?.sqrt().recip()),
+            Distribution::LogNormal => Self::LogNormal(single(0)?, positive(1)?.sqrt().recip()),
             Distribution::MultivariateNormal => {
                 let mean = DVector::from_column_slice(as_long(0, &p[0], size)?);
                 let precision = as_long(1, &p[1], size * size)?;
@@ -168,7 +171,9 @@ impl Fixed {
                 Self::NegativeBinomial(p, positive(1)?)
             }
             Distribution::Weibull => Self::Weibull(positive(0)?, positive(1)?),
-            Distribution::NormalMixture | Distribution::Interval => return Ok(None),
+            Distribution::NormalMixture | Distribution::Interval | Distribution::Flat => {
+                return Ok(None);
+            }
         }))
     }
 
@@ -178,6 +183,10 @@ impl Fixed {
             Self::Normal(mean, sd) => {
                 let z: f64 = StandardNormal.sample(rng);
                 mean + sd * z
+            }
+            Self::LogNormal(mean, sd) => {
+                let z: f64 = StandardNormal.sample(rng);
+                (mean + sd * z).exp()
             }
             Self::Gamma(shape, rate) => gamma(*shape, rng) / rate,
             Self::Beta(a, b) => Beta::new(*a, *b).map_or(f64::NAN, |beta| beta.sample(rng)),
@@ -285,8 +294,15 @@ mod tests {
     /// Means and variances in JAGS's parameters, by textbook formulas.
     #[test]
     fn draws_have_their_moments() {
-        let cases: [(Distribution, Parameters, f64, f64); 14] = [
+        let cases: [(Distribution, Parameters, f64, f64); 15] = [
             (Distribution::Normal, vec![vec![1.0], vec![4.0]], 1.0, 0.25),
+            // e^(mu + 1/(2 tau)) and (e^(1/tau) - 1) e^(2 mu + 1/tau).
+            (
+                Distribution::LogNormal,
+                vec![vec![0.5], vec![16.0]],
+                (0.53125_f64).exp(),
+                (0.0625_f64).exp_m1() * (1.0625_f64).exp(),
+            ),
             (Distribution::Gamma, vec![vec![3.0], vec![2.0]], 1.5, 0.75),
             (Distribution::Exponential, vec![vec![2.0]], 0.5, 0.25),
             (Distribution::ChiSquared, vec![vec![5.0]], 5.0, 10.0),

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use crate::product::Product;
+
 /// An unknown number: an element of a variable of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unknown {
@@ -25,6 +27,8 @@ pub(crate) enum Inverse {
     Log,
     /// 1 + e^ψ, on the way to the first.
     OnePlus,
+    /// 1/ψ, of a product of unknowns.
+    Reciprocal,
 }
 
 /// One number of an expression.
@@ -33,6 +37,8 @@ pub(crate) enum Scalar {
     Known(f64),
     /// A sum of monomials, like ones together, none of them constant but the first perhaps.
     Polynomial(Rc<Vec<Monomial>>),
+    /// A product in which some factors are one less an unknown: multiplied out it would be long.
+    Product(Rc<Product>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
     /// Known numbers, one for each of many draws at once.
@@ -52,7 +58,11 @@ impl Scalar {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Polynomial(_) | Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Polynomial(_)
+            | Self::Product(_)
+            | Self::Linked(..)
+            | Self::Draws(_)
+            | Self::Opaque => None,
         }
     }
 
@@ -60,6 +70,10 @@ impl Scalar {
     pub(crate) fn linked(&self, inverse: Inverse, function: fn(f64) -> f64) -> Self {
         match self {
             Self::Polynomial(monomials) => Self::Linked(inverse, monomials.clone()),
+            Self::Product(product) => match product.expanded() {
+                Some(Self::Polynomial(monomials)) => Self::Linked(inverse, monomials),
+                _ => Self::Opaque,
+            },
             _ => self.map(function),
         }
     }
@@ -90,6 +104,7 @@ impl Scalar {
                 unknowns: vec![],
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
+            Self::Product(product) => product.expanded()?.monomials(),
             Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
         }
     }
@@ -122,7 +137,7 @@ impl Scalar {
         Some((monomial.coefficient, *unknown, complement))
     }
 
-    fn of(mut monomials: Vec<Monomial>) -> Self {
+    pub(crate) fn of(mut monomials: Vec<Monomial>) -> Self {
         monomials.sort_by(|a, b| a.unknowns.cmp(&b.unknowns));
         monomials.dedup_by(|next, kept| {
             let same = next.unknowns == kept.unknowns;
@@ -172,6 +187,10 @@ impl Scalar {
                 return match (*factor, inverse) {
                     (0.0, _) => Self::Known(0.0),
                     (1.0, _) => linked.clone(),
+                    (factor, Inverse::Reciprocal) => {
+                        let less = Self::inner(psi).times(&Self::Known(1.0 / factor));
+                        Self::of_inner(Inverse::Reciprocal, less)
+                    }
                     (factor, Inverse::Log) if factor > 0.0 => {
                         let more = Self::inner(psi).plus(&Self::Known(factor.ln()));
                         Self::of_inner(Inverse::Log, more)
@@ -187,6 +206,9 @@ impl Scalar {
                 };
             }
             _ => {}
+        }
+        if let Some(product) = Product::joined(self, other) {
+            return product;
         }
         let times = |a: &Monomial, b: &Monomial| {
             let mut unknowns = [a.unknowns.as_slice(), &b.unknowns].concat();
@@ -213,18 +235,34 @@ impl Scalar {
             (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::OnePlus, b)) if a == b => {
                 Self::Linked(Inverse::Logit, a.clone())
             }
+            (Self::Known(_), Self::Linked(Inverse::Reciprocal, psi)) => {
+                Self::inner(psi).times(self)
+            }
+            (Self::Known(a), Self::Polynomial(_)) if *a != 0.0 && other.monomial().is_some() => {
+                Self::of_inner(Inverse::Reciprocal, other.times(&Self::Known(1.0 / a)))
+            }
             (_, Self::Linked(Inverse::Log, psi)) => {
                 self.times(&Self::of_inner(Inverse::Log, opposite(psi)))
             }
-            (Self::Polynomial(_), Self::Known(b)) => self.times(&Self::Known(1.0 / b)),
+            (Self::Polynomial(_) | Self::Product(_), Self::Known(b)) => {
+                self.times(&Self::Known(1.0 / b))
+            }
+            (Self::Polynomial(_) | Self::Product(_), Self::Polynomial(_) | Self::Product(_)) => {
+                Product::reduced(self, other).unwrap_or(Self::Opaque)
+            }
             _ => self.map_with(other, |a, b| a / b),
         }
     }
 
     pub(crate) fn power(&self, exponent: &Self) -> Self {
         match (self, exponent) {
-            (Self::Polynomial(_), Self::Known(1.0)) => self.clone(),
-            (Self::Polynomial(_) | Self::Draws(_), Self::Known(2.0)) => self.times(self),
+            (Self::Polynomial(_) | Self::Product(_), Self::Known(1.0)) => self.clone(),
+            (Self::Polynomial(_) | Self::Product(_) | Self::Draws(_), Self::Known(2.0)) => {
+                self.times(self)
+            }
+            (Self::Polynomial(_) | Self::Linked(Inverse::Reciprocal, _), Self::Known(-1.0)) => {
+                Self::Known(1.0).over(self)
+            }
             _ => self.map_with(exponent, f64::powf),
         }
     }
@@ -237,7 +275,9 @@ impl Scalar {
                 let values = values.iter().map(|&value| function(value));
                 Self::Draws(Rc::new(values.collect()))
             }
-            Self::Polynomial(_) | Self::Linked(..) | Self::Opaque => Self::Opaque,
+            Self::Polynomial(_) | Self::Product(_) | Self::Linked(..) | Self::Opaque => {
+                Self::Opaque
+            }
         }
     }
 

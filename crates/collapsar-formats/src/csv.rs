@@ -45,10 +45,22 @@ pub(crate) struct Sheet {
 impl Sheet {
     /// Text as a table.
     pub(crate) fn open(input: Opened) -> Result<Self> {
+        Self::opened(input, false)
+    }
+
+    /// The same, where bytes that are not UTF-8 are replaced.
+    pub(crate) fn open_replacing(input: Opened) -> Result<Self> {
+        Self::opened(input, true)
+    }
+
+    fn opened(input: Opened, replacing: bool) -> Result<Self> {
         let expected = "CSV or TSV in UTF-8, or a .npy or .parquet file";
         let input = input.text(expected)?;
         let delimiter = Delimiter::guess(&input.extension, &input.head);
-        let records = Records::new(&input.name, input.reader, delimiter);
+        let mut records = Records::new(&input.name, input.reader, delimiter);
+        if replacing {
+            records = records.replacing();
+        }
         Sheet::of(records)?.ok_or_else(|| Error::empty(&input.name, "an empty file"))
     }
 

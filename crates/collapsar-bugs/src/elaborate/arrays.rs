@@ -258,10 +258,8 @@ impl Elaborated {
         }
         let target = self.lines[line].relation.target.clone();
         let name = &target.name.text;
+        // A bare name is as long as what defines it.
         let Some(indices) = &target.indices else {
-            if dims.is_empty() {
-                *dims = vec![1];
-            }
             return Ok(());
         };
         let refuse = |message: String, label: &str| Diagnostic::new(target.span, message, label);
@@ -293,6 +291,54 @@ impl Elaborated {
         }
         self.arrays[array].dims = most;
         Ok(())
+    }
+}
+
+impl Elaborated {
+    /// Gives bare names on the left the lengths of what is on the right, as soon as those are known.
+    pub(super) fn stretch_bare(&mut self) {
+        let bare = |line: &usize| {
+            let line = &self.lines[*line];
+            let array = &self.arrays[line.array];
+            line.relation.target.indices.is_none() && !array.fixed && array.dims.is_empty()
+        };
+        let mut pending: Vec<usize> = (0..self.lines.len()).filter(bare).collect();
+        loop {
+            let before = pending.len();
+            pending.retain(|&line| match self.lengths_of_right(line) {
+                Some(dims) => {
+                    let array = self.lines[line].array;
+                    self.arrays[array].dims = dims;
+                    false
+                }
+                None => true,
+            });
+            if pending.len() == before {
+                break;
+            }
+        }
+        // What has no lengths depends on itself or on what is not there, which is told later.
+        for line in pending {
+            let array = self.lines[line].array;
+            self.arrays[array].dims = vec![1];
+        }
+    }
+
+    /// The lengths of what a line gives, where they can be told.
+    fn lengths_of_right(&self, line: usize) -> Option<Vec<usize>> {
+        let of = &self.lines[line];
+        let multivariate = of
+            .sampling()
+            .is_none_or(|of| of.distribution.is_multivariate());
+        if !multivariate || of.instances == 0 {
+            return Some(vec![1]);
+        }
+        let scope = Scope::within(self, Mode::Shape, line, 0);
+        let value = scope.evaluate(of.relation.arguments().first()?).ok()?;
+        match value.dims.len() {
+            0 => Some(vec![1]),
+            _ => Some(value.dims),
+        }
     }
 }
 

@@ -49,6 +49,7 @@ impl From<Unresolved> for Diagnostic {
                 message: "a state that is not known is needed where only data may stand".into(),
                 labels: vec![],
                 help: None,
+                others: vec![],
             },
         }
     }

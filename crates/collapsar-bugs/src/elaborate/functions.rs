@@ -10,6 +10,7 @@ use std::rc::Rc;
 use collapsar::special::ln_gamma;
 use nalgebra::DMatrix;
 
+use super::laws::{self, Asked, Law};
 use super::operators::{binary, sum, truth};
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::syntax::ast::{Link, Name, Operator, Span};
@@ -36,13 +37,15 @@ pub(super) enum Function {
     Numbers(fn(&[f64]) -> f64),
     /// What is told of each number of one draw, its place and its rank, and where that belongs.
     Ordered(fn(f64, usize, usize) -> (usize, f64)),
+    /// A density, a distribution function or a quantile.
+    Told(&'static Law, Asked),
 }
 
 use Function::{
-    Elementwise, Folded, Lengths, Linked, Numbers, OneDraw, Operation, Ordered, Values,
+    Elementwise, Folded, Lengths, Linked, Numbers, OneDraw, Operation, Ordered, Told, Values,
 };
 
-const FUNCTIONS: [(&str, Function); 40] = [
+const FUNCTIONS: [(&str, Function); 51] = [
     ("sqrt", Elementwise(f64::sqrt)),
     ("log", Elementwise(f64::ln)),
     ("exp", Linked(Inverse::Log, f64::exp)),
@@ -60,6 +63,17 @@ const FUNCTIONS: [(&str, Function); 40] = [
     ("sin", Elementwise(f64::sin)),
     ("cos", Elementwise(f64::cos)),
     ("tan", Elementwise(f64::tan)),
+    ("arcsin", Elementwise(f64::asin)),
+    ("arccos", Elementwise(f64::acos)),
+    ("arctan", Elementwise(f64::atan)),
+    ("sinh", Elementwise(f64::sinh)),
+    ("cosh", Elementwise(f64::cosh)),
+    ("tanh", Elementwise(f64::tanh)),
+    ("arcsinh", Elementwise(f64::asinh)),
+    ("arccosh", Elementwise(f64::acosh)),
+    ("arctanh", Elementwise(f64::atanh)),
+    ("probit", Elementwise(normal_quantile)),
+    ("interp.lin", OneDraw(Some(3), interpolation)),
     ("length", Lengths(|dims| count(dims.iter().product()))),
     ("dim", Lengths(dimensions)),
     ("nrow", Lengths(|dims| length(dims, 0))),
@@ -97,7 +111,8 @@ const FUNCTIONS: [(&str, Function); 40] = [
 impl Function {
     pub(super) fn named(name: &str) -> Option<Self> {
         let found = FUNCTIONS.iter().find(|(known, _)| *known == name);
-        found.map(|(_, function)| *function)
+        let law = || laws::named(name).map(|(law, asked)| Told(law, asked));
+        found.map(|(_, function)| *function).or_else(law)
     }
 
     /// How many arguments there are, where that is fixed.
@@ -107,6 +122,7 @@ impl Function {
             Operation(_) => Some(2),
             Folded(..) | Numbers(_) => None,
             Values(count, _) | OneDraw(count, _) => count,
+            Told(law, _) => Some(law.arguments()),
         }
     }
 
@@ -115,11 +131,7 @@ impl Function {
         let Name { text, span: at } = name;
         let Some(function) = Self::named(text) else {
             let message = format!("{text} is not a function that is known");
-            return Err(Diagnostic::new(*at, message, "unknown function").help(
-                "known are sum, mean, inprod, %*%, t, pow, sqrt, log, exp, inverse, logdet, equals, \
-                 step, max, min, length, dim, abs, round, trunc, prod, sd, var, rank, sort, ifelse, \
-                 logit, ilogit, cloglog, phi, loggam and logfact",
-            ));
+            return Err(Diagnostic::new(*at, message, "unknown function").help(unknown(text)));
         };
         match function.count() {
             Some(count) if count != arguments => {
@@ -149,8 +161,44 @@ impl Function {
             OneDraw(_, function) => by_draw(arguments, |values| function(values, span)),
             Numbers(function) => by_draw(arguments, |values| Ok(of_numbers(values, function))),
             Ordered(tell) => by_draw(arguments, |values| Ok(ordered(&values[0], tell))),
+            Told(law, asked) => by_draw(arguments, |values| told((law, asked), values, span)),
         }
     }
+}
+
+/// What to write for a function that there is not.
+fn unknown(name: &str) -> String {
+    let instead = match name {
+        "ln" => "log(x) is the natural logarithm",
+        "log10" => "log(x)/log(10) is the decimal logarithm",
+        "log2" => "log(x)/log(2) is the logarithm to the base 2",
+        "floor" => "trunc(x) drops what follows the point",
+        "ceiling" | "ceil" => "trunc(x) drops what follows the point",
+        "expit" | "inv.logit" | "plogit" => "ilogit(x) is the inverse of logit",
+        "Phi" => "phi(x) is the distribution function of the standard normal",
+        "gamma" => "exp(loggam(x)) is the gamma function",
+        "lgamma" => "loggam(x) is the logarithm of the gamma function",
+        "factorial" => "exp(logfact(x)) is the factorial",
+        "square" => "x^2 is the square",
+        "solve" => "inverse(A) is the inverse of a matrix",
+        "det" => "exp(logdet(A)) is a determinant",
+        "seq" => "a range is written 1:n",
+        "cumsum" => "sum(x[1:i]) is the sum up to i, in a loop",
+        "cumprod" => "prod(x[1:i]) is the product up to i, in a loop",
+        "ranked" => "name the sorted vector first: s[1:N] <- sort(x[])",
+        "cut" => "there is no cut(): all of the model informs all of it",
+        "dot" | "crossprod" => "inprod(a[], b[]) is the inner product",
+        _ => return format!("known are {}", known().join(", ")),
+    };
+    instead.to_owned()
+}
+
+/// The names of all functions, those of distributions by example.
+fn known() -> Vec<&'static str> {
+    let names = FUNCTIONS.iter().map(|(name, _)| *name);
+    names
+        .chain(["dnorm(x, mu, tau)", "pnorm", "qnorm and the like"])
+        .collect()
 }
 
 /// A function that must see the numbers of one draw together.
@@ -183,7 +231,65 @@ fn inverse_cloglog(x: f64) -> f64 {
     -(-x.exp()).exp_m1()
 }
 
-fn normal_cdf(x: f64) -> f64 {
+/// A function of a law for each element, single arguments with all of the others.
+fn told((law, asked): (&Law, Asked), values: &[Value], span: Span) -> Checked<Value> {
+    let longest = values.iter().max_by_key(|value| value.elements.len());
+    let shape = longest.map_or_else(|| Value::number(f64::NAN), Clone::clone);
+    let count = shape.elements.len();
+    if let Some(other) = values
+        .iter()
+        .find(|v| ![1, count].contains(&v.elements.len()))
+    {
+        let message = format!("arguments of {count} and {} elements", other.elements.len());
+        return Err(Diagnostic::new(span, message, "dimension mismatch"));
+    }
+    let element = |place: usize| {
+        let number = |value: &Value| value.elements[place % value.elements.len()].known();
+        let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+        numbers.map_or(Scalar::Opaque, |numbers| {
+            Scalar::Known(law.tell(asked, &numbers))
+        })
+    };
+    let elements = (0..count).map(element).collect();
+    let dims = shape.dims;
+    Ok(Value { dims, elements })
+}
+
+fn normal_quantile(p: f64) -> f64 {
+    let law = laws::named("qnorm");
+    law.map_or(f64::NAN, |(law, asked)| law.tell(asked, &[p, 0.0, 1.0]))
+}
+
+/// The height at a place of a line through points, which is level before the first and after the last.
+fn interpolation(values: &[Value], span: Span) -> Checked<Value> {
+    let [at, x, y] = [0, 1, 2].map(|place: usize| values[place].numbers());
+    let (Some(at), Some(x), Some(y)) = (at, x, y) else {
+        return Ok(values[0].map(|_| Scalar::Opaque));
+    };
+    if x.len() != y.len() || x.len() < 2 || x.windows(2).any(|pair| pair[0] >= pair[1]) {
+        let message = "interp.lin of points that do not rise from left to right";
+        return Err(Diagnostic::new(
+            span,
+            message,
+            "expected two or more, and as many heights",
+        ));
+    }
+    let height = |at: f64| {
+        if at <= x[0] {
+            return y[0];
+        }
+        let Some(next) = x.iter().position(|x| at < *x) else {
+            return y[y.len() - 1];
+        };
+        let share = (at - x[next - 1]) / (x[next] - x[next - 1]);
+        y[next - 1] + share * (y[next] - y[next - 1])
+    };
+    let elements = at.into_iter().map(|at| Scalar::Known(height(at))).collect();
+    let dims = values[0].dims.clone();
+    Ok(Value { dims, elements })
+}
+
+pub(super) fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use super::evaluate::{Mode, Scope};
 use super::functions::Function;
 use super::{Definer, Elaborated};
-use crate::diagnostic::{Checked, Diagnostic};
+use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
 use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Kind, Loops, Name, Node, Relation, Statement, Truncation};
@@ -109,7 +109,7 @@ impl Line {
 }
 
 /// The distribution of a stochastic relation, with bounds only where it may have them.
-fn distribution_of(relation: &Relation) -> Checked<Option<Distribution>> {
+pub(super) fn distribution_of(relation: &Relation) -> Checked<Option<Distribution>> {
     let Kind::Stochastic {
         distribution: name,
         arguments,
@@ -163,11 +163,23 @@ fn check_range(index: &Name, range: &Expr, unknown: &BTreeSet<String>) -> Checke
     let Some(name) = mentions(range, unknown) else {
         return Ok(());
     };
-    let counter = &index.text;
+    let counter = index.text.trim_end();
     let message = format!("a loop over {counter}, whose range depends on {name}, which is unknown");
     let help =
         format!("give {name} as data, or loop over the most there may be and let labels choose");
     Err(Diagnostic::new(range.span, message, "must be data").help(help))
+}
+
+/// Refuses a counter that hides another.
+pub(super) fn check_counter(index: &Name, loops: &Loops) -> Checked {
+    let Name { text, span } = index;
+    if loops.iter().any(|(outer, _)| *outer == index) {
+        let text = text.trim_end();
+        let message = format!("the counter {text} is that of an outer loop as well");
+        return Err(Diagnostic::new(*span, message, "used twice")
+            .help("give the inner loop another counter"));
+    }
+    Ok(())
 }
 
 impl Elaborated {
@@ -175,11 +187,11 @@ impl Elaborated {
     pub(super) fn unroll(&mut self, statements: &[Statement]) -> Checked {
         let statements = Statement::all(statements);
         let unknown = self.unknown_names(&statements);
+        let mut complaints = Complaints::default();
         for (loops, statement) in &statements {
             let relation = match statement {
                 Statement::For { index, range, .. } => {
-                    self.check_counter(index, loops)?;
-                    check_range(index, range, &unknown)?;
+                    complaints.take(check_range(index, range, &unknown));
                     continue;
                 }
                 Statement::Relation(relation) => relation,
@@ -196,9 +208,10 @@ impl Elaborated {
                 dims: vec![],
             });
             let ranges: Vec<&Expr> = loops.iter().map(|(_, range)| *range).collect();
-            self.repeat(self.lines.len() - 1, &ranges)?;
+            let repeated = self.repeat(self.lines.len() - 1, &ranges);
+            complaints.take(repeated);
         }
-        Ok(())
+        complaints.end()
     }
 
     /// Names that lines of a block make unknown: stochastic ones without data, and what is computed
@@ -224,21 +237,6 @@ impl Elaborated {
                 return unknown;
             }
         }
-    }
-
-    fn check_counter(&self, index: &Name, loops: &Loops) -> Checked {
-        let Name { text, span } = index;
-        if loops.iter().any(|(outer, _)| *outer == index) {
-            let message = format!("the counter {text} is that of an outer loop as well");
-            return Err(Diagnostic::new(*span, message, "used twice")
-                .help("give the inner loop another counter"));
-        }
-        if self.find(text).is_some() {
-            let message = format!("{text} is both data and a counter");
-            return Err(Diagnostic::new(*span, message, "a counter here")
-                .help("give the loop another counter"));
-        }
-        Ok(())
     }
 
     /// Finds the counters' values of all repetitions, the innermost running fastest.
@@ -307,13 +305,19 @@ impl Elaborated {
     /// Finds which elements each line defines.
     pub(super) fn define(&mut self) -> Checked {
         let lines = 0..self.lines.len();
-        lines.clone().try_for_each(|line| self.stretch(line))?;
-        for line in lines {
-            for instance in 0..self.lines[line].instances {
-                self.define_instance(line, instance)?;
-            }
+        let mut complaints = Complaints::default();
+        for line in lines.clone() {
+            complaints.take(self.stretch(line));
         }
-        Ok(())
+        complaints.end()?;
+        self.stretch_bare();
+        let mut complaints = Complaints::default();
+        for line in lines {
+            let mut instances = 0..self.lines[line].instances;
+            let defined = instances.try_for_each(|instance| self.define_instance(line, instance));
+            complaints.take(defined);
+        }
+        complaints.end()
     }
 
     fn define_instance(&mut self, index: usize, instance: usize) -> Checked {

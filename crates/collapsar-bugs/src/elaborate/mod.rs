@@ -3,25 +3,30 @@
 //! - `lines`: how often each line is repeated, and with which counters
 //! - `arrays`: how long arrays are, what of them is data and what defines the rest
 //! - `evaluate`: what an expression is worth in one repetition of a line
+//! - `counters`: what a name means where it is that of a counter and of an array
 //! - `indices`: which elements a reference means
-//! - `operators`, `functions`: what those of the language do
+//! - `operators`, `functions`, `laws`: what those of the language do
 //! - `order`: that nothing depends on itself
 //! - `reads`: what a repetition of a line reads
+//! - `vocabulary`: which words of a text mean nothing
 
 mod arrays;
+mod counters;
 mod evaluate;
 mod functions;
 mod indices;
+mod laws;
 mod lines;
 mod operators;
 mod order;
 mod reads;
+mod vocabulary;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::data::Data;
-use crate::diagnostic::{Checked, Diagnostic};
+use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::quantity::Element;
 use crate::syntax::ast::{Program, Statement};
 
@@ -29,6 +34,7 @@ pub(crate) use arrays::{Definer, Known};
 pub(crate) use evaluate::{Latent, Mode, Resolved, Scope, Unresolved, Watch, on_wide_stack};
 pub(crate) use lines::{Line, Sampling};
 pub(crate) use reads::{Read, Reads};
+pub(crate) use vocabulary::unknown_words;
 
 /// A model's lines with their repetitions, and all arrays.
 #[derive(Debug)]
@@ -49,10 +55,17 @@ impl Elaborated {
             places: HashMap::new(),
             data_alone: vec![],
         };
+        let texts = data.texts.clone();
         model.take_data(data);
+        let mut complaints = unknown_words(program);
+        model.unknown_names_in(&program.data, &texts, &mut complaints);
+        complaints.end()?;
         model.declare(&program.vars)?;
-        model.prepare(&program.data)?;
-        model.unroll(&program.model)?;
+        model.prepare(&model.own_counters(&program.data))?;
+        let mut complaints = Complaints::default();
+        model.unknown_names_in(&program.model, &texts, &mut complaints);
+        complaints.end()?;
+        model.unroll(&model.own_counters(&program.model))?;
         model.define()?;
         model.order()?;
         model.data_alone = model.find_data();

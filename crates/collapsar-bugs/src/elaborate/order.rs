@@ -48,6 +48,24 @@ impl Elaborated {
         data
     }
 
+    /// The lines that a line depends on, through any number of others.
+    pub(crate) fn lines_above(&self, line: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.arrays.len()];
+        let mut stack = self.parents(&self.lines[line].relation);
+        let mut found = vec![];
+        while let Some(array) = stack.pop() {
+            if std::mem::replace(&mut seen[array], true) {
+                continue;
+            }
+            let lines = self.lines.iter().enumerate();
+            for (other, above) in lines.filter(|(_, line)| line.array == array) {
+                stack.extend(self.parents(&above.relation));
+                found.push(other);
+            }
+        }
+        found
+    }
+
     fn parents(&self, relation: &Relation) -> Vec<usize> {
         let references = relation.expressions().flat_map(Expr::references);
         let arrays = references.filter_map(|reference| self.find(&reference.name.text));

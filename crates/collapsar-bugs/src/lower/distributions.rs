@@ -17,6 +17,13 @@ impl Emit<'_> {
     /// Adds all terms of the line's distribution.
     pub(super) fn distribution(&mut self, x: &[Scalar], arguments: &[Value]) -> Resolved {
         let distribution = self.line.of.distribution;
+        let expanded: Vec<Value>;
+        let arguments = if distribution.has_probabilities() {
+            arguments
+        } else {
+            expanded = arguments.iter().map(multiplied_out).collect();
+            &expanded
+        };
         if x.len() > 1 && !distribution.is_multivariate() {
             let (count, name) = (x.len(), &self.line.of.name.text);
             let message = format!("{count} elements for {name}, which gives a single number");
@@ -27,6 +34,9 @@ impl Emit<'_> {
         let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Scalar::Opaque));
         match distribution {
             Distribution::Normal => self.normal(value, first, second),
+            Distribution::LogNormal => self.log_normal(value, first, second),
+            // Improper: the logarithm of its density is taken to be 0.
+            Distribution::Flat => Ok(()),
             Distribution::MultivariateNormal => {
                 self.multivariate_normal(x, &arguments[0], &arguments[1])
             }
@@ -66,6 +76,17 @@ impl Emit<'_> {
         self.add(-0.5 * LN_2PI, &[])?;
         self.add_ln(0.5, &rate)?;
         self.add_product(-0.5, &rate, &residual, &residual)
+    }
+
+    /// A number whose logarithm is normal: the density of the logarithm, over the number.
+    fn log_normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
+        let ln = match x {
+            Scalar::Known(x) if *x > 0.0 => x.ln(),
+            Scalar::Known(_) => return Err(self.outside().into()),
+            _ => return Err(self.not_observed().into()),
+        };
+        self.add(-ln, &[])?;
+        self.normal(&Scalar::Known(ln), mean, precision)
     }
 
     /// Bounds a normal variable, or checks that an observed one is within bounds.
@@ -246,4 +267,12 @@ impl Emit<'_> {
         let message = format!("{elements} elements with {parameters} parameters of {name}");
         Diagnostic::new(self.line.target, message, "dimension mismatch").into()
     }
+}
+
+/// The same with polynomials for products.
+fn multiplied_out(value: &Value) -> Value {
+    value.map(|element| match element {
+        Scalar::Product(product) => product.expanded().unwrap_or(Scalar::Opaque),
+        element => element.clone(),
+    })
 }

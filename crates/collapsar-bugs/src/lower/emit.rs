@@ -8,7 +8,6 @@ use super::Stochastic;
 use super::variables::{LineVariables, PLACEHOLDER};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Resolved, Unresolved};
-use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Monomial, Scalar, Unknown, Value};
 
 /// Adds the terms of one repetition of a stochastic line, given the states of labels.
@@ -19,6 +18,8 @@ pub(super) struct Emit<'a> {
     pub(super) states: Vec<Atom>,
     /// Bounds, and whether the density is normalised within them.
     pub(super) bounds: Option<(f64, f64, bool)>,
+    /// Trials so far whose probability is a sum, each with a label of its own.
+    pub(super) trials: u32,
     pub(super) sink: &'a mut Sink,
 }
 
@@ -142,70 +143,6 @@ impl Emit<'_> {
         self.add(power * rate.coefficient.ln(), &[])?;
         let mut gammas = rate.gammas.iter();
         gammas.try_for_each(|&variable| self.add(power, &[Atom { variable, part: 0 }]))
-    }
-
-    /// Adds `times` the logarithm of a probability: a number, or a component of a Dirichlet variable.
-    pub(super) fn add_ln_probability(
-        &mut self,
-        times: f64,
-        argument: usize,
-        p: &Scalar,
-    ) -> Resolved {
-        if times == 0.0 {
-            return Ok(());
-        }
-        let component = match p {
-            Scalar::Known(p) if (0.0..=1.0 + 1e-9).contains(p) => {
-                return self.add(times * p.min(1.0).ln(), &[]);
-            }
-            Scalar::Known(p) => {
-                let expected = "probabilities from 0 to 1";
-                return Err(self.parameter(argument, *p, expected).into());
-            }
-            p => self.component(p),
-        };
-        if let Some(atom) = component {
-            return self.add(times, &[atom]);
-        }
-        let what = "probabilities must be constant or come from ddirch or dbeta";
-        Err(self.edge_of(argument, what).into())
-    }
-
-    /// The atom of `p`, or of `1 - p` where p is a beta variable.
-    fn component(&self, p: &Scalar) -> Option<Atom> {
-        let (coefficient, Unknown { variable, element }, complement) =
-            p.multiple_or_complement()?;
-        let part = match (self.line.variables.kind(variable), complement) {
-            (Kind::Dirichlet(_), false) if coefficient == 1.0 => element,
-            (Kind::Dirichlet(2), true) if coefficient == -1.0 => 1 - element,
-            _ => return None,
-        };
-        Some(Atom { variable, part })
-    }
-
-    /// Refuses probabilities that are only some components of a variable: they do not add up to one.
-    pub(super) fn check_simplex(&self, argument: usize, probabilities: &[Scalar]) -> Resolved {
-        let mut components = vec![];
-        let mut known = 0.0;
-        for p in probabilities {
-            match p {
-                Scalar::Known(value) => known += value,
-                p => components.extend(self.component(p)),
-            }
-        }
-        let Some(first) = components.first().copied() else {
-            return Ok(());
-        };
-        let parts = self.line.variables.kind(first.variable).atoms();
-        components.sort_unstable();
-        components.dedup();
-        let mut variables = components.iter().map(|atom| atom.variable);
-        let whole = components.len() == parts && variables.all(|other| other == first.variable);
-        if whole && known == 0.0 && probabilities.len() >= parts {
-            return Ok(());
-        }
-        let what = "probabilities must be all components of one ddirch or dbeta variable";
-        Err(self.edge_of(argument, what).into())
     }
 
     /// A rate or precision: a number, or a product of gamma variables.
@@ -334,31 +271,9 @@ impl Emit<'_> {
     }
 
     /// The same, for a reason that begins with what it is that the distribution has.
-    fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
+    pub(super) fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
         let name = &self.line.of.name.text;
         self.edge(argument, &format!("{name}'s {what}"))
-    }
-
-    /// A complaint about an edge that is not conjugate.
-    pub(super) fn edge(&self, argument: usize, reason: &str) -> Diagnostic {
-        let argument = &self.line.of.arguments[argument];
-        let parent = self
-            .parent(argument)
-            .map(|parent| parent.of(self.line.source));
-        let parent = parent.unwrap_or("its parent");
-        let child = self.line.target.of(self.line.source);
-        let message = format!("edge {parent} -> {child} is not conjugate-exponential: {reason}");
-        Diagnostic::new(argument.span, message, "this parent")
-    }
-
-    /// The first variable in an expression that is not data.
-    fn parent(&self, expr: &Expr) -> Option<Span> {
-        let Node::Reference(reference) = &expr.node else {
-            let mut parts = expr.parts().into_iter();
-            return parts.find_map(|part| self.parent(part));
-        };
-        let array = self.line.scope.model.find(&reference.name.text)?;
-        (self.line.scope.model.arrays[array].defined()).then_some(reference.span)
     }
 }
 

@@ -50,9 +50,11 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
             let trials = trials.filter(|n| *n >= 0.0 && *n < 1e6);
             trials.map_or(2, |n| n as usize + 1)
         })?),
-        // From the third on there is no conjugate family: refused where terms are added.
+        // From the fourth on there is no conjugate family: refused where terms are added.
         Distribution::Normal
+        | Distribution::Flat
         | Distribution::MultivariateNormal
+        | Distribution::LogNormal
         | Distribution::Multinomial
         | Distribution::Poisson
         | Distribution::NegativeBinomial
@@ -72,27 +74,54 @@ fn whole(expr: &Expr) -> bool {
         && (indices.is_empty() || indices.contains(&Index::All))
 }
 
-/// The component that each element of a Dirichlet line is: those whose prior is zero have none.
-pub(super) fn components(model: &Elaborated, index: usize, of: Sampling) -> Checked<Vec<u32>> {
-    if of.distribution != Distribution::Dirichlet {
-        return Ok(vec![]);
-    }
-    let argument = &of.arguments[0];
-    let scope = Scope::new(model, Mode::Shape);
-    let mut zeros: Option<Vec<bool>> = None;
-    for instance in 0..model.lines[index].instances {
-        scope.enter(index, instance);
-        let value = scope.evaluate(argument)?;
-        let zero = |element: &Scalar| *element == Scalar::Known(0.0);
-        let here: Vec<bool> = value.elements.iter().map(zero).collect();
-        if *zeros.get_or_insert_with(|| here.clone()) != here {
-            let message = "zeros of a Dirichlet prior that differ between repetitions";
-            let label = "must be in the same places";
-            return Err(Diagnostic::new(argument.span, message, label));
+/// Which components the elements of a Dirichlet line are: [`NONE`] where the prior is zero.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Components {
+    /// Each way in which zeros are placed, by element.
+    pub(super) patterns: Vec<Vec<u32>>,
+    /// That of each repetition; empty where there is one for all.
+    pub(super) of: Vec<u32>,
+}
+
+impl Components {
+    pub(super) fn new(model: &Elaborated, index: usize, of: Sampling) -> Checked<Self> {
+        let mut found = Self::default();
+        if of.distribution != Distribution::Dirichlet {
+            return Ok(found);
         }
+        let scope = Scope::new(model, Mode::Shape);
+        for instance in 0..model.lines[index].instances {
+            scope.enter(index, instance);
+            let value = scope.evaluate(&of.arguments[0])?;
+            let mut next = 0_u32..;
+            let component = |element: &Scalar| match element {
+                Scalar::Known(0.0) => NONE,
+                _ => next.next().unwrap_or(NONE),
+            };
+            let here: Vec<u32> = value.elements.iter().map(component).collect();
+            let known = found.patterns.iter().position(|pattern| *pattern == here);
+            found.of.push(known.unwrap_or(found.patterns.len()) as u32);
+            if known.is_none() {
+                found.patterns.push(here);
+            }
+        }
+        if found.patterns.len() == 1 {
+            found.of.clear();
+        }
+        Ok(found)
     }
-    let mut components = 0_u32..;
-    let component = |zero: bool| if zero { None } else { components.next() };
-    let found = zeros.unwrap_or_default().into_iter().map(component);
-    Ok(found.map(|component| component.unwrap_or(NONE)).collect())
+
+    /// What the elements of a repetition are; nothing where they are what they seem.
+    pub(super) fn pattern(&self, instance: usize) -> &[u32] {
+        let pattern = self.of.get(instance).copied().unwrap_or(0);
+        self.patterns
+            .get(pattern as usize)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// How many components there are in each way.
+    pub(super) fn counts(&self) -> impl Iterator<Item = usize> {
+        let parts = |pattern: &Vec<u32>| pattern.iter().filter(|&&part| part != NONE).count();
+        self.patterns.iter().map(parts)
+    }
 }

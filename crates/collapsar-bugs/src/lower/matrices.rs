@@ -1,5 +1,7 @@
 //! The terms of normal vectors and of their precision matrices.
 
+use std::rc::Rc;
+
 use collapsar::graph::{Atom, Kind};
 use collapsar::special::ln_multivariate_gamma;
 use nalgebra::DMatrix;
@@ -8,11 +10,12 @@ use super::distributions::LN_2PI;
 use super::emit::{Emit, Rate, packed};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Resolved, Unresolved};
-use crate::value::{Scalar, Value};
+use crate::value::{Monomial, Scalar, Value};
 
 /// A symmetric matrix that is known, or a known multiple of one that is not.
 enum Precision {
-    Known(Vec<f64>),
+    /// Times gamma variables, or nothing.
+    Known(Vec<f64>, Rate),
     Multiple(f64, u32),
 }
 
@@ -72,7 +75,10 @@ impl Emit<'_> {
     fn matrix(&self, entries: &[Scalar], argument: usize) -> Resolved<Precision> {
         let numbers: Option<Vec<f64>> = entries.iter().map(Scalar::known).collect();
         if let Some(numbers) = numbers {
-            return Ok(Precision::Known(numbers));
+            return Ok(Precision::Known(numbers, Rate::constant(1.0)));
+        }
+        if let Some((numbers, rate)) = self.scaled(entries, argument) {
+            return Ok(Precision::Known(numbers, rate));
         }
         let dim = entries.len().isqrt();
         let mut found = None;
@@ -94,8 +100,30 @@ impl Emit<'_> {
         if let Some((coefficient, variable)) = found.filter(|_| whole) {
             return Ok(Precision::Multiple(coefficient, variable));
         }
-        let what = "constant or a multiple of a dwish variable";
+        let what = "constant, that times gamma variables, or a multiple of a dwish variable";
         Err(self.must_be(argument, what).into())
+    }
+
+    /// A known matrix and the gamma variables that all its entries are multiplied by.
+    fn scaled(&self, entries: &[Scalar], argument: usize) -> Option<(Vec<f64>, Rate)> {
+        let first = entries.iter().find_map(|entry| match entry {
+            Scalar::Polynomial(_) => entry.monomial(),
+            _ => None,
+        })?;
+        let number = |entry: &Scalar| match entry {
+            Scalar::Known(0.0) => Some(0.0),
+            entry => {
+                let monomial = entry.monomial()?;
+                (monomial.unknowns == first.unknowns).then_some(monomial.coefficient)
+            }
+        };
+        let numbers = entries.iter().map(number).collect::<Option<Vec<f64>>>()?;
+        let one = Monomial {
+            coefficient: 1.0,
+            unknowns: first.unknowns.clone(),
+        };
+        let rate = self.rate(argument, &Scalar::Polynomial(Rc::new(vec![one])));
+        Some((numbers, rate.ok()?))
     }
 
     fn determinant(&self, variable: u32) -> Atom {
@@ -128,10 +156,10 @@ impl Emit<'_> {
         self.add(-0.5 * dim as f64 * LN_2PI, &[])?;
         let residuals: Vec<Scalar> = x.iter().zip(mean).map(|(x, m)| x.minus(m)).collect();
         match self.matrix(&precision.elements, 1)? {
-            Precision::Known(matrix) => {
+            Precision::Known(matrix, rate) => {
                 let ln_determinant = self.ln_determinant(1, &matrix, dim)?;
                 self.add(0.5 * ln_determinant, &[])?;
-                let rate = Rate::constant(1.0);
+                self.add_ln(0.5 * dim as f64, &rate)?;
                 // Zeros of the matrix bring no terms, unless they meet what is not finite.
                 let finite = residuals.iter().all(finite);
                 for (a, row) in residuals.iter().zip(matrix.chunks(dim)) {
@@ -207,6 +235,6 @@ fn finite(polynomial: &Scalar) -> bool {
     match polynomial {
         Scalar::Known(value) => value.is_finite(),
         Scalar::Polynomial(monomials) => monomials.iter().all(|m| m.coefficient.is_finite()),
-        Scalar::Linked(..) | Scalar::Draws(_) | Scalar::Opaque => false,
+        Scalar::Product(_) | Scalar::Linked(..) | Scalar::Draws(_) | Scalar::Opaque => false,
     }
 }

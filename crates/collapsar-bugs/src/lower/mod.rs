@@ -9,10 +9,13 @@
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
+//! - `roots`: what is to blame where a line is not conjugate, and what to write instead
 //! - `products`: how the product of two polynomials becomes terms
+//! - `cells`: how a probability that is computed from others becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
 
 mod barren;
+mod cells;
 mod counts;
 mod distributions;
 mod emit;
@@ -22,6 +25,7 @@ mod kinds;
 mod logistic;
 mod matrices;
 mod products;
+mod roots;
 mod rows;
 mod template;
 mod variables;
@@ -31,7 +35,7 @@ use std::collections::BTreeSet;
 
 use collapsar::graph::{Atom, Centring, Graph};
 
-use crate::diagnostic::{Checked, Diagnostic};
+use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Latent, Mode, Resolved, Sampling, Scope, Unresolved};
 use crate::predict::Fixed;
@@ -174,11 +178,12 @@ fn lower(
         }));
     }
     let mut done = vec![false; lines.len()];
+    let mut refused = Refused::default();
     hidden.shared.set(true);
     for users in rows::candidates(model, variables) {
         let built = match rows::build(&users, &lines, model, variables, graph) {
-            // Another label decides what is read: no rows.
-            Err(Unresolved::State(_)) => false,
+            // Another label decides what is read: no rows. What is refused is refused again, by its line.
+            Err(Unresolved::State(_) | Unresolved::Invalid(_)) => false,
             built => built?,
         };
         if built {
@@ -190,20 +195,49 @@ fn lower(
     hidden.shared.set(false);
     let mut sink = Sink::default();
     for stochastic in lines.iter().flatten().filter(|of| !done[of.line]) {
-        if stochastic.by_templates(graph)? {
-            continue;
-        }
-        for instance in 0..model.lines[stochastic.line].instances {
-            if variables.barren.contains(stochastic.line, instance) {
-                stochastic.check_prediction(instance)?;
-            } else {
-                stochastic.each_state(instance, graph, &mut sink)?;
-            }
-        }
+        let added = stochastic.add(graph, &mut sink);
+        refused.take(stochastic.line, added)?;
     }
+    refused.end(model)?;
     let declared = hidden.declare(model, graph);
     declared.map_err(|error| Diagnostic::new(Span::default(), error.to_string(), "here"))?;
     Ok(factors)
+}
+
+/// Lines that were refused, with the reasons.
+#[derive(Default)]
+struct Refused(Vec<(usize, Diagnostic)>);
+
+impl Refused {
+    /// Keeps a complaint about a line.
+    fn take(&mut self, line: usize, added: Resolved) -> Resolved {
+        match added {
+            Err(Unresolved::Invalid(complaint)) => {
+                self.0.push((line, *complaint));
+                Ok(())
+            }
+            added => added,
+        }
+    }
+
+    /// All complaints but those about lines that depend on others that are refused.
+    fn end(self, model: &Elaborated) -> Checked {
+        let refused: BTreeSet<usize> = self.0.iter().map(|(line, _)| *line).collect();
+        let follows = |line: usize| {
+            let above = model.lines_above(line);
+            above
+                .iter()
+                .any(|other| *other != line && refused.contains(other))
+        };
+        let alone = self.0.iter().all(|(line, _)| follows(*line));
+        let mut complaints = Complaints::default();
+        for (line, complaint) in self.0 {
+            if alone || !follows(line) {
+                complaints.take::<()>(Err(complaint));
+            }
+        }
+        complaints.end()
+    }
 }
 
 /// Most states that the labels of one repetition may have together: a table of as many entries.
@@ -239,6 +273,21 @@ struct Stochastic<'a> {
 }
 
 impl Stochastic<'_> {
+    /// Adds the terms of all repetitions.
+    fn add(&self, graph: &mut Graph, sink: &mut Sink) -> Resolved {
+        if self.by_templates(graph)? {
+            return Ok(());
+        }
+        for instance in 0..self.scope.model.lines[self.line].instances {
+            if self.variables.barren.contains(self.line, instance) {
+                self.check_prediction(instance)?;
+            } else {
+                self.each_state(instance, graph, sink)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the terms of one repetition, for each state of the labels that it depends on.
     fn each_state(&self, instance: usize, graph: &mut Graph, sink: &mut Sink) -> Resolved {
         self.scope.enter(self.line, instance);
@@ -365,6 +414,7 @@ impl Stochastic<'_> {
             instance,
             states: states.iter().map(atom).collect(),
             bounds: self.bounds()?,
+            trials: 0,
             sink,
         })
     }

@@ -6,8 +6,8 @@ use collapsar::graph::{Centring, Graph, Kind};
 
 use super::barren::Barren;
 use super::joint::joint_lines;
-use super::kinds::{components, kind};
-use crate::diagnostic::{Checked, Diagnostic};
+use super::kinds::{Components, kind};
+use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
 use crate::quantity::Origin;
@@ -24,8 +24,8 @@ pub(crate) struct LineVariables {
     ranks: Vec<u32>,
     /// The value of a label's first state.
     lowest: u32,
-    /// The component of a Dirichlet variable that each element is, [`NONE`] where it is zero.
-    components: Vec<u32>,
+    /// Which components of Dirichlet variables the elements are.
+    components: Components,
     /// Whether it is the mean of normal-Wishart variables, not their matrix.
     pub(crate) is_mean: bool,
     /// Elements of one repetition.
@@ -97,13 +97,16 @@ impl Variables {
             barren,
             centring,
         };
+        let mut complaints = Complaints::default();
         for (index, line) in model.lines.iter().enumerate() {
             if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
-                variables.lines[index] =
-                    variables.declare(model, graph, (index, of), &joint, &bounded)?;
-                variables.hidden[index] = variables.hide(model, graph, (index, of))?;
+                let own = variables.declare(model, graph, (index, of), &joint, &bounded);
+                variables.lines[index] = complaints.take(own).flatten();
+                let hidden = variables.hide(model, graph, (index, of));
+                variables.hidden[index] = complaints.take(hidden).flatten();
             }
         }
+        complaints.end()?;
         for (&mean, (matrix, instances)) in &joint {
             if let Some(of) = variables.lines[*matrix].clone() {
                 variables.lines[mean] = Some(LineVariables {
@@ -134,13 +137,13 @@ impl Variables {
         if count == 0 {
             return Ok(None);
         }
-        let components = components(model, index, of)?;
+        let components = Components::new(model, index, of)?;
         let partner = joint.iter().find(|(_, (matrix, _))| *matrix == index);
         let mut names = vec![model.arrays[line.array].name.clone()];
         let kind = match (kind, partner) {
             (Kind::Gaussian, _) if bounded.contains(&line.array) => Kind::Bounded,
-            (Kind::Dirichlet(_), _) if components.len() > 1 => {
-                Kind::Dirichlet(components.iter().filter(|&&part| part != NONE).count())
+            (Kind::Dirichlet(all), _) if all > 2 || line.size > 1 => {
+                Kind::Dirichlet(components.counts().next().unwrap_or(all))
             }
             (Kind::Wishart(dim), Some((&mean, _))) => {
                 let mean = model.lines[mean].array;
@@ -150,9 +153,15 @@ impl Variables {
             (kind, _) => kind,
         };
         self.labels[line.array] |= matches!(kind, Kind::Label(_));
+        let (first, ranks) = if components.patterns.len() > 1 {
+            self.add_by_pattern(graph, (index, line), &names, &components, &ranks)?
+        } else {
+            let count = count as usize;
+            (self.add(graph, (index, line), names, kind, count)?, ranks)
+        };
         Ok(Some(LineVariables {
             kind,
-            first: self.add(graph, (index, line), names, kind, count as usize)?,
+            first,
             ranks,
             lowest: of.distribution.lowest_state().unwrap_or(0),
             components,
@@ -232,6 +241,36 @@ impl Variables {
         Ok(first)
     }
 
+    /// Declares Dirichlet variables whose zeros differ between repetitions: those alike together. The first of all, and which
+    /// each repetition has, counted from there.
+    fn add_by_pattern(
+        &mut self,
+        graph: &mut Graph,
+        line: (usize, &Line),
+        names: &[String],
+        components: &Components,
+        ranks: &[u32],
+    ) -> Checked<(u32, Vec<u32>)> {
+        let unknown = |instance: &usize| ranks.get(*instance) != Some(&NONE);
+        let (mut first, mut next) = (None, 0);
+        let mut out = vec![NONE; components.of.len()];
+        for (pattern, parts) in (0..).zip(components.counts()) {
+            let alike = (0..out.len()).filter(|&at| components.of[at] == pattern);
+            let alike: Vec<usize> = alike.filter(unknown).collect();
+            if alike.is_empty() {
+                continue;
+            }
+            let kind = Kind::Dirichlet(parts);
+            let here = self.add(graph, line, names.to_vec(), kind, alike.len())?;
+            first.get_or_insert(here);
+            for instance in alike {
+                out[instance] = next;
+                next += 1;
+            }
+        }
+        Ok((first.unwrap_or(0), out))
+    }
+
     /// The hidden label of a repetition of a line that is a mixture by itself.
     pub(super) fn hidden(&self, line: usize, instance: usize) -> Option<u32> {
         self.hidden[line].map(|first| first + instance as u32)
@@ -261,7 +300,7 @@ impl Variables {
         };
         match of.kind {
             Kind::Label(_) => Origin::Label(variable, of.lowest),
-            Kind::Dirichlet(_) => match of.components.get(offset) {
+            Kind::Dirichlet(_) => match of.components.pattern(instance).get(offset) {
                 Some(&NONE) => Origin::Zero,
                 Some(&component) => Origin::Variable(variable, component),
                 None => Origin::Variable(variable, 0),
@@ -323,8 +362,8 @@ fn bounded_arrays(model: &Elaborated) -> BTreeSet<usize> {
         if of.truncation.is_some() {
             found.insert(line.array);
         }
-        if let (Distribution::Interval, Node::Reference(reference)) =
-            (of.distribution, &of.arguments[0].node)
+        if let (Distribution::Interval, [number, ..]) = (of.distribution, of.arguments)
+            && let Node::Reference(reference) = &number.node
         {
             found.extend(model.find(&reference.name.text));
         }

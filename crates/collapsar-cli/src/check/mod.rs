@@ -53,6 +53,7 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
     let data = read_data(&args.source.data)?;
     let outline = source.model.outline(&data);
     let (drawing, text) = if args.source.data.is_empty() {
+        source.check()?;
         (
             Drawing::new(&outline, None),
             report::outline(&source, &outline),

@@ -24,6 +24,7 @@ pub(super) fn read(input: Opened) -> Result<Items> {
         items: Items::new(),
         name: String::new(),
         values: Vec::new(),
+        text: None,
         depth: 0,
     };
     dump.statements()?;
@@ -41,6 +42,8 @@ struct Dump {
     name: String,
     /// The numbers of that value so far.
     values: Vec<f64>,
+    /// The first text among them.
+    text: Option<String>,
     /// The calls that are open.
     depth: usize,
 }
@@ -112,6 +115,10 @@ impl Dump {
         self.name = quoted(&name);
         let shape = self.value()?;
         let values = std::mem::take(&mut self.values);
+        if let Some(found) = self.text.take() {
+            let item = Item::Text(found);
+            return push(&mut self.items, &self.tokens.path, line, name, item);
+        }
         let array = match shape {
             None => Array::vector(values),
             Some(Shape { dims, by_row: true }) => Array { dims, values },
@@ -143,7 +150,11 @@ impl Dump {
                 self.depth -= 1;
                 return Ok(shape);
             }
-            Token::Text(_) => return Err(self.refuse(line, token.shown())),
+            Token::Text(_) => {
+                let found = || format!("{} in line {line} of {}", token.shown(), self.tokens.path);
+                self.text.get_or_insert_with(found);
+                self.values.push(f64::NAN);
+            }
             token => {
                 let first = self.scalar(token, line)?;
                 if self.tokens.take(b':')? {

@@ -1,4 +1,4 @@
-//! Decides how the columns of a table become vectors: by the names in the header, with gaps as missing numbers.
+//! Decides how the columns of a table become vectors: by the names in the header, with gaps as missing numbers, and texts left aside.
 
 use collapsar_bugs::Array;
 
@@ -11,30 +11,37 @@ use crate::table::select;
 
 pub(super) fn read(input: Opened) -> Result<Items> {
     let path = &input.name.clone();
-    let mut sheet = Sheet::open(input)?;
+    let mut sheet = Sheet::open_replacing(input)?;
     if !sheet.has_header {
         let expected = "a first line with the names of the columns";
         return Err(Error::content(path, "no header", expected));
     }
     let selected = select(path, &sheet.names, sheet.row_names, None)?;
     let mut columns = vec![Vec::new(); selected.indices.len()];
+    // What is no number is refused where a model reads it.
+    let mut texts = vec![None; selected.indices.len()];
     let mut row = Record::default();
     while sheet.next(&mut row)? {
-        for ((column, &index), name) in columns
-            .iter_mut()
-            .zip(&selected.indices)
-            .zip(&selected.names)
-        {
+        for (place, &index) in selected.indices.iter().enumerate() {
             let text = row.get(index);
-            column.push(number(text).ok_or_else(|| {
-                let found = format!("{} in column {name:?}", quoted(text));
-                Error::line(path, row.line, found, "a number or NA")
-            })?);
+            columns[place].push(number(text).unwrap_or_else(|| {
+                let found = || format!("{} in line {} of {path}", quoted(text), row.line);
+                texts[place].get_or_insert_with(found);
+                f64::NAN
+            }));
         }
     }
     let mut items = Items::new();
-    for (name, values) in selected.names.into_iter().zip(columns) {
-        let item = Item::Array(Array::vector(values));
+    if columns.iter().all(Vec::is_empty) || texts.iter().all(Option::is_some) {
+        let found = texts.into_iter().flatten().next();
+        let found = found.unwrap_or_else(|| "no rows".to_owned());
+        return Err(Error::content(path, found, "a column of numbers at least"));
+    }
+    for ((name, values), text) in selected.names.into_iter().zip(columns).zip(texts) {
+        let item = match text {
+            Some(found) => Item::Text(found),
+            None => Item::Array(Array::vector(values)),
+        };
         push(&mut items, path, 1, name, item)?;
     }
     Ok(items)

@@ -31,6 +31,8 @@ const FORMATS: &str = "data as JSON, an R dump, CSV, TSV or NPY";
 enum Item {
     Array(Array),
     Sparse(Sparse),
+    /// No numbers: what there is instead.
+    Text(String),
 }
 
 /// The named things of one file.
@@ -42,7 +44,7 @@ type Items = BTreeMap<String, Item>;
 ///
 /// # Errors
 ///
-/// A file that cannot be read or holds anything but named numbers, and a name that is given twice.
+/// A file that cannot be read or holds anything but named numbers and texts, and a name that is given twice.
 pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
     let mut data = Data::default();
     let mut givers: BTreeMap<String, String> = BTreeMap::new();
@@ -59,6 +61,7 @@ pub fn read_data(paths: &[PathBuf]) -> Result<Data> {
             match item {
                 Item::Array(array) => drop(data.arrays.insert(name, array)),
                 Item::Sparse(matrix) => drop(data.sparse.insert(name, matrix)),
+                Item::Text(found) => drop(data.texts.insert(name, found)),
             }
         }
     }

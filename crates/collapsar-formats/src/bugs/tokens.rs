@@ -196,11 +196,10 @@ impl Tokens {
         Ok((token, line))
     }
 
-    /// What the buffer holds, which must be UTF-8.
-    fn text(&self, line: u64) -> Result<String> {
-        let text = std::str::from_utf8(&self.buffer);
-        let text = text.map_err(|_| Error::encoding(&self.path, line))?;
-        Ok(text.to_owned())
+    /// What the buffer holds; what is not UTF-8 is taken for Latin-1.
+    fn text(&self) -> String {
+        let latin = |_| self.buffer.iter().copied().map(char::from).collect();
+        String::from_utf8(self.buffer.clone()).unwrap_or_else(latin)
     }
 
     fn quoted(&mut self, quote: u8, line: u64) -> Result<Token> {
@@ -210,7 +209,7 @@ impl Tokens {
             return Err(self.refuse(line, "a quote that never closes", "a closing quote"));
         }
         self.skip(quote);
-        let text = self.text(line)?;
+        let text = self.text();
         Ok(match quote {
             b'`' => Token::Name(text),
             _ => Token::Text(text),
@@ -231,7 +230,7 @@ impl Tokens {
             in_name(byte) || (b"+-".contains(&byte) && in_exponent(before))
         })?;
         if !numeric(&self.buffer) {
-            return Ok(Token::Name(self.text(line)?));
+            return Ok(Token::Name(self.text()));
         }
         let written = String::from_utf8_lossy(&self.buffer);
         let digits = written.strip_suffix('L').unwrap_or(&written);

@@ -34,8 +34,12 @@ impl ModelSource {
             io::ErrorKind::NotFound => Error::input(&name, "no such file", expected),
             _ => collapsar_formats::Error::file(&name, &error).into(),
         })?;
-        let text = String::from_utf8(bytes);
-        let text = text.map_err(|_| Error::input(&name, "not text in UTF-8", expected))?;
+        if bytes.contains(&0) {
+            return Err(Error::input(&name, "not a text", expected));
+        }
+        // What is not UTF-8 is taken for Latin-1, in which many comments are written.
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
         Self::new(name, text)
     }
 
@@ -49,6 +53,11 @@ impl ModelSource {
                 source: text,
             }),
         }
+    }
+
+    /// Refuses words that mean nothing, whatever the data are.
+    pub fn check(&self) -> Result<()> {
+        self.model.check().map_err(|error| self.refusal(error))
     }
 
     /// Puts data in.
