@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use crate::mass::Mass;
+
 /// An unknown number: an element of a variable of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unknown {
@@ -25,6 +27,8 @@ pub(crate) enum Inverse {
     Log,
     /// 1 + e^ψ, on the way to the first.
     OnePlus,
+    /// Φ(ψ), which is kept as a [`Mass`].
+    Probit,
 }
 
 /// One number of an expression.
@@ -35,6 +39,8 @@ pub(crate) enum Scalar {
     Polynomial(Rc<Vec<Monomial>>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
+    /// A normal probability.
+    Mass(Rc<Mass>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
@@ -52,14 +58,27 @@ impl Scalar {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Polynomial(_) | Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Polynomial(_)
+            | Self::Linked(..)
+            | Self::Mass(_)
+            | Self::Draws(_)
+            | Self::Opaque => None,
         }
     }
 
     /// A function of it, which is known by name where it is a polynomial.
     pub(crate) fn linked(&self, inverse: Inverse, function: fn(f64) -> f64) -> Self {
         match self {
+            Self::Polynomial(psi) if inverse == Inverse::Probit => Mass::below(psi.clone()),
             Self::Polynomial(monomials) => Self::Linked(inverse, monomials.clone()),
+            _ => self.map(function),
+        }
+    }
+
+    /// The function that undoes another, which gives back what that was of.
+    pub(crate) fn unlinked(&self, inverse: Inverse, function: fn(f64) -> f64) -> Self {
+        match self {
+            Self::Linked(found, psi) if *found == inverse => Self::inner(psi),
             _ => self.map(function),
         }
     }
@@ -90,7 +109,7 @@ impl Scalar {
                 unknowns: vec![],
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
-            Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Linked(..) | Self::Mass(_) | Self::Draws(_) | Self::Opaque => None,
         }
     }
 
@@ -141,8 +160,16 @@ impl Scalar {
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Known(0.0), linked @ Self::Linked(..))
-            | (linked @ Self::Linked(..), Self::Known(0.0)) => return linked.clone(),
+            (Self::Known(0.0), linked @ (Self::Linked(..) | Self::Mass(_)))
+            | (linked @ (Self::Linked(..) | Self::Mass(_)), Self::Known(0.0)) => {
+                return linked.clone();
+            }
+            (Self::Mass(a), Self::Mass(b)) => return a.plus(b),
+            (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
+                if are_opposite(a, b) =>
+            {
+                return Self::Known(1.0);
+            }
             (Self::Known(1.0), Self::Linked(Inverse::Log, psi))
             | (Self::Linked(Inverse::Log, psi), Self::Known(1.0)) => {
                 return Self::Linked(Inverse::OnePlus, psi.clone());
@@ -159,7 +186,8 @@ impl Scalar {
                 let opposite = Self::inner(psi).times(&Self::Known(-1.0));
                 return Self::of_inner(Inverse::Logit, opposite);
             }
-            (linked @ Self::Linked(..), Self::Known(0.0)) => return linked.clone(),
+            (Self::Known(1.0), Self::Mass(mass)) => return mass.complement(),
+            (Self::Mass(a), Self::Mass(b)) => return a.minus(b),
             _ => {}
         }
         self.plus(&other.times(&Self::Known(-1.0)))
@@ -178,6 +206,12 @@ impl Scalar {
                     }
                     _ => Self::Opaque,
                 };
+            }
+            (Self::Known(0.0), Self::Mass(_)) | (Self::Mass(_), Self::Known(0.0)) => {
+                return Self::Known(0.0);
+            }
+            (Self::Known(1.0), mass @ Self::Mass(_)) | (mass @ Self::Mass(_), Self::Known(1.0)) => {
+                return mass.clone();
             }
             (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Log, b)) => {
                 let sum = Self::inner(a).plus(&Self::inner(b));
@@ -213,6 +247,12 @@ impl Scalar {
             (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::OnePlus, b)) if a == b => {
                 Self::Linked(Inverse::Logit, a.clone())
             }
+            // Odds.
+            (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
+                if are_opposite(a, b) =>
+            {
+                Self::Linked(Inverse::Log, a.clone())
+            }
             (_, Self::Linked(Inverse::Log, psi)) => {
                 self.times(&Self::of_inner(Inverse::Log, opposite(psi)))
             }
@@ -237,7 +277,7 @@ impl Scalar {
                 let values = values.iter().map(|&value| function(value));
                 Self::Draws(Rc::new(values.collect()))
             }
-            Self::Polynomial(_) | Self::Linked(..) | Self::Opaque => Self::Opaque,
+            Self::Polynomial(_) | Self::Linked(..) | Self::Mass(_) | Self::Opaque => Self::Opaque,
         }
     }
 
@@ -269,6 +309,14 @@ impl Scalar {
             found => found,
         }
     }
+}
+
+/// Whether one polynomial is the other times minus one.
+fn are_opposite(a: &[Monomial], b: &[Monomial]) -> bool {
+    let opposite = |(a, b): (&Monomial, &Monomial)| {
+        a.unknowns == b.unknowns && a.coefficient == -b.coefficient
+    };
+    a.len() == b.len() && a.iter().zip(b).all(opposite)
 }
 
 /// Numbers in an array, the last index running fastest.

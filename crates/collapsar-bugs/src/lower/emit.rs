@@ -32,6 +32,8 @@ pub(super) struct Sink {
     pub(super) bounds: Vec<(u32, f64, f64)>,
     /// Pólya-Gamma variables with their shapes.
     pub(super) shapes: Vec<(u32, f64)>,
+    /// How many variables the repetition has brought with it so far.
+    pub(super) brought: u32,
 }
 
 impl Sink {
@@ -40,9 +42,10 @@ impl Sink {
         self.atoms.clear();
         self.bounds.clear();
         self.shapes.clear();
+        self.brought = 0;
     }
 
-    fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
+    pub(super) fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
         let start = self.atoms.len();
         self.atoms.extend_from_slice(states);
         self.atoms.extend_from_slice(atoms);
@@ -144,7 +147,8 @@ impl Emit<'_> {
         gammas.try_for_each(|&variable| self.add(power, &[Atom { variable, part: 0 }]))
     }
 
-    /// Adds `times` the logarithm of a probability: a number, or a component of a Dirichlet variable.
+    /// Adds `times` the logarithm of a probability: a number, a component of a Dirichlet variable, or what undoes a
+    /// link function.
     pub(super) fn add_ln_probability(
         &mut self,
         times: f64,
@@ -162,13 +166,14 @@ impl Emit<'_> {
                 let expected = "probabilities from 0 to 1";
                 return Err(self.parameter(argument, *p, expected).into());
             }
+            p if p.is_logistic() => return self.logistic(times, times, p),
+            Scalar::Mass(mass) => return self.normal_mass(times, argument, mass),
             p => self.component(p),
         };
         if let Some(atom) = component {
             return self.add(times, &[atom]);
         }
-        let what = "probabilities must be constant or come from ddirch or dbeta";
-        Err(self.edge_of(argument, what).into())
+        Err(self.not_a_probability(argument).into())
     }
 
     /// The atom of `p`, or of `1 - p` where p is a beta variable.
@@ -185,6 +190,14 @@ impl Emit<'_> {
 
     /// Refuses probabilities that are only some components of a variable: they do not add up to one.
     pub(super) fn check_simplex(&self, argument: usize, probabilities: &[Scalar]) -> Resolved {
+        let linked = |p: &Scalar| p.is_logistic() || matches!(p, Scalar::Mass(_));
+        if probabilities.iter().any(linked) {
+            let sum = |sum: Scalar, p: &Scalar| sum.plus(p);
+            return match probabilities.iter().fold(Scalar::Known(0.0), sum) {
+                Scalar::Known(1.0) => Ok(()),
+                _ => Err(self.not_all_cells(argument).into()),
+            };
+        }
         let mut components = vec![];
         let mut known = 0.0;
         for p in probabilities {
@@ -334,7 +347,7 @@ impl Emit<'_> {
     }
 
     /// The same, for a reason that begins with what it is that the distribution has.
-    fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
+    pub(super) fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
         let name = &self.line.of.name.text;
         self.edge(argument, &format!("{name}'s {what}"))
     }
