@@ -252,9 +252,34 @@ def bayesian_network(draw):
     return {"N": 302, "one": [1, 1]} | columns, truth, {}
 
 
+def logistic(odds):
+    return 1 / (1 + math.exp(-odds))
+
+
+def logistic_effects(draw):
+    a, b, sigma = -0.5, 1.2, 0.6
+    x = [litter % 2 for litter in range(24)]
+    n = [draw.randint(5, 40) for _ in x]
+    effects = [draw.gauss(0, sigma) for _ in x]
+    y = [sum(draw.random() < logistic(a + b * each + effect) for _ in range(size)) for each, size, effect in zip(x, n, effects)]
+    return {"N": 24, "n": n, "x": x, "y": y}, {"a": a, "b": b, "sigma": sigma}, {}
+
+
+def occupancy(draw):
+    mean_psi, slope, mean_p, wind = 0.6, 1.0, 0.4, -0.5
+    x = [round(draw.gauss(0, 1), 2) for _ in range(120)]
+    w = [[round(draw.gauss(0, 1), 2) for _ in range(4)] for _ in x]
+    odds = lambda p: math.log(p / (1 - p))
+    there = [draw.random() < logistic(odds(mean_psi) + slope * each) for each in x]
+    seen = lambda here, each: int(here and draw.random() < logistic(odds(mean_p) + wind * each))
+    y = [[seen(here, each) for each in row] for here, row in zip(there, w)]
+    truth = {"mean.psi": mean_psi, "b": slope, "mean.p": mean_p, "d": wind, "occupied": sum(there)}
+    return {"N": 120, "J": 4, "x": x, "w": w, "y": y}, truth, {}
+
+
 EXAMPLES = [
     mixture, lda, quantification, hmm, state_space, factor_analysis, ard_regression, hierarchical_normal, poisson_gamma,
-    latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network,
+    latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy,
 ]
 
 

@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::diagnostic::Checked;
-use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Resolved, Scope};
+use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Resolved, Scope, inverse_logit};
 use crate::lower::Prepared;
 use crate::posterior::{Posterior, PosteriorError};
 use crate::predict::Fixed;
@@ -396,6 +396,14 @@ impl Latent for Drawn<'_> {
         let Some((column, lowest)) = self.column(definer) else {
             return Ok(Scalar::Known(0.0));
         };
+        if matches!(self.prepared.origin(definer), Origin::Variable(..))
+            && self.prepared.variables.in_odds(definer)
+        {
+            return Ok(match self.one.get() {
+                Some(draw) => Scalar::Known(inverse_logit(column[draw])),
+                None => Scalar::Draws(column.clone()).map(inverse_logit),
+            });
+        }
         Ok(match (self.one.get(), lowest) {
             (Some(draw), lowest) => Scalar::Known(column[draw] + f64::from(lowest)),
             (None, 0) => Scalar::Draws(column.clone()),

@@ -10,6 +10,7 @@ mod draws;
 mod elaborate;
 mod exact;
 mod lower;
+mod mass;
 mod mixed;
 mod model;
 pub mod outline;

@@ -176,7 +176,11 @@ impl Prepared {
                 let Some(definer) = array.definer(element) else {
                     continue;
                 };
-                let origin = self.origin(definer);
+                let origin = match self.origin(definer) {
+                    // What is asked for is the probability, which is computed from the log odds.
+                    Origin::Variable(..) if self.variables.in_odds(definer) => Origin::Computed,
+                    origin => origin,
+                };
                 if origin == Origin::Computed {
                     let span = model.lines[definer.line as usize].relation.span;
                     let looked = scope.looked.get();

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::mass::Mass;
 use crate::product::Product;
 
 /// An unknown number: an element of a variable of the graph.
@@ -29,6 +30,8 @@ pub(crate) enum Inverse {
     OnePlus,
     /// 1/ψ, of a product of unknowns.
     Reciprocal,
+    /// Φ(ψ), which is kept as a [`Mass`].
+    Probit,
 }
 
 /// One number of an expression.
@@ -41,6 +44,8 @@ pub(crate) enum Scalar {
     Product(Rc<Product>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
+    /// A normal probability.
+    Mass(Rc<Mass>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
@@ -61,6 +66,7 @@ impl Scalar {
             Self::Polynomial(_)
             | Self::Product(_)
             | Self::Linked(..)
+            | Self::Mass(_)
             | Self::Draws(_)
             | Self::Opaque => None,
         }
@@ -69,11 +75,20 @@ impl Scalar {
     /// A function of it, which is known by name where it is a polynomial.
     pub(crate) fn linked(&self, inverse: Inverse, function: fn(f64) -> f64) -> Self {
         match self {
+            Self::Polynomial(psi) if inverse == Inverse::Probit => Mass::below(psi.clone()),
             Self::Polynomial(monomials) => Self::Linked(inverse, monomials.clone()),
             Self::Product(product) => match product.expanded() {
                 Some(Self::Polynomial(monomials)) => Self::Linked(inverse, monomials),
                 _ => Self::Opaque,
             },
+            _ => self.map(function),
+        }
+    }
+
+    /// The function that undoes another, which gives back what that was of.
+    pub(crate) fn unlinked(&self, inverse: Inverse, function: fn(f64) -> f64) -> Self {
+        match self {
+            Self::Linked(found, psi) if *found == inverse => Self::inner(psi),
             _ => self.map(function),
         }
     }
@@ -105,7 +120,7 @@ impl Scalar {
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
             Self::Product(product) => product.expanded()?.monomials(),
-            Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Linked(..) | Self::Mass(_) | Self::Draws(_) | Self::Opaque => None,
         }
     }
 
@@ -156,8 +171,16 @@ impl Scalar {
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Known(0.0), linked @ Self::Linked(..))
-            | (linked @ Self::Linked(..), Self::Known(0.0)) => return linked.clone(),
+            (Self::Known(0.0), linked @ (Self::Linked(..) | Self::Mass(_)))
+            | (linked @ (Self::Linked(..) | Self::Mass(_)), Self::Known(0.0)) => {
+                return linked.clone();
+            }
+            (Self::Mass(a), Self::Mass(b)) => return a.plus(b),
+            (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
+                if are_opposite(a, b) =>
+            {
+                return Self::Known(1.0);
+            }
             (Self::Known(1.0), Self::Linked(Inverse::Log, psi))
             | (Self::Linked(Inverse::Log, psi), Self::Known(1.0)) => {
                 return Self::Linked(Inverse::OnePlus, psi.clone());
@@ -174,7 +197,8 @@ impl Scalar {
                 let opposite = Self::inner(psi).times(&Self::Known(-1.0));
                 return Self::of_inner(Inverse::Logit, opposite);
             }
-            (linked @ Self::Linked(..), Self::Known(0.0)) => return linked.clone(),
+            (Self::Known(1.0), Self::Mass(mass)) => return mass.complement(),
+            (Self::Mass(a), Self::Mass(b)) => return a.minus(b),
             _ => {}
         }
         self.plus(&other.times(&Self::Known(-1.0)))
@@ -197,6 +221,12 @@ impl Scalar {
                     }
                     _ => Self::Opaque,
                 };
+            }
+            (Self::Known(0.0), Self::Mass(_)) | (Self::Mass(_), Self::Known(0.0)) => {
+                return Self::Known(0.0);
+            }
+            (Self::Known(1.0), mass @ Self::Mass(_)) | (mass @ Self::Mass(_), Self::Known(1.0)) => {
+                return mass.clone();
             }
             (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Log, b)) => {
                 let sum = Self::inner(a).plus(&Self::inner(b));
@@ -241,6 +271,12 @@ impl Scalar {
             (Self::Known(a), Self::Polynomial(_)) if *a != 0.0 && other.monomial().is_some() => {
                 Self::of_inner(Inverse::Reciprocal, other.times(&Self::Known(1.0 / a)))
             }
+            // Odds.
+            (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
+                if are_opposite(a, b) =>
+            {
+                Self::Linked(Inverse::Log, a.clone())
+            }
             (_, Self::Linked(Inverse::Log, psi)) => {
                 self.times(&Self::of_inner(Inverse::Log, opposite(psi)))
             }
@@ -275,9 +311,11 @@ impl Scalar {
                 let values = values.iter().map(|&value| function(value));
                 Self::Draws(Rc::new(values.collect()))
             }
-            Self::Polynomial(_) | Self::Product(_) | Self::Linked(..) | Self::Opaque => {
-                Self::Opaque
-            }
+            Self::Polynomial(_)
+            | Self::Product(_)
+            | Self::Linked(..)
+            | Self::Mass(_)
+            | Self::Opaque => Self::Opaque,
         }
     }
 
@@ -309,6 +347,14 @@ impl Scalar {
             found => found,
         }
     }
+}
+
+/// Whether one polynomial is the other times minus one.
+fn are_opposite(a: &[Monomial], b: &[Monomial]) -> bool {
+    let opposite = |(a, b): (&Monomial, &Monomial)| {
+        a.unknowns == b.unknowns && a.coefficient == -b.coefficient
+    };
+    a.len() == b.len() && a.iter().zip(b).all(opposite)
 }
 
 /// Numbers in an array, the last index running fastest.

@@ -180,8 +180,9 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                     let first = (logs[0] - most).exp() / total;
                     out.push(f64::from(u8::from(before[0] == 0.0)) - first);
                 }
-                // Bounds have densities of their own.
-                Kind::Bounded => {}
+                // Bounds have densities of their own, and a Pólya-Gamma variable's is no term: the slopes of what it
+                // multiplies tell of it.
+                Kind::Bounded | Kind::Positive { .. } | Kind::PolyaGamma => {}
             }
         }
     }

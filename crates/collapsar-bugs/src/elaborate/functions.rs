@@ -23,6 +23,8 @@ pub(super) enum Function {
     Elementwise(fn(f64) -> f64),
     /// The same, with a name that is kept where the number is not known.
     Linked(Inverse, fn(f64) -> f64),
+    /// What undoes such a function.
+    Unlinked(Inverse, fn(f64) -> f64),
     /// The lengths of an array, without its elements.
     Lengths(fn(&[usize]) -> Value),
     /// Two values, by an operator.
@@ -42,22 +44,23 @@ pub(super) enum Function {
 }
 
 use Function::{
-    Elementwise, Folded, Lengths, Linked, Numbers, OneDraw, Operation, Ordered, Told, Values,
+    Elementwise, Folded, Lengths, Linked, Numbers, OneDraw, Operation, Ordered, Told, Unlinked,
+    Values,
 };
 
 const FUNCTIONS: [(&str, Function); 51] = [
     ("sqrt", Elementwise(f64::sqrt)),
-    ("log", Elementwise(f64::ln)),
+    ("log", Unlinked(Inverse::Log, f64::ln)),
     ("exp", Linked(Inverse::Log, f64::exp)),
     ("abs", Elementwise(f64::abs)),
     ("round", Elementwise(f64::round)),
     ("trunc", Elementwise(f64::trunc)),
     ("step", Elementwise(|x| truth(x >= 0.0))),
-    ("logit", Elementwise(|p| (p / (1.0 - p)).ln())),
+    ("logit", Unlinked(Inverse::Logit, |p| (p / (1.0 - p)).ln())),
     ("ilogit", Linked(Inverse::Logit, inverse_logit)),
     ("cloglog", Elementwise(|p| (-(-p).ln_1p()).ln())),
     ("icloglog", Elementwise(inverse_cloglog)),
-    ("phi", Elementwise(normal_cdf)),
+    ("phi", Linked(Inverse::Probit, normal_cdf)),
     ("loggam", Elementwise(ln_gamma)),
     ("logfact", Elementwise(|x| ln_gamma(x + 1.0))),
     ("sin", Elementwise(f64::sin)),
@@ -118,7 +121,7 @@ impl Function {
     /// How many arguments there are, where that is fixed.
     fn count(self) -> Option<usize> {
         match self {
-            Elementwise(_) | Linked(..) | Lengths(_) | Ordered(_) => Some(1),
+            Elementwise(_) | Linked(..) | Unlinked(..) | Lengths(_) | Ordered(_) => Some(1),
             Operation(_) => Some(2),
             Folded(..) | Numbers(_) => None,
             Values(count, _) | OneDraw(count, _) => count,
@@ -149,6 +152,9 @@ impl Function {
             Elementwise(function) => Ok(arguments[0].map(|element| element.map(function))),
             Linked(inverse, function) => {
                 Ok(arguments[0].map(|element| element.linked(inverse, function)))
+            }
+            Unlinked(inverse, function) => {
+                Ok(arguments[0].map(|element| element.unlinked(inverse, function)))
             }
             Lengths(function) => Ok(function(&arguments[0].dims)),
             Operation(operator) => binary(operator, &arguments[0], &arguments[1], span),
@@ -223,7 +229,7 @@ fn by_draw(arguments: &[Value], function: impl Fn(&[Value]) -> Checked<Value>) -
     Ok(Value { dims, elements })
 }
 
-fn inverse_logit(x: f64) -> f64 {
+pub(crate) fn inverse_logit(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
@@ -299,7 +305,7 @@ pub(super) fn without_link(link: Link, element: &Scalar) -> Scalar {
         Link::Log => element.linked(Inverse::Log, f64::exp),
         Link::Logit => element.linked(Inverse::Logit, inverse_logit),
         Link::Cloglog => element.map(inverse_cloglog),
-        Link::Probit => element.map(normal_cdf),
+        Link::Probit => element.linked(Inverse::Probit, normal_cdf),
     }
 }
 

@@ -200,6 +200,7 @@ impl Scope<'_> {
                     Scalar::Polynomial(_)
                     | Scalar::Product(_)
                     | Scalar::Linked(..)
+                    | Scalar::Mass(_)
                     | Scalar::Opaque => return Ok(None),
                 };
                 if place.fract() != 0.0 || place < 1.0 || place > length as f64 {
@@ -224,6 +225,7 @@ impl Scope<'_> {
                 Scalar::Polynomial(_)
                 | Scalar::Product(_)
                 | Scalar::Linked(..)
+                | Scalar::Mass(_)
                 | Scalar::Opaque => return Ok(None),
             });
         }

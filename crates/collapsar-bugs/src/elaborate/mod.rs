@@ -32,6 +32,7 @@ use crate::syntax::ast::{Program, Statement};
 
 pub(crate) use arrays::{Definer, Known};
 pub(crate) use evaluate::{Latent, Mode, Resolved, Scope, Unresolved, Watch, on_wide_stack};
+pub(crate) use functions::inverse_logit;
 pub(crate) use lines::{Line, Sampling};
 pub(crate) use reads::{Read, Reads};
 pub(crate) use vocabulary::unknown_words;

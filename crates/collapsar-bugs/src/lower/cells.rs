@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use collapsar::graph::{Atom, Kind};
 
 use super::emit::Emit;
-use crate::elaborate::{Resolved, Unresolved};
+use crate::elaborate::Resolved;
 use crate::value::{Monomial, Scalar, Unknown};
 
 /// A product: a coefficient times components.
@@ -43,6 +43,8 @@ impl Emit<'_> {
                 let expected = "probabilities from 0 to 1";
                 return Err(self.parameter(argument, *p, expected).into());
             }
+            p if p.is_logistic() => return self.logistic(times, times, p),
+            Scalar::Mass(mass) => return self.normal_mass(times, argument, mass),
             _ => {}
         }
         let cells = self.cells(p);
@@ -51,11 +53,7 @@ impl Emit<'_> {
             Some(cells) if times.fract() == 0.0 && times <= MOST_TRIALS => {
                 self.add_sum(times as u32, cells)
             }
-            _ => {
-                let what = "probabilities must be constant, or computed from ddirch and dbeta \
-                            variables by products, complements and sums";
-                Err(self.edge_of(argument, what).into())
-            }
+            _ => Err(self.not_a_probability(argument).into()),
         }
     }
 
@@ -184,6 +182,14 @@ impl Emit<'_> {
     pub(super) fn check_simplex(&self, argument: usize, probabilities: &[Scalar]) -> Resolved {
         if probabilities.iter().all(|p| p.known().is_some()) {
             return Ok(());
+        }
+        let linked = |p: &Scalar| p.is_logistic() || matches!(p, Scalar::Mass(_));
+        if probabilities.iter().any(linked) {
+            let sum = |sum: Scalar, p: &Scalar| sum.plus(p);
+            return match probabilities.iter().fold(Scalar::Known(0.0), sum) {
+                Scalar::Known(1.0) => Ok(()),
+                _ => Err(self.not_all_cells(argument).into()),
+            };
         }
         // Polynomials that are one at a few points without any pattern are one everywhere.
         let adds_up = |salt: u64| -> Option<bool> {

@@ -87,6 +87,13 @@ impl Emit<'_> {
         self.add(ln_gamma(n + 1.0), &[])?;
         self.check_simplex(0, &p.elements)?;
         let total: Option<f64> = p.numbers().map(|p| p.iter().sum());
+        if let ([x, _], [p, _]) = (counts.as_slice(), p.elements.as_slice())
+            && p.is_logistic()
+        {
+            let [a, b] = [*x, n - x].map(|count| ln_gamma(count + 1.0));
+            self.add(-a - b, &[])?;
+            return self.logistic(*x, n, p);
+        }
         for (count, p) in counts.iter().zip(&p.elements) {
             self.add(-ln_gamma(count + 1.0), &[])?;
             let p = match (p, total) {

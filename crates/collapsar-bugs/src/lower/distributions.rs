@@ -222,6 +222,8 @@ impl Emit<'_> {
                 self.add((a - 1.0) * x.ln() + (b - 1.0) * (-x).ln_1p(), &[])
             }
             Scalar::Known(_) => Err(self.outside().into()),
+            // Counted in log odds, whose density is p^a (1 - p)^b (maths §9.10).
+            odds if odds.is_logistic() => self.logistic(a, a + b, odds),
             x => {
                 let variable = self.own(x, "a probability")?.variable;
                 self.add(a - 1.0, &[Atom { variable, part: 0 }])?;

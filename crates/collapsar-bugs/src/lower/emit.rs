@@ -33,6 +33,8 @@ pub(super) struct Sink {
     pub(super) bounds: Vec<(u32, f64, f64)>,
     /// Pólya-Gamma variables with their shapes.
     pub(super) shapes: Vec<(u32, f64)>,
+    /// How many variables the repetition has brought with it so far.
+    pub(super) brought: u32,
 }
 
 impl Sink {
@@ -41,9 +43,10 @@ impl Sink {
         self.atoms.clear();
         self.bounds.clear();
         self.shapes.clear();
+        self.brought = 0;
     }
 
-    fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
+    pub(super) fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
         let start = self.atoms.len();
         self.atoms.extend_from_slice(states);
         self.atoms.extend_from_slice(atoms);

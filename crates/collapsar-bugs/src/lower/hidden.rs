@@ -8,6 +8,9 @@ use collapsar::graph::{Atom, Graph, Kind};
 use super::emit::Emit;
 use crate::elaborate::{Elaborated, Resolved, Unresolved};
 
+/// A line, a repetition, states of labels, a name, and which of those that have all of these in common.
+type Key = (usize, usize, Vec<Atom>, &'static str, (u32, u64));
+
 /// The variables that likelihoods bring with them, which follow those of the text.
 #[derive(Debug)]
 pub(super) struct Hidden {
@@ -15,8 +18,8 @@ pub(super) struct Hidden {
     first: u32,
     /// In the order of their numbers, lines with what their variables are called, of what kind they are, and how many.
     declared: RefCell<Vec<(usize, &'static str, Kind, usize)>>,
-    /// That of a repetition of a line where labels have these states, by its name.
-    known: RefCell<HashMap<(usize, usize, Vec<Atom>, &'static str), u32>>,
+    /// That of a repetition of a line where labels have these states, by its name and what tells it from its like.
+    known: RefCell<HashMap<Key, u32>>,
     /// Whether one repetition stands for many, which then would share one.
     pub(super) shared: Cell<bool>,
 }
@@ -48,13 +51,28 @@ impl Emit<'_> {
     ///
     /// Where one repetition stands for many.
     pub(super) fn hidden(&self, name: &'static str, kind: Kind) -> Resolved<u32> {
+        self.hidden_at(name, kind, &self.states, (self.sink.brought, 0))
+    }
+
+    /// The same where a repetition has several, or one for some states of labels together.
+    ///
+    /// # Errors
+    ///
+    /// Where one repetition stands for many.
+    pub(super) fn hidden_at(
+        &self,
+        name: &'static str,
+        kind: Kind,
+        states: &[Atom],
+        which: (u32, u64),
+    ) -> Resolved<u32> {
         let (hidden, line) = (self.line.hidden, self.line.line);
         if hidden.shared.get() {
             return Err(Unresolved::State(u32::MAX));
         }
         let mut known = hidden.known.borrow_mut();
         let next = hidden.first + known.len() as u32;
-        let key = (line, self.instance, self.states.clone(), name);
+        let key = (line, self.instance, states.to_vec(), name, which);
         Ok(*known.entry(key).or_insert_with(|| {
             let mut declared = hidden.declared.borrow_mut();
             match declared.last_mut() {

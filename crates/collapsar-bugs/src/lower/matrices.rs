@@ -235,6 +235,10 @@ fn finite(polynomial: &Scalar) -> bool {
     match polynomial {
         Scalar::Known(value) => value.is_finite(),
         Scalar::Polynomial(monomials) => monomials.iter().all(|m| m.coefficient.is_finite()),
-        Scalar::Product(_) | Scalar::Linked(..) | Scalar::Draws(_) | Scalar::Opaque => false,
+        Scalar::Product(_)
+        | Scalar::Linked(..)
+        | Scalar::Mass(_)
+        | Scalar::Draws(_)
+        | Scalar::Opaque => false,
     }
 }

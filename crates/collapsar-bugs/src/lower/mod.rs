@@ -10,6 +10,9 @@
 //! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `roots`: what is to blame where a line is not conjugate, and what to write instead
+//! - `probit`: the same by normal variables, where a normal probability is of a predictor
+//! - `odds`: which probabilities are counted in log odds
+//! - `links`: what is said of probabilities that no family takes in
 //! - `products`: how the product of two polynomials becomes terms
 //! - `cells`: how a probability that is computed from others becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
@@ -22,8 +25,11 @@ mod emit;
 mod hidden;
 mod joint;
 mod kinds;
+mod links;
 mod logistic;
 mod matrices;
+mod odds;
+mod probit;
 mod products;
 mod roots;
 mod rows;
@@ -37,11 +43,13 @@ use collapsar::graph::{Atom, Centring, Graph};
 
 use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
-use crate::elaborate::{Definer, Elaborated, Latent, Mode, Resolved, Sampling, Scope, Unresolved};
+use crate::elaborate::{
+    Definer, Elaborated, Latent, Mode, Resolved, Sampling, Scope, Unresolved, inverse_logit,
+};
 use crate::predict::Fixed;
 use crate::quantity::{Element, Origin};
 use crate::syntax::ast::{Expr, Node, Span};
-use crate::value::{Scalar, Value};
+use crate::value::{Inverse, Scalar, Value};
 use emit::{Emit, Sink};
 use hidden::Hidden;
 
@@ -465,7 +473,13 @@ impl<'a> Symbols<'a> {
 impl Latent for Symbols<'_> {
     fn latent(&self, definer: Definer) -> Resolved<Scalar> {
         match self.variables.origin(definer) {
-            Origin::Variable(variable, element) => Ok(self.variables.symbol(variable, element)),
+            Origin::Variable(variable, element) => {
+                let symbol = self.variables.symbol(variable, element);
+                Ok(match self.variables.in_odds(definer) {
+                    true => symbol.linked(Inverse::Logit, inverse_logit),
+                    false => symbol,
+                })
+            }
             Origin::Zero => Ok(Scalar::Known(0.0)),
             // Nothing that is kept reads predictions; stochastic lines are not computed.
             Origin::Predicted | Origin::Computed => Ok(Scalar::Opaque),

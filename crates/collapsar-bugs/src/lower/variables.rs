@@ -7,6 +7,7 @@ use collapsar::graph::{Centring, Graph, Kind};
 use super::barren::Barren;
 use super::joint::joint_lines;
 use super::kinds::{Components, kind};
+use super::odds::arrays_in_odds;
 use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
@@ -26,6 +27,8 @@ pub(crate) struct LineVariables {
     lowest: u32,
     /// Which components of Dirichlet variables the elements are.
     components: Components,
+    /// Whether it is a probability that is counted in log odds.
+    in_odds: bool,
     /// Whether it is the mean of normal-Wishart variables, not their matrix.
     pub(crate) is_mean: bool,
     /// Elements of one repetition.
@@ -76,6 +79,8 @@ pub(crate) struct Variables {
     pub(crate) barren: Barren,
     /// Where real variables are counted from.
     pub(crate) centring: Centring,
+    /// Arrays whose probabilities are counted in log odds.
+    odds: BTreeSet<usize>,
 }
 
 impl Variables {
@@ -96,6 +101,7 @@ impl Variables {
             labels: vec![false; model.arrays.len()],
             barren,
             centring,
+            odds: arrays_in_odds(model),
         };
         let mut complaints = Complaints::default();
         for (index, line) in model.lines.iter().enumerate() {
@@ -133,6 +139,10 @@ impl Variables {
             return Ok(None);
         }
         let kind = kind(model, index, of)?;
+        let in_odds = kind == Kind::Dirichlet(2)
+            && of.distribution != Distribution::Dirichlet
+            && self.odds.contains(&line.array);
+        let kind = if in_odds { Kind::Gaussian } else { kind };
         let (ranks, count) = self.ranks(model, index, scalar(kind))?;
         if count == 0 {
             return Ok(None);
@@ -165,6 +175,7 @@ impl Variables {
             ranks,
             lowest: of.distribution.lowest_state().unwrap_or(0),
             components,
+            in_odds,
             is_mean: false,
             size: line.size,
         }))
@@ -314,6 +325,12 @@ impl Variables {
             | Kind::Positive { .. }
             | Kind::PolyaGamma => Origin::Variable(variable, 0),
         }
+    }
+
+    /// Whether the variable of an element is the log odds of what the text names.
+    pub(crate) fn in_odds(&self, definer: Definer) -> bool {
+        let of = self.lines[definer.line as usize].as_ref();
+        of.is_some_and(|of| of.in_odds)
     }
 
     /// A number of a variable as a symbol: where it is counted from elsewhere, what it was before.

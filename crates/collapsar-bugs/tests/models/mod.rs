@@ -376,4 +376,56 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
          }",
         "y=1 1.2 0.7 8 1.1",
     ),
+    (
+        "logistic regression",
+        "model {
+           for (i in 1:6) { y[i] ~ dbern(p[i]); logit(p[i]) <- a + b * x[i] }
+           a ~ dnorm(0, 0.5); b ~ dnorm(0.3, 0.4)
+         }",
+        "y=1 0 1 1 0 1; x=0.5 -1 2 0.3 -0.2 -0.4",
+    ),
+    (
+        "counts with random effects on log odds",
+        "model {
+           for (i in 1:4) { y[i] ~ dbin(p[i], n[i]); p[i] <- ilogit(a + u[i]); u[i] ~ dnorm(0, tau) }
+           a ~ dnorm(0, 0.5); tau ~ dgamma(2, 1)
+         }",
+        "y=3 0 7 2; n=5 2 7 9",
+    ),
+    (
+        "occupancy",
+        "model {
+           for (i in 1:4) {
+             z[i] ~ dbern(psi[i]); logit(psi[i]) <- a + b * x[i]
+             for (j in 1:2) { y[i,j] ~ dbern(z[i] * p[i,j]); logit(p[i,j]) <- c }
+           }
+           a ~ dnorm(0, 0.5); b ~ dnorm(0, 0.5); c ~ dnorm(0, 0.5)
+         }",
+        "y[4,2]=1 0 0 0 1 1 0 0; x=0.5 -1 1.5 0.2",
+    ),
+    (
+        "mixture of logistic regressions",
+        "model {
+           for (i in 1:6) { z[i] ~ dcat(w[]); y[i] ~ dbin(p[i], 3); logit(p[i]) <- a[z[i]] + b * x[i] }
+           w[1:2] ~ ddirch(one[]); a[1] ~ dnorm(-1, 1); a[2] ~ dnorm(1, 1); b ~ dnorm(0, 1)
+         }",
+        "y=1 0 3 2 0 3; x=0.5 -1 2 0.3 -0.2 -0.4; one=2 2",
+    ),
+    (
+        "a probability whose log odds are read",
+        "model {
+           mean.p ~ dbeta(2, 3); a <- logit(mean.p)
+           for (i in 1:4) { y[i] ~ dbern(p[i]); logit(p[i]) <- a + b * x[i] }
+           b ~ dnorm(0, 0.5)
+         }",
+        "y=1 0 1 1; x=0.5 -1 2 0.3",
+    ),
+    (
+        "answers with a probit",
+        "model {
+           for (i in 1:5) { y[i] ~ dbern(p[i]); probit(p[i]) <- a + b * x[i] }
+           k ~ dbin(phi(a), 2); a ~ dnorm(0, 0.5); b ~ dnorm(0.3, 0.4)
+         }",
+        "y=1 0 1 1 0; x=0.5 -1 2 0.3 -0.2; k=1",
+    ),
 ];
