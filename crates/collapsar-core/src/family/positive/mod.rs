@@ -147,6 +147,17 @@ impl Positive {
         Ok((mean, mean * mean * spread.exp_m1()))
     }
 
+    /// The mean and the variance of the logarithm of the number.
+    ///
+    /// # Errors
+    /// Outside the domain.
+    pub fn moments_of_logarithm(&self, natural: &[f64]) -> Result<(f64, f64)> {
+        let pieces = self.pieces(natural)?;
+        let mean = pieces.of_number(pieces.moments().means)[0];
+        let along = [1.0, 0.0, 0.0, 0.0];
+        Ok((mean, pieces.covariance_times(along, (false, false))[0]))
+    }
+
     /// The covariance of a power of the number with each statistic: how its mean answers to natural parameters.
     ///
     /// # Errors
