@@ -4,7 +4,7 @@
 mod common;
 mod models;
 
-use collapsar::graph::{Compiled, Demands, Graph, Kind};
+use collapsar::graph::{Compiled, Demands, Graph, Kind, Told};
 use common::{climb, data, prepared};
 use models::MODELS;
 use rand::SeedableRng;
@@ -180,8 +180,15 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                     let first = (logs[0] - most).exp() / total;
                     out.push(f64::from(u8::from(before[0] == 0.0)) - first);
                 }
-                // Bounds have densities of their own.
-                Kind::Bounded => {}
+                // Bounds have densities of their own; those of positive numbers are far away here.
+                Kind::Bounded | Kind::PolyaGamma => {}
+                Kind::Positive { .. } => {
+                    let Told::Power(power) = graph.told(variable) else {
+                        continue;
+                    };
+                    let slope = (at(&|_, x| x * h.exp()) - at(&|_, x| x * (-h).exp())) / (2.0 * h);
+                    out.push(power * slope + 1.0);
+                }
             }
         }
     }

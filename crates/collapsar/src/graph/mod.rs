@@ -280,7 +280,7 @@ impl Graph {
     }
 
     /// In which scale the number of a variable is told.
-    fn told(&self, variable: u32) -> Told {
+    pub fn told(&self, variable: u32) -> Told {
         self.told.get(&variable).copied().unwrap_or_default()
     }
 
