@@ -53,10 +53,13 @@ distributions! {
     Normal ["dnorm"] ["mean", "precision"] Support::Reals;
     LogNormal ["dlnorm"] ["mean", "precision"] Support::Positive;
     Flat ["dflat"] [] Support::Reals;
+    StudentT ["dt"] ["mean", "precision", "degrees of freedom"] Support::Reals;
     MultivariateNormal ["dmnorm"] ["mean", "precision"] Support::Vectors;
     Gamma ["dgamma"] ["shape", "rate"] Support::Positive;
     Exponential ["dexp"] ["rate"] Support::Positive;
     ChiSquared ["dchisqr", "dchisq"] ["degrees of freedom"] Support::Positive;
+    ScaledGamma ["dscaled.gamma"] ["scale", "degrees of freedom"] Support::Positive;
+    Pareto ["dpar"] ["shape", "lower end"] Support::Positive;
     Wishart ["dwish"] ["scale matrix", "degrees of freedom"] Support::PositiveDefinite;
     Beta ["dbeta"] ["first shape", "second shape"] Support::Bounded;
     Uniform ["dunif"] ["lower end", "upper end"] Support::Bounded;
@@ -117,6 +120,14 @@ impl Distribution {
         matches!(
             self.support(),
             Vectors | PositiveDefinite | Simplex | CountVectors
+        )
+    }
+
+    /// Whether a line may say bounds of its numbers.
+    pub(crate) fn has_bounds(self) -> bool {
+        matches!(
+            self,
+            Self::Normal | Self::StudentT | Self::Gamma | Self::Exponential | Self::ChiSquared
         )
     }
 

@@ -41,10 +41,16 @@ fn bad(argument: usize, found: &impl ToString, expected: &'static str) -> BadPar
 pub(crate) enum Fixed {
     /// Mean and standard deviation.
     Normal(f64, f64),
-    /// Mean and standard deviation of the logarithm.
-    LogNormal(f64, f64),
     /// The mean, and a matrix that makes independent numbers have the covariance.
     Normals(DVector<f64>, DMatrix<f64>),
+    /// Mean and standard deviation of the logarithm.
+    LogNormal(f64, f64),
+    /// Mean, scale and degrees of freedom.
+    StudentT(f64, f64, f64),
+    /// The scale and the degrees of freedom of the standard deviation, whose precision it is.
+    ScaledGamma(f64, f64),
+    /// Shape and lower end.
+    Pareto(f64, f64),
     /// Shape and rate.
     Gamma(f64, f64),
     Wishart(NormalWishartOrdinary),
@@ -119,7 +125,6 @@ impl Fixed {
         };
         Ok(Some(match distribution {
             Distribution::Normal => Self::Normal(single(0)?, positive(1)?.sqrt().recip()),
-            Distribution::LogNormal => Self::LogNormal(single(0)?, positive(1)?.sqrt().recip()),
             Distribution::MultivariateNormal => {
                 let mean = DVector::from_column_slice(as_long(0, &p[0], size)?);
                 let precision = as_long(1, &p[1], size * size)?;
@@ -129,6 +134,12 @@ impl Fixed {
                 let root = root.ok_or_else(|| bad(1, &"indefinite", "a positive definite matrix"));
                 Self::Normals(mean, root?)
             }
+            Distribution::LogNormal => Self::LogNormal(single(0)?, positive(1)?.sqrt().recip()),
+            Distribution::StudentT => {
+                Self::StudentT(single(0)?, positive(1)?.sqrt().recip(), positive(2)?)
+            }
+            Distribution::ScaledGamma => Self::ScaledGamma(positive(0)?, positive(1)?),
+            Distribution::Pareto => Self::Pareto(positive(0)?, positive(1)?),
             Distribution::Gamma => Self::Gamma(positive(0)?, positive(1)?),
             Distribution::Exponential => Self::Gamma(1.0, positive(0)?),
             Distribution::ChiSquared => Self::Gamma(0.5 * positive(0)?, 0.5),
@@ -187,6 +198,12 @@ impl Fixed {
             Self::LogNormal(mean, sd) => {
                 let z: f64 = StandardNormal.sample(rng);
                 (mean + sd * z).exp()
+            }
+            Self::StudentT(mean, scale, degrees) => mean + scale * student(*degrees, rng),
+            Self::ScaledGamma(scale, degrees) => (scale * student(*degrees, rng)).powi(-2),
+            Self::Pareto(shape, lower) => {
+                let e: f64 = Exp1.sample(rng);
+                lower * (e / shape).exp()
             }
             Self::Gamma(shape, rate) => gamma(*shape, rng) / rate,
             Self::Beta(a, b) => Beta::new(*a, *b).map_or(f64::NAN, |beta| beta.sample(rng)),
@@ -249,6 +266,11 @@ impl Fixed {
                 mean: mean[element],
                 sd: root.row(element).norm(),
             },
+            &Self::StudentT(mean, scale, degrees) => Marginal::StudentT {
+                mean,
+                scale,
+                degrees,
+            },
             &Self::Gamma(shape, rate) => Marginal::Gamma { shape, rate },
             &Self::Beta(a, b) => Marginal::Beta { a, b },
             Self::Dirichlet(all) => {
@@ -265,6 +287,11 @@ impl Fixed {
             _ => return None,
         }))
     }
+}
+
+fn student<R: Rng + ?Sized>(degrees: f64, rng: &mut R) -> f64 {
+    let z: f64 = StandardNormal.sample(rng);
+    z / (gamma(0.5 * degrees, rng) / (0.5 * degrees)).sqrt()
 }
 
 fn gamma<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {

@@ -28,8 +28,6 @@ pub(crate) enum Inverse {
     Log,
     /// 1 + e^ψ, on the way to the first.
     OnePlus,
-    /// 1/ψ, of a product of unknowns.
-    Reciprocal,
     /// Φ(ψ), which is kept as a [`Mass`].
     Probit,
 }
@@ -46,6 +44,9 @@ pub(crate) enum Scalar {
     Linked(Inverse, Rc<Vec<Monomial>>),
     /// A normal probability.
     Mass(Rc<Mass>),
+    /// A product of powers of unknowns, sorted, none of them zero, with a coefficient: what is no polynomial, such as a
+    /// standard deviation whose precision is unknown. What went through a root stays one, since a root has lost a sign.
+    Power(f64, Rc<Vec<(Unknown, f64)>>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
@@ -63,12 +64,7 @@ impl Scalar {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Polynomial(_)
-            | Self::Product(_)
-            | Self::Linked(..)
-            | Self::Mass(_)
-            | Self::Draws(_)
-            | Self::Opaque => None,
+            _ => None,
         }
     }
 
@@ -120,7 +116,9 @@ impl Scalar {
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
             Self::Product(product) => product.expanded()?.monomials(),
-            Self::Linked(..) | Self::Mass(_) | Self::Draws(_) | Self::Opaque => None,
+            Self::Linked(..) | Self::Mass(_) | Self::Power(..) | Self::Draws(_) | Self::Opaque => {
+                None
+            }
         }
     }
 
@@ -171,8 +169,8 @@ impl Scalar {
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Known(0.0), linked @ (Self::Linked(..) | Self::Mass(_)))
-            | (linked @ (Self::Linked(..) | Self::Mass(_)), Self::Known(0.0)) => {
+            (Self::Known(0.0), linked @ (Self::Linked(..) | Self::Mass(_) | Self::Power(..)))
+            | (linked @ (Self::Linked(..) | Self::Mass(_) | Self::Power(..)), Self::Known(0.0)) => {
                 return linked.clone();
             }
             (Self::Mass(a), Self::Mass(b)) => return a.plus(b),
@@ -211,10 +209,6 @@ impl Scalar {
                 return match (*factor, inverse) {
                     (0.0, _) => Self::Known(0.0),
                     (1.0, _) => linked.clone(),
-                    (factor, Inverse::Reciprocal) => {
-                        let less = Self::inner(psi).times(&Self::Known(1.0 / factor));
-                        Self::of_inner(Inverse::Reciprocal, less)
-                    }
                     (factor, Inverse::Log) if factor > 0.0 => {
                         let more = Self::inner(psi).plus(&Self::Known(factor.ln()));
                         Self::of_inner(Inverse::Log, more)
@@ -222,11 +216,18 @@ impl Scalar {
                     _ => Self::Opaque,
                 };
             }
-            (Self::Known(0.0), Self::Mass(_)) | (Self::Mass(_), Self::Known(0.0)) => {
+            (Self::Known(0.0), Self::Mass(_) | Self::Power(..))
+            | (Self::Mass(_) | Self::Power(..), Self::Known(0.0)) => {
                 return Self::Known(0.0);
             }
             (Self::Known(1.0), mass @ Self::Mass(_)) | (mass @ Self::Mass(_), Self::Known(1.0)) => {
                 return mass.clone();
+            }
+            (Self::Power(..), _) | (_, Self::Power(..)) => {
+                return match (self.powers(), other.powers()) {
+                    (Some(a), Some(b)) => Self::of_powers(a, b),
+                    _ => Self::Opaque,
+                };
             }
             (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Log, b)) => {
                 let sum = Self::inner(a).plus(&Self::inner(b));
@@ -265,12 +266,6 @@ impl Scalar {
             (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::OnePlus, b)) if a == b => {
                 Self::Linked(Inverse::Logit, a.clone())
             }
-            (Self::Known(_), Self::Linked(Inverse::Reciprocal, psi)) => {
-                Self::inner(psi).times(self)
-            }
-            (Self::Known(a), Self::Polynomial(_)) if *a != 0.0 && other.monomial().is_some() => {
-                Self::of_inner(Inverse::Reciprocal, other.times(&Self::Known(1.0 / a)))
-            }
             // Odds.
             (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
                 if are_opposite(a, b) =>
@@ -280,12 +275,14 @@ impl Scalar {
             (_, Self::Linked(Inverse::Log, psi)) => {
                 self.times(&Self::of_inner(Inverse::Log, opposite(psi)))
             }
-            (Self::Polynomial(_) | Self::Product(_), Self::Known(b)) => {
+            (Self::Polynomial(_) | Self::Product(_) | Self::Power(..), Self::Known(b)) => {
                 self.times(&Self::Known(1.0 / b))
             }
             (Self::Polynomial(_) | Self::Product(_), Self::Polynomial(_) | Self::Product(_)) => {
-                Product::reduced(self, other).unwrap_or(Self::Opaque)
+                let reduced = Product::reduced(self, other);
+                reduced.unwrap_or_else(|| self.times(&other.raised(-1.0)))
             }
+            (_, Self::Polynomial(_) | Self::Power(..)) => self.times(&other.raised(-1.0)),
             _ => self.map_with(other, |a, b| a / b),
         }
     }
@@ -296,10 +293,57 @@ impl Scalar {
             (Self::Polynomial(_) | Self::Product(_) | Self::Draws(_), Self::Known(2.0)) => {
                 self.times(self)
             }
-            (Self::Polynomial(_) | Self::Linked(Inverse::Reciprocal, _), Self::Known(-1.0)) => {
-                Self::Known(1.0).over(self)
+            (Self::Polynomial(_) | Self::Power(..) | Self::Linked(..), Self::Known(exponent)) => {
+                self.raised(*exponent)
             }
             _ => self.map_with(exponent, f64::powf),
+        }
+    }
+
+    /// What is not known to the power of a number.
+    fn raised(&self, exponent: f64) -> Self {
+        if let (Self::Linked(Inverse::Log, psi), true) = (self, exponent != 0.0) {
+            return Self::of_inner(Inverse::Log, Self::inner(psi).times(&Self::Known(exponent)));
+        }
+        let Some((coefficient, factors)) = self.powers() else {
+            return Self::Opaque;
+        };
+        let raised = coefficient.powf(exponent);
+        let factors = factors
+            .into_iter()
+            .map(|(of, power)| (of, power * exponent));
+        Self::of_powers((raised, factors.collect()), (1.0, vec![]))
+    }
+
+    /// The square root.
+    pub(crate) fn root(&self) -> Self {
+        match self {
+            Self::Known(_) | Self::Draws(_) => self.map(f64::sqrt),
+            _ => self.raised(0.5),
+        }
+    }
+
+    /// The factors of a product of powers.
+    pub(crate) fn powers(&self) -> Option<(f64, Vec<(Unknown, f64)>)> {
+        if let Self::Power(coefficient, factors) = self {
+            return Some((*coefficient, factors.as_ref().clone()));
+        }
+        let monomial = self.monomial()?;
+        let factors = monomial.unknowns.into_iter().map(|unknown| (unknown, 1.0));
+        Some((monomial.coefficient, together(factors.collect())))
+    }
+
+    /// The product of two products of powers.
+    fn of_powers(
+        (a, mut factors): (f64, Vec<(Unknown, f64)>),
+        (b, more): (f64, Vec<(Unknown, f64)>),
+    ) -> Self {
+        factors.extend(more);
+        let (coefficient, factors) = (a * b, together(factors));
+        match factors.as_slice() {
+            _ if !coefficient.is_finite() => Self::Opaque,
+            [] => Self::Known(coefficient),
+            _ => Self::Power(coefficient, Rc::new(factors)),
         }
     }
 
@@ -315,6 +359,7 @@ impl Scalar {
             | Self::Product(_)
             | Self::Linked(..)
             | Self::Mass(_)
+            | Self::Power(..)
             | Self::Opaque => Self::Opaque,
         }
     }
@@ -355,6 +400,20 @@ fn are_opposite(a: &[Monomial], b: &[Monomial]) -> bool {
         a.unknowns == b.unknowns && a.coefficient == -b.coefficient
     };
     a.len() == b.len() && a.iter().zip(b).all(opposite)
+}
+
+/// Each unknown once, with the sum of its powers.
+fn together(mut factors: Vec<(Unknown, f64)>) -> Vec<(Unknown, f64)> {
+    factors.sort_by_key(|factor| factor.0);
+    factors.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    factors.retain(|factor| factor.1 != 0.0);
+    factors
 }
 
 /// Numbers in an array, the last index running fastest.

@@ -4,7 +4,7 @@
 mod common;
 mod models;
 
-use collapsar::graph::{Compiled, Demands, Graph, Kind};
+use collapsar::graph::{Compiled, Demands, Graph, Kind, Told};
 use common::{climb, data, prepared};
 use models::MODELS;
 use rand::SeedableRng;
@@ -182,7 +182,15 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                 }
                 // Bounds have densities of their own, and a Pólya-Gamma variable's is no term: the slopes of what it
                 // multiplies tell of it.
-                Kind::Bounded | Kind::Positive { .. } | Kind::PolyaGamma => {}
+                Kind::Bounded | Kind::PolyaGamma => {}
+                // Bounds of positive numbers are far away here.
+                Kind::Positive { .. } => {
+                    let Told::Power(power) = graph.told(variable) else {
+                        continue;
+                    };
+                    let slope = (at(&|_, x| x * h.exp()) - at(&|_, x| x * (-h).exp())) / (2.0 * h);
+                    out.push(power * slope + 1.0);
+                }
             }
         }
     }

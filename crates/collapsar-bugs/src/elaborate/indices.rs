@@ -201,6 +201,7 @@ impl Scope<'_> {
                     | Scalar::Product(_)
                     | Scalar::Linked(..)
                     | Scalar::Mass(_)
+                    | Scalar::Power(..)
                     | Scalar::Opaque => return Ok(None),
                 };
                 if place.fract() != 0.0 || place < 1.0 || place > length as f64 {
@@ -226,6 +227,7 @@ impl Scope<'_> {
                 | Scalar::Product(_)
                 | Scalar::Linked(..)
                 | Scalar::Mass(_)
+                | Scalar::Power(..)
                 | Scalar::Opaque => return Ok(None),
             });
         }

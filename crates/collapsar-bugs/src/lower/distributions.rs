@@ -32,11 +32,20 @@ impl Emit<'_> {
         let value = &x[0];
         let single = |place: usize| arguments.get(place).and_then(Value::single);
         let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Scalar::Opaque));
+        if !distribution.is_multivariate() && self.scale(value, arguments)? {
+            return Ok(());
+        }
         match distribution {
             Distribution::Normal => self.normal(value, first, second),
-            Distribution::LogNormal => self.log_normal(value, first, second),
             // Improper: the logarithm of its density is taken to be 0.
             Distribution::Flat => Ok(()),
+            Distribution::LogNormal => self.log_normal_datum(value, first, second),
+            Distribution::StudentT => {
+                let third = single(2).unwrap_or(&Scalar::Opaque);
+                self.student(value, [first, second, third])
+            }
+            // Positive numbers that are not known have been seen to.
+            Distribution::ScaledGamma | Distribution::Pareto => Err(self.not_prior().into()),
             Distribution::MultivariateNormal => {
                 self.multivariate_normal(x, &arguments[0], &arguments[1])
             }
@@ -78,17 +87,6 @@ impl Emit<'_> {
         self.add_product(-0.5, &rate, &residual, &residual)
     }
 
-    /// A number whose logarithm is normal: the density of the logarithm, over the number.
-    fn log_normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
-        let ln = match x {
-            Scalar::Known(x) if *x > 0.0 => x.ln(),
-            Scalar::Known(_) => return Err(self.outside().into()),
-            _ => return Err(self.not_observed().into()),
-        };
-        self.add(-ln, &[])?;
-        self.normal(&Scalar::Known(ln), mean, precision)
-    }
-
     /// Bounds a normal variable, or checks that an observed one is within bounds.
     fn truncate(
         &mut self,
@@ -109,7 +107,7 @@ impl Emit<'_> {
         if !normalised {
             return Ok(());
         }
-        let (Some(mean), true) = (mean.known(), rate.gammas.is_empty()) else {
+        let (Some(mean), true) = (mean.known(), rate.factors.is_empty()) else {
             let argument = usize::from(mean.known().is_some());
             let reason = "a truncated normal's mean and precision must be constant";
             return Err(self.edge(argument, reason).into());
@@ -185,15 +183,52 @@ impl Emit<'_> {
             Scalar::Known(_) => Err(self.outside().into()),
             x => {
                 let variable = self.own(x, "positive")?.variable;
-                self.add(shape - 1.0, &[Atom { variable, part: 0 }])?;
+                if self.line.variables.kind(variable) == Kind::Bounded {
+                    // An exponential variable that stands in means.
+                    self.sink.bounds.push((variable, 0.0, f64::INFINITY));
+                } else {
+                    self.add(shape - 1.0, &[Atom { variable, part: 0 }])?;
+                }
                 self.add_rate(-1.0, rate, x)
             }
         }
     }
 
+    /// Data whose logarithm is normal.
+    fn log_normal_datum(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
+        match x {
+            Scalar::Known(x) if *x > 0.0 => {
+                self.add(-x.ln(), &[])?;
+                self.normal(&Scalar::Known(x.ln()), mean, precision)
+            }
+            Scalar::Known(_) => Err(self.outside().into()),
+            _ => Err(self.not_observed().into()),
+        }
+    }
+
+    /// A t distribution: a prior of a standard deviation with bounds.
+    fn student(&mut self, x: &Scalar, parameters: [&Scalar; 3]) -> Resolved {
+        if self.bounds.is_some() && !matches!(x, Scalar::Known(_)) {
+            return self.half_student(x, parameters);
+        }
+        Err(self.not_prior().into())
+    }
+
+    /// A complaint about a distribution that is one of standard deviations and precisions alone.
+    fn not_prior(&self) -> Diagnostic {
+        let name = &self.line.of.name.text;
+        let message =
+            format!("{name} is supported as a prior of a standard deviation or a precision only");
+        let help = "dt is such a prior with bounds: sigma ~ dt(0, 0.04, 1) T(0,)";
+        Diagnostic::new(self.line.of.name.span, message, "not such a prior").help(help)
+    }
+
     /// The unknown that the target is.
-    fn own(&self, target: &Scalar, what: &str) -> Resolved<Unknown> {
-        let own = target.multiple().map(|(_, unknown)| unknown);
+    pub(super) fn own(&self, target: &Scalar, what: &str) -> Resolved<Unknown> {
+        let own = match target {
+            Scalar::Power(_, factors) => factors.first().map(|(unknown, _)| *unknown),
+            target => target.multiple().map(|(_, unknown)| unknown),
+        };
         own.ok_or_else(|| {
             let message = format!("a target that is not {what}");
             Diagnostic::new(self.line.target, message, "here").into()
@@ -201,18 +236,31 @@ impl Emit<'_> {
     }
 
     fn uniform(&mut self, x: &Scalar, low: &Scalar, high: &Scalar) -> Resolved {
-        let (low, high) = (self.constant(0, low)?, self.constant(1, high)?);
+        let (low, high) = self.ends(low, high)?;
         match x {
             Scalar::Known(x) if (low..=high).contains(x) => self.add(-(high - low).ln(), &[]),
             Scalar::Known(_) => self.impossible(),
+            x if self.is_bounded(x) => {
+                let variable = self.own(x, "a number")?.variable;
+                self.sink.bounds.push((variable, low, high));
+                self.add(-(high - low).ln(), &[])
+            }
             x if (low, high) == (0.0, 1.0) => self.beta(x, 1.0, 1.0),
             _ => {
-                let message = format!("a prior dunif({low}, {high}) has no conjugate family");
-                let help = "dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta";
+                let message = format!(
+                    "a prior dunif({low}, {high}) of a probability has no conjugate family"
+                );
+                let help = "a probability may have the prior dunif(0, 1) or dbeta";
                 let found = Diagnostic::new(self.line.of.name.span, message, "not conjugate");
                 Err(found.help(help).into())
             }
         }
+    }
+
+    /// Whether a target is a real number between bounds.
+    fn is_bounded(&self, x: &Scalar) -> bool {
+        let own = x.multiple().map(|(_, unknown)| unknown.variable);
+        own.is_some_and(|variable| self.line.variables.kind(variable) == Kind::Bounded)
     }
 
     fn beta(&mut self, x: &Scalar, a: f64, b: f64) -> Resolved {

@@ -26,6 +26,7 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
     };
     Ok(match of.distribution {
         Distribution::Gamma | Distribution::Exponential | Distribution::ChiSquared => Kind::Gamma,
+        Distribution::LogNormal | Distribution::ScaledGamma | Distribution::Pareto => Kind::Gamma,
         Distribution::Wishart => match line.dims.as_slice() {
             [] => Kind::Wishart(1),
             [rows, columns] if rows == columns => Kind::Wishart(*rows),
@@ -53,8 +54,8 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
         // From the fourth on there is no conjugate family: refused where terms are added.
         Distribution::Normal
         | Distribution::Flat
+        | Distribution::StudentT
         | Distribution::MultivariateNormal
-        | Distribution::LogNormal
         | Distribution::Multinomial
         | Distribution::Poisson
         | Distribution::NegativeBinomial

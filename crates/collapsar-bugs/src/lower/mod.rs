@@ -5,6 +5,8 @@
 //! - `joint`: which means are joint with their precision matrices
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
+//! - `scales`: as what a positive number stands in a graph
+//! - `priors`: the terms of its prior there
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
@@ -29,10 +31,12 @@ mod links;
 mod logistic;
 mod matrices;
 mod odds;
+mod priors;
 mod probit;
 mod products;
 mod roots;
 mod rows;
+mod scales;
 mod template;
 mod variables;
 
@@ -318,6 +322,9 @@ impl Stochastic<'_> {
         }
         for &(variable, shape) in &sink.shapes {
             graph.shape(variable, shape);
+        }
+        for &(variable, tail) in &sink.tails {
+            graph.tail(variable, tail);
         }
         for (coefficient, atoms) in sink.terms() {
             graph.add(coefficient, atoms, self.factor);

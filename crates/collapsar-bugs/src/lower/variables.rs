@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collapsar::graph::{Centring, Graph, Kind};
+use collapsar::graph::{Centring, Graph, Kind, Told};
 
 use super::barren::Barren;
 use super::joint::joint_lines;
 use super::kinds::{Components, kind};
 use super::odds::arrays_in_odds;
+use super::scales::{Form, forms};
 use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
@@ -29,6 +30,8 @@ pub(crate) struct LineVariables {
     components: Components,
     /// Whether it is a probability that is counted in log odds.
     in_odds: bool,
+    /// In which scale a positive number is told.
+    told: Told,
     /// Whether it is the mean of normal-Wishart variables, not their matrix.
     pub(crate) is_mean: bool,
     /// Elements of one repetition.
@@ -94,6 +97,7 @@ impl Variables {
         let bounded = bounded_arrays(model);
         let barren = Barren::find(model, &bounded);
         let joint = joint_lines(model, apart, &barren);
+        let forms = forms(model, &barren)?;
         let mut variables = Self {
             lines: vec![None; model.lines.len()],
             declared: vec![],
@@ -106,7 +110,8 @@ impl Variables {
         let mut complaints = Complaints::default();
         for (index, line) in model.lines.iter().enumerate() {
             if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
-                let own = variables.declare(model, graph, (index, of), &joint, &bounded);
+                let form = (&bounded, forms[index]);
+                let own = variables.declare(model, graph, (index, of), &joint, form);
                 variables.lines[index] = complaints.take(own).flatten();
                 let hidden = variables.hide(model, graph, (index, of));
                 variables.hidden[index] = complaints.take(hidden).flatten();
@@ -132,13 +137,17 @@ impl Variables {
         graph: &mut Graph,
         (index, of): (usize, Sampling),
         joint: &BTreeMap<usize, (usize, Vec<u32>)>,
-        bounded: &BTreeSet<usize>,
+        (bounded, form): (&BTreeSet<usize>, Form),
     ) -> Checked<Option<LineVariables>> {
         let line = &model.lines[index];
         if model.arrays[line.array].is_data() {
             return Ok(None);
         }
-        let kind = kind(model, index, of)?;
+        let (kind, told) = match form {
+            Form::Plain => (kind(model, index, of)?, Told::default()),
+            Form::Bounded => (Kind::Bounded, Told::default()),
+            Form::Scale(told, inverse, square) => (Kind::Positive { inverse, square }, told),
+        };
         let in_odds = kind == Kind::Dirichlet(2)
             && of.distribution != Distribution::Dirichlet
             && self.odds.contains(&line.array);
@@ -166,12 +175,16 @@ impl Variables {
         let (first, ranks) = if components.patterns.len() > 1 {
             self.add_by_pattern(graph, (index, line), &names, &components, &ranks)?
         } else {
-            let count = count as usize;
-            (self.add(graph, (index, line), names, kind, count)?, ranks)
+            let all = count as usize;
+            (self.add(graph, (index, line), names, kind, all)?, ranks)
         };
+        if told != Told::default() {
+            (first..first + count).for_each(|variable| graph.tell(variable, told));
+        }
         Ok(Some(LineVariables {
             kind,
             first,
+            told,
             ranks,
             lowest: of.distribution.lowest_state().unwrap_or(0),
             components,
@@ -336,6 +349,12 @@ impl Variables {
     /// A number of a variable as a symbol: where it is counted from elsewhere, what it was before.
     pub(crate) fn symbol(&self, variable: u32, number: u32) -> Scalar {
         let own = Scalar::unknown(variable, number);
+        match self.told(variable) {
+            Told::Power(1.0) => {}
+            Told::Power(power) => return own.power(&Scalar::Known(power)),
+            // The unknown stands for ln x.
+            Told::Logarithm(factor) => return own.times(&Scalar::Known(factor)),
+        }
         let Some(moved) = self.centring.of(variable, number) else {
             return own;
         };
@@ -344,6 +363,15 @@ impl Variables {
         others.fold(own.plus(&Scalar::Known(moved.constant)), |sum, other| {
             sum.plus(&other)
         })
+    }
+
+    /// In which scale the number of a variable is told.
+    pub(crate) fn told(&self, variable: u32) -> Told {
+        if variable >= PLACEHOLDER {
+            return Told::default();
+        }
+        let line = self.lines[self.line(variable)].as_ref();
+        line.map_or_else(Told::default, |line| line.told)
     }
 
     pub(crate) fn states(&self, label: u32) -> u32 {

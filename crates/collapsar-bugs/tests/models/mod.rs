@@ -428,4 +428,27 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
          }",
         "y=1 0 1 1 0; x=0.5 -1 2 0.3 -0.2; k=1",
     ),
+    (
+        "standard deviations with priors of their own",
+        "model {
+           for (j in 1:4) {
+             for (i in 1:4) { y[i,j] ~ dnorm(theta[j], pow(sigma, -2)) }
+             theta[j] ~ dnorm(mu, 1 / (omega * omega))
+           }
+           mu ~ dnorm(0, 0.01)
+           sigma ~ dt(0, 0.04, 3) T(0, )
+           omega ~ dnorm(0, 0.25) T(0, )
+         }",
+        "y[4,4]=1 2.2 -1 3.1 0.4 2.9 -0.2 4 1.7 2 0.3 3.3 0.9 1.4 -0.7 3.9",
+    ),
+    (
+        "a uniform standard deviation, and precisions that are log-normal",
+        "model {
+           for (i in 1:12) { y[i] ~ dnorm(a + b * x[i], tau[g[i]] / (sigma * sigma)) }
+           for (j in 1:2) { tau[j] ~ dlnorm(0, 2) }
+           a ~ dnorm(0, 0.01); b ~ dnorm(0, 0.01); sigma ~ dunif(0, 100)
+         }",
+        "x=1 2 3 4 5 6 7 8 9 10 11 12; g=1 1 1 1 1 1 2 2 2 2 2 2;
+         y=2.1 2.4 3.9 4.2 4.4 6.3 7.9 7.1 10.2 9.6 11.9 13.1",
+    ),
 ];

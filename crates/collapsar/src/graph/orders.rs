@@ -118,7 +118,7 @@ impl Kept<'_> {
 fn is_alike(a: &Block, b: &Block) -> bool {
     match (&a.family, &b.family) {
         (BlockFamily::Bounded(a), BlockFamily::Bounded(b)) => a.bounds() == b.bounds(),
-        (BlockFamily::Positive(a), BlockFamily::Positive(b)) => a.bounds() == b.bounds(),
+        (BlockFamily::Positive(a, _), BlockFamily::Positive(b, _)) => a.bounds() == b.bounds(),
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
 }
