@@ -24,7 +24,8 @@ impl Emit<'_> {
         }
         let value = &x[0];
         let single = |place: usize| arguments.get(place).and_then(Value::single);
-        let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Scalar::Opaque));
+        let all = [0, 1, 2].map(|place| single(place).unwrap_or(&Scalar::Opaque));
+        let [first, second, _] = all;
         match distribution {
             Distribution::Normal => self.normal(value, first, second),
             Distribution::MultivariateNormal => {
@@ -53,10 +54,19 @@ impl Emit<'_> {
             Distribution::Poisson => self.poisson(value, first),
             Distribution::NegativeBinomial => self.negative_binomial(value, first, second),
             Distribution::Weibull => self.weibull(value, first, second),
+            Distribution::Student => self.student(value, all),
+            Distribution::Laplace => self.laplace(value, first, second),
+            Distribution::Logistic => self.logistic_errors(value, first, second),
+            Distribution::LogNormal => self.log_normal(value, first, second),
+            Distribution::GeneralisedGamma => self.generalised_gamma(value, all),
+            Distribution::Pareto => self.pareto(value, first, second),
+            Distribution::F => self.f(value, first, second),
+            Distribution::NoncentralChiSquared => self.noncentral_chi_squared(value, first, second),
+            Distribution::BetaBinomial => self.beta_binomial(value, all),
         }
     }
 
-    fn normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
+    pub(super) fn normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
         let rate = self.rate(1, precision)?;
         self.check_mean(mean)?;
         if let Some((lower, upper, normalised)) = self.bounds {

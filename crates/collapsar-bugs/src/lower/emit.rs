@@ -71,6 +71,11 @@ impl Rate {
         }
     }
 
+    /// The number that it is where it is one.
+    pub(super) fn number(&self) -> Option<f64> {
+        self.gammas.is_empty().then_some(self.coefficient)
+    }
+
     /// The gamma variables as factors of a term.
     pub(super) fn atoms(&self) -> Vec<Atom> {
         let gammas = self.gammas.iter();
@@ -309,9 +314,7 @@ impl Emit<'_> {
 
     /// A complaint about data that the distribution cannot give.
     pub(super) fn outside(&self) -> Diagnostic {
-        let (data, name) = (self.line.element(self.instance), &self.line.of.name.text);
-        let message = format!("the data of {data} are outside the support of {name}");
-        Diagnostic::new(self.line.target, message, "impossible under this line")
+        self.line.outside(self.instance)
     }
 
     /// A complaint about a target that must be observed.

@@ -48,13 +48,22 @@ impl Emit<'_> {
     ///
     /// Where one repetition stands for many.
     pub(super) fn hidden(&self, name: &'static str, kind: Kind) -> Resolved<u32> {
+        self.hidden_in(self.states.clone(), name, kind)
+    }
+
+    /// The same, one variable for all states of labels: each state has terms that are its density.
+    pub(super) fn hidden_in_any_state(&self, name: &'static str, kind: Kind) -> Resolved<u32> {
+        self.hidden_in(vec![], name, kind)
+    }
+
+    fn hidden_in(&self, states: Vec<Atom>, name: &'static str, kind: Kind) -> Resolved<u32> {
         let (hidden, line) = (self.line.hidden, self.line.line);
         if hidden.shared.get() {
             return Err(Unresolved::State(u32::MAX));
         }
         let mut known = hidden.known.borrow_mut();
         let next = hidden.first + known.len() as u32;
-        let key = (line, self.instance, self.states.clone(), name);
+        let key = (line, self.instance, states, name);
         Ok(*known.entry(key).or_insert_with(|| {
             let mut declared = hidden.declared.borrow_mut();
             match declared.last_mut() {

@@ -10,7 +10,8 @@
 //! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `products`: how the product of two polynomials becomes terms
-//! - `distributions`, `counts`, `matrices`: the terms of each distribution
+//! - `robust`: how distributions with heavy tails become terms
+//! - `distributions`, `counts`, `matrices`, `rare`: the terms of each distribution
 
 mod barren;
 mod counts;
@@ -22,6 +23,8 @@ mod kinds;
 mod logistic;
 mod matrices;
 mod products;
+mod rare;
+mod robust;
 mod rows;
 mod template;
 mod variables;
@@ -304,6 +307,13 @@ impl Stochastic<'_> {
             .into())
     }
 
+    /// A complaint about data that the distribution cannot give.
+    fn outside(&self, instance: usize) -> Diagnostic {
+        let (data, name) = (self.element(instance), &self.of.name.text);
+        let message = format!("the data of {data} are outside the support of {name}");
+        Diagnostic::new(self.target, message, "impossible under this line")
+    }
+
     /// The first element of a repetition.
     fn element(&self, instance: usize) -> Element {
         self.scope.model.first_element(self.line, instance)
@@ -394,7 +404,14 @@ impl Stochastic<'_> {
     fn target(&self, instance: usize) -> Resolved<Vec<Scalar>> {
         let array = self.scope.model.lines[self.line].array;
         let elements = self.scope.targets(self.line, instance)?.into_iter();
-        let values = elements.map(|element| self.scope.element(array, element, self.target));
+        let values = elements.map(|element| {
+            let value = self.scope.element(array, element, self.target)?;
+            let Scalar::Known(x) = value else {
+                return Ok(value);
+            };
+            let counted = self.of.distribution.counted(x).map(Scalar::Known);
+            counted.ok_or_else(|| self.outside(instance).into())
+        });
         values.collect()
     }
 }
