@@ -34,6 +34,9 @@ pub(crate) fn f(x: f64, n: f64, m: f64) -> f64 {
 
 /// Terms of a sum that are less than e^-40 of the largest are rounding.
 const SMALL: f64 = 40.0;
+/// Terms at most to either side of the largest. Where there are more, the log density is below -10⁸ or so, and what is left
+/// out of it a few nats.
+const MOST: u64 = 100_000;
 
 /// A non-central chi-squared distribution's: a chi-squared one with k + 2j degrees of freedom, j of a Poisson distribution
 /// with half the non-centrality for its mean.
@@ -56,11 +59,14 @@ pub(crate) fn noncentral_chi_squared(x: f64, degrees: f64, noncentrality: f64) -
         .max(0.0)
         .floor();
     let most = term(top);
+    if !most.is_finite() {
+        return most;
+    }
     let mut terms = vec![most];
     let far = |value: f64| value < most - SMALL;
-    let below = (0..top as u64).rev().map(|j| term(j as f64));
+    let below = (1..=(top as u64).min(MOST)).map(|j| term(top - j as f64));
     terms.extend(below.take_while(|value| !far(*value)));
-    let above = (1..).map(|j: u64| term(top + j as f64));
+    let above = (1..=MOST).map(|j| term(top + j as f64));
     terms.extend(above.take_while(|value| !far(*value)));
     log_sum_exp(&terms)
 }
