@@ -51,10 +51,14 @@ macro_rules! distributions {
 
 distributions! {
     Normal ["dnorm"] ["mean", "precision"] Support::Reals;
+    LogNormal ["dlnorm"] ["mean", "precision"] Support::Positive;
+    StudentT ["dt"] ["mean", "precision", "degrees of freedom"] Support::Reals;
     MultivariateNormal ["dmnorm"] ["mean", "precision"] Support::Vectors;
     Gamma ["dgamma"] ["shape", "rate"] Support::Positive;
     Exponential ["dexp"] ["rate"] Support::Positive;
     ChiSquared ["dchisqr", "dchisq"] ["degrees of freedom"] Support::Positive;
+    ScaledGamma ["dscaled.gamma"] ["scale", "degrees of freedom"] Support::Positive;
+    Pareto ["dpar"] ["shape", "lower end"] Support::Positive;
     Wishart ["dwish"] ["scale matrix", "degrees of freedom"] Support::PositiveDefinite;
     Beta ["dbeta"] ["first shape", "second shape"] Support::Bounded;
     Uniform ["dunif"] ["lower end", "upper end"] Support::Bounded;
@@ -68,12 +72,9 @@ distributions! {
     Weibull ["dweib", "dweibull"] ["shape", "rate"] Support::Positive;
     NormalMixture ["dnormmix"] ["mean", "precision", "weight"] Support::Reals;
     Interval ["dinterval"] ["number", "cuts"] Support::Counts;
-    Student ["dt"] ["mean", "precision", "degrees of freedom"] Support::Reals;
     Laplace ["ddexp"] ["mean", "rate"] Support::Reals;
     Logistic ["dlogis"] ["mean", "rate"] Support::Reals;
-    LogNormal ["dlnorm"] ["mean", "precision"] Support::Positive;
     GeneralisedGamma ["dgen.gamma", "dggamma"] ["shape", "rate", "power"] Support::Positive;
-    Pareto ["dpar"] ["shape", "lower end"] Support::Positive;
     F ["df"] ["first degrees of freedom", "second degrees of freedom"] Support::Positive;
     NoncentralChiSquared ["dnchisqr", "dnchisq"] ["degrees of freedom", "non-centrality"] Support::Positive;
     BetaBinomial ["dbetabin", "dbetabinom"] ["first shape", "second shape", "number of trials"] Support::Counts;
@@ -124,6 +125,14 @@ impl Distribution {
         matches!(
             self.support(),
             Vectors | PositiveDefinite | Simplex | CountVectors
+        )
+    }
+
+    /// Whether a line may say bounds of its numbers.
+    pub(crate) fn has_bounds(self) -> bool {
+        matches!(
+            self,
+            Self::Normal | Self::StudentT | Self::Gamma | Self::Exponential | Self::ChiSquared
         )
     }
 

@@ -45,6 +45,14 @@ pub(crate) enum Fixed {
     Normal(f64, f64),
     /// The mean, and a matrix that makes independent numbers have the covariance.
     Normals(DVector<f64>, DMatrix<f64>),
+    /// Mean and standard deviation of the logarithm.
+    LogNormal(f64, f64),
+    /// Mean, scale and degrees of freedom.
+    StudentT(f64, f64, f64),
+    /// The scale and the degrees of freedom of the standard deviation, whose precision it is.
+    ScaledGamma(f64, f64),
+    /// Shape and lower end.
+    Pareto(f64, f64),
     /// Shape and rate.
     Gamma(f64, f64),
     Wishart(NormalWishartOrdinary),
@@ -66,18 +74,12 @@ pub(crate) enum Fixed {
     NegativeBinomial(f64, f64),
     /// Shape and rate.
     Weibull(f64, f64),
-    /// Mean, what a standard t is multiplied by, and degrees of freedom.
-    Student(f64, f64, f64),
     /// Mean and rate.
     Laplace(f64, f64),
     /// Mean and rate.
     Logistic(f64, f64),
-    /// Mean and standard deviation of the logarithm.
-    LogNormal(f64, f64),
     /// Shape, rate, and the power whose gamma distribution it is.
     GeneralisedGamma(f64, f64, f64),
-    /// Shape and lower end.
-    Pareto(f64, f64),
     /// Both degrees of freedom.
     F(f64, f64),
     /// Degrees of freedom and non-centrality.
@@ -147,6 +149,12 @@ impl Fixed {
                 let root = root.ok_or_else(|| bad(1, &"indefinite", "a positive definite matrix"));
                 Self::Normals(mean, root?)
             }
+            Distribution::LogNormal => Self::LogNormal(single(0)?, positive(1)?.sqrt().recip()),
+            Distribution::StudentT => {
+                Self::StudentT(single(0)?, positive(1)?.sqrt().recip(), positive(2)?)
+            }
+            Distribution::ScaledGamma => Self::ScaledGamma(positive(0)?, positive(1)?),
+            Distribution::Pareto => Self::Pareto(positive(0)?, positive(1)?),
             Distribution::Gamma => Self::Gamma(positive(0)?, positive(1)?),
             Distribution::Exponential => Self::Gamma(1.0, positive(0)?),
             Distribution::ChiSquared => Self::Gamma(0.5 * positive(0)?, 0.5),
@@ -189,16 +197,11 @@ impl Fixed {
                 Self::NegativeBinomial(p, positive(1)?)
             }
             Distribution::Weibull => Self::Weibull(positive(0)?, positive(1)?),
-            Distribution::Student => {
-                Self::Student(single(0)?, positive(1)?.sqrt().recip(), positive(2)?)
-            }
             Distribution::Laplace => Self::Laplace(single(0)?, positive(1)?),
             Distribution::Logistic => Self::Logistic(single(0)?, positive(1)?),
-            Distribution::LogNormal => Self::LogNormal(single(0)?, positive(1)?.sqrt().recip()),
             Distribution::GeneralisedGamma => {
                 Self::GeneralisedGamma(positive(0)?, positive(1)?, positive(2)?)
             }
-            Distribution::Pareto => Self::Pareto(positive(0)?, positive(1)?),
             Distribution::F => Self::F(positive(0)?, positive(1)?),
             Distribution::NoncentralChiSquared => match single(1)? {
                 noncentrality if noncentrality >= 0.0 && noncentrality.is_finite() => {
@@ -217,10 +220,6 @@ impl Fixed {
     pub(crate) fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) {
         out[0] = match self {
             Self::Normal(mean, sd) => mean + sd * normal(rng),
-            Self::Student(mean, scale, degrees) => {
-                let weight = gamma(0.5 * degrees, rng) / (0.5 * degrees);
-                mean + scale / weight.sqrt() * normal(rng)
-            }
             Self::Laplace(mean, rate) => {
                 let e: f64 = Exp1.sample(rng);
                 let side = if rng.random() { 1.0 } else { -1.0 };
@@ -235,6 +234,8 @@ impl Fixed {
             Self::GeneralisedGamma(shape, rate, power) => {
                 gamma(*shape, rng).powf(power.recip()) / rate
             }
+            Self::StudentT(mean, scale, degrees) => mean + scale * student(*degrees, rng),
+            Self::ScaledGamma(scale, degrees) => (scale * student(*degrees, rng)).powi(-2),
             Self::Pareto(shape, lower) => {
                 let e: f64 = Exp1.sample(rng);
                 lower * (e / shape).exp()
@@ -306,7 +307,7 @@ impl Fixed {
                 mean: mean[element],
                 sd: root.row(element).norm(),
             },
-            &Self::Student(mean, scale, degrees) => Marginal::StudentT {
+            &Self::StudentT(mean, scale, degrees) => Marginal::StudentT {
                 mean,
                 scale,
                 degrees,
@@ -335,6 +336,10 @@ fn normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
 
 fn beta<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     Beta::new(a, b).map_or(f64::NAN, |beta| beta.sample(rng))
+}
+
+fn student<R: Rng + ?Sized>(degrees: f64, rng: &mut R) -> f64 {
+    normal(rng) / (gamma(0.5 * degrees, rng) / (0.5 * degrees)).sqrt()
 }
 
 fn gamma<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {

@@ -35,6 +35,9 @@ pub(crate) enum Scalar {
     Polynomial(Rc<Vec<Monomial>>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
+    /// A product of powers of unknowns, sorted, none of them zero, with a coefficient: what is no polynomial, such as a
+    /// standard deviation whose precision is unknown. What went through a root stays one, since a root has lost a sign.
+    Power(f64, Rc<Vec<(Unknown, f64)>>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
@@ -52,7 +55,7 @@ impl Scalar {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Polynomial(_) | Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            _ => None,
         }
     }
 
@@ -90,7 +93,7 @@ impl Scalar {
                 unknowns: vec![],
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
-            Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Linked(..) | Self::Power(..) | Self::Draws(_) | Self::Opaque => None,
         }
     }
 
@@ -141,8 +144,10 @@ impl Scalar {
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Known(0.0), linked @ Self::Linked(..))
-            | (linked @ Self::Linked(..), Self::Known(0.0)) => return linked.clone(),
+            (Self::Known(0.0), linked @ (Self::Linked(..) | Self::Power(..)))
+            | (linked @ (Self::Linked(..) | Self::Power(..)), Self::Known(0.0)) => {
+                return linked.clone();
+            }
             (Self::Known(1.0), Self::Linked(Inverse::Log, psi))
             | (Self::Linked(Inverse::Log, psi), Self::Known(1.0)) => {
                 return Self::Linked(Inverse::OnePlus, psi.clone());
@@ -176,6 +181,15 @@ impl Scalar {
                         let more = Self::inner(psi).plus(&Self::Known(factor.ln()));
                         Self::of_inner(Inverse::Log, more)
                     }
+                    _ => Self::Opaque,
+                };
+            }
+            (Self::Known(0.0), Self::Power(..)) | (Self::Power(..), Self::Known(0.0)) => {
+                return Self::Known(0.0);
+            }
+            (Self::Power(..), _) | (_, Self::Power(..)) => {
+                return match (self.powers(), other.powers()) {
+                    (Some(a), Some(b)) => Self::of_powers(a, b),
                     _ => Self::Opaque,
                 };
             }
@@ -216,7 +230,10 @@ impl Scalar {
             (_, Self::Linked(Inverse::Log, psi)) => {
                 self.times(&Self::of_inner(Inverse::Log, opposite(psi)))
             }
-            (Self::Polynomial(_), Self::Known(b)) => self.times(&Self::Known(1.0 / b)),
+            (Self::Polynomial(_) | Self::Power(..), Self::Known(b)) => {
+                self.times(&Self::Known(1.0 / b))
+            }
+            (_, Self::Polynomial(_) | Self::Power(..)) => self.times(&other.raised(-1.0)),
             _ => self.map_with(other, |a, b| a / b),
         }
     }
@@ -225,7 +242,57 @@ impl Scalar {
         match (self, exponent) {
             (Self::Polynomial(_), Self::Known(1.0)) => self.clone(),
             (Self::Polynomial(_) | Self::Draws(_), Self::Known(2.0)) => self.times(self),
+            (Self::Polynomial(_) | Self::Power(..) | Self::Linked(..), Self::Known(exponent)) => {
+                self.raised(*exponent)
+            }
             _ => self.map_with(exponent, f64::powf),
+        }
+    }
+
+    /// What is not known to the power of a number.
+    fn raised(&self, exponent: f64) -> Self {
+        if let (Self::Linked(Inverse::Log, psi), true) = (self, exponent != 0.0) {
+            return Self::of_inner(Inverse::Log, Self::inner(psi).times(&Self::Known(exponent)));
+        }
+        let Some((coefficient, factors)) = self.powers() else {
+            return Self::Opaque;
+        };
+        let raised = coefficient.powf(exponent);
+        let factors = factors
+            .into_iter()
+            .map(|(of, power)| (of, power * exponent));
+        Self::of_powers((raised, factors.collect()), (1.0, vec![]))
+    }
+
+    /// The square root.
+    pub(crate) fn root(&self) -> Self {
+        match self {
+            Self::Known(_) | Self::Draws(_) => self.map(f64::sqrt),
+            _ => self.raised(0.5),
+        }
+    }
+
+    /// The factors of a product of powers.
+    pub(crate) fn powers(&self) -> Option<(f64, Vec<(Unknown, f64)>)> {
+        if let Self::Power(coefficient, factors) = self {
+            return Some((*coefficient, factors.as_ref().clone()));
+        }
+        let monomial = self.monomial()?;
+        let factors = monomial.unknowns.into_iter().map(|unknown| (unknown, 1.0));
+        Some((monomial.coefficient, together(factors.collect())))
+    }
+
+    /// The product of two products of powers.
+    fn of_powers(
+        (a, mut factors): (f64, Vec<(Unknown, f64)>),
+        (b, more): (f64, Vec<(Unknown, f64)>),
+    ) -> Self {
+        factors.extend(more);
+        let (coefficient, factors) = (a * b, together(factors));
+        match factors.as_slice() {
+            _ if !coefficient.is_finite() => Self::Opaque,
+            [] => Self::Known(coefficient),
+            _ => Self::Power(coefficient, Rc::new(factors)),
         }
     }
 
@@ -237,7 +304,7 @@ impl Scalar {
                 let values = values.iter().map(|&value| function(value));
                 Self::Draws(Rc::new(values.collect()))
             }
-            Self::Polynomial(_) | Self::Linked(..) | Self::Opaque => Self::Opaque,
+            Self::Polynomial(_) | Self::Linked(..) | Self::Power(..) | Self::Opaque => Self::Opaque,
         }
     }
 
@@ -269,6 +336,20 @@ impl Scalar {
             found => found,
         }
     }
+}
+
+/// Each unknown once, with the sum of its powers.
+fn together(mut factors: Vec<(Unknown, f64)>) -> Vec<(Unknown, f64)> {
+    factors.sort_by_key(|factor| factor.0);
+    factors.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    factors.retain(|factor| factor.1 != 0.0);
+    factors
 }
 
 /// Numbers in an array, the last index running fastest.

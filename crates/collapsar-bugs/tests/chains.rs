@@ -4,7 +4,7 @@
 mod common;
 mod models;
 
-use collapsar::graph::{Compiled, Demands, Graph, Kind};
+use collapsar::graph::{Compiled, Demands, Graph, Kind, Told};
 use common::{climb, data, prepared};
 use models::MODELS;
 use rand::SeedableRng;
@@ -105,7 +105,7 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
     let mut first = 0;
     for declared in graph.declared() {
         let elements = declared.kind.elements();
-        for _ in declared.variables() {
+        for variable in declared.variables() {
             let places = first..first + elements;
             first += elements;
             let before = numbers[places.clone()].to_vec();
@@ -120,7 +120,7 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
             let h: f64 = 1e-4;
             match declared.kind {
                 // Multiplied: the volume grows with the power that counts the numbers.
-                Kind::Gamma | Kind::Positive { .. } | Kind::Wishart(_) => {
+                Kind::Gamma | Kind::Wishart(_) => {
                     let free = match declared.kind {
                         Kind::Wishart(dim) => (dim * (dim + 1) / 2) as f64,
                         _ => 1.0,
@@ -180,8 +180,15 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                     let first = (logs[0] - most).exp() / total;
                     out.push(f64::from(u8::from(before[0] == 0.0)) - first);
                 }
-                // Bounds have densities of their own, and Pólya-Gamma variables one that is no term.
+                // Bounds have densities of their own; those of positive numbers are far away here.
                 Kind::Bounded | Kind::PolyaGamma => {}
+                Kind::Positive { .. } => {
+                    let Told::Power(power) = graph.told(variable) else {
+                        continue;
+                    };
+                    let slope = (at(&|_, x| x * h.exp()) - at(&|_, x| x * (-h).exp())) / (2.0 * h);
+                    out.push(power * slope + 1.0);
+                }
             }
         }
     }

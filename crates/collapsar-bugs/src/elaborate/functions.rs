@@ -20,7 +20,9 @@ use crate::value::{Inverse, Scalar, Value};
 pub(super) enum Function {
     /// Each number by itself.
     Elementwise(fn(f64) -> f64),
-    /// The same, with a name that is kept where the number is not known.
+    /// The same, of what is not known too.
+    Each(fn(&Scalar) -> Scalar),
+    /// Each number, with a name that is kept where the number is not known.
     Linked(Inverse, fn(f64) -> f64),
     /// The lengths of an array, without its elements.
     Lengths(fn(&[usize]) -> Value),
@@ -39,11 +41,11 @@ pub(super) enum Function {
 }
 
 use Function::{
-    Elementwise, Folded, Lengths, Linked, Numbers, OneDraw, Operation, Ordered, Values,
+    Each, Elementwise, Folded, Lengths, Linked, Numbers, OneDraw, Operation, Ordered, Values,
 };
 
 const FUNCTIONS: [(&str, Function); 40] = [
-    ("sqrt", Elementwise(f64::sqrt)),
+    ("sqrt", Each(Scalar::root)),
     ("log", Elementwise(f64::ln)),
     ("exp", Linked(Inverse::Log, f64::exp)),
     ("abs", Elementwise(f64::abs)),
@@ -103,7 +105,7 @@ impl Function {
     /// How many arguments there are, where that is fixed.
     fn count(self) -> Option<usize> {
         match self {
-            Elementwise(_) | Linked(..) | Lengths(_) | Ordered(_) => Some(1),
+            Elementwise(_) | Each(_) | Linked(..) | Lengths(_) | Ordered(_) => Some(1),
             Operation(_) => Some(2),
             Folded(..) | Numbers(_) => None,
             Values(count, _) | OneDraw(count, _) => count,
@@ -135,6 +137,7 @@ impl Function {
     pub(super) fn call(self, arguments: &[Value], span: Span) -> Checked<Value> {
         match self {
             Elementwise(function) => Ok(arguments[0].map(|element| element.map(function))),
+            Each(function) => Ok(arguments[0].map(function)),
             Linked(inverse, function) => {
                 Ok(arguments[0].map(|element| element.linked(inverse, function)))
             }

@@ -120,10 +120,10 @@ fn distribution_of(relation: &Relation) -> Checked<Option<Distribution>> {
     };
     let distribution = Distribution::named(name, arguments.len())?;
     match truncation {
-        Some(truncation) if distribution != Distribution::Normal => {
+        Some(truncation) if !distribution.has_bounds() => {
             let message = format!("bounds of {} are not supported", name.text);
             Err(Diagnostic::new(truncation.span, message, "a truncation")
-                .help("dnorm may have constant bounds"))
+                .help("dnorm, and dt, dgamma, dexp and dchisqr of positive numbers, may have constant bounds"))
         }
         _ => Ok(Some(distribution)),
     }

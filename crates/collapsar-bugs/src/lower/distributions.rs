@@ -26,8 +26,16 @@ impl Emit<'_> {
         let single = |place: usize| arguments.get(place).and_then(Value::single);
         let all = [0, 1, 2].map(|place| single(place).unwrap_or(&Scalar::Opaque));
         let [first, second, _] = all;
+        if !distribution.is_multivariate() && self.scale(value, arguments)? {
+            return Ok(());
+        }
         match distribution {
             Distribution::Normal => self.normal(value, first, second),
+            // Positive numbers that are not known have been seen to.
+            Distribution::LogNormal => self.log_normal_datum(value, first, second),
+            Distribution::Pareto => self.pareto(value, first, second),
+            Distribution::ScaledGamma => Err(self.not_prior().into()),
+            Distribution::StudentT => self.student(value, all),
             Distribution::MultivariateNormal => {
                 self.multivariate_normal(x, &arguments[0], &arguments[1])
             }
@@ -54,12 +62,9 @@ impl Emit<'_> {
             Distribution::Poisson => self.poisson(value, first),
             Distribution::NegativeBinomial => self.negative_binomial(value, first, second),
             Distribution::Weibull => self.weibull(value, first, second),
-            Distribution::Student => self.student(value, all),
             Distribution::Laplace => self.laplace(value, first, second),
             Distribution::Logistic => self.logistic_errors(value, first, second),
-            Distribution::LogNormal => self.log_normal(value, first, second),
             Distribution::GeneralisedGamma => self.generalised_gamma(value, all),
-            Distribution::Pareto => self.pareto(value, first, second),
             Distribution::F => self.f(value, first, second),
             Distribution::NoncentralChiSquared => self.noncentral_chi_squared(value, first, second),
             Distribution::BetaBinomial => self.beta_binomial(value, all),
@@ -68,6 +73,9 @@ impl Emit<'_> {
 
     pub(super) fn normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
         let rate = self.rate(1, precision)?;
+        if self.is_skewed(mean) {
+            return self.skewed(x, mean, &rate);
+        }
         self.check_mean(mean)?;
         if let Some((lower, upper, normalised)) = self.bounds {
             self.truncate(x, mean, &rate, (lower, upper), normalised)?;
@@ -98,7 +106,7 @@ impl Emit<'_> {
         if !normalised {
             return Ok(());
         }
-        let (Some(mean), true) = (mean.known(), rate.gammas.is_empty()) else {
+        let (Some(mean), true) = (mean.known(), rate.factors.is_empty()) else {
             let argument = usize::from(mean.known().is_some());
             let reason = "a truncated normal's mean and precision must be constant";
             return Err(self.edge(argument, reason).into());
@@ -174,15 +182,32 @@ impl Emit<'_> {
             Scalar::Known(_) => Err(self.outside().into()),
             x => {
                 let variable = self.own(x, "positive")?.variable;
-                self.add(shape - 1.0, &[Atom { variable, part: 0 }])?;
+                if self.line.variables.kind(variable) == Kind::Bounded {
+                    // An exponential variable that stands in means.
+                    self.sink.bounds.push((variable, 0.0, f64::INFINITY));
+                } else {
+                    self.add(shape - 1.0, &[Atom { variable, part: 0 }])?;
+                }
                 self.add_rate(-1.0, rate, x)
             }
         }
     }
 
+    /// A complaint about a distribution that is one of standard deviations and precisions alone.
+    fn not_prior(&self) -> Diagnostic {
+        let name = &self.line.of.name.text;
+        let message =
+            format!("{name} is supported as a prior of a standard deviation or a precision only");
+        let help = "let it be the prior of what stands in a precision: y[i] ~ dnorm(mu, tau)";
+        Diagnostic::new(self.line.of.name.span, message, "not such a prior").help(help)
+    }
+
     /// The unknown that the target is.
-    fn own(&self, target: &Scalar, what: &str) -> Resolved<Unknown> {
-        let own = target.multiple().map(|(_, unknown)| unknown);
+    pub(super) fn own(&self, target: &Scalar, what: &str) -> Resolved<Unknown> {
+        let own = match target {
+            Scalar::Power(_, factors) => factors.first().map(|(unknown, _)| *unknown),
+            target => target.multiple().map(|(_, unknown)| unknown),
+        };
         own.ok_or_else(|| {
             let message = format!("a target that is not {what}");
             Diagnostic::new(self.line.target, message, "here").into()
@@ -190,18 +215,31 @@ impl Emit<'_> {
     }
 
     fn uniform(&mut self, x: &Scalar, low: &Scalar, high: &Scalar) -> Resolved {
-        let (low, high) = (self.constant(0, low)?, self.constant(1, high)?);
+        let (low, high) = self.ends(low, high)?;
         match x {
             Scalar::Known(x) if (low..=high).contains(x) => self.add(-(high - low).ln(), &[]),
             Scalar::Known(_) => self.impossible(),
+            x if self.is_bounded(x) => {
+                let variable = self.own(x, "a number")?.variable;
+                self.sink.bounds.push((variable, low, high));
+                self.add(-(high - low).ln(), &[])
+            }
             x if (low, high) == (0.0, 1.0) => self.beta(x, 1.0, 1.0),
             _ => {
-                let message = format!("a prior dunif({low}, {high}) has no conjugate family");
-                let help = "dunif(0, 1) is a beta prior; for others try dnorm, dgamma or dbeta";
+                let message = format!(
+                    "a prior dunif({low}, {high}) of a probability has no conjugate family"
+                );
+                let help = "a probability may have the prior dunif(0, 1) or dbeta";
                 let found = Diagnostic::new(self.line.of.name.span, message, "not conjugate");
                 Err(found.help(help).into())
             }
         }
+    }
+
+    /// Whether a target is a real number between bounds.
+    fn is_bounded(&self, x: &Scalar) -> bool {
+        let own = x.multiple().map(|(_, unknown)| unknown.variable);
+        own.is_some_and(|variable| self.line.variables.kind(variable) == Kind::Bounded)
     }
 
     fn beta(&mut self, x: &Scalar, a: f64, b: f64) -> Resolved {

@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use collapsar::graph::{Atom, Kind};
+use collapsar::family::Tail;
+use collapsar::graph::{Atom, Kind, Told};
 
 use super::Stochastic;
 use super::variables::{LineVariables, PLACEHOLDER};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Resolved, Unresolved};
 use crate::syntax::ast::{Expr, Node, Span};
-use crate::value::{Monomial, Scalar, Unknown, Value};
+use crate::value::{Inverse, Monomial, Scalar, Unknown, Value};
 
 /// Adds the terms of one repetition of a stochastic line, given the states of labels.
 pub(super) struct Emit<'a> {
@@ -32,6 +33,8 @@ pub(super) struct Sink {
     pub(super) bounds: Vec<(u32, f64, f64)>,
     /// Pólya-Gamma variables with their shapes.
     pub(super) shapes: Vec<(u32, f64)>,
+    /// Positive variables with factors of their densities that are no terms.
+    pub(super) tails: Vec<(u32, Tail)>,
 }
 
 impl Sink {
@@ -40,6 +43,7 @@ impl Sink {
         self.atoms.clear();
         self.bounds.clear();
         self.shapes.clear();
+        self.tails.clear();
     }
 
     fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
@@ -56,30 +60,34 @@ impl Sink {
     }
 }
 
-/// A positive number that is a product of gamma variables with a coefficient.
+/// A positive number that is a product of positive variables, or of inverses of them, with a coefficient.
 pub(super) struct Rate {
     pub(super) coefficient: f64,
-    pub(super) gammas: Vec<u32>,
+    /// The variables, and whether it is the inverse that is a factor.
+    pub(super) factors: Vec<(u32, bool)>,
 }
 
 impl Rate {
     pub(super) fn constant(coefficient: f64) -> Self {
-        let gammas = vec![];
+        let factors = vec![];
         Self {
             coefficient,
-            gammas,
+            factors,
         }
     }
 
     /// The number that it is where it is one.
     pub(super) fn number(&self) -> Option<f64> {
-        self.gammas.is_empty().then_some(self.coefficient)
+        self.factors.is_empty().then_some(self.coefficient)
     }
 
-    /// The gamma variables as factors of a term.
+    /// The variables as factors of a term.
     pub(super) fn atoms(&self) -> Vec<Atom> {
-        let gammas = self.gammas.iter();
-        gammas.map(|&variable| Atom { variable, part: 1 }).collect()
+        let atom = |&(variable, inverse): &(u32, bool)| Atom {
+            variable,
+            part: if inverse { 2 } else { 1 },
+        };
+        self.factors.iter().map(atom).collect()
     }
 }
 
@@ -145,8 +153,11 @@ impl Emit<'_> {
     /// Adds `power` times the logarithm of a rate.
     pub(super) fn add_ln(&mut self, power: f64, rate: &Rate) -> Resolved {
         self.add(power * rate.coefficient.ln(), &[])?;
-        let mut gammas = rate.gammas.iter();
-        gammas.try_for_each(|&variable| self.add(power, &[Atom { variable, part: 0 }]))
+        let mut factors = rate.factors.iter();
+        factors.try_for_each(|&(variable, inverse)| {
+            let power = if inverse { -power } else { power };
+            self.add(power, &[Atom { variable, part: 0 }])
+        })
     }
 
     /// Adds `times` the logarithm of a probability: a number, or a component of a Dirichlet variable.
@@ -213,26 +224,53 @@ impl Emit<'_> {
         Err(self.edge_of(argument, what).into())
     }
 
-    /// A rate or precision: a number, or a product of gamma variables.
+    /// A rate or precision: a number, or a product of positive variables and of inverses that terms hold.
     pub(super) fn rate(&self, argument: usize, rate: &Scalar) -> Resolved<Rate> {
         let refuse = || self.must_be(argument, "a constant or a product of gamma variables");
-        let product = rate.monomial().ok_or_else(refuse)?;
-        let coefficient = product.coefficient;
+        let (coefficient, factors) = self.rate_factors(rate).ok_or_else(refuse)?;
         if coefficient.is_nan() || coefficient <= 0.0 {
             let expected = "a positive number";
             return Err(self.parameter(argument, coefficient, expected).into());
         }
-        let mut gammas: Vec<u32> = vec![];
-        for &Unknown { variable, .. } in &product.unknowns {
-            if self.line.variables.kind(variable) != Kind::Gamma || gammas.contains(&variable) {
-                return Err(refuse().into());
-            }
-            gammas.push(variable);
+        let mut found: Vec<(u32, bool)> = vec![];
+        for (Unknown { variable, .. }, power) in factors {
+            let inverse = match (self.line.variables.kind(variable), power) {
+                (Kind::Gamma | Kind::Positive { .. }, 1.0) => false,
+                (Kind::Positive { inverse: true, .. }, -1.0) => true,
+                _ => return Err(refuse().into()),
+            };
+            found.push((variable, inverse));
         }
         Ok(Rate {
             coefficient,
-            gammas,
+            factors: found,
         })
+    }
+
+    /// A coefficient and powers of unknowns; the exponential of a multiple of ln x is a power of x.
+    fn rate_factors(&self, rate: &Scalar) -> Option<(f64, Vec<(Unknown, f64)>)> {
+        let Scalar::Linked(Inverse::Log, monomials) = rate else {
+            return rate.powers();
+        };
+        let (mut coefficient, mut factors) = (1.0, vec![]);
+        for monomial in monomials.iter() {
+            match monomial.unknowns.as_slice() {
+                [] => coefficient = monomial.coefficient.exp(),
+                &[unknown] if self.is_logarithm(unknown) => {
+                    factors.push((unknown, monomial.coefficient));
+                }
+                _ => return None,
+            }
+        }
+        Some((coefficient, factors))
+    }
+
+    /// Whether an unknown stands for the logarithm of its variable.
+    fn is_logarithm(&self, unknown: Unknown) -> bool {
+        matches!(
+            self.line.variables.told(unknown.variable),
+            Told::Logarithm(_)
+        )
     }
 
     /// A parameter that must be a number.
@@ -263,6 +301,7 @@ impl Emit<'_> {
         let place = element as usize;
         let part = match self.line.variables.kind(variable) {
             Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma => 0,
+            Kind::Positive { .. } if self.is_logarithm(unknown) => 0,
             Kind::Gamma | Kind::Positive { .. } => 1,
             Kind::Wishart(dim) => 1 + entry(dim, place),
             Kind::NormalWishart(dim) if place >= dim => 2 + dim as u32 + entry(dim, place - dim),
@@ -297,7 +336,7 @@ impl Emit<'_> {
         }
     }
 
-    fn not_linear(&self) -> Unresolved {
+    pub(super) fn not_linear(&self) -> Unresolved {
         let reason = "the mean must be linear in Gaussian variables";
         self.edge(0, reason).into()
     }

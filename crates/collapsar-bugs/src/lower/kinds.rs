@@ -26,6 +26,7 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
     };
     Ok(match of.distribution {
         Distribution::Gamma | Distribution::Exponential | Distribution::ChiSquared => Kind::Gamma,
+        Distribution::LogNormal | Distribution::ScaledGamma | Distribution::Pareto => Kind::Gamma,
         Distribution::Wishart => match line.dims.as_slice() {
             [] => Kind::Wishart(1),
             [rows, columns] if rows == columns => Kind::Wishart(*rows),
@@ -52,8 +53,8 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
         })?),
         // From the sixth on there is no conjugate family: refused where terms are added.
         Distribution::Normal
+        | Distribution::StudentT
         | Distribution::MultivariateNormal
-        | Distribution::Student
         | Distribution::Laplace
         | Distribution::Logistic
         | Distribution::Multinomial
@@ -62,9 +63,7 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
         | Distribution::Weibull
         | Distribution::NormalMixture
         | Distribution::Interval
-        | Distribution::LogNormal
         | Distribution::GeneralisedGamma
-        | Distribution::Pareto
         | Distribution::F
         | Distribution::NoncentralChiSquared
         | Distribution::BetaBinomial => Kind::Gaussian,

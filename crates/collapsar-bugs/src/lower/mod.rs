@@ -5,12 +5,15 @@
 //! - `joint`: which means are joint with their precision matrices
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
+//! - `scales`: as what a positive number stands in a graph
+//! - `priors`: the terms of its prior there
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `products`: how the product of two polynomials becomes terms
 //! - `robust`: how distributions with heavy tails become terms
+//! - `skewed`: the same of normal numbers whose mean and variance share a positive unknown
 //! - `distributions`, `counts`, `matrices`, `rare`: the terms of each distribution
 
 mod barren;
@@ -22,10 +25,13 @@ mod joint;
 mod kinds;
 mod logistic;
 mod matrices;
+mod priors;
 mod products;
 mod rare;
 mod robust;
 mod rows;
+mod scales;
+mod skewed;
 mod template;
 mod variables;
 
@@ -264,6 +270,9 @@ impl Stochastic<'_> {
         }
         for &(variable, shape) in &sink.shapes {
             graph.shape(variable, shape);
+        }
+        for &(variable, tail) in &sink.tails {
+            graph.tail(variable, tail);
         }
         for (coefficient, atoms) in sink.terms() {
             graph.add(coefficient, atoms, self.factor);

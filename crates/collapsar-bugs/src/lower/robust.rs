@@ -17,7 +17,11 @@ const WEIGHTS: &str = "the weights";
 
 impl Emit<'_> {
     /// A t distribution: normal with the precision τw, w ~ gamma(k/2, k/2).
-    pub(super) fn student(&mut self, x: &Scalar, [mean, precision, k]: [&Scalar; 3]) -> Resolved {
+    pub(super) fn student(&mut self, x: &Scalar, parameters: [&Scalar; 3]) -> Resolved {
+        if self.bounds.is_some() {
+            return self.half_student(x, parameters);
+        }
+        let [mean, precision, k] = parameters;
         let degrees = self.positive(2, k)?;
         let (residual, rate) = self.residual(x, mean, precision)?;
         if let (Some(r), Some(precision)) = (self.alone(&residual), rate.number()) {
@@ -83,7 +87,12 @@ impl Emit<'_> {
     }
 
     /// A log-normal distribution, of whose target `x` is the logarithm.
-    pub(super) fn log_normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
+    pub(super) fn log_normal_datum(
+        &mut self,
+        x: &Scalar,
+        mean: &Scalar,
+        precision: &Scalar,
+    ) -> Resolved {
         let unknown = |unknown: &Unknown| unknown.variable < PLACEHOLDER;
         let mut monomials = x.monomials().into_iter().flatten();
         if monomials.any(|monomial| monomial.unknowns.iter().any(unknown)) {

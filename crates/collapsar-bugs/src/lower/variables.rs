@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collapsar::graph::{Centring, Graph, Kind};
+use collapsar::graph::{Centring, Graph, Kind, Told};
 
 use super::barren::Barren;
 use super::joint::joint_lines;
 use super::kinds::{components, kind};
+use super::scales::{Form, forms};
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
@@ -26,6 +27,8 @@ pub(crate) struct LineVariables {
     lowest: u32,
     /// The component of a Dirichlet variable that each element is, [`NONE`] where it is zero.
     components: Vec<u32>,
+    /// In which scale a positive number is told.
+    told: Told,
     /// Whether it is the mean of normal-Wishart variables, not their matrix.
     pub(crate) is_mean: bool,
     /// Elements of one repetition.
@@ -89,6 +92,7 @@ impl Variables {
         let bounded = bounded_arrays(model);
         let barren = Barren::find(model, &bounded);
         let joint = joint_lines(model, apart, &barren);
+        let forms = forms(model, &barren)?;
         let mut variables = Self {
             lines: vec![None; model.lines.len()],
             declared: vec![],
@@ -99,8 +103,13 @@ impl Variables {
         };
         for (index, line) in model.lines.iter().enumerate() {
             if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
-                variables.lines[index] =
-                    variables.declare(model, graph, (index, of), &joint, &bounded)?;
+                variables.lines[index] = variables.declare(
+                    model,
+                    graph,
+                    (index, of),
+                    &joint,
+                    (&bounded, forms[index]),
+                )?;
                 variables.hidden[index] = variables.hide(model, graph, (index, of))?;
             }
         }
@@ -123,13 +132,17 @@ impl Variables {
         graph: &mut Graph,
         (index, of): (usize, Sampling),
         joint: &BTreeMap<usize, (usize, Vec<u32>)>,
-        bounded: &BTreeSet<usize>,
+        (bounded, form): (&BTreeSet<usize>, Form),
     ) -> Checked<Option<LineVariables>> {
         let line = &model.lines[index];
         if model.arrays[line.array].is_data() {
             return Ok(None);
         }
-        let kind = kind(model, index, of)?;
+        let (kind, told) = match form {
+            Form::Plain => (kind(model, index, of)?, Told::default()),
+            Form::Bounded => (Kind::Bounded, Told::default()),
+            Form::Scale(told, inverse, square) => (Kind::Positive { inverse, square }, told),
+        };
         let (ranks, count) = self.ranks(model, index, scalar(kind))?;
         if count == 0 {
             return Ok(None);
@@ -150,9 +163,14 @@ impl Variables {
             (kind, _) => kind,
         };
         self.labels[line.array] |= matches!(kind, Kind::Label(_));
+        let first = self.add(graph, (index, line), names, kind, count as usize)?;
+        if told != Told::default() {
+            (first..first + count).for_each(|variable| graph.tell(variable, told));
+        }
         Ok(Some(LineVariables {
             kind,
-            first: self.add(graph, (index, line), names, kind, count as usize)?,
+            first,
+            told,
             ranks,
             lowest: of.distribution.lowest_state().unwrap_or(0),
             components,
@@ -280,6 +298,12 @@ impl Variables {
     /// A number of a variable as a symbol: where it is counted from elsewhere, what it was before.
     pub(crate) fn symbol(&self, variable: u32, number: u32) -> Scalar {
         let own = Scalar::unknown(variable, number);
+        match self.told(variable) {
+            Told::Power(1.0) => {}
+            Told::Power(power) => return own.power(&Scalar::Known(power)),
+            // The unknown stands for ln x.
+            Told::Logarithm(factor) => return own.times(&Scalar::Known(factor)),
+        }
         let Some(moved) = self.centring.of(variable, number) else {
             return own;
         };
@@ -288,6 +312,15 @@ impl Variables {
         others.fold(own.plus(&Scalar::Known(moved.constant)), |sum, other| {
             sum.plus(&other)
         })
+    }
+
+    /// In which scale the number of a variable is told.
+    pub(crate) fn told(&self, variable: u32) -> Told {
+        if variable >= PLACEHOLDER {
+            return Told::default();
+        }
+        let line = self.lines[self.line(variable)].as_ref();
+        line.map_or_else(Told::default, |line| line.told)
     }
 
     pub(crate) fn states(&self, label: u32) -> u32 {

@@ -52,7 +52,7 @@ fn draws_have_their_moments() {
             (1.0 - std::f64::consts::FRAC_PI_4) / 4.0,
         ),
         (Distribution::Wishart, vec![vec![2.0], vec![3.0]], 1.5, 1.5),
-        (Distribution::Student, of(&[1.0, 4.0, 12.0]), 1.0, 0.3),
+        (Distribution::StudentT, of(&[1.0, 4.0, 12.0]), 1.0, 0.3),
         (Distribution::Laplace, of(&[1.0, 2.0]), 1.0, 0.5),
         (
             Distribution::Logistic,

@@ -434,4 +434,58 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
         "model { for (i in 1:4) { y[i] ~ dpar(a, 0.5) } a ~ dgamma(2, 1) }",
         "y=1 2 0.7 0.5",
     ),
+    (
+        "standard deviations with priors of their own",
+        "model {
+           for (j in 1:4) {
+             for (i in 1:4) { y[i,j] ~ dnorm(theta[j], pow(sigma, -2)) }
+             theta[j] ~ dnorm(mu, 1 / (omega * omega))
+           }
+           mu ~ dnorm(0, 0.01)
+           sigma ~ dt(0, 0.04, 3) T(0, )
+           omega ~ dnorm(0, 0.25) T(0, )
+         }",
+        "y[4,4]=1 2.2 -1 3.1 0.4 2.9 -0.2 4 1.7 2 0.3 3.3 0.9 1.4 -0.7 3.9",
+    ),
+    (
+        "a uniform standard deviation, and precisions that are log-normal",
+        "model {
+           for (i in 1:12) { y[i] ~ dnorm(a + b * x[i], tau[g[i]] / (sigma * sigma)) }
+           for (j in 1:2) { tau[j] ~ dlnorm(0, 2) }
+           a ~ dnorm(0, 0.01); b ~ dnorm(0, 0.01); sigma ~ dunif(0, 100)
+         }",
+        "x=1 2 3 4 5 6 7 8 9 10 11 12; g=1 1 1 1 1 1 2 2 2 2 2 2;
+         y=2.1 2.4 3.9 4.2 4.4 6.3 7.9 7.1 10.2 9.6 11.9 13.1",
+    ),
+    (
+        "quantile regression",
+        "model {
+           for (i in 1:5) {
+             w[i] ~ dexp(tau)
+             me[i] <- (1 - 2 * p) / (p * (1 - p)) * w[i] + a + b * x[i]
+             pe[i] <- (p * (1 - p) * tau) / (2 * w[i])
+             y[i] ~ dnorm(me[i], pe[i])
+           }
+           a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1); tau ~ dgamma(2, 1)
+         }",
+        "x=-1 0 0.5 1 2; y=0.1 1 2.2 1.7 2.8; p=0.25",
+    ),
+    (
+        "a lasso with variances",
+        "model {
+           for (i in 1:5) { y[i] ~ dnorm(b[1] * x[i,1] + b[2] * x[i,2], tau) }
+           for (j in 1:2) { b[j] ~ dnorm(0, tau / v[j]); v[j] ~ dexp(l2 / 2) }
+           l2 ~ dgamma(2, 1); tau ~ dgamma(2, 1)
+         }",
+        "x[5,2]=1 2 -1 3 2 1 0 1 1.5 -2; y=2.1 -0.4 3 0.7 1.1",
+    ),
+    (
+        "a horseshoe",
+        "model {
+           for (i in 1:5) { y[i] ~ dnorm(b[1] * x[i,1] + b[2] * x[i,2], tau) }
+           for (j in 1:2) { b[j] ~ dnorm(0, 1 / (lambda[j]^2 * s^2)); lambda[j] ~ dt(0, 1, 1) T(0,) }
+           s ~ dt(0, 1, 1) T(0,); tau ~ dgamma(2, 1)
+         }",
+        "x[5,2]=1 2 -1 3 2 1 0 1 1.5 -2; y=2.1 -0.4 3 0.7 1.1",
+    ),
 ];

@@ -42,7 +42,7 @@ pub use network::{Network, NetworkBuffers, Table};
 pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
 pub use polya_gamma::PolyaGamma;
-pub use positive::Positive;
+pub use positive::{Positive, Tail};
 pub use stick_breaking::StickBreaking;
 pub use student_t::StudentT;
 pub use truncated_normal::TruncatedNormal;

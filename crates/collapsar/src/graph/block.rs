@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Atom, Graph, Kind};
+use super::{Atom, Graph, Kind, Told};
 use collapsar_core::family::{
     Categorical, Dirichlet, Gamma, Gaussian, GaussianCache, GaussianGamma, GaussianValues, Network,
-    NormalWishart, PolyaGamma, Positive, TruncatedNormal,
+    NormalWishart, PolyaGamma, Positive, Tail, TruncatedNormal,
 };
 use collapsar_core::{Potential, Result};
 
@@ -28,7 +28,8 @@ pub(super) enum BlockFamily {
     GaussianGamma(GaussianGamma),
     Bounded(TruncatedNormal),
     Gamma(Gamma),
-    Positive(Positive),
+    /// With the scale in which its number is told.
+    Positive(Positive, Told),
     PolyaGamma(PolyaGamma),
     Wishart(NormalWishart),
     NormalWishart(NormalWishart),
@@ -55,7 +56,10 @@ impl BlockFamily {
                 if square {
                     family = family.with_square();
                 }
-                Self::Positive(family)
+                if let Some(&tail) = graph.tails.get(&variable) {
+                    family = family.with_tail(tail)?;
+                }
+                Self::Positive(family, graph.told(variable))
             }
             Kind::PolyaGamma => {
                 let shape = graph.shapes.get(&variable).copied().unwrap_or(1.0);
@@ -76,7 +80,7 @@ impl Block {
             BlockFamily::GaussianGamma(family) => family,
             BlockFamily::Bounded(family) => family,
             BlockFamily::Gamma(family) => family,
-            BlockFamily::Positive(family) => family,
+            BlockFamily::Positive(family, _) => family,
             BlockFamily::PolyaGamma(family) => family,
             BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => family,
             BlockFamily::Dirichlet(family) => family,
@@ -108,7 +112,7 @@ impl Block {
             BlockFamily::GaussianGamma(_) => "normal-gamma".into(),
             BlockFamily::Bounded(_) => "truncated normal".into(),
             BlockFamily::Gamma(_) => "gamma".into(),
-            BlockFamily::Positive(family) => positive_name(family),
+            BlockFamily::Positive(family, _) => positive_name(family),
             BlockFamily::PolyaGamma(_) => "Pólya-Gamma".into(),
             BlockFamily::Wishart(_) => "Wishart".into(),
             BlockFamily::NormalWishart(_) => "normal-Wishart".into(),
@@ -125,7 +129,7 @@ impl Block {
     pub(super) fn base(&self, natural: &mut [f64]) {
         natural.fill(0.0);
         match &self.family {
-            BlockFamily::Gamma(_) | BlockFamily::GaussianGamma(_) | BlockFamily::Positive(_) => {
+            BlockFamily::Gamma(_) | BlockFamily::GaussianGamma(_) | BlockFamily::Positive(..) => {
                 natural[0] = 1.0;
             }
             BlockFamily::Dirichlet(_) => natural.fill(1.0),
@@ -177,7 +181,7 @@ impl Block {
                 }
             }
             BlockFamily::Gamma(_) => natural[1] /= unit(0),
-            BlockFamily::Positive(_) => {
+            BlockFamily::Positive(..) => {
                 natural[1] /= unit(0);
                 natural[2] *= unit(0);
             }
@@ -231,7 +235,7 @@ impl Block {
                 let part = atom.part as usize;
                 let factor = match family {
                     BlockFamily::Gamma(_) => [1.0, -1.0][part],
-                    BlockFamily::Positive(_) => [1.0, -1.0, -1.0, -2.0][part],
+                    BlockFamily::Positive(..) => [1.0, -1.0, -1.0, -2.0][part],
                     BlockFamily::PolyaGamma(_) => -1.0,
                     BlockFamily::Wishart(family) => match part {
                         0 => 2.0,
@@ -297,8 +301,13 @@ fn positive_name(family: &Positive) -> String {
         (false, true) => "gamma with a log-normal factor",
         (true, true) => "generalised inverse Gaussian with a log-normal factor",
     };
+    let name = match (family.tail(), name) {
+        (Tail::None, name) => name.to_owned(),
+        (Tail::Exponential { .. }, name) => format!("{name} with an exponential tail"),
+        (Tail::Student { .. }, name) => format!("{name} with a Student tail"),
+    };
     match family.bounds() {
-        (0.0, f64::INFINITY) => name.into(),
+        (0.0, f64::INFINITY) => name,
         _ => format!("{name} between bounds"),
     }
 }

@@ -25,7 +25,7 @@ impl Block {
         match &self.family {
             BlockFamily::Gaussian(family) => Some(family.scalars()),
             BlockFamily::GaussianGamma(family) => Some(family.field.scalars() + 1),
-            BlockFamily::Bounded(_) | BlockFamily::Gamma(_) | BlockFamily::Positive(_) => Some(1),
+            BlockFamily::Bounded(_) | BlockFamily::Gamma(_) | BlockFamily::Positive(..) => Some(1),
             BlockFamily::Wishart(family) => Some(triangle(family.dimensions())),
             BlockFamily::NormalWishart(family) => {
                 Some(family.dimensions() + triangle(family.dimensions()))
@@ -69,10 +69,12 @@ impl Block {
                 family.statistics(&coordinates[0], statistics);
                 (vec![coordinates[0].exp()], 0.0)
             }
-            BlockFamily::Positive(family) => {
+            BlockFamily::Positive(family, told) => {
                 let (log, ln_slope) = between(ln_bounds(family), coordinates[0]);
                 family.statistics(&log, statistics);
-                (vec![log.exp()], ln_slope)
+                // The tail is part of the measure by which the log-partition function integrates.
+                let ln_slope = ln_slope + family.tail().ln_value(log);
+                (vec![told.number(log)], ln_slope)
             }
             BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => {
                 let dim = family.dimensions();
@@ -123,8 +125,8 @@ impl Block {
             }
             BlockFamily::Bounded(family) => vec![unbounded(family.bounds(), numbers[0]).0],
             BlockFamily::Gamma(_) => vec![numbers[0].ln()],
-            BlockFamily::Positive(family) => {
-                vec![unbounded(ln_bounds(family), numbers[0].ln()).0]
+            BlockFamily::Positive(family, told) => {
+                vec![unbounded(ln_bounds(family), told.ln_x(numbers[0])).0]
             }
             BlockFamily::Wishart(family) | BlockFamily::NormalWishart(family) => {
                 let dim = family.dimensions();
@@ -174,7 +176,7 @@ impl Block {
                 centre: vec![mean[0]],
                 parts: vec![vec![(0, 1.0)]],
             },
-            BlockFamily::Positive(family) => {
+            BlockFamily::Positive(family, _) => {
                 let (centre, slope) = unbounded(ln_bounds(family), mean[0]);
                 Linearised {
                     centre: vec![centre],

@@ -70,9 +70,9 @@ impl Block {
                 statistics[0] = ln_draw;
                 statistics[1] = -draw;
             }
-            BlockFamily::Positive(family) => {
+            BlockFamily::Positive(family, told) => {
                 let ln_draw = family.sample(natural, rng)?;
-                numbers[0] = ln_draw.exp();
+                numbers[0] = told.number(ln_draw);
                 family.statistics(&ln_draw, statistics);
             }
             BlockFamily::PolyaGamma(family) => {
@@ -134,7 +134,7 @@ impl Block {
             }
             BlockFamily::Bounded(family) => family.statistics(&numbers[0], out),
             BlockFamily::Gamma(family) => family.statistics(&ln(numbers[0]), out),
-            BlockFamily::Positive(family) => family.statistics(&ln(numbers[0]), out),
+            BlockFamily::Positive(family, told) => family.statistics(&told.ln_x(numbers[0]), out),
             BlockFamily::PolyaGamma(family) => family.statistics(&numbers[0], out),
             BlockFamily::Wishart(family) => {
                 family.statistics(&matrix(family.dimensions(), vec![], numbers), out);
@@ -162,6 +162,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
+    use super::super::Told;
     use super::super::block::Block;
     use super::*;
     use collapsar_core::family::{
@@ -196,7 +197,7 @@ mod tests {
             (BlockFamily::Bounded(bounded), vec![1.0, 2.0], 1),
             (BlockFamily::Gamma(Gamma), vec![2.0, 3.0], 1),
             (
-                BlockFamily::Positive(positive.with_inverse().with_square()),
+                BlockFamily::Positive(positive.with_inverse().with_square(), Told::Power(-0.5)),
                 vec![-0.5, 3.0, 0.2, 0.1],
                 1,
             ),

@@ -6,11 +6,16 @@ use super::{Atom, Graph, Kind};
 impl Graph {
     /// The logarithm of the joint density of data and variables, all numbers of all variables in a row:
     /// labels are states counted from 0, matrices whole and row by row. With respect to lengths, the upper
-    /// triangles of matrices and all proportions but the last.
+    /// triangles of matrices and all proportions but the last. Positive numbers are as they are told ([`super::Told`]), and their density is
+    /// that of $x$.
     pub fn ln_joint(&self, numbers: &[f64]) -> f64 {
         let places = Numbers::new(&self.declared);
         let value = |atom: &Atom| {
             let numbers = &numbers[places.places(atom.variable)];
+            if let Kind::Positive { .. } = self.kind(atom.variable) {
+                let log = self.told(atom.variable).ln_x(numbers[0]);
+                return [log, log.exp(), (-log).exp(), log * log][atom.part as usize];
+            }
             atom_value(self.kind(atom.variable), atom.part as usize, numbers)
         };
         let term = |coefficient: f64, atoms: &[Atom]| {
@@ -23,6 +28,10 @@ impl Graph {
             }
         };
         let mut sum = self.constant;
+        for (&variable, tail) in &self.tails {
+            let log = (self.told(variable)).ln_x(numbers[places.places(variable).start]);
+            sum += tail.ln_value(log);
+        }
         for (atoms, coefficient, _) in self.terms.each() {
             sum += term(coefficient, atoms);
         }
@@ -48,10 +57,8 @@ fn atom_value(kind: Kind, part: usize, numbers: &[f64]) -> f64 {
     match kind {
         Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma => numbers[0],
         Kind::Gamma => [numbers[0].ln(), numbers[0]][part],
-        Kind::Positive { .. } => {
-            let log = numbers[0].ln();
-            [log, numbers[0], 1.0 / numbers[0], log * log][part]
-        }
+        // As it is told, which the graph knows.
+        Kind::Positive { .. } => f64::NAN,
         Kind::Dirichlet(_) => numbers[part].ln(),
         Kind::Label(_) => f64::from(u8::from(numbers[0] as usize == part)),
         Kind::Wishart(dim) => matrix_part(part, numbers, dim),

@@ -37,6 +37,7 @@
 //! - `symmetry`: which labels have states that could as well be called otherwise
 
 //! - `sweeps`: where labels that are approximated one by one begin
+//! - `told`: in which scale a positive number is told
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
 //! - `weights`: what draws are worth against the posterior
@@ -74,6 +75,7 @@ mod symmetry;
 
 mod sweeps;
 mod terms;
+mod told;
 mod turn;
 mod variational;
 mod weights;
@@ -81,6 +83,7 @@ mod weights;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use collapsar_core::family::Tail;
 use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
@@ -100,6 +103,7 @@ pub use response::LinearResponse;
 pub use rows::{RowPart, Rows, Sums};
 pub use short::ShortChain;
 pub use symmetry::Symmetry;
+pub use told::Told;
 pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
 pub use weights::{WeightedDraws, WeightedWalk};
 
@@ -219,6 +223,9 @@ pub struct Graph {
     bounds: BTreeMap<u32, (f64, f64)>,
     /// Shapes of Pólya-Gamma variables that are not 1.
     shapes: BTreeMap<u32, f64>,
+    /// Positive numbers that are told otherwise than as what their terms hold, and those with a factor that is no term.
+    told: BTreeMap<u32, Told>,
+    tails: BTreeMap<u32, Tail>,
     /// Where a climb begins, by variable and number: the unit of a real variable, or what a precision is about.
     /// Empty where all are one.
     units: BTreeMap<(u32, u32), f64>,
@@ -260,6 +267,21 @@ impl Graph {
     /// Sets the shape of a variable of [`Kind::PolyaGamma`].
     pub fn shape(&mut self, variable: u32, shape: f64) {
         self.shapes.insert(variable, shape);
+    }
+
+    /// Sets in which scale the number of a variable of [`Kind::Positive`] is told; its bounds and terms are those of $x$.
+    pub fn tell(&mut self, variable: u32, told: Told) {
+        self.told.insert(variable, told);
+    }
+
+    /// Gives the density of a variable of [`Kind::Positive`] a factor that is no term.
+    pub fn tail(&mut self, variable: u32, tail: Tail) {
+        self.tails.insert(variable, tail);
+    }
+
+    /// In which scale the number of a variable is told.
+    pub fn told(&self, variable: u32) -> Told {
+        self.told.get(&variable).copied().unwrap_or_default()
     }
 
     /// Narrows the bounds of a variable of [`Kind::Bounded`] or [`Kind::Positive`].

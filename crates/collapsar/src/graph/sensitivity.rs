@@ -1,5 +1,6 @@
 //! Decides how the mean of a number answers to natural parameters: its covariance with the statistics of its block.
 
+use super::Told;
 use super::block::{Block, BlockFamily, diagonal};
 use collapsar_core::Result;
 use collapsar_core::family::{Family, GaussianSampler};
@@ -31,9 +32,13 @@ impl Block {
                     field.covariances(family.field.pairs(), number, &mut out[2..]);
                 }
             }
-            BlockFamily::Gamma(_) | BlockFamily::Positive(_) => {
-                self.of_statistic(natural, 1, -1.0, out)?;
-            }
+            BlockFamily::Gamma(_) => self.of_statistic(natural, 1, -1.0, out)?,
+            BlockFamily::Positive(family, told) => match *told {
+                Told::Power(power) => {
+                    out.copy_from_slice(&family.covariance_of_power(natural, power)?);
+                }
+                Told::Logarithm(factor) => self.of_statistic(natural, 0, factor, out)?,
+            },
             BlockFamily::PolyaGamma(_) => self.of_statistic(natural, 0, -1.0, out)?,
             BlockFamily::Wishart(family) => {
                 self.of_entry(natural, number, family.dimensions(), 1, out)?;

@@ -85,6 +85,11 @@ impl Compiled {
                         natural.copy_from_slice(&[1.0, spread.exp()]);
                         block.in_units(natural);
                     }
+                    BlockFamily::Positive(..) => {
+                        let spread: f64 = StandardNormal.sample(rng);
+                        natural[..2].copy_from_slice(&[1.0, spread.exp()]);
+                        block.in_units(natural);
+                    }
                     BlockFamily::Wishart(_) => natural[1..].iter_mut().for_each(|n| *n *= WIDE),
                     _ => {}
                 }
@@ -131,7 +136,7 @@ pub(super) fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
             natural[1] = 1.0 + 0.5 * natural[2..2 + n].iter().map(|h| h * h).sum::<f64>();
         }
         BlockFamily::Gamma(_) => natural.fill(1.0),
-        BlockFamily::Positive(family) => {
+        BlockFamily::Positive(family, _) => {
             natural[..2].fill(1.0);
             natural[2] = f64::from(u8::from(family.has_inverse()));
         }

@@ -7,7 +7,7 @@ use rand::Rng;
 use super::block::{Block, BlockFamily};
 use super::compiled::Compiled;
 use super::kernel::RowKernel;
-use super::{Declared, Kind};
+use super::{Declared, Kind, Told};
 use collapsar_core::family::{Family, GaussianSampler, Marginal, pick};
 use collapsar_core::{Point, Result};
 
@@ -388,9 +388,17 @@ fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>
             let (shape, rate) = (natural[0], natural[1]);
             vec![Closed(Marginal::Gamma { shape, rate })]
         }
-        BlockFamily::Positive(family) => {
-            let (mean, variance) = family.moments_of_power(natural, 1.0)?;
-            let sd = variance.sqrt();
+        BlockFamily::Positive(family, told) => {
+            let (mean, sd) = match *told {
+                Told::Power(power) => {
+                    let (mean, variance) = family.moments_of_power(natural, power)?;
+                    (mean, variance.sqrt())
+                }
+                Told::Logarithm(factor) => {
+                    let (mean, variance) = family.moments_of_logarithm(natural)?;
+                    (factor * mean, factor.abs() * variance.sqrt())
+                }
+            };
             vec![Moments { mean, sd }]
         }
         BlockFamily::PolyaGamma(family) => {

@@ -4,10 +4,12 @@
 //! either side, as far as it is above rounding.
 //!
 //! - `pieces`: the density about its top, its moments and quantiles
+//! - `tail`: factors of priors that are no statistics
 //! - `draw`: draws
 
 mod draw;
 mod pieces;
+mod tail;
 
 use rand::Rng;
 
@@ -15,6 +17,7 @@ use super::{Family, check_length, require};
 use crate::collapsed::Potential;
 use crate::error::Result;
 use pieces::Pieces;
+pub use tail::Tail;
 
 const BLOCK: &str = "positive block";
 
@@ -27,7 +30,7 @@ const BLOCK: &str = "positive block";
 ///
 /// With $b$ alone it is a gamma variable, with $b$ and $c$ a generalised inverse Gaussian one, with $d$ alone a
 /// log-normal one, each between bounds. $b$, $c$ and $d$ are not negative; an end at which the density does not fall must
-/// be bounded.
+/// be bounded. A [`Tail`] is one more factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Positive {
     lower: f64,
@@ -35,6 +38,8 @@ pub struct Positive {
     /// Whether $1/x$ and $\ln^2x$ are statistics; where they are not, they count as zero, and so do their parameters.
     inverse: bool,
     square: bool,
+    /// A factor of the density that is no statistic.
+    tail: Tail,
 }
 
 impl Positive {
@@ -52,6 +57,7 @@ impl Positive {
             upper,
             inverse: false,
             square: false,
+            tail: Tail::None,
         })
     }
 
@@ -71,6 +77,32 @@ impl Positive {
             square: true,
             ..self
         }
+    }
+
+    /// The same with this factor of the density.
+    ///
+    /// # Errors
+    /// Where its parameters are not what they must be.
+    pub fn with_tail(self, tail: Tail) -> Result<Self> {
+        let [one, other, power] = match tail {
+            Tail::None => [1.0; 3],
+            Tail::Exponential { rate, power } => [rate, 1.0, power],
+            Tail::Student {
+                weight,
+                scale,
+                power,
+            } => [weight, scale, power],
+        };
+        let positive = |number: f64| number > 0.0 && number.is_finite();
+        let inside = positive(one) && positive(other) && positive(power.abs());
+        let expected = "positive numbers and a power that is not zero";
+        require(inside, BLOCK, expected, || format!("the tail is {tail:?}"))?;
+        Ok(Self { tail, ..self })
+    }
+
+    /// The factor of the density that is no statistic.
+    pub fn tail(&self) -> &Tail {
+        &self.tail
     }
 
     /// Whether $1/x$ is a statistic.
@@ -102,6 +134,9 @@ impl Positive {
             })
         };
         let (first, second) = (ln_mean(1.0), ln_mean(2.0));
+        if first == f64::INFINITY {
+            return Ok((first, f64::INFINITY));
+        }
         let mean = first.exp();
         let spread = second - 2.0 * first;
         if spread.is_finite() && spread < 1e-3 {
@@ -110,6 +145,27 @@ impl Positive {
             return Ok((mean, relative));
         }
         Ok((mean, mean * mean * spread.exp_m1()))
+    }
+
+    /// The mean and the variance of the logarithm of the number.
+    ///
+    /// # Errors
+    /// Outside the domain.
+    pub fn moments_of_logarithm(&self, natural: &[f64]) -> Result<(f64, f64)> {
+        let pieces = self.pieces(natural)?;
+        let mean = pieces.of_number(pieces.moments().means)[0];
+        let along = [1.0, 0.0, 0.0, 0.0];
+        Ok((mean, pieces.covariance_times(along, (false, false))[0]))
+    }
+
+    /// The covariance of a power of the number with each statistic: how its mean answers to natural parameters.
+    ///
+    /// # Errors
+    /// Outside the domain.
+    pub fn covariance_of_power(&self, natural: &[f64], power: f64) -> Result<[f64; 4]> {
+        let mut out = self.pieces(natural)?.covariance_of_power(power);
+        self.leave_out(&mut out);
+        Ok(out)
     }
 
     /// The value that has this probability below it.
@@ -138,13 +194,14 @@ impl Positive {
         require(b >= 0.0 && c >= 0.0 && d >= 0.0, BLOCK, expected, || {
             format!("the parameters are {natural:?}")
         })?;
-        let left = self.lower > 0.0 || c > 0.0 || d > 0.0 || a > 0.0;
-        let right = self.upper < f64::INFINITY || b > 0.0 || d > 0.0 || a < 0.0;
+        let [fall_left, fall_right] = self.tail.falls();
+        let left = self.lower > 0.0 || c > 0.0 || d > 0.0 || a + fall_left > 0.0;
+        let right = self.upper < f64::INFINITY || b > 0.0 || d > 0.0 || a - fall_right < 0.0;
         let expected = "a density that falls towards 0 and infinity";
         require(left && right, BLOCK, expected, || {
             format!("the parameters are {natural:?}")
         })?;
-        let pieces = Pieces::new([a, b, c, d], (self.lower, self.upper));
+        let pieces = Pieces::new([a, b, c, d], (self.lower, self.upper), &self.tail);
         let expected = "parameters that are not too large";
         require(pieces.ln_peak.is_finite(), BLOCK, expected, || {
             format!("the log density is {} at its top", pieces.ln_peak)

@@ -1,5 +1,6 @@
 //! The density of the logarithm about its top, cut into panels along which it falls by a few.
 
+use super::tail::{About, Tail};
 use crate::family::marginal::solve;
 use crate::family::truncated_normal::gauss;
 
@@ -13,6 +14,8 @@ pub(super) struct Pieces {
     slope: f64,
     /// b eʸ, c e⁻ʸ and d at the top: what bends it.
     bends: [f64; 3],
+    /// What else bends it.
+    about: About,
     /// How far away the bounds are to the left and to the right of the top.
     ends: [f64; 2],
 }
@@ -29,10 +32,10 @@ const FALLS: [f64; 6] = [0.5, 2.0, 6.0, 13.0, 24.0, 40.0];
 
 /// Distances at which panels end too: within the last of them exponentials of the distance still bend a density that falls
 /// slowly.
-const BENDS: [f64; 3] = [2.0, 8.0, 24.0];
+pub(super) const BENDS: [f64; 3] = [2.0, 8.0, 24.0];
 
 /// eʷ - 1 - w, in all its digits near zero.
-fn exponential_gap(w: f64) -> f64 {
+pub(super) fn exponential_gap(w: f64) -> f64 {
     if w.abs() > 0.1 {
         return w.exp_m1() - w;
     }
@@ -45,10 +48,13 @@ fn exponential_gap(w: f64) -> f64 {
 }
 
 impl Pieces {
-    pub(super) fn new([a, b, c, d]: [f64; 4], (lower, upper): (f64, f64)) -> Self {
+    pub(super) fn new([a, b, c, d]: [f64; 4], (lower, upper): (f64, f64), tail: &Tail) -> Self {
         let (low, high) = (lower.ln(), upper.ln());
-        let slope = |y: f64| a - b * y.exp() + c * (-y).exp() - d * y;
-        let bend = |y: f64| b * y.exp() + c * (-y).exp() + d;
+        let slope = |y: f64| {
+            let plain = a - b * y.exp() + c * (-y).exp() - d * y;
+            plain + tail.slope_and_bend(y).0
+        };
+        let bend = |y: f64| b * y.exp() + c * (-y).exp() + d + tail.slope_and_bend(y).1;
         // Terms of no weight at an infinite end would be products of zero and infinity.
         let falls_at_low = low.is_finite() && slope(low) <= 0.0;
         let rises_at_high = high.is_finite() && slope(high) >= 0.0;
@@ -62,9 +68,11 @@ impl Pieces {
         let at_bound = falls_at_low || rises_at_high;
         Self {
             top,
-            ln_peak: a * top - b * top.exp() - c * (-top).exp() - 0.5 * d * top * top,
+            ln_peak: a * top - b * top.exp() - c * (-top).exp() - 0.5 * d * top * top
+                + tail.ln_value(top),
             slope: if at_bound { slope(top) } else { 0.0 },
             bends: [b * top.exp(), c * (-top).exp(), d],
+            about: tail.about(top),
             ends: [top - low, high - top],
         }
     }
@@ -79,7 +87,7 @@ impl Pieces {
                 weight * exponential_gap(w)
             }
         };
-        -self.slope * w + bent(b, w) + bent(c, -w) + 0.5 * d * w * w
+        -self.slope * w + bent(b, w) + bent(c, -w) + 0.5 * d * w * w + self.about.fall(w)
     }
 
     /// The slope of the fall.
@@ -92,13 +100,13 @@ impl Pieces {
                 weight * w.exp_m1()
             }
         };
-        -self.slope + bent(b, w) - bent(c, -w) + d * w
+        -self.slope + bent(b, w) - bent(c, -w) + d * w + self.about.fall_slope(w)
     }
 
     /// The distance on a side at which the log density has fallen by so much: roughly, since panels may end anywhere.
     fn reach(&self, side: f64, fall: f64, from: f64) -> f64 {
         let slope = -side * self.slope;
-        let bend: f64 = self.bends.iter().sum();
+        let bend = self.bends.iter().sum::<f64>() + self.about.bend();
         let parabola = 2.0 * fall / (slope + (slope * slope + 2.0 * fall * bend).sqrt());
         let (mut low, mut high) = (from, parabola.max(f64::MIN_POSITIVE));
         // A fall that bends less than at the top is not there yet.
@@ -129,12 +137,13 @@ impl Pieces {
     fn panels(&self, mut visit: impl FnMut(f64, f64, f64)) {
         for (side, end) in [-1.0, 1.0].into_iter().zip(self.ends) {
             let mut from = 0.0;
+            let breaks = self.about.breaks(side);
             for fall in FALLS {
                 let to = self.reach(side, fall, from).min(end);
-                for bend in BENDS {
-                    if from < bend && bend < to {
-                        visit(side, from, bend);
-                        from = bend;
+                for between in breaks {
+                    if from < between && between < to {
+                        visit(side, from, between);
+                        from = between;
                     }
                 }
                 if from < to {
@@ -222,6 +231,27 @@ impl Pieces {
         });
         let out = out.map(|sum| sum / mass);
         [out[0], x * out[1], out[2] / x, out[3] - top * out[0]]
+    }
+
+    /// The covariance of a power with the statistics of x.
+    pub(super) fn covariance_of_power(&self, power: f64) -> [f64; 4] {
+        let means = self.moments().means;
+        let (mut mass, mut first) = (0.0, 0.0);
+        self.visit(|w, weight| {
+            mass += weight;
+            first += weight * (power * w).exp_m1();
+        });
+        let mean = first / mass;
+        let mut out = [0.0; 4];
+        self.visit(|w, weight| {
+            let away = weight * ((power * w).exp_m1() - mean) / mass;
+            for ((out, statistic), mean) in out.iter_mut().zip(statistics(w)).zip(&means) {
+                *out += away * (statistic - mean);
+            }
+        });
+        let (x, top) = (self.top.exp(), self.top);
+        let scale = (power * top).exp();
+        [out[0], x * out[1], out[2] / x, out[3] - top * out[0]].map(|covariance| scale * covariance)
     }
 
     /// Mean and variance of a power where it hardly varies.
@@ -319,6 +349,8 @@ fn peak(
     } else {
         (a / d).clamp(-50.0, 50.0)
     };
+    // Where only a tail bounds it, there is none.
+    let start = if start.is_finite() { start } else { 0.0 };
     let start = start.clamp(low.max(-700.0), high.min(700.0));
     let (mut left, mut right) = (start, start);
     let mut step = 1.0;

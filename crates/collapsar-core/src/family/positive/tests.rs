@@ -141,3 +141,103 @@ fn parameters_outside_the_domain_are_errors() {
         "positive block: the parameters are [0.0, 1.0, 0.0, 0.0], expected a density that falls towards 0 and infinity"
     );
 }
+
+// By quad of mpmath with 30 digits: E for e^{-c x^q}, S for (1 + s x^q)^{-w}.
+const TAILS: &str = include_str!("tails.txt");
+
+fn tailed(row: &[&str]) -> (Positive, [f64; 4]) {
+    let number = |place: usize| -> f64 { row[place].parse().expect("a number") };
+    let tail = match row[6] {
+        "E" => Tail::Exponential {
+            rate: number(7),
+            power: number(9),
+        },
+        _ => Tail::Student {
+            weight: number(7),
+            scale: number(8),
+            power: number(9),
+        },
+    };
+    let family = Positive::new(number(0), number(1)).expect("bounds in order");
+    let family = family.with_inverse().with_square().with_tail(tail);
+    (family.expect("a tail"), [2, 3, 4, 5].map(number))
+}
+
+#[test]
+fn tails_match_mpmath() {
+    let mut rows = 0;
+    for line in TAILS.lines().skip(1) {
+        let row: Vec<&str> = line.split(' ').collect();
+        let (family, natural) = tailed(&row);
+        let mut gradient = [0.0; 4];
+        let value = family
+            .value_and_gradient(&natural, &mut gradient)
+            .expect("inside");
+        let mut product = [0.0; 4];
+        (family.hessian_product(&natural, &[1.0, 0.0, 0.0, 0.0], &mut product)).expect("inside");
+        let found = [value, gradient[0], -gradient[1], product[0]];
+        for (place, (f, e)) in found.iter().zip(&row[10..]).enumerate() {
+            let e: f64 = e.parse().expect("a number");
+            // As without tails.
+            assert!(
+                (f - e).abs() <= 3e-12 * e.abs().max(1e-3),
+                "{line}: {place}: {f} {e}"
+            );
+        }
+        rows += 1;
+    }
+    assert!(rows > 10);
+}
+
+/// The covariance of a power with the statistics is the slope of its mean.
+#[test]
+fn powers_answer_to_parameters() {
+    for line in TAILS.lines().skip(1).take(4) {
+        let row: Vec<&str> = line.split(' ').collect();
+        let (family, mut natural) = tailed(&row);
+        natural[0] += 4.0;
+        natural[2] += 0.1;
+        let found = family.covariance_of_power(&natural, -0.5).expect("inside");
+        for place in 0..4 {
+            let step = 1e-4
+                * if natural[place] == 0.0 {
+                    1.0
+                } else {
+                    natural[place]
+                };
+            // To one side, as a parameter may be at the end of its domain.
+            let shifted = [0.0, 1.0, 2.0].map(|times| {
+                let mut at = natural;
+                at[place] += times * step;
+                family.moments_of_power(&at, -0.5).expect("inside").0
+            });
+            let slope = (-1.5 * shifted[0] + 2.0 * shifted[1] - 0.5 * shifted[2]) / step;
+            let near = 1e-5 * (slope.abs() + found[place].abs()) + 1e-9;
+            assert!(
+                (slope - found[place]).abs() < near,
+                "{line}: {place}: {slope} {found:?}"
+            );
+        }
+    }
+}
+
+/// Quantiles and draws agree where there is a tail.
+#[test]
+fn draws_follow_tails() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    for line in TAILS.lines().skip(1) {
+        let row: Vec<&str> = line.split(' ').collect();
+        let (family, natural) = tailed(&row);
+        let count = 8_000;
+        let draws: Vec<f64> = (0..count)
+            .map(|_| family.sample(&natural, &mut rng).expect("inside").exp())
+            .collect();
+        for p in [0.05, 0.5, 0.95] {
+            let quantile = family.quantile(&natural, p).expect("inside");
+            let below = draws.iter().filter(|x| **x <= quantile).count() as f64;
+            let error = (p * (1.0 - p) / f64::from(count)).sqrt();
+            let away = below / f64::from(count) - p;
+            assert!(away.abs() < 4.5 * error, "{line}: {p} {away}");
+        }
+    }
+}

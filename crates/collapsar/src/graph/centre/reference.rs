@@ -258,7 +258,7 @@ impl Reference {
         for (index, block) in self.blocks.blocks.iter().enumerate() {
             let (natural, means) = (&self.naturals[index], &self.means[index]);
             match &block.family {
-                BlockFamily::Gamma(_) | BlockFamily::Positive(_) => {
+                BlockFamily::Gamma(_) | BlockFamily::Positive(..) => {
                     out.push(((block.variables[0], 0), -means[1]));
                 }
                 BlockFamily::GaussianGamma(family) => {
@@ -298,7 +298,7 @@ fn supports(block: &Block) -> Vec<usize> {
             let n = family.field.scalars();
             std::iter::once(1).chain(2 + n..2 + 2 * n).collect()
         }
-        BlockFamily::Bounded(_) | BlockFamily::Gamma(_) | BlockFamily::Positive(_) => vec![1],
+        BlockFamily::Bounded(_) | BlockFamily::Gamma(_) | BlockFamily::Positive(..) => vec![1],
         BlockFamily::Wishart(family) => diagonal(family.dimensions())
             .map(|place| 1 + place)
             .collect(),
@@ -315,7 +315,7 @@ fn beginning(block: &Block) -> Vec<f64> {
     let mut means = vec![0.0; block.len()];
     match &block.family {
         BlockFamily::Gamma(_) | BlockFamily::GaussianGamma(_) => means[1] = -1.0,
-        BlockFamily::Positive(_) => means[1..3].fill(-1.0),
+        BlockFamily::Positive(..) => means[1..3].fill(-1.0),
         // That of a predictor near zero.
         BlockFamily::PolyaGamma(family) => means[0] = -0.25 * family.shape(),
         BlockFamily::Wishart(_) | BlockFamily::NormalWishart(_) => {

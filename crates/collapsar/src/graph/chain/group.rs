@@ -12,7 +12,7 @@ use super::answers;
 use super::scale::slice;
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::variational::Numbers;
-use crate::graph::{Atom, Graph, Kind};
+use crate::graph::{Atom, Graph, Kind, Told};
 use collapsar_core::family::Family;
 
 /// Powers of the scale that the log joint may have, to either side of zero.
@@ -34,6 +34,8 @@ pub(in crate::graph) struct Group {
 enum Factor {
     Value(u32),
     Logarithm(u32),
+    /// The logarithm of x, x or its inverse, of a positive number that is told so.
+    Positive(u32, u32, Told),
     State(u32, u32),
 }
 
@@ -111,9 +113,13 @@ impl Group {
             for atom in atoms {
                 let place = place(atom.variable);
                 factors.push(match (graph.kind(atom.variable), atom.part) {
-                    (Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma, _)
-                    | (Kind::Gamma | Kind::Positive { .. }, 1) => Factor::Value(place),
-                    (Kind::Gamma | Kind::Positive { .. }, 0) => Factor::Logarithm(place),
+                    (Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma, _) | (Kind::Gamma, 1) => {
+                        Factor::Value(place)
+                    }
+                    (Kind::Gamma, 0) => Factor::Logarithm(place),
+                    (Kind::Positive { .. }, part @ 0..=2) => {
+                        Factor::Positive(place, part, graph.told(atom.variable))
+                    }
                     (Kind::Label(_), state) => Factor::State(place, state),
                     // Matrices multiply vectors, whose elements are not alone.
                     _ => return None,
@@ -140,6 +146,10 @@ impl Group {
                 product *= match *factor {
                     Factor::Value(place) => at(place),
                     Factor::Logarithm(place) => at(place).ln(),
+                    Factor::Positive(place, part, told) => {
+                        let log = told.ln_x(at(place));
+                        [log, log.exp(), (-log).exp()][part as usize]
+                    }
                     Factor::State(place, state) => f64::from(u8::from(at(place) as u32 == state)),
                 };
             }

@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::compiled::Compiled;
-use collapsar_core::family::Gaussian;
+use collapsar_core::family::{Family, Gaussian, Positive};
 
 /// The width of a slice to begin with, in the logarithm of the scale.
 const WIDTH: f64 = 0.7;
@@ -27,7 +27,7 @@ pub(super) struct Scale {
     /// zero, by place.
     form: Vec<(u32, f64)>,
     effects: Vec<Effect>,
-    /// Whether the logarithm of the precision, too, is told to something.
+    /// Whether another statistic of the precision, such as its logarithm, is told to something too.
     logarithm: bool,
 }
 
@@ -60,7 +60,10 @@ impl Scale {
         }
         let gammas = model.posterior.blocks().iter().enumerate();
         gammas
-            .filter(|(_, placed)| matches!(placed.0.family, BlockFamily::Gamma(_)))
+            .filter(|(_, placed)| {
+                let family = &placed.0.family;
+                matches!(family, BlockFamily::Gamma(_) | BlockFamily::Positive(..))
+            })
             .filter_map(|(gamma, _)| Self::new(model, gamma))
             .collect()
     }
@@ -97,7 +100,9 @@ impl Scale {
             field,
             form: nonzero.map(|(place, &entry)| (place, entry)).collect(),
             effects: Effect::all(family, form, &chosen),
-            logarithm: told(0, 1.0).iter().any(|message| *message != 0.0),
+            logarithm: (0..posterior.blocks()[gamma].0.len())
+                .filter(|&statistic| statistic != 1)
+                .any(|statistic| told(statistic, 1.0).iter().any(|message| *message != 0.0)),
         };
         (alone && scale.is_prior(family, form)).then_some(scale)
     }
@@ -185,6 +190,8 @@ impl super::Chain<'_> {
         let first = posterior.blocks()[scale.gamma].1;
         let precision = -self.collapsed[first + 1];
         let (shape, prior_rate) = (self.work.given[first], posterior.base(first + 1));
+        let family = &posterior.blocks()[scale.gamma].0.family;
+        let more = More::new(family, &self.work.given[first..], precision.ln());
         let natural = &mut self.work.shared[range_of(placed)];
         let ScaleBuffers { x, direction } = &mut self.work.scale;
         let n = x.len();
@@ -215,7 +222,8 @@ impl super::Chain<'_> {
         let power = scale.effects.len() as f64 - 2.0 * shape;
         let density = |y: f64| {
             let s = y.exp();
-            power * y + linear * s + square * s * s - prior_rate * precision / (s * s)
+            let plain = power * y + linear * s + square * s * s;
+            plain - prior_rate * precision / (s * s) + more.ln_density(y)
         };
         let s = slice(density, rng).exp();
         let moved = precision / (s * s);
@@ -240,9 +248,63 @@ impl super::Chain<'_> {
         }
         // What is told of the logarithm is not in these natural parameters alone.
         self.work.told &= !scale.logarithm;
-        self.collapsed[first] = moved.ln();
-        self.collapsed[first + 1] = -moved;
-        self.numbers[self.targets[2][scale.gamma][0] as usize] = moved;
+        let number = &mut self.numbers[self.targets[2][scale.gamma][0] as usize];
+        let statistics = &mut self.collapsed[first..];
+        match family {
+            BlockFamily::Positive(family, told) => {
+                family.statistics(&moved.ln(), &mut statistics[..4]);
+                *number = told.number(moved.ln());
+            }
+            _ => {
+                statistics[0] = moved.ln();
+                statistics[1] = -moved;
+                *number = moved;
+            }
+        }
+    }
+}
+
+/// What a positive number's density has beside that of a gamma variable.
+struct More<'a> {
+    family: Option<&'a Positive>,
+    /// The natural parameters of its inverse and of its squared logarithm.
+    inverse: f64,
+    square: f64,
+    ln_precision: f64,
+}
+
+impl<'a> More<'a> {
+    fn new(family: &'a BlockFamily, natural: &[f64], ln_precision: f64) -> Self {
+        let family = match family {
+            BlockFamily::Positive(family, _) => Some(family),
+            _ => None,
+        };
+        let given = |has: bool, place: usize| if has { natural[place] } else { 0.0 };
+        Self {
+            inverse: given(family.is_some_and(Positive::has_inverse), 2),
+            square: given(family.is_some_and(Positive::has_square), 3),
+            family,
+            ln_precision,
+        }
+    }
+
+    /// Its logarithm where the precision is divided by e^{2y}.
+    fn ln_density(&self, y: f64) -> f64 {
+        let Some(family) = self.family else {
+            return 0.0;
+        };
+        let log = self.ln_precision - 2.0 * y;
+        let (lower, upper) = family.bounds();
+        // A precision at a bound is there up to rounding.
+        if y != 0.0 && (log < lower.ln() || log > upper.ln()) {
+            return f64::NEG_INFINITY;
+        }
+        let inverse = if self.inverse == 0.0 {
+            0.0
+        } else {
+            self.inverse * (-log).exp()
+        };
+        family.tail().ln_value(log) - inverse - 0.5 * self.square * log * log
     }
 }
 
