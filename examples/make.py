@@ -277,9 +277,21 @@ def occupancy(draw):
     return {"N": 120, "J": 4, "x": x, "w": w, "y": y}, truth, {}
 
 
+def robust_regression(draw):
+    """One reading in ten was noted with a slip: ten too many or ten too few."""
+    intercept, slope, noise = 2.0, 0.8, 0.5
+    x = [round(0.2 * n, 1) for n in range(1, 61)]
+    y = [intercept + slope * each + draw.gauss(0, noise) for each in x]
+    slips = draw.sample(range(60), 6)
+    for place in slips:
+        y[place] += draw.choice([-10, 10])
+    data = {"N": 60, "x": x, "y": rounded(y, 2)}
+    return data, {"a": intercept, "b": slope}, {}
+
+
 EXAMPLES = [
     mixture, lda, quantification, hmm, state_space, factor_analysis, ard_regression, hierarchical_normal, poisson_gamma,
-    latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy,
+    latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy, robust_regression,
 ]
 
 

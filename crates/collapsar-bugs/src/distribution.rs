@@ -73,6 +73,12 @@ distributions! {
     Weibull ["dweib", "dweibull"] ["shape", "rate"] Support::Positive;
     NormalMixture ["dnormmix"] ["mean", "precision", "weight"] Support::Reals;
     Interval ["dinterval"] ["number", "cuts"] Support::Counts;
+    Laplace ["ddexp"] ["mean", "rate"] Support::Reals;
+    Logistic ["dlogis"] ["mean", "rate"] Support::Reals;
+    GeneralisedGamma ["dgen.gamma", "dggamma"] ["shape", "rate", "power"] Support::Positive;
+    F ["df"] ["first degrees of freedom", "second degrees of freedom"] Support::Positive;
+    NoncentralChiSquared ["dnchisqr", "dnchisq"] ["degrees of freedom", "non-centrality"] Support::Positive;
+    BetaBinomial ["dbetabin", "dbetabinom"] ["first shape", "second shape", "number of trials"] Support::Counts;
 }
 
 impl Distribution {
@@ -146,9 +152,22 @@ impl Distribution {
         )
     }
 
-    /// Whether it is normal: its terms are polynomials in the data.
+    /// Whether it is normal, perhaps in the logarithm: its terms are polynomials in what is [counted](Self::counted) of
+    /// the data.
     pub(crate) fn is_normal(self) -> bool {
-        matches!(self, Self::Normal | Self::MultivariateNormal)
+        matches!(
+            self,
+            Self::Normal | Self::MultivariateNormal | Self::LogNormal
+        )
+    }
+
+    /// What terms are made of where a number is observed: itself, or its logarithm; nothing where it has none.
+    pub(crate) fn counted(self, x: f64) -> Option<f64> {
+        match self {
+            Self::LogNormal if x > 0.0 => Some(x.ln()),
+            Self::LogNormal => None,
+            _ => Some(x),
+        }
     }
 }
 

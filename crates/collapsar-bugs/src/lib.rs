@@ -2,6 +2,7 @@
 
 mod chains;
 mod data;
+mod density;
 mod diagnostic;
 mod distribution;
 mod doubled;

@@ -5,7 +5,9 @@ use collapsar::family::{Family, Marginal, NormalWishart, NormalWishartOrdinary};
 use collapsar::graph::PosteriorMarginal;
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
-use rand_distr::{Beta, Binomial, Distribution as _, Exp1, Gamma, Poisson, StandardNormal};
+use rand_distr::{
+    Beta, Binomial, Distribution as _, Exp1, Gamma, OpenClosed01, Poisson, StandardNormal,
+};
 
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
@@ -72,6 +74,18 @@ pub(crate) enum Fixed {
     NegativeBinomial(f64, f64),
     /// Shape and rate.
     Weibull(f64, f64),
+    /// Mean and rate.
+    Laplace(f64, f64),
+    /// Mean and rate.
+    Logistic(f64, f64),
+    /// Shape, rate, and the power whose gamma distribution it is.
+    GeneralisedGamma(f64, f64, f64),
+    /// Both degrees of freedom.
+    F(f64, f64),
+    /// Degrees of freedom and non-centrality.
+    NoncentralChiSquared(f64, f64),
+    /// Both shapes, and trials.
+    BetaBinomial(f64, f64, u64),
 }
 
 fn positive(argument: usize, value: f64) -> Result<f64, BadParameter> {
@@ -119,10 +133,11 @@ impl Fixed {
             p if (0.0..=1.0 + 1e-9).contains(&p) => Ok(p.min(1.0)),
             p => Err(bad(argument, &p, "a probability from 0 to 1")),
         };
-        let trials = || match single(1)? {
+        let trials_at = |argument: usize| match single(argument)? {
             n if n >= 0.0 && n.fract() == 0.0 && n < 1e15 => Ok(n as u64),
-            n => Err(bad(1, &n, "a whole number of 0 or more")),
+            n => Err(bad(argument, &n, "a whole number of 0 or more")),
         };
+        let trials = || trials_at(1);
         Ok(Some(match distribution {
             Distribution::Normal => Self::Normal(single(0)?, positive(1)?.sqrt().recip()),
             Distribution::MultivariateNormal => {
@@ -182,6 +197,21 @@ impl Fixed {
                 Self::NegativeBinomial(p, positive(1)?)
             }
             Distribution::Weibull => Self::Weibull(positive(0)?, positive(1)?),
+            Distribution::Laplace => Self::Laplace(single(0)?, positive(1)?),
+            Distribution::Logistic => Self::Logistic(single(0)?, positive(1)?),
+            Distribution::GeneralisedGamma => {
+                Self::GeneralisedGamma(positive(0)?, positive(1)?, positive(2)?)
+            }
+            Distribution::F => Self::F(positive(0)?, positive(1)?),
+            Distribution::NoncentralChiSquared => match single(1)? {
+                noncentrality if noncentrality >= 0.0 && noncentrality.is_finite() => {
+                    Self::NoncentralChiSquared(positive(0)?, noncentrality)
+                }
+                found => return Err(bad(1, &found, "a number of 0 or more")),
+            },
+            Distribution::BetaBinomial => {
+                Self::BetaBinomial(positive(0)?, positive(1)?, trials_at(2)?)
+            }
             Distribution::NormalMixture | Distribution::Interval | Distribution::Flat => {
                 return Ok(None);
             }
@@ -191,13 +221,20 @@ impl Fixed {
     /// Draws all elements.
     pub(crate) fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) {
         out[0] = match self {
-            Self::Normal(mean, sd) => {
-                let z: f64 = StandardNormal.sample(rng);
-                mean + sd * z
+            Self::Normal(mean, sd) => mean + sd * normal(rng),
+            Self::Laplace(mean, rate) => {
+                let e: f64 = Exp1.sample(rng);
+                let side = if rng.random() { 1.0 } else { -1.0 };
+                mean + side * e / rate
             }
-            Self::LogNormal(mean, sd) => {
-                let z: f64 = StandardNormal.sample(rng);
-                (mean + sd * z).exp()
+            Self::Logistic(mean, rate) => {
+                // The log odds of a uniform number.
+                let u: f64 = OpenClosed01.sample(rng);
+                mean + (u / (1.0 - u).max(f64::MIN_POSITIVE)).ln() / rate
+            }
+            Self::LogNormal(mean, sd) => (mean + sd * normal(rng)).exp(),
+            Self::GeneralisedGamma(shape, rate, power) => {
+                gamma(*shape, rng).powf(power.recip()) / rate
             }
             Self::StudentT(mean, scale, degrees) => mean + scale * student(*degrees, rng),
             Self::ScaledGamma(scale, degrees) => (scale * student(*degrees, rng)).powi(-2),
@@ -205,8 +242,14 @@ impl Fixed {
                 let e: f64 = Exp1.sample(rng);
                 lower * (e / shape).exp()
             }
+            Self::F(n, m) => (gamma(0.5 * n, rng) / n) / (gamma(0.5 * m, rng) / m),
+            Self::NoncentralChiSquared(degrees, noncentrality) => {
+                let more = poisson(0.5 * noncentrality, rng);
+                2.0 * gamma(0.5 * degrees + more, rng)
+            }
+            Self::BetaBinomial(a, b, trials) => binomial(*trials, beta(*a, *b, rng), rng) as f64,
             Self::Gamma(shape, rate) => gamma(*shape, rng) / rate,
-            Self::Beta(a, b) => Beta::new(*a, *b).map_or(f64::NAN, |beta| beta.sample(rng)),
+            Self::Beta(a, b) => beta(*a, *b, rng),
             Self::Uniform(low, high) => low + (high - low) * rng.random::<f64>(),
             Self::States(lowest, probabilities) => {
                 let mut left: f64 = rng.random();
@@ -289,9 +332,16 @@ impl Fixed {
     }
 }
 
+fn normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+fn beta<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
+    Beta::new(a, b).map_or(f64::NAN, |beta| beta.sample(rng))
+}
+
 fn student<R: Rng + ?Sized>(degrees: f64, rng: &mut R) -> f64 {
-    let z: f64 = StandardNormal.sample(rng);
-    z / (gamma(0.5 * degrees, rng) / (0.5 * degrees)).sqrt()
+    normal(rng) / (gamma(0.5 * degrees, rng) / (0.5 * degrees)).sqrt()
 }
 
 fn gamma<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
@@ -310,141 +360,4 @@ fn binomial<R: Rng + ?Sized>(trials: u64, probability: f64, rng: &mut R) -> u64 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
-
-    const DRAWS: usize = 20_000;
-    type Parameters = Vec<Vec<f64>>;
-
-    /// Means and variances in JAGS's parameters, by textbook formulas.
-    #[test]
-    fn draws_have_their_moments() {
-        let cases: [(Distribution, Parameters, f64, f64); 15] = [
-            (Distribution::Normal, vec![vec![1.0], vec![4.0]], 1.0, 0.25),
-            // e^(mu + 1/(2 tau)) and (e^(1/tau) - 1) e^(2 mu + 1/tau).
-            (
-                Distribution::LogNormal,
-                vec![vec![0.5], vec![16.0]],
-                (0.53125_f64).exp(),
-                (0.0625_f64).exp_m1() * (1.0625_f64).exp(),
-            ),
-            (Distribution::Gamma, vec![vec![3.0], vec![2.0]], 1.5, 0.75),
-            (Distribution::Exponential, vec![vec![2.0]], 0.5, 0.25),
-            (Distribution::ChiSquared, vec![vec![5.0]], 5.0, 10.0),
-            (Distribution::Beta, vec![vec![2.0], vec![3.0]], 0.4, 0.04),
-            (
-                Distribution::Uniform,
-                vec![vec![-1.0], vec![3.0]],
-                1.0,
-                16.0 / 12.0,
-            ),
-            (
-                Distribution::Categorical,
-                vec![vec![2.0, 1.0, 1.0]],
-                1.75,
-                0.6875,
-            ),
-            (Distribution::Bernoulli, vec![vec![0.3]], 0.3, 0.21),
-            (
-                Distribution::Binomial,
-                vec![vec![0.3], vec![50.0]],
-                15.0,
-                10.5,
-            ),
-            (Distribution::Poisson, vec![vec![37.5]], 37.5, 37.5),
-            (Distribution::Poisson, vec![vec![0.0]], 0.0, 0.0),
-            (
-                Distribution::NegativeBinomial,
-                vec![vec![0.25], vec![3.0]],
-                9.0,
-                36.0,
-            ),
-            // Γ(1 + 1/2) / λ^(1/2) and (Γ(2) − Γ(1.5)²) / λ.
-            (
-                Distribution::Weibull,
-                vec![vec![2.0], vec![4.0]],
-                0.886_226_925_452_758 / 2.0,
-                (1.0 - std::f64::consts::FRAC_PI_4) / 4.0,
-            ),
-            (Distribution::Wishart, vec![vec![2.0], vec![3.0]], 1.5, 1.5),
-        ];
-        for (of, parameters, mean, variance) in cases {
-            let fixed = Fixed::new(of, &parameters, 1).unwrap().unwrap();
-            let mut rng = ChaCha8Rng::seed_from_u64(3);
-            let mut sums = [0.0; 2];
-            for _ in 0..DRAWS {
-                let mut x = [0.0];
-                fixed.draw(&mut rng, &mut x);
-                sums[0] += x[0];
-                sums[1] += (x[0] - mean).powi(2);
-            }
-            let [found, spread] = sums.map(|sum| sum / DRAWS as f64);
-            // Five standard errors of a mean; variances of heavy tails vary by more.
-            let error = 5.0 * (variance / DRAWS as f64).sqrt() + 1e-12;
-            assert!((found - mean).abs() <= error, "{of:?}: {found} for {mean}");
-            let near = (spread - variance).abs() <= 0.1 * variance + 1e-12;
-            assert!(near, "{of:?}: {spread} for {variance}");
-        }
-    }
-
-    #[test]
-    fn vectors_have_their_moments() {
-        let cases: [(Distribution, Parameters, [f64; 2], f64); 3] = [
-            // The inverse of [2 1; 1 1] is [1 -1; -1 2].
-            (
-                Distribution::MultivariateNormal,
-                vec![vec![1.0, -1.0], vec![2.0, 1.0, 1.0, 1.0]],
-                [1.0, -1.0],
-                -1.0,
-            ),
-            // Covariances −ab/(s²(s + 1)) and −npq.
-            (
-                Distribution::Dirichlet,
-                vec![vec![1.0, 3.0]],
-                [0.25, 0.75],
-                -3.0 / 80.0,
-            ),
-            (
-                Distribution::Multinomial,
-                vec![vec![1.0, 4.0], vec![10.0]],
-                [2.0, 8.0],
-                -1.6,
-            ),
-        ];
-        for (of, parameters, means, covariance) in cases {
-            let fixed = Fixed::new(of, &parameters, 2).unwrap().unwrap();
-            let mut rng = ChaCha8Rng::seed_from_u64(4);
-            let mut sums = [0.0; 3];
-            for _ in 0..DRAWS {
-                let mut x = [0.0; 2];
-                fixed.draw(&mut rng, &mut x);
-                sums[0] += x[0];
-                sums[1] += x[1];
-                sums[2] += (x[0] - means[0]) * (x[1] - means[1]);
-            }
-            let found = sums.map(|sum| sum / DRAWS as f64);
-            for (found, expected) in found.iter().zip([means[0], means[1], covariance]) {
-                let near = (found - expected).abs() <= 0.05 * expected.abs();
-                assert!(near, "{of:?}: {found} for {expected}");
-            }
-        }
-    }
-
-    #[test]
-    fn wrong_parameters_are_named() {
-        let refused = |of: Distribution, p: &[Vec<f64>]| Fixed::new(of, p, 1).unwrap_err();
-        let found = refused(Distribution::Normal, &[vec![0.0], vec![-1.0]]);
-        assert_eq!((found.argument, found.expected), (1, "a positive number"));
-        assert_eq!(refused(Distribution::Bernoulli, &[vec![1.5]]).argument, 0);
-        assert_eq!(
-            refused(Distribution::Binomial, &[vec![0.5], vec![1.5]]).argument,
-            1
-        );
-        assert_eq!(
-            refused(Distribution::Gamma, &[vec![1.0, 2.0], vec![1.0]]).found,
-            "2 numbers"
-        );
-    }
-}
+mod tests;

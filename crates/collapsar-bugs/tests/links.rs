@@ -30,7 +30,8 @@ fn plane(far: f64, f: impl Fn(f64, f64) -> f64) -> (f64, [f64; 2]) {
 }
 
 fn normal(x: f64, mean: f64, precision: f64) -> f64 {
-    0.5 * (precision.ln() - (2.0 * std::f64::consts::PI).ln()) - 0.5 * precision * (x - mean).powi(2)
+    0.5 * (precision.ln() - (2.0 * std::f64::consts::PI).ln())
+        - 0.5 * precision * (x - mean).powi(2)
 }
 
 /// ln of the probability of a count with these log odds.
@@ -91,7 +92,10 @@ fn the_bound_is_that_of_jaakkola_and_jordan() {
     let (mut m, mut v) = (0.0, 1.0);
     let lambda = |xi: f64| (0.5 * xi).tanh() / (4.0 * xi);
     for _ in 0..5000 {
-        let precision: f64 = t0 + (0..5).map(|i| 2.0 * lambda(xi[i]) * x[i] * x[i]).sum::<f64>();
+        let precision: f64 = t0
+            + (0..5)
+                .map(|i| 2.0 * lambda(xi[i]) * x[i] * x[i])
+                .sum::<f64>();
         let linear: f64 = t0 * m0 + (0..5).map(|i| (y[i] - 0.5) * x[i]).sum::<f64>();
         v = 1.0 / precision;
         m = v * linear;
@@ -115,7 +119,10 @@ fn the_bound_is_that_of_jaakkola_and_jordan() {
     let step = 30.0 / 4000.0;
     let evidence = (grid(30.0, 4000).map(|b| joint(b).exp()).sum::<f64>() * step).ln();
     // The logistic function costs a few hundredths of a nat for each datum.
-    assert!(bound < evidence && evidence < bound + 0.3, "{bound} {evidence}");
+    assert!(
+        bound < evidence && evidence < bound + 0.3,
+        "{bound} {evidence}"
+    );
 }
 
 /// Counts with n = 0, x = 0 and x = n among them, and a known offset: bound, mean field's means and chains.
@@ -136,7 +143,10 @@ fn counts_with_two_coefficients() {
     let model = prepared.compile(&demands("", "")).expect("a choice");
     let fit = climb(&model, 1, 1e-12);
     let bound = fit.point.bound;
-    assert!(bound < evidence && evidence < bound + 0.3, "{bound} {evidence}");
+    assert!(
+        bound < evidence && evidence < bound + 0.3,
+        "{bound} {evidence}"
+    );
     let found = marginals(&prepared, &model.variational_posterior(&fit.point));
     for (name, exact) in ["a", "b"].iter().zip(exact) {
         let mean = mean(&found[*name]);
@@ -195,7 +205,10 @@ fn log_odds_of_a_beta_variable() {
         of_p += density / (1.0 + (-a).exp());
     }
     let bound = best_bound(&compiled(text, data(numbers)));
-    assert!(bound < evidence && evidence < bound + 0.5, "{bound} {evidence}");
+    assert!(
+        bound < evidence && evidence < bound + 0.5,
+        "{bound} {evidence}"
+    );
     let found = chain_means(text, data(numbers), &["a", "b", "mean.p"]);
     assert_means(&found, &[exact[0], exact[1], of_p / sum]);
 }
@@ -219,7 +232,11 @@ fn occupancy_with_two_predictors() {
             let seen = |j: usize| binomial(y[3 * i + j], 1.0, b * x[3 * i + j]);
             let there = binomial(1.0, 1.0, a) + (0..3).map(seen).sum::<f64>();
             let none = (0..3).all(|j| y[3 * i + j] == 0.0);
-            let absent = if none { binomial(0.0, 1.0, a).exp() } else { 0.0 };
+            let absent = if none {
+                binomial(0.0, 1.0, a).exp()
+            } else {
+                0.0
+            };
             (there.exp() + absent).ln()
         };
         (0..6).map(site).sum::<f64>() + normal(a, 0.0, 0.5) + normal(b, 0.0, 0.5)
@@ -227,7 +244,10 @@ fn occupancy_with_two_predictors() {
     let (evidence, exact) = plane(10.0, joint);
     let model = compiled(text, data(numbers));
     let bound = best_bound(&model);
-    assert!(bound < evidence && evidence < bound + 1.0, "{bound} {evidence}");
+    assert!(
+        bound < evidence && evidence < bound + 1.0,
+        "{bound} {evidence}"
+    );
     assert_means(&chain_means(text, data(numbers), &["a", "b"]), &exact);
 }
 
@@ -264,7 +284,10 @@ fn survival_of_marked_animals() {
     };
     let (evidence, exact) = plane(10.0, joint);
     let bound = best_bound(&compiled(text, data(numbers)));
-    assert!(bound < evidence && evidence < bound + 1.5, "{bound} {evidence}");
+    assert!(
+        bound < evidence && evidence < bound + 1.5,
+        "{bound} {evidence}"
+    );
     assert_means(&chain_means(text, data(numbers), &["a", "b"]), &exact);
 }
 
@@ -299,13 +322,16 @@ fn probits_are_hidden_normal_variables() {
         ),
     ];
     for (linked, written, numbers) in cases {
-        let text = |lines: &str| {
-            format!("model {{ {lines} a ~ dnorm(0, 0.5); b ~ dnorm(0, 0.5) }}")
-        };
+        let text =
+            |lines: &str| format!("model {{ {lines} a ~ dnorm(0, 0.5); b ~ dnorm(0, 0.5) }}");
         let bound = |lines: &str| best_bound(&compiled(&text(lines), data(numbers)));
         let (found, expected) = (bound(linked), bound(written));
         // Two trials may be answered in one order or the other.
-        let ways = if numbers.contains("d[2,2]") { 2.0_f64.ln() } else { 0.0 };
+        let ways = if numbers.contains("d[2,2]") {
+            2.0_f64.ln()
+        } else {
+            0.0
+        };
         assert!(
             (found - ways - expected).abs() < 1e-9,
             "{linked}: {found} {expected}"
@@ -328,7 +354,10 @@ fn probits_of_labels() {
         2.0 * one.ln() + 2.0 * (1.0 - one).ln() + normal(a, 0.0, 0.5) + normal(b, 0.0, 0.5)
     });
     let bound = best_bound(&compiled(text, data(numbers)));
-    assert!(bound < evidence && evidence < bound + 2.0, "{bound} {evidence}");
+    assert!(
+        bound < evidence && evidence < bound + 2.0,
+        "{bound} {evidence}"
+    );
     assert_means(&chain_means(text, data(numbers), &["a", "b"]), &exact);
 }
 
@@ -338,7 +367,9 @@ fn libm_erfc(x: f64) -> f64 {
         return 2.0 - libm_erfc(-x);
     }
     if x > 2.0 {
-        let fraction = (1..=60).rev().fold(x, |down, k| x + 0.5 * f64::from(k) / down);
+        let fraction = (1..=60)
+            .rev()
+            .fold(x, |down, k| x + 0.5 * f64::from(k) / down);
         return (-x * x).exp() / (fraction * std::f64::consts::PI.sqrt());
     }
     let (mut term, mut sum) = (x, 0.0);
@@ -416,9 +447,6 @@ fn refusals_name_the_link() {
         "y=2",
     );
     assert!(complaint.contains("give the cuts as data"), "{complaint}");
-    let complaint = refused(
-        "model { y ~ dbin(phi(a), 100000); a ~ dnorm(0, 1) }",
-        "y=2",
-    );
+    let complaint = refused("model { y ~ dbin(phi(a), 100000); a ~ dnorm(0, 1) }", "y=2");
     assert!(complaint.contains("write logit"), "{complaint}");
 }

@@ -431,7 +431,7 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "unsupported distribution",
-        "model { y ~ dt(0, 1, 4) }",
+        "model { y ~ dhyper(5, 5, 4, 1) }",
         "y=1",
     ),
     ("number of parameters", "model { y ~ dnorm(0) }", "y=1"),

@@ -31,7 +31,10 @@ fn integral(density: impl Fn(f64) -> f64) -> f64 {
 fn likelihood(sigma: f64) -> f64 {
     let squares: f64 = Y.iter().map(|y| y * y).sum();
     let n = Y.len() as f64;
-    (-0.5 * n * (2.0 * std::f64::consts::PI).ln() - n * sigma.ln() - 0.5 * squares / (sigma * sigma)).exp()
+    (-0.5 * n * (2.0 * std::f64::consts::PI).ln()
+        - n * sigma.ln()
+        - 0.5 * squares / (sigma * sigma))
+        .exp()
 }
 
 fn ln_gamma(x: f64) -> f64 {
@@ -64,7 +67,10 @@ fn summaries(prepared: &Prepared, response: bool) -> Vec<(String, Summary)> {
 }
 
 fn of(name: &str, all: &[(String, Summary)]) -> Summary {
-    all.iter().find(|(known, _)| known == name).expect("a summary").1
+    all.iter()
+        .find(|(known, _)| known == name)
+        .expect("a summary")
+        .1
 }
 
 type Density = Box<dyn Fn(f64) -> f64>;
@@ -78,36 +84,91 @@ fn priors() -> Vec<(&'static str, &'static str, Density, fn(f64) -> f64)> {
     // Densities of precisions and variances times their slopes by sigma.
     let by_precision = |sigma: f64| 2.0 * sigma.powi(-3);
     vec![
-        ("sigma ~ dt(0, 0.25, 1) T(0,); tau <- pow(sigma, -2)", "sigma",
-            Box::new(|s| student(0.5 * s, 1.0)), same),
-        ("sigma ~ dt(0, 0.25, 4) I(0,); tau <- 1/sigma^2", "sigma",
-            Box::new(|s| 0.5 * student(0.5 * s, 4.0)), same),
-        ("sigma ~ dnorm(0, 0.25) T(0,); tau <- sigma^-2", "sigma",
-            Box::new(|s| (2.0 / std::f64::consts::PI).sqrt() * 0.5 * (-0.125 * s * s).exp()), same),
-        ("sigma ~ dexp(0.7); tau <- 1/(sigma*sigma)", "sigma",
-            Box::new(|s| 0.7 * (-0.7 * s).exp()), same),
-        ("sigma ~ dgamma(2, 1.5); tau <- 1/(sigma*sigma)", "sigma",
-            Box::new(|s| 2.25 * s * (-1.5 * s).exp()), same),
-        ("sigma ~ dlnorm(0.3, 2); tau <- 1/sigma/sigma", "sigma",
-            Box::new(|s: f64| (1.0 / std::f64::consts::PI).sqrt() / s * (-(s.ln() - 0.3).powi(2)).exp()), same),
-        ("ls ~ dnorm(0.3, 2); log(sigma) <- ls; tau <- pow(sigma, -2)", "ls",
-            Box::new(|s: f64| (1.0 / std::f64::consts::PI).sqrt() / s * (-(s.ln() - 0.3).powi(2)).exp()), f64::ln),
-        ("tau ~ dlnorm(0.3, 2); sigma <- 1/sqrt(tau)", "tau",
+        (
+            "sigma ~ dt(0, 0.25, 1) T(0,); tau <- pow(sigma, -2)",
+            "sigma",
+            Box::new(|s| student(0.5 * s, 1.0)),
+            same,
+        ),
+        (
+            "sigma ~ dt(0, 0.25, 4) I(0,); tau <- 1/sigma^2",
+            "sigma",
+            Box::new(|s| 0.5 * student(0.5 * s, 4.0)),
+            same,
+        ),
+        (
+            "sigma ~ dnorm(0, 0.25) T(0,); tau <- sigma^-2",
+            "sigma",
+            Box::new(|s| (2.0 / std::f64::consts::PI).sqrt() * 0.5 * (-0.125 * s * s).exp()),
+            same,
+        ),
+        (
+            "sigma ~ dexp(0.7); tau <- 1/(sigma*sigma)",
+            "sigma",
+            Box::new(|s| 0.7 * (-0.7 * s).exp()),
+            same,
+        ),
+        (
+            "sigma ~ dgamma(2, 1.5); tau <- 1/(sigma*sigma)",
+            "sigma",
+            Box::new(|s| 2.25 * s * (-1.5 * s).exp()),
+            same,
+        ),
+        (
+            "sigma ~ dlnorm(0.3, 2); tau <- 1/sigma/sigma",
+            "sigma",
+            Box::new(|s: f64| {
+                (1.0 / std::f64::consts::PI).sqrt() / s * (-(s.ln() - 0.3).powi(2)).exp()
+            }),
+            same,
+        ),
+        (
+            "ls ~ dnorm(0.3, 2); log(sigma) <- ls; tau <- pow(sigma, -2)",
+            "ls",
+            Box::new(|s: f64| {
+                (1.0 / std::f64::consts::PI).sqrt() / s * (-(s.ln() - 0.3).powi(2)).exp()
+            }),
+            f64::ln,
+        ),
+        (
+            "tau ~ dlnorm(0.3, 2); sigma <- 1/sqrt(tau)",
+            "tau",
             Box::new(move |s: f64| {
                 let t = s.powi(-2);
-                (1.0 / std::f64::consts::PI).sqrt() / t * (-(t.ln() - 0.3).powi(2)).exp() * by_precision(s)
-            }), precision),
-        ("v ~ dgamma(2, 1.5); tau <- 1/v", "v",
-            Box::new(|s| 2.25 * s * s * (-1.5 * s * s).exp() * 2.0 * s), variance),
-        ("tau ~ dscaled.gamma(2, 3)", "tau", Box::new(|s| student(0.5 * s, 3.0)), precision),
+                (1.0 / std::f64::consts::PI).sqrt() / t
+                    * (-(t.ln() - 0.3).powi(2)).exp()
+                    * by_precision(s)
+            }),
+            precision,
+        ),
+        (
+            "v ~ dgamma(2, 1.5); tau <- 1/v",
+            "v",
+            Box::new(|s| 2.25 * s * s * (-1.5 * s * s).exp() * 2.0 * s),
+            variance,
+        ),
+        (
+            "tau ~ dscaled.gamma(2, 3)",
+            "tau",
+            Box::new(|s| student(0.5 * s, 3.0)),
+            precision,
+        ),
     ]
     .into_iter()
     .map(|(text, name, density, number)| {
         let density: Density = density;
         // Those with I(0,) have the mass of the whole line.
-        let twice = if text.contains("T(0,)") && text.contains("dt(") || text.contains("scaled") { 1.0 } else { 0.5 };
+        let twice = if text.contains("T(0,)") && text.contains("dt(") || text.contains("scaled") {
+            1.0
+        } else {
+            0.5
+        };
         let scale = move |s: f64| {
-            let t = if text.contains("dt(") || text.contains("scaled") { 0.5 * 2.0 * twice } else { 1.0 };
+            let t = if text.contains("dt(") || text.contains("scaled") {
+                0.5 * 2.0 * twice
+            } else {
+                1.0
+            };
             t * density(s) * within(0.0, f64::INFINITY, s)
         };
         (text, name, Box::new(scale) as Density, number)
@@ -124,11 +185,23 @@ fn evidence_and_moments_are_those_of_quadrature() {
         let joint = |s: f64| density(s) * likelihood(s);
         let evidence = integral(joint);
         let bound = best_bound(&model);
-        assert!((bound - evidence.ln()).abs() < 1e-9, "{lines}: {bound} {}", evidence.ln());
+        assert!(
+            (bound - evidence.ln()).abs() < 1e-9,
+            "{lines}: {bound} {}",
+            evidence.ln()
+        );
         let mean = integral(|s| number(s) * joint(s)) / evidence;
         let variance = integral(|s| (number(s) - mean).powi(2) * joint(s)) / evidence;
         let found = of(name, &summaries(&prepared, false));
-        assert!((found.mean / mean - 1.0).abs() < 1e-8, "{lines}: {} {mean}", found.mean);
-        assert!((found.sd / variance.sqrt() - 1.0).abs() < 1e-7, "{lines}: {} {variance}", found.sd);
+        assert!(
+            (found.mean / mean - 1.0).abs() < 1e-8,
+            "{lines}: {} {mean}",
+            found.mean
+        );
+        assert!(
+            (found.sd / variance.sqrt() - 1.0).abs() < 1e-7,
+            "{lines}: {} {variance}",
+            found.sd
+        );
     }
 }

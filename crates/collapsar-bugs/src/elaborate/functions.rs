@@ -123,7 +123,9 @@ impl Function {
     /// How many arguments there are, where that is fixed.
     fn count(self) -> Option<usize> {
         match self {
-            Elementwise(_) | Each(_) | Linked(..) | Unlinked(..) | Lengths(_) | Ordered(_) => Some(1),
+            Elementwise(_) | Each(_) | Linked(..) | Unlinked(..) | Lengths(_) | Ordered(_) => {
+                Some(1)
+            }
             Operation(_) => Some(2),
             Folded(..) | Numbers(_) => None,
             Values(count, _) | OneDraw(count, _) => count,

@@ -31,7 +31,8 @@ impl Emit<'_> {
         }
         let value = &x[0];
         let single = |place: usize| arguments.get(place).and_then(Value::single);
-        let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Scalar::Opaque));
+        let all = [0, 1, 2].map(|place| single(place).unwrap_or(&Scalar::Opaque));
+        let [first, second, _] = all;
         if !distribution.is_multivariate() && self.scale(value, arguments)? {
             return Ok(());
         }
@@ -39,13 +40,11 @@ impl Emit<'_> {
             Distribution::Normal => self.normal(value, first, second),
             // Improper: the logarithm of its density is taken to be 0.
             Distribution::Flat => Ok(()),
-            Distribution::LogNormal => self.log_normal_datum(value, first, second),
-            Distribution::StudentT => {
-                let third = single(2).unwrap_or(&Scalar::Opaque);
-                self.student(value, [first, second, third])
-            }
             // Positive numbers that are not known have been seen to.
-            Distribution::ScaledGamma | Distribution::Pareto => Err(self.not_prior().into()),
+            Distribution::LogNormal => self.log_normal_datum(value, first, second),
+            Distribution::Pareto => self.pareto(value, first, second),
+            Distribution::ScaledGamma => Err(self.not_prior().into()),
+            Distribution::StudentT => self.student(value, all),
             Distribution::MultivariateNormal => {
                 self.multivariate_normal(x, &arguments[0], &arguments[1])
             }
@@ -72,11 +71,20 @@ impl Emit<'_> {
             Distribution::Poisson => self.poisson(value, first),
             Distribution::NegativeBinomial => self.negative_binomial(value, first, second),
             Distribution::Weibull => self.weibull(value, first, second),
+            Distribution::Laplace => self.laplace(value, first, second),
+            Distribution::Logistic => self.logistic_errors(value, first, second),
+            Distribution::GeneralisedGamma => self.generalised_gamma(value, all),
+            Distribution::F => self.f(value, first, second),
+            Distribution::NoncentralChiSquared => self.noncentral_chi_squared(value, first, second),
+            Distribution::BetaBinomial => self.beta_binomial(value, all),
         }
     }
 
-    fn normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
+    pub(super) fn normal(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
         let rate = self.rate(1, precision)?;
+        if self.is_skewed(mean) {
+            return self.skewed(x, mean, &rate);
+        }
         self.check_mean(mean)?;
         if let Some((lower, upper, normalised)) = self.bounds {
             self.truncate(x, mean, &rate, (lower, upper), normalised)?;
@@ -194,32 +202,12 @@ impl Emit<'_> {
         }
     }
 
-    /// Data whose logarithm is normal.
-    fn log_normal_datum(&mut self, x: &Scalar, mean: &Scalar, precision: &Scalar) -> Resolved {
-        match x {
-            Scalar::Known(x) if *x > 0.0 => {
-                self.add(-x.ln(), &[])?;
-                self.normal(&Scalar::Known(x.ln()), mean, precision)
-            }
-            Scalar::Known(_) => Err(self.outside().into()),
-            _ => Err(self.not_observed().into()),
-        }
-    }
-
-    /// A t distribution: a prior of a standard deviation with bounds.
-    fn student(&mut self, x: &Scalar, parameters: [&Scalar; 3]) -> Resolved {
-        if self.bounds.is_some() && !matches!(x, Scalar::Known(_)) {
-            return self.half_student(x, parameters);
-        }
-        Err(self.not_prior().into())
-    }
-
     /// A complaint about a distribution that is one of standard deviations and precisions alone.
     fn not_prior(&self) -> Diagnostic {
         let name = &self.line.of.name.text;
         let message =
             format!("{name} is supported as a prior of a standard deviation or a precision only");
-        let help = "dt is such a prior with bounds: sigma ~ dt(0, 0.04, 1) T(0,)";
+        let help = "let it be the prior of what stands in a precision: y[i] ~ dnorm(mu, tau)";
         Diagnostic::new(self.line.of.name.span, message, "not such a prior").help(help)
     }
 

@@ -80,6 +80,11 @@ impl Rate {
         }
     }
 
+    /// The number that it is where it is one.
+    pub(super) fn number(&self) -> Option<f64> {
+        self.factors.is_empty().then_some(self.coefficient)
+    }
+
     /// The variables as factors of a term.
     pub(super) fn atoms(&self) -> Vec<Atom> {
         let atom = |&(variable, inverse): &(u32, bool)| Atom {
@@ -271,7 +276,7 @@ impl Emit<'_> {
         }
     }
 
-    fn not_linear(&self) -> Unresolved {
+    pub(super) fn not_linear(&self) -> Unresolved {
         let reason = "the mean must be linear in Gaussian variables";
         self.edge(0, reason).into()
     }
@@ -288,9 +293,7 @@ impl Emit<'_> {
 
     /// A complaint about data that the distribution cannot give.
     pub(super) fn outside(&self) -> Diagnostic {
-        let (data, name) = (self.line.element(self.instance), &self.line.of.name.text);
-        let message = format!("the data of {data} are outside the support of {name}");
-        Diagnostic::new(self.line.target, message, "impossible under this line")
+        self.line.outside(self.instance)
     }
 
     /// A complaint about a target that must be observed.

@@ -54,6 +54,11 @@ impl Emit<'_> {
         self.hidden_at(name, kind, &self.states, (self.sink.brought, 0))
     }
 
+    /// The same, one variable for all states of labels: each state has terms that are its density.
+    pub(super) fn hidden_in_any_state(&self, name: &'static str, kind: Kind) -> Resolved<u32> {
+        self.hidden_at(name, kind, &[], (self.sink.brought, 0))
+    }
+
     /// The same where a repetition has several, or one for some states of labels together.
     ///
     /// # Errors

@@ -51,17 +51,23 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
             let trials = trials.filter(|n| *n >= 0.0 && *n < 1e6);
             trials.map_or(2, |n| n as usize + 1)
         })?),
-        // From the fourth on there is no conjugate family: refused where terms are added.
+        // From multinomial counts on there is no conjugate family: refused where terms are added.
         Distribution::Normal
         | Distribution::Flat
         | Distribution::StudentT
         | Distribution::MultivariateNormal
+        | Distribution::Laplace
+        | Distribution::Logistic
         | Distribution::Multinomial
         | Distribution::Poisson
         | Distribution::NegativeBinomial
         | Distribution::Weibull
         | Distribution::NormalMixture
-        | Distribution::Interval => Kind::Gaussian,
+        | Distribution::Interval
+        | Distribution::GeneralisedGamma
+        | Distribution::F
+        | Distribution::NoncentralChiSquared
+        | Distribution::BetaBinomial => Kind::Gaussian,
     })
 }
 

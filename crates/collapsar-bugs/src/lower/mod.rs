@@ -17,7 +17,9 @@
 //! - `links`: what is said of probabilities that no family takes in
 //! - `products`: how the product of two polynomials becomes terms
 //! - `cells`: how a probability that is computed from others becomes terms
-//! - `distributions`, `counts`, `matrices`: the terms of each distribution
+//! - `robust`: how distributions with heavy tails become terms
+//! - `skewed`: the same of normal numbers whose mean and variance share a positive unknown
+//! - `distributions`, `counts`, `matrices`, `rare`: the terms of each distribution
 
 mod barren;
 mod cells;
@@ -34,9 +36,12 @@ mod odds;
 mod priors;
 mod probit;
 mod products;
+mod rare;
+mod robust;
 mod roots;
 mod rows;
 mod scales;
+mod skewed;
 mod template;
 mod variables;
 
@@ -368,6 +373,13 @@ impl Stochastic<'_> {
             .into())
     }
 
+    /// A complaint about data that the distribution cannot give.
+    fn outside(&self, instance: usize) -> Diagnostic {
+        let (data, name) = (self.element(instance), &self.of.name.text);
+        let message = format!("the data of {data} are outside the support of {name}");
+        Diagnostic::new(self.target, message, "impossible under this line")
+    }
+
     /// The first element of a repetition.
     fn element(&self, instance: usize) -> Element {
         self.scope.model.first_element(self.line, instance)
@@ -459,7 +471,14 @@ impl Stochastic<'_> {
     fn target(&self, instance: usize) -> Resolved<Vec<Scalar>> {
         let array = self.scope.model.lines[self.line].array;
         let elements = self.scope.targets(self.line, instance)?.into_iter();
-        let values = elements.map(|element| self.scope.element(array, element, self.target));
+        let values = elements.map(|element| {
+            let value = self.scope.element(array, element, self.target)?;
+            let Scalar::Known(x) = value else {
+                return Ok(value);
+            };
+            let counted = self.of.distribution.counted(x).map(Scalar::Known);
+            counted.ok_or_else(|| self.outside(instance).into())
+        });
         values.collect()
     }
 }

@@ -28,7 +28,8 @@ impl Emit<'_> {
     pub(super) fn scale(&mut self, x: &Scalar, arguments: &[Value]) -> Resolved<bool> {
         let variable = match x {
             Scalar::Known(_) => None,
-            x => Some(self.own(x, "a number")?.variable),
+            // What is counted from elsewhere is a sum, and no positive number.
+            x => self.own(x, "a number").ok().map(|own| own.variable),
         };
         let kind = variable.map(|variable| self.line.variables.kind(variable));
         let distribution = self.line.of.distribution;

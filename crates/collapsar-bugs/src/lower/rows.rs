@@ -211,7 +211,9 @@ impl Builder {
     fn values(&self, line: &Stochastic, columns: usize) -> Resolved<Arc<Vec<f64>>> {
         let model = line.scope.model;
         let array = &model.arrays[model.lines[line.line].array];
+        let distribution = line.of.distribution;
         if let Known::Values(values) = &array.known
+            && distribution != Distribution::LogNormal
             && array.in_order(line.line)
             && values.len() == self.count * columns
         {
@@ -219,8 +221,10 @@ impl Builder {
         }
         let mut values = Vec::with_capacity(self.count * columns);
         for instance in 0..self.count {
-            let elements = line.scope.targets(line.line, instance)?.into_iter();
-            values.extend(elements.map(|element| array.number(element)));
+            for element in line.scope.targets(line.line, instance)? {
+                let counted = distribution.counted(array.number(element));
+                values.push(counted.ok_or_else(|| line.outside(instance))?);
+            }
         }
         Ok(Arc::new(values))
     }

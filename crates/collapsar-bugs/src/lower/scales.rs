@@ -50,12 +50,11 @@ enum Role {
 fn role(distribution: Distribution, argument: usize) -> Role {
     use Distribution as D;
     match (distribution, argument) {
-        (D::Normal | D::LogNormal | D::StudentT | D::MultivariateNormal | D::NormalMixture, 0) => {
-            Role::Mean
-        }
-        (D::Normal | D::LogNormal | D::StudentT | D::NormalMixture, 1)
-        | (D::Gamma | D::Weibull, 1)
-        | (D::Exponential | D::Poisson, 0) => Role::Rate,
+        (D::Normal | D::LogNormal | D::StudentT | D::MultivariateNormal | D::NormalMixture, 0)
+        | (D::Laplace | D::Logistic, 0) => Role::Mean,
+        (D::Normal | D::LogNormal | D::StudentT | D::Laplace | D::NormalMixture, 1)
+        | (D::Gamma | D::GeneralisedGamma | D::Weibull, 1)
+        | (D::Exponential | D::Poisson | D::Pareto, 0) => Role::Rate,
         (D::Bernoulli | D::Binomial | D::NegativeBinomial | D::Categorical | D::Multinomial, 0)
         | (D::NormalMixture, 2) => Role::Probability,
         _ => Role::Other,
@@ -216,6 +215,12 @@ fn form(model: &Elaborated, (index, of): (usize, Sampling), uses: &Uses) -> Chec
     if !scales {
         return Ok(Form::Plain);
     }
+    let gamma = matches!(of.distribution, D::Gamma | D::Exponential);
+    let inverses = uses.powers.contains(&-1.0) && uses.powers.iter().all(|p| p.abs() == 1.0);
+    if mean && gamma && inverses && !bounded && !logarithm {
+        // In a mean and in the variance around it (maths §9.12).
+        return Ok(Form::Scale(Told::Power(1.0), true, false));
+    }
     if mean {
         let message = format!("{name} is in a mean and in a precision, expected one of them");
         let help = format!(
@@ -249,7 +254,6 @@ fn form(model: &Elaborated, (index, of): (usize, Sampling), uses: &Uses) -> Chec
         return Ok(Form::Scale(Told::Logarithm(1.0 / power), inverse, normal));
     }
     // Only the inverse has terms where the rate of a gamma is not known.
-    let gamma = matches!(of.distribution, D::Gamma | D::Exponential);
     let inverse = inverse || (gamma && power == -1.0);
     Ok(Form::Scale(Told::Power(1.0 / power), inverse, normal))
 }

@@ -13,7 +13,7 @@ use super::Stochastic;
 use super::emit::Sink;
 use super::variables::{PLACEHOLDER, Variables};
 use crate::doubled::Doubled;
-use crate::elaborate::{Definer, Resolved, Watch};
+use crate::elaborate::{Definer, Resolved, Unresolved, Watch};
 use crate::value::{Scalar, Value};
 
 /// Terms with symbols for data, and the sums of their coefficients so far.
@@ -139,8 +139,12 @@ impl Stochastic<'_> {
         let array = &self.scope.model.arrays[self.scope.model.lines[self.line].array];
         let read = || {
             let elements = self.scope.targets(self.line, instance)?.into_iter();
-            let target = elements.map(|element| self.scope.leaf(array.number(element)));
-            let target = target.collect();
+            let target = elements.map(|element| {
+                let counted = self.of.distribution.counted(array.number(element));
+                let counted = counted.ok_or_else(|| Unresolved::from(self.outside(instance)));
+                counted.map(|x| self.scope.leaf(x))
+            });
+            let target = target.collect::<Resolved<_>>()?;
             Ok((target, self.scope.evaluate_all(self.of.arguments)?))
         };
         let result = read();

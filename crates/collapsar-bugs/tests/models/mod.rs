@@ -429,6 +429,64 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
         "y=1 0 1 1 0; x=0.5 -1 2 0.3 -0.2; k=1",
     ),
     (
+        "t errors",
+        "model {
+           for (i in 1:6) { y[i] ~ dt(a + b * x[i], tau, 4) }
+           a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1); tau ~ dgamma(2, 1)
+         }",
+        "x=-1 0 0.5 1 1.5 2; y=0.1 1 1.2 1.7 9 2.8",
+    ),
+    (
+        "effects with a t distribution",
+        "model {
+           for (i in 1:4) {
+             for (j in 1:2) { y[i,j] ~ dnorm(m + e[i], tau) }
+             e[i] ~ dt(0, t, 3)
+           }
+           m ~ dnorm(0, 0.1); tau ~ dgamma(2, 1); t ~ dgamma(2, 1)
+         }",
+        "y[4,2]=0.1 0.4 1 0.7 -0.3 0.2 4.6 5.1",
+    ),
+    (
+        "double exponential errors of an unknown rate",
+        "model { for (i in 1:5) { y[i] ~ ddexp(mu, r) } mu ~ dnorm(0, 0.1); r ~ dgamma(2, 1) }",
+        "y=1 1.2 0.7 6 1.1",
+    ),
+    (
+        "double exponential coefficients",
+        "model {
+           for (i in 1:5) { y[i] ~ dnorm(b[1] * x[i,1] + b[2] * x[i,2], tau) }
+           for (j in 1:2) { b[j] ~ ddexp(0, r) }
+           r ~ dgamma(2, 1); tau ~ dgamma(2, 1)
+         }",
+        "x[5,2]=1 2 -1 3 2 1 0 1 1.5 -2; y=2.1 -0.4 3 0.7 1.1",
+    ),
+    (
+        "logistic errors",
+        "model { for (i in 1:5) { y[i] ~ dlogis(mu, 2.5) } mu ~ dnorm(0, 0.1) }",
+        "y=1 1.2 0.7 4 1.1",
+    ),
+    (
+        "log-normal",
+        "model { for (i in 1:9) { y[i] ~ dlnorm(a + b * x[i], tau) } a ~ dnorm(0, 0.1); b ~ dnorm(0, 1); tau ~ dgamma(2, 1) }",
+        "x=1 2 3 4 5 6 7 8 9; y=1 1.2 0.7 4 1.1 2 3.5 2.5 6",
+    ),
+    (
+        "mixture of t distributions",
+        "model {
+           for (i in 1:5) { z[i] ~ dcat(w[]); y[i] ~ dt(mu[z[i]], tau, k[z[i]]) }
+           w[1:2] ~ ddirch(one[])
+           for (j in 1:2) { mu[j] ~ dnorm(m[j], 0.5) }
+           tau ~ dgamma(2, 1)
+         }",
+        "y=-1.1 -0.8 2.1 2.6 9; one=1 1; m=-1 2; k=3 6",
+    ),
+    (
+        "Pareto",
+        "model { for (i in 1:4) { y[i] ~ dpar(a, 0.5) } a ~ dgamma(2, 1) }",
+        "y=1 2 0.7 0.5",
+    ),
+    (
         "standard deviations with priors of their own",
         "model {
            for (j in 1:4) {
@@ -450,5 +508,36 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
          }",
         "x=1 2 3 4 5 6 7 8 9 10 11 12; g=1 1 1 1 1 1 2 2 2 2 2 2;
          y=2.1 2.4 3.9 4.2 4.4 6.3 7.9 7.1 10.2 9.6 11.9 13.1",
+    ),
+    (
+        "quantile regression",
+        "model {
+           for (i in 1:5) {
+             w[i] ~ dexp(tau)
+             me[i] <- (1 - 2 * p) / (p * (1 - p)) * w[i] + a + b * x[i]
+             pe[i] <- (p * (1 - p) * tau) / (2 * w[i])
+             y[i] ~ dnorm(me[i], pe[i])
+           }
+           a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1); tau ~ dgamma(2, 1)
+         }",
+        "x=-1 0 0.5 1 2; y=0.1 1 2.2 1.7 2.8; p=0.25",
+    ),
+    (
+        "a lasso with variances",
+        "model {
+           for (i in 1:5) { y[i] ~ dnorm(b[1] * x[i,1] + b[2] * x[i,2], tau) }
+           for (j in 1:2) { b[j] ~ dnorm(0, tau / v[j]); v[j] ~ dexp(l2 / 2) }
+           l2 ~ dgamma(2, 1); tau ~ dgamma(2, 1)
+         }",
+        "x[5,2]=1 2 -1 3 2 1 0 1 1.5 -2; y=2.1 -0.4 3 0.7 1.1",
+    ),
+    (
+        "a horseshoe",
+        "model {
+           for (i in 1:5) { y[i] ~ dnorm(b[1] * x[i,1] + b[2] * x[i,2], tau) }
+           for (j in 1:2) { b[j] ~ dnorm(0, 1 / (lambda[j]^2 * s^2)); lambda[j] ~ dt(0, 1, 1) T(0,) }
+           s ~ dt(0, 1, 1) T(0,); tau ~ dgamma(2, 1)
+         }",
+        "x[5,2]=1 2 -1 3 2 1 0 1 1.5 -2; y=2.1 -0.4 3 0.7 1.1",
     ),
 ];
