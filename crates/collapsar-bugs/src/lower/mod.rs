@@ -6,6 +6,9 @@
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
 //! - `template`: how lines of normal distributions are repeated without being derived again
+//! - `grid`: which scalars are put on a grid
+//! - `nodes`: where the nodes of a grid stand
+//! - `place`: where grids are refined
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
@@ -16,11 +19,14 @@ mod barren;
 mod counts;
 mod distributions;
 mod emit;
+mod grid;
 mod hidden;
 mod joint;
 mod kinds;
 mod logistic;
 mod matrices;
+mod nodes;
+mod place;
 mod products;
 mod rows;
 mod template;
@@ -39,8 +45,11 @@ use crate::quantity::{Element, Origin};
 use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Scalar, Value};
 use emit::{Emit, Sink};
+use grid::Trial;
 use hidden::Hidden;
+use variables::Grids;
 
+pub(crate) use nodes::Grid;
 pub(crate) use variables::{LineVariables, Variables};
 
 /// A model with its data: as a graph, and what its variables are to the lines.
@@ -55,10 +64,10 @@ pub struct Prepared {
 
 impl Prepared {
     pub(crate) fn new(model: Elaborated, source: &str) -> Checked<Self> {
-        let mut apart = BTreeSet::new();
-        let (mut centring, mut rounds) = (Centring::default(), 0);
+        let (mut apart, mut grids) = (BTreeSet::new(), Grids::new());
+        let (mut centring, mut rounds, mut placed) = (Centring::default(), 0, 0);
         loop {
-            match Lowered::new(&model, source, &apart, centring.clone()) {
+            match Lowered::new(&model, source, (&apart, &grids), centring.clone()) {
                 Ok(mut lowered) => {
                     // Derived again where numbers are far from zero: each time they are known better (maths §9.8).
                     let next = match lowered.graph.centre(&lowered.slopes) {
@@ -70,6 +79,11 @@ impl Prepared {
                         rounds += 1;
                         continue;
                     }
+                    if placed < MOST_PLACES && lowered.place(&mut grids) {
+                        placed += 1;
+                        continue;
+                    }
+                    lowered.variables.note(&grids);
                     return Ok(Self {
                         model,
                         graph: lowered.graph,
@@ -80,6 +94,10 @@ impl Prepared {
                 Err(Unresolved::Joint(line)) if apart.insert(line) => {
                     // Variables are others now.
                     (centring, rounds) = (Centring::default(), 0);
+                }
+                Err(Unresolved::Grid(lines)) if !lines.is_empty() => {
+                    (centring, rounds, placed) = (Centring::default(), 0, 0);
+                    grids.extend(lines);
                 }
                 Err(unresolved) => return Err(unresolved.into()),
             }
@@ -108,7 +126,7 @@ impl Lowered {
     fn new(
         model: &Elaborated,
         source: &str,
-        apart: &BTreeSet<u32>,
+        apart: (&BTreeSet<u32>, &Grids),
         centring: Centring,
     ) -> Resolved<Self> {
         let mut graph = Graph::default();
@@ -121,6 +139,23 @@ impl Lowered {
             variables,
             slopes: slopes.into_inner(),
         })
+    }
+
+    /// Puts grids where they serve better; false where all are good as they are.
+    fn place(&self, grids: &mut Grids) -> bool {
+        if grids.is_empty() {
+            return false;
+        }
+        let mut moved = false;
+        for (line, elements) in place::masses(&self.graph, &self.variables).unwrap_or_default() {
+            let Some(grid) = grids.get_mut(&line) else {
+                continue;
+            };
+            if let Some(better) = place::refined(grid, &elements) {
+                (*grid, moved) = (better, true);
+            }
+        }
+        moved
     }
 
     /// A refusal of the graph, by the line that it is about.
@@ -142,6 +177,8 @@ impl Lowered {
 
 /// Changes of variables at most: shifts take two or three, and as many more for each slope that hid others.
 const MOST_ROUNDS: usize = 12;
+/// Refinements of grids at most.
+const MOST_PLACES: usize = 16;
 
 /// Adds all terms; returns where the line of each factor stands.
 fn lower(
@@ -162,6 +199,7 @@ fn lower(
                 scope: &scope,
                 variables,
                 states: &symbols.states,
+                trial: &symbols.trial,
                 line: index,
                 of,
                 target: line.relation.target.span,
@@ -179,6 +217,12 @@ fn lower(
         let built = match rows::build(&users, &lines, model, variables, graph) {
             // Another label decides what is read: no rows.
             Err(Unresolved::State(_)) => false,
+            Err(Unresolved::Invalid(why)) => {
+                // Unless a grid helps, for which each line is looked at by itself.
+                let users = users.iter().filter_map(|&user| lines[user].as_ref());
+                let grids = users.filter_map(|line| line.grids(0)).next();
+                return Err(grids.map_or(Unresolved::Invalid(why), Unresolved::Grid));
+            }
             built => built?,
         };
         if built {
@@ -201,6 +245,7 @@ fn lower(
             }
         }
     }
+    variables.weigh_nodes(graph, |line| lines[line].as_ref().map_or(0, |of| of.factor));
     let declared = hidden.declare(model, graph);
     declared.map_err(|error| Diagnostic::new(Span::default(), error.to_string(), "here"))?;
     Ok(factors)
@@ -225,6 +270,8 @@ struct Stochastic<'a> {
     variables: &'a Variables,
     /// Labels with the states that they are given.
     states: &'a RefCell<Vec<(u32, u32)>>,
+    /// Numbers that are taken to be known, to see what follows.
+    trial: &'a Trial,
     line: usize,
     of: Sampling<'a>,
     target: Span,
@@ -254,6 +301,12 @@ impl Stochastic<'_> {
                 }
                 return Ok(());
             }
+            Err(Unresolved::Invalid(why)) => {
+                if let Some(grids) = self.grids(instance) {
+                    return Err(Unresolved::Grid(grids));
+                }
+                return self.no_node(why, graph);
+            }
             done => done?,
         }
         for &(variable, lower, upper) in &sink.bounds {
@@ -265,6 +318,19 @@ impl Stochastic<'_> {
         for (coefficient, atoms) in sink.terms() {
             graph.add(coefficient, atoms, self.factor);
         }
+        Ok(())
+    }
+
+    /// Nodes that a line cannot have are impossible; without a grid the line is refused.
+    fn no_node(&self, why: Box<Diagnostic>, graph: &mut Graph) -> Resolved {
+        let states = self.states.borrow();
+        let continuous = |label: u32| self.variables.grid(label).is_some_and(|grid| !grid.counts());
+        if !states.iter().any(|&(label, _)| continuous(label)) {
+            return Err(Unresolved::Invalid(why));
+        }
+        let atom = |&(variable, part): &(u32, u32)| Atom { variable, part };
+        let atoms: Vec<Atom> = states.iter().map(atom).collect();
+        graph.add(f64::NEG_INFINITY, &atoms, self.factor);
         Ok(())
     }
 
@@ -403,28 +469,41 @@ impl Stochastic<'_> {
 pub(crate) struct Symbols<'a> {
     variables: &'a Variables,
     states: RefCell<Vec<(u32, u32)>>,
+    trial: Trial,
 }
 
 impl<'a> Symbols<'a> {
     pub(crate) fn new(variables: &'a Variables) -> Self {
-        let states = RefCell::default();
-        Self { variables, states }
+        Self {
+            variables,
+            states: RefCell::default(),
+            trial: Trial::default(),
+        }
     }
 }
 
 impl Latent for Symbols<'_> {
     fn latent(&self, definer: Definer) -> Resolved<Scalar> {
+        if let Some(known) = self.trial.known(definer) {
+            return Ok(Scalar::Known(known));
+        }
+        let state = |variable: u32| {
+            let states = self.states.borrow();
+            let given = states.iter().find(|(label, _)| *label == variable);
+            given.map(|(_, state)| *state).ok_or(Unresolved::State(variable))
+        };
         match self.variables.origin(definer) {
             Origin::Variable(variable, element) => Ok(self.variables.symbol(variable, element)),
             Origin::Zero => Ok(Scalar::Known(0.0)),
             // Nothing that is kept reads predictions; stochastic lines are not computed.
             Origin::Predicted | Origin::Computed => Ok(Scalar::Opaque),
             Origin::Label(variable, lowest) => {
-                let states = self.states.borrow();
-                match states.iter().find(|(label, _)| *label == variable) {
-                    Some((_, state)) => Ok(Scalar::Known(f64::from(state + lowest))),
-                    None => Err(Unresolved::State(variable)),
-                }
+                Ok(Scalar::Known(f64::from(state(variable)? + lowest)))
+            }
+            Origin::Grid(variable) => {
+                let (state, grid) = (state(variable)?, self.variables.grid(variable));
+                let value = grid.and_then(|grid| grid.values.get(state as usize));
+                Ok(value.map_or(Scalar::Opaque, |value| Scalar::Known(*value)))
             }
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collapsar::graph::{Centring, Graph, Kind};
+use collapsar::graph::{Atom, Centring, Graph, Kind};
 
 use super::barren::Barren;
 use super::joint::joint_lines;
 use super::kinds::{components, kind};
+use super::nodes::Grid;
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
@@ -30,11 +31,18 @@ pub(crate) struct LineVariables {
     pub(crate) is_mean: bool,
     /// Elements of one repetition.
     size: usize,
+    /// The numbers that states stand for, where they are known on a grid only.
+    pub(crate) grid: Option<Grid>,
 }
 
 impl LineVariables {
     pub(crate) fn are_labels(&self) -> bool {
-        matches!(self.kind, Kind::Label(_))
+        matches!(self.kind, Kind::Label(_)) && !self.continuous()
+    }
+
+    /// Whether states are nodes of what is not a count.
+    pub(crate) fn continuous(&self) -> bool {
+        self.grid.as_ref().is_some_and(|grid| !grid.counts())
     }
 
     /// Whether no repetition of the line is observed.
@@ -63,12 +71,17 @@ pub(super) const PLACEHOLDER: u32 = 0xf000_0000;
 /// Marks what has no variable.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// Lines whose unknowns are on a grid.
+pub(super) type Grids = BTreeMap<u32, Grid>;
+
 /// The variables of a model.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
     pub(crate) lines: Vec<Option<LineVariables>>,
     /// The first variable, kind and line of each declaration.
     declared: Vec<(u32, Kind, u32)>,
+    /// How many variables each line has.
+    counts: Vec<usize>,
     /// The first hidden label of each line that is a mixture by itself.
     hidden: Vec<Option<u32>>,
     /// Whether each array holds labels that are not observed.
@@ -79,11 +92,11 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
-    /// Declares the variables; lines in `apart` are not joint with a matrix.
+    /// Declares the variables; lines in `apart` are not joint with a matrix, those of `grids` are labels.
     pub(super) fn new(
         model: &Elaborated,
         graph: &mut Graph,
-        apart: &BTreeSet<u32>,
+        (apart, grids): (&BTreeSet<u32>, &Grids),
         centring: Centring,
     ) -> Checked<Self> {
         let bounded = bounded_arrays(model);
@@ -92,6 +105,7 @@ impl Variables {
         let mut variables = Self {
             lines: vec![None; model.lines.len()],
             declared: vec![],
+            counts: vec![0; model.lines.len()],
             hidden: vec![None; model.lines.len()],
             labels: vec![false; model.arrays.len()],
             barren,
@@ -99,8 +113,9 @@ impl Variables {
         };
         for (index, line) in model.lines.iter().enumerate() {
             if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
+                let grid = grids.get(&(index as u32));
                 variables.lines[index] =
-                    variables.declare(model, graph, (index, of), &joint, &bounded)?;
+                    variables.declare(model, graph, (index, of), (&joint, &bounded, grid))?;
                 variables.hidden[index] = variables.hide(model, graph, (index, of))?;
             }
         }
@@ -122,14 +137,20 @@ impl Variables {
         model: &Elaborated,
         graph: &mut Graph,
         (index, of): (usize, Sampling),
-        joint: &BTreeMap<usize, (usize, Vec<u32>)>,
-        bounded: &BTreeSet<usize>,
+        (joint, bounded, grid): (
+            &BTreeMap<usize, (usize, Vec<u32>)>,
+            &BTreeSet<usize>,
+            Option<&Grid>,
+        ),
     ) -> Checked<Option<LineVariables>> {
         let line = &model.lines[index];
         if model.arrays[line.array].is_data() {
             return Ok(None);
         }
-        let kind = kind(model, index, of)?;
+        let kind = match grid {
+            Some(grid) => Kind::Label(grid.values.len()),
+            None => kind(model, index, of)?,
+        };
         let (ranks, count) = self.ranks(model, index, scalar(kind))?;
         if count == 0 {
             return Ok(None);
@@ -149,15 +170,20 @@ impl Variables {
             }
             (kind, _) => kind,
         };
+        self.counts[index] = count as usize;
         self.labels[line.array] |= matches!(kind, Kind::Label(_));
         Ok(Some(LineVariables {
             kind,
             first: self.add(graph, (index, line), names, kind, count as usize)?,
             ranks,
-            lowest: of.distribution.lowest_state().unwrap_or(0),
+            lowest: match grid {
+                Some(grid) if grid.counts() => grid.values[0] as u32,
+                _ => of.distribution.lowest_state().unwrap_or(0),
+            },
             components,
             is_mean: false,
             size: line.size,
+            grid: grid.cloned(),
         }))
     }
 
@@ -260,6 +286,7 @@ impl Variables {
             (row.min(column) * dim + row.max(column)) as u32
         };
         match of.kind {
+            Kind::Label(_) if of.continuous() => Origin::Grid(variable),
             Kind::Label(_) => Origin::Label(variable, of.lowest),
             Kind::Dirichlet(_) => match of.components.get(offset) {
                 Some(&NONE) => Origin::Zero,
@@ -295,6 +322,51 @@ impl Variables {
             Kind::Label(states) => states as u32,
             _ => 0,
         }
+    }
+
+    /// The grid of a label, if it has one.
+    pub(crate) fn grid(&self, label: u32) -> Option<&Grid> {
+        self.lines[self.line(label)].as_ref()?.grid.as_ref()
+    }
+
+    /// All labels whose states are nodes.
+    pub(super) fn gridded(&self) -> impl Iterator<Item = u32> {
+        let lines = self.lines.iter().enumerate();
+        let gridded = lines.filter(|(_, of)| of.as_ref().is_some_and(|of| of.grid.is_some()));
+        gridded.flat_map(|(line, _)| {
+            let first = self.first(line);
+            first..first + self.count(line) as u32
+        })
+    }
+
+    /// Adds the lengths that nodes stand for, under the factor of their line.
+    pub(super) fn weigh_nodes(&self, graph: &mut Graph, factor: impl Fn(usize) -> u32) {
+        for variable in self.gridded() {
+            let nodes = 0..self.states(variable);
+            for (part, grid) in nodes.filter_map(|part| Some((part, self.grid(variable)?))) {
+                let weight = grid.ln_weight(part as usize);
+                graph.add(weight, &[Atom { variable, part }], factor(self.line(variable)));
+            }
+        }
+    }
+
+    /// Takes over what is known of grids in the end.
+    pub(super) fn note(&mut self, grids: &Grids) {
+        for (&line, grid) in grids {
+            if let Some(of) = &mut self.lines[line as usize] {
+                of.grid = Some(grid.clone());
+            }
+        }
+    }
+
+    /// The first variable of a line.
+    pub(super) fn first(&self, line: usize) -> u32 {
+        self.lines[line].as_ref().map_or(0, |of| of.first)
+    }
+
+    /// How many variables a line of labels has.
+    pub(super) fn count(&self, line: usize) -> usize {
+        self.counts[line]
     }
 
     pub(crate) fn kind(&self, variable: u32) -> Kind {
