@@ -9,6 +9,7 @@ use super::{Definer, Elaborated};
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
 use crate::quantity::Element;
+use crate::lower::may_be_bounded;
 use crate::syntax::ast::{Expr, Kind, Loops, Name, Node, Relation, Statement, Truncation};
 
 /// A relation with its repetitions.
@@ -120,10 +121,10 @@ fn distribution_of(relation: &Relation) -> Checked<Option<Distribution>> {
     };
     let distribution = Distribution::named(name, arguments.len())?;
     match truncation {
-        Some(truncation) if distribution != Distribution::Normal => {
+        Some(truncation) if !may_be_bounded(distribution) => {
             let message = format!("bounds of {} are not supported", name.text);
             Err(Diagnostic::new(truncation.span, message, "a truncation")
-                .help("dnorm may have constant bounds"))
+                .help("dnorm, dgamma, dexp, dchisqr, dweib, dbeta and dunif may have constant bounds"))
         }
         _ => Ok(Some(distribution)),
     }

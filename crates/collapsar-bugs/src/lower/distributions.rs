@@ -23,6 +23,9 @@ impl Emit<'_> {
             return Err(Diagnostic::new(self.line.target, message, "dimension mismatch").into());
         }
         let value = &x[0];
+        if distribution != Distribution::Normal {
+            self.within(value, arguments)?;
+        }
         let single = |place: usize| arguments.get(place).and_then(Value::single);
         let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Scalar::Opaque));
         match distribution {

@@ -59,15 +59,18 @@ impl Stochastic<'_> {
             .filter_map(|definer| self.candidate(definer))
             .collect();
         // Of scalars that serve alike, the one that stands alone.
-        let repetitions =
-            |of: &Candidate| self.scope.model.lines[of.place.0 as usize].instances;
+        let repetitions = |of: &Candidate| self.scope.model.lines[of.place.0 as usize].instances;
         candidates.sort_by_key(repetitions);
         for together in 1..=MOST_TOGETHER.min(candidates.len()) {
             for chosen in subsets(candidates.len(), together) {
                 let chosen: Vec<&Candidate> =
                     chosen.iter().map(|&index| &candidates[index]).collect();
                 if self.serves(instance, &chosen) {
-                    let nodes = if together == 1 { NODES } else { NODES_OF_SEVERAL };
+                    let nodes = if together == 1 {
+                        NODES
+                    } else {
+                        NODES_OF_SEVERAL
+                    };
                     let mut found: Vec<(u32, Grid)> = vec![];
                     for of in chosen {
                         let (line, grid) = (of.place.0, &of.grid);
@@ -100,7 +103,10 @@ impl Stochastic<'_> {
         let of = line.sampling()?;
         if line.size != 1
             || line.instances > MOST_ELEMENTS
-            || matches!(self.variables.origin(definer), Origin::Label(..) | Origin::Grid(_))
+            || matches!(
+                self.variables.origin(definer),
+                Origin::Label(..) | Origin::Grid(_)
+            )
         {
             return None;
         }
@@ -198,8 +204,15 @@ impl Stochastic<'_> {
         self.states.borrow_mut().truncate(given);
         match done {
             Ok(()) if sink.terms().all(|(_, atoms)| atoms.len() <= states) => {
-                let sum = sink.terms().map(|(coefficient, _)| coefficient).sum::<f64>();
-                if sum.is_finite() { Density::Known(sum) } else { Density::None }
+                let sum = sink
+                    .terms()
+                    .map(|(coefficient, _)| coefficient)
+                    .sum::<f64>();
+                if sum.is_finite() {
+                    Density::Known(sum)
+                } else {
+                    Density::None
+                }
             }
             Ok(()) => Density::Unknown,
             Err(_) => Density::None,

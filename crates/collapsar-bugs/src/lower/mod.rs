@@ -12,6 +12,7 @@
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
+//! - `within`: how bounds of distributions other than the normal are met
 //! - `products`: how the product of two polynomials becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
 
@@ -31,6 +32,7 @@ mod products;
 mod rows;
 mod template;
 mod variables;
+mod within;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -51,6 +53,7 @@ use variables::Grids;
 
 pub(crate) use nodes::Grid;
 pub(crate) use variables::{LineVariables, Variables};
+pub(crate) use within::may_be_bounded;
 
 /// A model with its data: as a graph, and what its variables are to the lines.
 #[derive(Debug)]
@@ -324,7 +327,11 @@ impl Stochastic<'_> {
     /// Nodes that a line cannot have are impossible; without a grid the line is refused.
     fn no_node(&self, why: Box<Diagnostic>, graph: &mut Graph) -> Resolved {
         let states = self.states.borrow();
-        let continuous = |label: u32| self.variables.grid(label).is_some_and(|grid| !grid.counts());
+        let continuous = |label: u32| {
+            self.variables
+                .grid(label)
+                .is_some_and(|grid| !grid.counts())
+        };
         if !states.iter().any(|&(label, _)| continuous(label)) {
             return Err(Unresolved::Invalid(why));
         }
@@ -490,7 +497,9 @@ impl Latent for Symbols<'_> {
         let state = |variable: u32| {
             let states = self.states.borrow();
             let given = states.iter().find(|(label, _)| *label == variable);
-            given.map(|(_, state)| *state).ok_or(Unresolved::State(variable))
+            given
+                .map(|(_, state)| *state)
+                .ok_or(Unresolved::State(variable))
         };
         match self.variables.origin(definer) {
             Origin::Variable(variable, element) => Ok(self.variables.symbol(variable, element)),

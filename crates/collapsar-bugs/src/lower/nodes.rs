@@ -119,7 +119,12 @@ impl Grid {
 
     /// Mean and deviation under probabilities of the nodes.
     pub(crate) fn moments(&self, probabilities: &[f64]) -> (f64, f64) {
-        moments(self.values.iter().copied().zip(probabilities.iter().copied()))
+        moments(
+            self.values
+                .iter()
+                .copied()
+                .zip(probabilities.iter().copied()),
+        )
     }
 
     /// The least number with this probability of itself or less: the density between nodes is that of a cubic through the
@@ -131,7 +136,8 @@ impl Grid {
             probability
         };
         let cells = Cells::new(probabilities);
-        self.coordinate.value(self.first + self.step * cells.quantile(asked))
+        self.coordinate
+            .value(self.first + self.step * cells.quantile(asked))
     }
 }
 
@@ -180,7 +186,11 @@ impl Cells {
         let (Some(low), Some(high)) = (self.below.get(after - 1), self.below.get(after)) else {
             return 0.0;
         };
-        let share = if high > low { (wanted - low) / (high - low) } else { 0.5 };
+        let share = if high > low {
+            (wanted - low) / (high - low)
+        } else {
+            0.5
+        };
         (after as f64 - 1.0 + share) / PARTS as f64
     }
 }
@@ -199,7 +209,9 @@ fn between(ln: &[f64], cell: usize, t: f64) -> f64 {
     let x = t + (cell - first) as f64;
     let basis = |i: usize| -> f64 {
         let others = (0..4).filter(|j| *j != i);
-        others.map(|j| (x - j as f64) / (i as f64 - j as f64)).product()
+        others
+            .map(|j| (x - j as f64) / (i as f64 - j as f64))
+            .product()
     };
     (0..4).map(|i| four[i] * basis(i)).sum()
 }
@@ -241,7 +253,10 @@ mod tests {
             for u in [-3.0, -0.5, 0.0, 0.3, 4.0] {
                 let slope = (coordinate.value(u + 1e-6) - coordinate.value(u - 1e-6)) / 2e-6;
                 let found = coordinate.ln_slope(u).exp();
-                assert!((slope.abs() - found).abs() < 1e-7 * (1.0 + found), "{coordinate:?} {u}");
+                assert!(
+                    (slope.abs() - found).abs() < 1e-7 * (1.0 + found),
+                    "{coordinate:?} {u}"
+                );
             }
         }
     }
@@ -249,7 +264,12 @@ mod tests {
     #[test]
     fn uniform_quantiles_near_the_ends() {
         // A flat density on (0, 1) in its log odds.
-        let grid = Grid::new(Coordinate::Between(0.0, 1.0), (-22.0, 22.0), (-40.0, 40.0), 64);
+        let grid = Grid::new(
+            Coordinate::Between(0.0, 1.0),
+            (-22.0, 22.0),
+            (-40.0, 40.0),
+            64,
+        );
         let p: Vec<f64> = (0..64).map(|node| grid.ln_weight(node).exp()).collect();
         assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-8);
         for probability in [0.025, 0.5, 0.975] {

@@ -56,7 +56,11 @@ pub(super) fn refined(grid: &mut Grid, elements: &[Vec<f64>]) -> Option<Grid> {
     }
     let narrow = 2 * used < nodes;
     let coarse = grid.error > TOLERANCE && nodes < MOST_NODES;
-    let more = if coarse && !narrow && !wider { 2 * nodes } else { nodes };
+    let more = if coarse && !narrow && !wider {
+        2 * nodes
+    } else {
+        nodes
+    };
     (narrow || wider || coarse).then(|| Grid::new(grid.coordinate, (low, high), grid.limits, more))
 }
 
@@ -114,7 +118,10 @@ fn enumerated(graph: &Graph, variables: &Variables, size: usize) -> Vec<u32> {
     let mut states = 1;
     let mut arrays = graph.lone_labels(MOST_STATES);
     arrays.retain(|array| {
-        let gridded = array.variables.iter().all(|&label| variables.grid(label).is_some());
+        let gridded = array
+            .variables
+            .iter()
+            .all(|&label| variables.grid(label).is_some());
         let more = states * array.states;
         let taken = gridded && more <= MOST_STATES && more.saturating_mul(size) <= AFFORDABLE;
         if taken {
@@ -122,7 +129,10 @@ fn enumerated(graph: &Graph, variables: &Variables, size: usize) -> Vec<u32> {
         }
         taken
     });
-    arrays.into_iter().flat_map(|array| array.variables).collect()
+    arrays
+        .into_iter()
+        .flat_map(|array| array.variables)
+        .collect()
 }
 
 /// All joint states, each next to the one before it.
@@ -148,7 +158,10 @@ fn joint_states(labels: &[u32], variables: &Variables) -> Vec<Vec<(u32, u32)>> {
 fn climbed(model: &Compiled, warm: Option<&[f64]>) -> Option<Fit> {
     let run = |start: Vec<f64>| {
         let driver = Driver::new(model, Direction::Auto);
-        driver.stop(Stop::Gain(GAIN) | Stop::Passes(PASSES)).run(start).ok()
+        driver
+            .stop(Stop::Gain(GAIN) | Stop::Passes(PASSES))
+            .run(start)
+            .ok()
     };
     let warm = warm.filter(|warm| warm.len() == model.local().dim());
     let fit = warm.and_then(|warm| run(warm.to_vec()));

@@ -345,7 +345,11 @@ impl Variables {
             let nodes = 0..self.states(variable);
             for (part, grid) in nodes.filter_map(|part| Some((part, self.grid(variable)?))) {
                 let weight = grid.ln_weight(part as usize);
-                graph.add(weight, &[Atom { variable, part }], factor(self.line(variable)));
+                graph.add(
+                    weight,
+                    &[Atom { variable, part }],
+                    factor(self.line(variable)),
+                );
             }
         }
     }
