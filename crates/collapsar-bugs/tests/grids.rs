@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::sync::atomic::AtomicBool;
+
 use collapsar::graph::Demands;
-use collapsar::special::{ln_beta, ln_gamma, log_sum_exp};
-use collapsar_bugs::{Model, Posterior, Prepared, Summary};
+use collapsar::special::{beta_cdf, ln_beta, ln_gamma, log_sum_exp};
+use collapsar_bugs::{ChainOptions, ChainStart, Model, Origin, Posterior, Prepared, Summary};
 use common::{best_bound, climb, data, prepared};
 
 /// The logarithm of the integral of exp f from a to b, by Simpson's rule.
@@ -117,20 +119,20 @@ fn shapes_of_a_beta_and_a_size() {
 
 #[test]
 fn rates_inside_functions() {
-    let text = "model { for (i in 1:4) { y[i] ~ dnorm(3*exp(-k*x[i]), 4) } k ~ dnorm(0, 0.01) }";
+    let text = "model { for (i in 1:4) { y[i] ~ dnorm(3*exp(-k*x[i]), 4) } k ~ dnorm(0, 1) }";
     let (x, y) = ([0.5, 1.0, 2.0, 4.0], [2.2, 1.9, 1.0, 0.4]);
     alone(
         text,
         "x=0.5 1 2 4; y=2.2 1.9 1.0 0.4",
         "k",
-        (-1.0, 5.0),
+        (-2.0, 9.0),
         |k: f64| {
             let normal = |r: f64, p: f64| 0.5 * (p / std::f64::consts::TAU).ln() - 0.5 * p * r * r;
             let each = x
                 .iter()
                 .zip(&y)
                 .map(|(x, y)| normal(y - 3.0 * (-k * x).exp(), 4.0));
-            normal(k, 0.01) + each.sum::<f64>()
+            normal(k, 1.0) + each.sum::<f64>()
         },
     );
 }
@@ -153,6 +155,126 @@ fn a_narrow_posterior_under_a_wide_prior() {
         let normal = |r: f64, p: f64| 0.5 * (p / std::f64::consts::TAU).ln() - 0.5 * p * r * r;
         let each = [27.001, 27.002].iter().map(|y| normal(y - b.powi(3), 1e6));
         -(2000_f64.ln()) + each.sum::<f64>()
+    });
+}
+
+#[test]
+fn a_family_and_a_grid_agree() {
+    let text = |precision: &str| {
+        format!("model {{ for (i in 1:4) {{ y[i] ~ dnorm(1, {precision}) }} tau ~ dgamma(3, 2) }}")
+    };
+    let conjugate = prepared(&text("tau"), data("y=0.4 1.3 2.9 0.8"));
+    let forced = prepared(&text("exp(log(tau))"), data("y=0.4 1.3 2.9 0.8"));
+    assert!(conjugate.grids().is_empty() && forced.grids().len() == 1);
+    let bound = |of: &Prepared| best_bound(&of.compile(&Demands::default()).expect("a choice"));
+    assert!((bound(&conjugate) - bound(&forced)).abs() < 1e-5);
+    let (a, b) = (summary(&conjugate, "tau"), summary(&forced, "tau"));
+    assert!((a.mean - b.mean).abs() < 1e-4 * a.sd, "{a:?} {b:?}");
+    assert!((a.sd / b.sd - 1.0).abs() < 1e-4, "{a:?} {b:?}");
+    for (a, b) in a.quantiles.iter().zip(&b.quantiles) {
+        assert!((a - b).abs() < 5e-3 * a, "{a} {b}");
+    }
+}
+
+/// Rates of ten machines, by counts over times.
+const RATES: &str = "model {
+    for (i in 1:10) { theta[i] ~ dgamma(alpha, beta); x[i] ~ dpois(theta[i]*t[i]) }
+    alpha ~ dexp(1.0); beta ~ dgamma(0.5, 1.0) }";
+const TIMES: [f64; 10] = [80.0, 12.0, 55.0, 100.0, 6.0, 30.0, 2.0, 1.5, 3.0, 10.0];
+const COUNTS: [f64; 10] = [6.0, 1.0, 4.0, 15.0, 2.0, 17.0, 1.0, 2.0, 5.0, 21.0];
+
+fn rates() -> Prepared {
+    let list = |numbers: &[f64]| {
+        numbers
+            .iter()
+            .map(f64::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let numbers = format!("t={}; x={}", list(&TIMES), list(&COUNTS));
+    prepared(RATES, data(&numbers))
+}
+
+/// With the rates integrated out, the density of alpha is an integral over ln beta.
+fn ln_density_of_alpha(alpha: f64) -> f64 {
+    ln_integral(-9.0, 4.0, |u: f64| {
+        let beta = u.exp();
+        let each = TIMES.iter().zip(&COUNTS).map(|(t, x)| {
+            let rate = alpha * u - (alpha + x) * (beta + t).ln();
+            ln_gamma(alpha + x) - ln_gamma(alpha) + rate
+        });
+        0.5 * u - beta - alpha + each.sum::<f64>()
+    })
+}
+
+#[test]
+fn exact_draws_of_a_shape_of_many_rates() {
+    let prepared = rates();
+    let model = prepared.compile(&Demands::default()).expect("a choice");
+    let fit = climb(&model, 1, 1e-10);
+    let quantities = prepared.quantities().expect("quantities");
+    let options = ChainOptions {
+        chains: 4,
+        warmup: 500,
+        draws: 5000,
+        seed: 3,
+    };
+    let start = ChainStart::Point(&fit.point);
+    let chains = prepared.chains(&model, start, &quantities, options, &AtomicBool::new(false));
+    let draws = chains.expect("draws").expect("no interrupt");
+    let place = quantities.iter().position(|q| q.to_string() == "alpha");
+    let place = place.expect("alpha");
+    let found = draws.estimates()[place];
+    let alphas: Vec<f64> = (1..=160).map(|k| 0.02 * f64::from(k)).collect();
+    let ln: Vec<f64> = alphas.iter().map(|a| ln_density_of_alpha(*a)).collect();
+    let total = log_sum_exp(&ln);
+    let each = || {
+        alphas
+            .iter()
+            .zip(&ln)
+            .map(|(a, ln)| (a, (ln - total).exp()))
+    };
+    let mean: f64 = each().map(|(a, p)| a * p).sum();
+    let variance: f64 = each().map(|(a, p)| (a - mean).powi(2) * p).sum();
+    let error = found.diagnostics.and_then(|of| of.mcse_mean);
+    let error = error.expect("an error");
+    assert!(
+        (found.summary.mean - mean).abs() < 4.0 * error,
+        "{found:?} {mean}"
+    );
+    assert!(
+        (found.summary.sd / variance.sqrt() - 1.0).abs() < 0.1,
+        "{found:?} {variance}"
+    );
+    // Draws are nodes.
+    let Origin::Grid(label) = quantities[place].origin else {
+        panic!("a grid");
+    };
+    let nodes = prepared.nodes(label).expect("nodes");
+    assert!(draws.chains[0][place].iter().all(|a| nodes.contains(a)));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("a pool").install(|| {
+            let prepared = rates();
+            let model = prepared.compile(&Demands::default()).expect("a choice");
+            let fit = climb(&model, 1, 1e-10);
+            (prepared.grids(), fit.point.bound.to_bits())
+        })
+    };
+    assert_eq!(with(1), with(3));
+}
+
+#[test]
+fn bounds_of_a_beta() {
+    let text = "model { r ~ dbin(p, 12); p ~ dbeta(0.7, 0.8) T(,0.9) }";
+    alone(text, "r=9", "p", (1e-12, 0.9), |p: f64| {
+        let ways = ln_gamma(13.0) - ln_gamma(10.0) - ln_gamma(4.0);
+        let inside = beta_cdf(0.7, 0.8, 0.9).ln();
+        ways + (9.0 - 0.3) * p.ln() + (3.0 - 0.2) * (-p).ln_1p() - ln_beta(0.7, 0.8) - inside
     });
 }
 

@@ -8,8 +8,8 @@ use super::functions::Function;
 use super::{Definer, Elaborated};
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
-use crate::quantity::Element;
 use crate::lower::may_be_bounded;
+use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Kind, Loops, Name, Node, Relation, Statement, Truncation};
 
 /// A relation with its repetitions.
@@ -123,8 +123,11 @@ fn distribution_of(relation: &Relation) -> Checked<Option<Distribution>> {
     match truncation {
         Some(truncation) if !may_be_bounded(distribution) => {
             let message = format!("bounds of {} are not supported", name.text);
-            Err(Diagnostic::new(truncation.span, message, "a truncation")
-                .help("dnorm, dgamma, dexp, dchisqr, dweib, dbeta and dunif may have constant bounds"))
+            Err(
+                Diagnostic::new(truncation.span, message, "a truncation").help(
+                    "dnorm, dgamma, dexp, dchisqr, dweib, dbeta and dunif may have constant bounds",
+                ),
+            )
         }
         _ => Ok(Some(distribution)),
     }

@@ -14,8 +14,9 @@ const AFFORDABLE: usize = 50_000_000;
 /// Climbs end where a step gains less.
 const GAIN: f64 = 1e-7;
 const PASSES: u64 = 1000;
-/// A node matters if its probability is this share of the likeliest one's.
-const MATTERS: f64 = 1e-9;
+/// What nodes may weigh together that are left out at one end of a grid, and counts at one end of their range.
+const TAIL: f64 = 1e-6;
+const TAIL_OF_COUNTS: f64 = 1e-10;
 /// Deviations by which results may change where every other node is left out.
 const TOLERANCE: f64 = 1e-4;
 
@@ -24,13 +25,23 @@ pub(super) type Masses = Vec<(u32, Vec<Vec<f64>>)>;
 
 /// Grids that serve better, where any does, and the error of those that are here.
 pub(super) fn refined(grid: &mut Grid, elements: &[Vec<f64>]) -> Option<Grid> {
-    let matters = |p: &[f64], node: usize| {
-        let most = p.iter().copied().fold(0.0, f64::max);
-        p[node] > MATTERS * most
-    };
     let nodes = grid.values.len();
-    let any = |node: &usize| elements.iter().any(|p| matters(p, *node));
-    let (first, last) = ((0..nodes).find(any)?, (0..nodes).rfind(any)?);
+    let tail = if grid.counts() { TAIL_OF_COUNTS } else { TAIL };
+    let end = |places: &mut dyn Iterator<Item = usize>, p: &[f64]| {
+        let mut sum = 0.0;
+        places.find(|node| {
+            sum += p[*node];
+            sum > tail
+        })
+    };
+    let (mut first, mut last) = (nodes, 0);
+    for p in elements {
+        first = first.min(end(&mut (0..nodes), p)?);
+        last = last.max(end(&mut (0..nodes).rev(), p)?);
+    }
+    if first > last {
+        return None;
+    }
     grid.error = if grid.counts() {
         0.0
     } else {

@@ -364,8 +364,8 @@ impl Enumerated {
     /// What a state is called, as in `k = 3`.
     pub(super) fn name(&self, state: &EnumeratedState) -> String {
         let values = self.labels.iter().zip(&state.states);
-        let values =
-            values.map(|(label, state)| format!("{} = {}", label.name, label.values[*state as usize]));
+        let values = values
+            .map(|(label, state)| format!("{} = {}", label.name, label.values[*state as usize]));
         values.collect::<Vec<_>>().join(", ")
     }
 }
