@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use super::Stochastic;
 use super::emit::Sink;
 use super::nodes::{Coordinate, Grid, MOST_COUNTS};
+use crate::diagnostic::Diagnostic;
 use crate::distribution::{Distribution, Support};
 use crate::elaborate::{Definer, Resolved, Unresolved};
 use crate::quantity::Origin;
@@ -29,6 +30,8 @@ const COUNTS: f64 = 100.0;
 pub(crate) struct Trial {
     known: RefCell<Vec<((u32, u32), f64)>>,
     seen: RefCell<Option<Vec<Definer>>>,
+    /// Why the last node was refused that a line cannot have.
+    pub(super) refused: RefCell<Option<Box<Diagnostic>>>,
 }
 
 impl Trial {

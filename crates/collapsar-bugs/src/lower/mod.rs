@@ -5,6 +5,8 @@
 //! - `joint`: which means are joint with their precision matrices
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
+//! - `symbols`: what unknown elements are to an expression
+//! - `states`: how a line that reads labels is derived for each of their states
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `grid`: which scalars are put on a grid
 //! - `nodes`: where the nodes of a grid stand
@@ -30,6 +32,8 @@ mod nodes;
 mod place;
 mod products;
 mod rows;
+mod states;
+mod symbols;
 mod template;
 mod variables;
 mod within;
@@ -52,6 +56,7 @@ use hidden::Hidden;
 use variables::Grids;
 
 pub(crate) use nodes::Grid;
+pub(crate) use symbols::Symbols;
 pub(crate) use variables::{LineVariables, Variables};
 pub(crate) use within::may_be_bounded;
 
@@ -254,19 +259,6 @@ fn lower(
     Ok(factors)
 }
 
-/// Most states that the labels of one repetition may have together: a table of as many entries.
-const MOST_STATES: f64 = 1e6;
-
-/// A large count in words.
-fn large(count: f64) -> String {
-    match count {
-        count if count < 1e6 => format!("{count}"),
-        count if count < 1e9 => format!("{:.0} million", count / 1e6),
-        count if count < 1e12 => format!("{:.0} billion", count / 1e9),
-        count => format!("{count:.0e}"),
-    }
-}
-
 /// One stochastic line.
 struct Stochastic<'a> {
     scope: &'a Scope<'a>,
@@ -289,94 +281,6 @@ struct Stochastic<'a> {
 }
 
 impl Stochastic<'_> {
-    /// Adds the terms of one repetition, for each state of the labels that it depends on.
-    fn each_state(&self, instance: usize, graph: &mut Graph, sink: &mut Sink) -> Resolved {
-        self.scope.enter(self.line, instance);
-        sink.clear();
-        match self.terms(instance, None, sink) {
-            Err(Unresolved::State(label)) => {
-                self.check_states(label, instance, sink)?;
-                for state in 0..self.variables.states(label) {
-                    self.states.borrow_mut().push((label, state));
-                    let done = self.each_state(instance, graph, sink);
-                    self.states.borrow_mut().pop();
-                    done?;
-                }
-                return Ok(());
-            }
-            Err(Unresolved::Invalid(why)) => {
-                if let Some(grids) = self.grids(instance) {
-                    return Err(Unresolved::Grid(grids));
-                }
-                return self.no_node(why, graph);
-            }
-            done => done?,
-        }
-        for &(variable, lower, upper) in &sink.bounds {
-            graph.bound(variable, lower, upper);
-        }
-        for &(variable, shape) in &sink.shapes {
-            graph.shape(variable, shape);
-        }
-        for (coefficient, atoms) in sink.terms() {
-            graph.add(coefficient, atoms, self.factor);
-        }
-        Ok(())
-    }
-
-    /// Nodes that a line cannot have are impossible; without a grid the line is refused.
-    fn no_node(&self, why: Box<Diagnostic>, graph: &mut Graph) -> Resolved {
-        let states = self.states.borrow();
-        let continuous = |label: u32| {
-            self.variables
-                .grid(label)
-                .is_some_and(|grid| !grid.counts())
-        };
-        if !states.iter().any(|&(label, _)| continuous(label)) {
-            return Err(Unresolved::Invalid(why));
-        }
-        let atom = |&(variable, part): &(u32, u32)| Atom { variable, part };
-        let atoms: Vec<Atom> = states.iter().map(atom).collect();
-        graph.add(f64::NEG_INFINITY, &atoms, self.factor);
-        Ok(())
-    }
-
-    /// Refuses a repetition whose labels have too many states together.
-    fn check_states(&self, label: u32, instance: usize, sink: &mut Sink) -> Resolved {
-        let states = |label: u32| f64::from(self.variables.states(label));
-        let count = || -> f64 {
-            let given = self.states.borrow();
-            given.iter().map(|&(label, _)| states(label)).product()
-        };
-        if count() * states(label) <= MOST_STATES {
-            return Ok(());
-        }
-        // All that would be asked for, were each label in its first state.
-        let given = self.states.borrow().len();
-        let mut next = Some(label);
-        while let Some(label) = next {
-            self.states.borrow_mut().push((label, 0));
-            self.scope.enter(self.line, instance);
-            sink.clear();
-            next = match self.terms(instance, None, sink) {
-                Err(Unresolved::State(label)) => Some(label),
-                _ => None,
-            };
-        }
-        let (labels, found) = (self.states.borrow().len(), large(count()));
-        self.states.borrow_mut().truncate(given);
-        let (name, most) = (self.element(instance), large(MOST_STATES));
-        let message = format!(
-            "{name} depends on {labels} labels, which have {found} states together, expected {most} at most"
-        );
-        let help = "let the line read fewer labels: a running sum may be a chain, \
-                    s[i] ~ dcat(step[s[i-1],x[i],])";
-        let span = self.scope.model.lines[self.line].relation.span;
-        Err(Diagnostic::new(span, message, "a table of all of them")
-            .help(help)
-            .into())
-    }
-
     /// The first element of a repetition.
     fn element(&self, instance: usize) -> Element {
         self.scope.model.first_element(self.line, instance)
@@ -469,52 +373,6 @@ impl Stochastic<'_> {
         let elements = self.scope.targets(self.line, instance)?.into_iter();
         let values = elements.map(|element| self.scope.element(array, element, self.target));
         values.collect()
-    }
-}
-
-/// Unknown elements as symbols, labels as the states that they are given.
-pub(crate) struct Symbols<'a> {
-    variables: &'a Variables,
-    states: RefCell<Vec<(u32, u32)>>,
-    trial: Trial,
-}
-
-impl<'a> Symbols<'a> {
-    pub(crate) fn new(variables: &'a Variables) -> Self {
-        Self {
-            variables,
-            states: RefCell::default(),
-            trial: Trial::default(),
-        }
-    }
-}
-
-impl Latent for Symbols<'_> {
-    fn latent(&self, definer: Definer) -> Resolved<Scalar> {
-        if let Some(known) = self.trial.known(definer) {
-            return Ok(Scalar::Known(known));
-        }
-        let state = |variable: u32| {
-            let states = self.states.borrow();
-            let given = states.iter().find(|(label, _)| *label == variable);
-            given
-                .map(|(_, state)| *state)
-                .ok_or(Unresolved::State(variable))
-        };
-        match self.variables.origin(definer) {
-            Origin::Variable(variable, element) => Ok(self.variables.symbol(variable, element)),
-            Origin::Zero => Ok(Scalar::Known(0.0)),
-            // Nothing that is kept reads predictions; stochastic lines are not computed.
-            Origin::Predicted | Origin::Computed => Ok(Scalar::Opaque),
-            Origin::Label(variable, lowest) => {
-                Ok(Scalar::Known(f64::from(state(variable)? + lowest)))
-            }
-            Origin::Grid(variable) => {
-                let (state, grid) = (state(variable)?, self.variables.grid(variable));
-                let value = grid.and_then(|grid| grid.values.get(state as usize));
-                Ok(value.map_or(Scalar::Opaque, |value| Scalar::Known(*value)))
-            }
-        }
     }
 }
 

@@ -27,17 +27,18 @@ pub(super) type Masses = Vec<(u32, Vec<Vec<f64>>)>;
 pub(super) fn refined(grid: &mut Grid, elements: &[Vec<f64>]) -> Option<Grid> {
     let nodes = grid.values.len();
     let tail = if grid.counts() { TAIL_OF_COUNTS } else { TAIL };
-    let end = |places: &mut dyn Iterator<Item = usize>, p: &[f64]| {
+    let end = |p: &mut dyn Iterator<Item = &f64>| {
         let mut sum = 0.0;
-        places.find(|node| {
-            sum += p[*node];
-            sum > tail
+        p.take_while(|p| {
+            sum += **p;
+            sum <= tail
         })
+        .count()
     };
     let (mut first, mut last) = (nodes, 0);
     for p in elements {
-        first = first.min(end(&mut (0..nodes), p)?);
-        last = last.max(end(&mut (0..nodes).rev(), p)?);
+        first = first.min(end(&mut p.iter()));
+        last = last.max(nodes - 1 - end(&mut p.iter().rev()).min(nodes - 1));
     }
     if first > last {
         return None;

@@ -37,7 +37,7 @@ pub struct Enumerated {
 }
 
 /// A label that is enumerated.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EnumeratedLabel {
     /// What it is called.
     pub name: String,
