@@ -289,9 +289,18 @@ def robust_regression(draw):
     return data, {"a": intercept, "b": slope}, {}
 
 
+def growth(draw):
+    high, drop, share, tau = 2.6, 1.0, 0.85, 100.0
+    age = sorted(round(draw.uniform(1, 30), 1) for _ in range(40))
+    length = [high - drop * share**x + draw.gauss(0, tau**-0.5) for x in age]
+    data = {"N": 40, "x": age, "y": rounded(length, 3)}
+    return data, {"high": high, "drop": drop, "share": share, "tau": tau}, {}
+
+
 EXAMPLES = [
     mixture, lda, quantification, hmm, state_space, factor_analysis, ard_regression, hierarchical_normal, poisson_gamma,
     latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy, robust_regression,
+    growth,
 ]
 
 

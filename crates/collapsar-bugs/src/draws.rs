@@ -126,7 +126,9 @@ impl Search<'_> {
                 let follows = follows.map(|&(other, _)| (other, 0));
                 self.found.numbers.extend(follows);
             }
-            Origin::Label(variable, _) => self.found.numbers.push((variable, 0)),
+            Origin::Label(variable, _) | Origin::Grid(variable) => {
+                self.found.numbers.push((variable, 0));
+            }
             Origin::Zero => {}
             Origin::Predicted | Origin::Computed => {
                 let new = self.seen.insert((definer.line, definer.instance));
@@ -253,7 +255,14 @@ impl<'a> Drawn<'a> {
         (seed, rngs): (&ChaCha8Rng, &mut [Option<ChaCha8Rng>]),
         which: Range<usize>,
     ) -> Result<Self, PosteriorError> {
-        let columns = restored(&prepared.variables.centring, &needed.numbers, columns);
+        let mut columns = restored(&prepared.variables.centring, &needed.numbers, columns);
+        for (column, &(variable, _)) in columns.iter_mut().zip(&needed.numbers) {
+            // Draws of what is on a grid are nodes.
+            if let Some(values) = prepared.nodes(variable) {
+                let node = |state: &mut f64| *state = values[*state as usize];
+                column.iter_mut().for_each(node);
+            }
+        }
         let numbers = needed.numbers.iter().copied();
         let mut drawn = Self {
             prepared,
@@ -300,6 +309,7 @@ impl<'a> Drawn<'a> {
         match self.prepared.origin(definer) {
             Origin::Variable(variable, number) => Some((self.columns.get(&(variable, number))?, 0)),
             Origin::Label(variable, lowest) => Some((self.columns.get(&(variable, 0))?, lowest)),
+            Origin::Grid(variable) => Some((self.columns.get(&(variable, 0))?, 0)),
             Origin::Predicted => {
                 let found = self.predicted.get(&(definer.line, definer.instance))?;
                 Some((found.get(definer.offset as usize)?, 0))

@@ -24,7 +24,9 @@ impl Posterior<'_> {
         match quantity.origin {
             Origin::Computed => {}
             Origin::Predicted => return self.predicted(self.definer(quantity)?),
-            Origin::Variable(..) | Origin::Label(..) | Origin::Zero => return None,
+            Origin::Variable(..) | Origin::Label(..) | Origin::Grid(_) | Origin::Zero => {
+                return None;
+            }
         }
         // What depends on labels or on predictions has no symbols.
         let symbols = Symbols::new(&self.prepared.variables);

@@ -29,7 +29,7 @@ pub use diagnostic::{Diagnostic, Position};
 pub use drawing::Drawing;
 pub use lower::Prepared;
 pub use mixed::MixedPosterior;
-pub use model::{Marginals, Model, UnknownArray};
+pub use model::{Marginals, Model, UnknownArray, UsedGrid};
 pub use outline::Outline;
 pub use posterior::{Posterior, PosteriorError, Summary};
 pub use quantity::{Element, Origin, Quantity, Selection};

@@ -51,7 +51,7 @@ impl MixedPosterior<'_> {
             let of: Vec<&Known> = known.iter().map(|known| &known[place]).collect();
             let label = self.label(quantity).or_else(|| self.states(&of));
             summaries.push(match label {
-                Some((states, lowest)) => Summary::of_states(&states, lowest),
+                Some(states) => of[0].of_states(&states),
                 None if of.iter().any(|known| known.wants_draws()) => {
                     wanting.push(place);
                     of[0].summary()
@@ -112,17 +112,16 @@ impl MixedPosterior<'_> {
         Ok((summaries, count))
     }
 
-    /// The probabilities of a label that tells fits apart, and the value of its first state.
-    fn label(&self, quantity: &Quantity) -> Option<(Vec<f64>, f64)> {
-        let Origin::Label(variable, lowest) = quantity.origin else {
+    /// The probabilities of a label that tells fits apart.
+    fn label(&self, quantity: &Quantity) -> Option<Vec<f64>> {
+        let (Origin::Label(variable, _) | Origin::Grid(variable)) = quantity.origin else {
             return None;
         };
-        let states = self.labels.get(&variable)?;
-        Some((states.clone(), f64::from(lowest)))
+        self.labels.get(&variable).cloned()
     }
 
-    /// The probabilities of states that all parts give, and the value of the first.
-    fn states(&self, known: &[&Known]) -> Option<(Vec<f64>, f64)> {
+    /// The probabilities of states that all parts give.
+    fn states(&self, known: &[&Known]) -> Option<Vec<f64>> {
         let mut sum: Vec<f64> = vec![];
         for ((weight, _), known) in self.parts.iter().zip(known) {
             let Some(PosteriorMarginal::States(states)) = &known.marginal else {
@@ -133,7 +132,7 @@ impl MixedPosterior<'_> {
                 *sum += weight * p;
             }
         }
-        Some((sum, known[0].lowest))
+        Some(sum)
     }
 
     /// Mean and deviation by the law of total variance.

@@ -9,9 +9,9 @@ use collapsar::graph::{
 use crate::data::Data;
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{
-    Definer, Elaborated, Mode, Scope, Unresolved, on_wide_stack, unknown_words,
+    Definer, Elaborated, Line, Mode, Scope, Unresolved, on_wide_stack, unknown_words,
 };
-use crate::lower::{LineVariables, Prepared};
+use crate::lower::{Grid, LineVariables, Prepared};
 use crate::outline::Outline;
 use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::{Program, Span};
@@ -40,6 +40,20 @@ pub struct UnknownArray {
     pub labels: bool,
     /// Whether it is computed.
     pub computed: bool,
+}
+
+/// A grid that the elements of an array are on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UsedGrid {
+    /// The array's name.
+    pub name: String,
+    /// How many numbers an element may be.
+    pub nodes: usize,
+    /// The first of them and the last.
+    pub ends: (f64, f64),
+    /// By how many standard deviations means and deviations change at most where every other node is left out; none for
+    /// counts, which are all summed.
+    pub error: Option<f64>,
 }
 
 impl Model {
@@ -231,10 +245,41 @@ impl Prepared {
         let marginals = &marginals.0;
         match quantity.origin {
             Origin::Variable(variable, number) => marginals.of(variable, number as usize).cloned(),
-            Origin::Label(variable, _) => marginals.of(variable, 0).cloned(),
+            Origin::Label(variable, _) | Origin::Grid(variable) => {
+                marginals.of(variable, 0).cloned()
+            }
             Origin::Zero => Some(PosteriorMarginal::Closed(Marginal::Point(0.0))),
             Origin::Computed | Origin::Predicted => None,
         }
+    }
+
+    /// The grid of a quantity whose states are nodes.
+    pub(crate) fn grid(&self, quantity: &Quantity) -> Option<&Grid> {
+        match quantity.origin {
+            Origin::Grid(variable) => self.variables.grid(variable),
+            _ => None,
+        }
+    }
+
+    /// The numbers that the states of a label stand for, where they are nodes of a grid.
+    pub fn nodes(&self, label: u32) -> Option<&[f64]> {
+        let grid = self.variables.grid(label)?;
+        (!grid.counts()).then_some(&grid.values)
+    }
+
+    /// The grids that unknowns are on.
+    pub fn grids(&self) -> Vec<UsedGrid> {
+        let lines = self.model.lines.iter().zip(&self.variables.lines);
+        let grid = |(line, of): (&Line, &Option<LineVariables>)| {
+            let grid = of.as_ref()?.grid.as_ref()?;
+            Some(UsedGrid {
+                name: self.model.arrays[line.array].name.clone(),
+                nodes: grid.values.len(),
+                ends: (grid.values[0], grid.values[grid.values.len() - 1]),
+                error: (!grid.counts()).then_some(grid.error),
+            })
+        };
+        lines.filter_map(grid).collect()
     }
 
     /// Arrays with elements that are left out of the fit and predicted, and how many those are.

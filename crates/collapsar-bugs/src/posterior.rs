@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::diagnostic::Diagnostic;
 use crate::draws::{Dependencies, Drawn, OF_STREAM, Sampler};
-use crate::lower::Prepared;
+use crate::lower::{Grid, Prepared};
 use crate::quantity::{Origin, Quantity};
 
 /// Draws that quantiles are taken from.
@@ -144,7 +144,7 @@ impl Posterior<'_> {
     ) -> Result<f64, PosteriorError> {
         let mut shift = 0.0_f64;
         let drawn = |place: &usize| match quantities[*place].origin {
-            Origin::Variable(..) | Origin::Computed | Origin::Predicted => true,
+            Origin::Variable(..) | Origin::Grid(_) | Origin::Computed | Origin::Predicted => true,
             Origin::Label(..) | Origin::Zero => summaries[*place].mean.is_nan(),
         };
         let places: Vec<usize> = (0..quantities.len()).filter(drawn).collect();
@@ -263,6 +263,7 @@ impl Posterior<'_> {
                 .or_else(|| labels.remove(&place))
                 .or_else(|| self.exact(quantity, marginals.as_ref()));
             known.push(Known {
+                grid: self.prepared.grid(quantity).cloned(),
                 lowest: match quantity.origin {
                     Origin::Label(_, lowest) => f64::from(lowest),
                     _ => self.lowest(quantity),
@@ -331,7 +332,7 @@ impl Posterior<'_> {
         quantities: &[Quantity],
     ) -> Result<HashMap<usize, PosteriorMarginal>, PosteriorError> {
         let label = |(place, quantity): (usize, &Quantity)| match quantity.origin {
-            Origin::Label(variable, _) => Some((variable, place)),
+            Origin::Label(variable, _) | Origin::Grid(variable) => Some((variable, place)),
             _ => None,
         };
         let wanted: HashMap<u32, usize> = quantities.iter().enumerate().filter_map(label).collect();
@@ -456,6 +457,8 @@ pub(crate) struct Known {
     pub(crate) marginal: Option<PosteriorMarginal>,
     /// The value of the first state, where there are states.
     pub(crate) lowest: f64,
+    /// What states stand for, where they are nodes.
+    pub(crate) grid: Option<Grid>,
 }
 
 impl Known {
@@ -467,13 +470,24 @@ impl Known {
         )
     }
 
+    /// The summary of something with these probabilities of its states.
+    pub(crate) fn of_states(&self, states: &[f64]) -> Summary {
+        match &self.grid {
+            Some(grid) => {
+                let (mean, sd) = grid.moments(states);
+                Summary::new(mean, sd, |p| grid.quantile(states, p))
+            }
+            None => Summary::of_states(states, self.lowest),
+        }
+    }
+
     /// The summary, without what needs draws.
     pub(crate) fn summary(&self) -> Summary {
         match &self.marginal {
             Some(PosteriorMarginal::Closed(marginal)) => {
                 Summary::new(marginal.mean(), marginal.sd(), |p| marginal.quantile(p))
             }
-            Some(PosteriorMarginal::States(states)) => Summary::of_states(states, self.lowest),
+            Some(PosteriorMarginal::States(states)) => self.of_states(states),
             &Some(PosteriorMarginal::Moments { mean, sd }) => Summary::new(mean, sd, |_| f64::NAN),
             None => Summary::new(f64::NAN, f64::NAN, |_| f64::NAN),
         }

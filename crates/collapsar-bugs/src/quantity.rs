@@ -56,6 +56,8 @@ pub enum Origin {
     Variable(u32, u32),
     /// A label, and the value of its first state.
     Label(u32, u32),
+    /// A label whose states are nodes that stand for a number.
+    Grid(u32),
     /// Known to be zero.
     Zero,
     /// Computed from others.

@@ -438,17 +438,17 @@ const BAD: &[(&str, &str, &str)] = &[
     ("unknown function", "model { y ~ dnorm(foo(1), 1) }", "y=1"),
     (
         "edge of a logarithm",
-        "model {\n  y ~ dnorm(log(x), 1)\n  x ~ dgamma(1, 1)\n}",
+        "model {\n  y ~ dnorm(log(sum(x[])), 1)\n  for (i in 1:4) { x[i] ~ dgamma(1, 1) }\n}",
         "y=1",
     ),
     (
         "edge of a shape",
-        "model {\n  y ~ dgamma(a, 1)\n  a ~ dgamma(1, 1)\n}",
+        "model {\n  y ~ dgamma(sum(a[]), 1)\n  for (i in 1:4) { a[i] ~ dgamma(1, 1) }\n}",
         "y=1",
     ),
     (
         "edge of a kind",
-        "model {\n  y ~ dnorm(0, p)\n  p ~ dbeta(1, 1)\n}",
+        "model {\n  y ~ dnorm(0, sum(p[]))\n  for (i in 1:4) { p[i] ~ dbeta(1, 1) }\n}",
         "y=1",
     ),
     (

@@ -7,6 +7,7 @@ use super::functions::{Function, without_link};
 use super::operators::{binary, truth};
 use super::{Definer, Elaborated};
 use crate::diagnostic::Diagnostic;
+use crate::lower::Grid;
 use crate::syntax::ast::{Expr, Kind, Node, Reference, Span};
 use crate::value::{Scalar, Value};
 
@@ -37,6 +38,8 @@ pub(crate) enum Unresolved {
     State(u32),
     /// The mean of this line, taken to be joint with its precision matrix, is used in another way.
     Joint(u32),
+    /// There are some once these lines are on grids.
+    Grid(Vec<(u32, Grid)>),
     /// There cannot be any.
     Invalid(Box<Diagnostic>),
 }
@@ -45,7 +48,7 @@ impl From<Unresolved> for Diagnostic {
     fn from(unresolved: Unresolved) -> Self {
         match unresolved {
             Unresolved::Invalid(diagnostic) => *diagnostic,
-            Unresolved::State(_) | Unresolved::Joint(_) => Self {
+            Unresolved::State(_) | Unresolved::Joint(_) | Unresolved::Grid(_) => Self {
                 message: "a state that is not known is needed where only data may stand".into(),
                 labels: vec![],
                 help: None,

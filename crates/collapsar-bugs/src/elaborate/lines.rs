@@ -8,6 +8,7 @@ use super::functions::Function;
 use super::{Definer, Elaborated};
 use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
+use crate::lower::may_be_bounded;
 use crate::quantity::Element;
 use crate::syntax::ast::{Expr, Kind, Loops, Name, Node, Relation, Statement, Truncation};
 
@@ -120,10 +121,11 @@ pub(super) fn distribution_of(relation: &Relation) -> Checked<Option<Distributio
     };
     let distribution = Distribution::named(name, arguments.len())?;
     match truncation {
-        Some(truncation) if !distribution.has_bounds() => {
+        Some(truncation) if !distribution.has_bounds() && !may_be_bounded(distribution) => {
             let message = format!("bounds of {} are not supported", name.text);
-            Err(Diagnostic::new(truncation.span, message, "a truncation")
-                .help("dnorm, and dt, dgamma, dexp and dchisqr of positive numbers, may have constant bounds"))
+            let help =
+                "dnorm, dt, dgamma, dexp, dchisqr, dweib, dbeta and dunif may have constant bounds";
+            Err(Diagnostic::new(truncation.span, message, "a truncation").help(help))
         }
         _ => Ok(Some(distribution)),
     }

@@ -30,6 +30,9 @@ impl Emit<'_> {
             return Err(Diagnostic::new(self.line.target, message, "dimension mismatch").into());
         }
         let value = &x[0];
+        if distribution != Distribution::Normal {
+            self.within(value, arguments)?;
+        }
         let single = |place: usize| arguments.get(place).and_then(Value::single);
         let all = [0, 1, 2].map(|place| single(place).unwrap_or(&Scalar::Opaque));
         let [first, second, _] = all;

@@ -7,7 +7,12 @@
 //! - `rows`: which labels are rows: those that no line ties to another label
 //! - `scales`: as what a positive number stands in a graph
 //! - `priors`: the terms of its prior there
+//! - `symbols`: what unknown elements are to an expression
+//! - `states`: how a line that reads labels is derived for each of their states
 //! - `template`: how lines of normal distributions are repeated without being derived again
+//! - `grid`: which scalars are put on a grid
+//! - `nodes`: where the nodes of a grid stand
+//! - `place`: where grids are refined
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
@@ -15,6 +20,7 @@
 //! - `probit`: the same by normal variables, where a normal probability is of a predictor
 //! - `odds`: which probabilities are counted in log odds
 //! - `links`: what is said of probabilities that no family takes in
+//! - `within`: how bounds of distributions other than the normal are met
 //! - `products`: how the product of two polynomials becomes terms
 //! - `cells`: how a probability that is computed from others becomes terms
 //! - `robust`: how distributions with heavy tails become terms
@@ -26,13 +32,16 @@ mod cells;
 mod counts;
 mod distributions;
 mod emit;
+mod grid;
 mod hidden;
 mod joint;
 mod kinds;
 mod links;
 mod logistic;
 mod matrices;
+mod nodes;
 mod odds;
+mod place;
 mod priors;
 mod probit;
 mod products;
@@ -42,8 +51,11 @@ mod roots;
 mod rows;
 mod scales;
 mod skewed;
+mod states;
+mod symbols;
 mod template;
 mod variables;
+mod within;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -52,17 +64,20 @@ use collapsar::graph::{Atom, Centring, Graph};
 
 use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
-use crate::elaborate::{
-    Definer, Elaborated, Latent, Mode, Resolved, Sampling, Scope, Unresolved, inverse_logit,
-};
+use crate::elaborate::{Definer, Elaborated, Mode, Resolved, Sampling, Scope, Unresolved};
 use crate::predict::Fixed;
 use crate::quantity::{Element, Origin};
 use crate::syntax::ast::{Expr, Node, Span};
-use crate::value::{Inverse, Scalar, Value};
+use crate::value::{Scalar, Value};
 use emit::{Emit, Sink};
+use grid::Trial;
 use hidden::Hidden;
+use variables::Grids;
 
+pub(crate) use nodes::Grid;
+pub(crate) use symbols::Symbols;
 pub(crate) use variables::{LineVariables, Variables};
+pub(crate) use within::may_be_bounded;
 
 /// A model with its data: as a graph, and what its variables are to the lines.
 #[derive(Debug)]
@@ -76,10 +91,10 @@ pub struct Prepared {
 
 impl Prepared {
     pub(crate) fn new(model: Elaborated, source: &str) -> Checked<Self> {
-        let mut apart = BTreeSet::new();
-        let (mut centring, mut rounds) = (Centring::default(), 0);
+        let (mut apart, mut grids) = (BTreeSet::new(), Grids::new());
+        let (mut centring, mut rounds, mut placed) = (Centring::default(), 0, 0);
         loop {
-            match Lowered::new(&model, source, &apart, centring.clone()) {
+            match Lowered::new(&model, source, (&apart, &grids), centring.clone()) {
                 Ok(mut lowered) => {
                     // Derived again where numbers are far from zero: each time they are known better (maths §9.8).
                     let next = match lowered.graph.centre(&lowered.slopes) {
@@ -91,6 +106,11 @@ impl Prepared {
                         rounds += 1;
                         continue;
                     }
+                    if placed < MOST_PLACES && lowered.place(&mut grids) {
+                        placed += 1;
+                        continue;
+                    }
+                    lowered.variables.note(&grids);
                     return Ok(Self {
                         model,
                         graph: lowered.graph,
@@ -101,6 +121,10 @@ impl Prepared {
                 Err(Unresolved::Joint(line)) if apart.insert(line) => {
                     // Variables are others now.
                     (centring, rounds) = (Centring::default(), 0);
+                }
+                Err(Unresolved::Grid(lines)) if !lines.is_empty() => {
+                    (centring, rounds, placed) = (Centring::default(), 0, 0);
+                    grids.extend(lines);
                 }
                 Err(unresolved) => return Err(unresolved.into()),
             }
@@ -129,7 +153,7 @@ impl Lowered {
     fn new(
         model: &Elaborated,
         source: &str,
-        apart: &BTreeSet<u32>,
+        apart: (&BTreeSet<u32>, &Grids),
         centring: Centring,
     ) -> Resolved<Self> {
         let mut graph = Graph::default();
@@ -142,6 +166,23 @@ impl Lowered {
             variables,
             slopes: slopes.into_inner(),
         })
+    }
+
+    /// Puts grids where they serve better; false where all are good as they are.
+    fn place(&self, grids: &mut Grids) -> bool {
+        if grids.is_empty() {
+            return false;
+        }
+        let mut moved = false;
+        for (line, elements) in place::masses(&self.graph, &self.variables).unwrap_or_default() {
+            let Some(grid) = grids.get_mut(&line) else {
+                continue;
+            };
+            if let Some(better) = place::refined(grid, &elements) {
+                (*grid, moved) = (better, true);
+            }
+        }
+        moved
     }
 
     /// A refusal of the graph, by the line that it is about.
@@ -163,6 +204,8 @@ impl Lowered {
 
 /// Changes of variables at most: shifts take two or three, and as many more for each slope that hid others.
 const MOST_ROUNDS: usize = 12;
+/// Refinements of grids at most.
+const MOST_PLACES: usize = 16;
 
 /// Adds all terms; returns where the line of each factor stands.
 fn lower(
@@ -183,6 +226,7 @@ fn lower(
                 scope: &scope,
                 variables,
                 states: &symbols.states,
+                trial: &symbols.trial,
                 line: index,
                 of,
                 target: line.relation.target.span,
@@ -216,6 +260,7 @@ fn lower(
         refused.take(stochastic.line, added)?;
     }
     refused.end(model)?;
+    variables.weigh_nodes(graph, |line| lines[line].as_ref().map_or(0, |of| of.factor));
     let declared = hidden.declare(model, graph);
     declared.map_err(|error| Diagnostic::new(Span::default(), error.to_string(), "here"))?;
     Ok(factors)
@@ -257,25 +302,14 @@ impl Refused {
     }
 }
 
-/// Most states that the labels of one repetition may have together: a table of as many entries.
-const MOST_STATES: f64 = 1e6;
-
-/// A large count in words.
-fn large(count: f64) -> String {
-    match count {
-        count if count < 1e6 => format!("{count}"),
-        count if count < 1e9 => format!("{:.0} million", count / 1e6),
-        count if count < 1e12 => format!("{:.0} billion", count / 1e9),
-        count => format!("{count:.0e}"),
-    }
-}
-
 /// One stochastic line.
 struct Stochastic<'a> {
     scope: &'a Scope<'a>,
     variables: &'a Variables,
     /// Labels with the states that they are given.
     states: &'a RefCell<Vec<(u32, u32)>>,
+    /// Numbers that are taken to be known, to see what follows.
+    trial: &'a Trial,
     line: usize,
     of: Sampling<'a>,
     target: Span,
@@ -303,74 +337,6 @@ impl Stochastic<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Adds the terms of one repetition, for each state of the labels that it depends on.
-    fn each_state(&self, instance: usize, graph: &mut Graph, sink: &mut Sink) -> Resolved {
-        self.scope.enter(self.line, instance);
-        sink.clear();
-        match self.terms(instance, None, sink) {
-            Err(Unresolved::State(label)) => {
-                self.check_states(label, instance, sink)?;
-                for state in 0..self.variables.states(label) {
-                    self.states.borrow_mut().push((label, state));
-                    let done = self.each_state(instance, graph, sink);
-                    self.states.borrow_mut().pop();
-                    done?;
-                }
-                return Ok(());
-            }
-            done => done?,
-        }
-        for &(variable, lower, upper) in &sink.bounds {
-            graph.bound(variable, lower, upper);
-        }
-        for &(variable, shape) in &sink.shapes {
-            graph.shape(variable, shape);
-        }
-        for &(variable, tail) in &sink.tails {
-            graph.tail(variable, tail);
-        }
-        for (coefficient, atoms) in sink.terms() {
-            graph.add(coefficient, atoms, self.factor);
-        }
-        Ok(())
-    }
-
-    /// Refuses a repetition whose labels have too many states together.
-    fn check_states(&self, label: u32, instance: usize, sink: &mut Sink) -> Resolved {
-        let states = |label: u32| f64::from(self.variables.states(label));
-        let count = || -> f64 {
-            let given = self.states.borrow();
-            given.iter().map(|&(label, _)| states(label)).product()
-        };
-        if count() * states(label) <= MOST_STATES {
-            return Ok(());
-        }
-        // All that would be asked for, were each label in its first state.
-        let given = self.states.borrow().len();
-        let mut next = Some(label);
-        while let Some(label) = next {
-            self.states.borrow_mut().push((label, 0));
-            self.scope.enter(self.line, instance);
-            sink.clear();
-            next = match self.terms(instance, None, sink) {
-                Err(Unresolved::State(label)) => Some(label),
-                _ => None,
-            };
-        }
-        let (labels, found) = (self.states.borrow().len(), large(count()));
-        self.states.borrow_mut().truncate(given);
-        let (name, most) = (self.element(instance), large(MOST_STATES));
-        let message = format!(
-            "{name} depends on {labels} labels, which have {found} states together, expected {most} at most"
-        );
-        let help = "let the line read fewer labels: a running sum may be a chain, \
-                    s[i] ~ dcat(step[s[i-1],x[i],])";
-        let span = self.scope.model.lines[self.line].relation.span;
-        Err(Diagnostic::new(span, message, "a table of all of them")
-            .help(help)
-            .into())
     }
 
     /// A complaint about data that the distribution cannot give.
@@ -480,43 +446,6 @@ impl Stochastic<'_> {
             counted.ok_or_else(|| self.outside(instance).into())
         });
         values.collect()
-    }
-}
-
-/// Unknown elements as symbols, labels as the states that they are given.
-pub(crate) struct Symbols<'a> {
-    variables: &'a Variables,
-    states: RefCell<Vec<(u32, u32)>>,
-}
-
-impl<'a> Symbols<'a> {
-    pub(crate) fn new(variables: &'a Variables) -> Self {
-        let states = RefCell::default();
-        Self { variables, states }
-    }
-}
-
-impl Latent for Symbols<'_> {
-    fn latent(&self, definer: Definer) -> Resolved<Scalar> {
-        match self.variables.origin(definer) {
-            Origin::Variable(variable, element) => {
-                let symbol = self.variables.symbol(variable, element);
-                Ok(match self.variables.in_odds(definer) {
-                    true => symbol.linked(Inverse::Logit, inverse_logit),
-                    false => symbol,
-                })
-            }
-            Origin::Zero => Ok(Scalar::Known(0.0)),
-            // Nothing that is kept reads predictions; stochastic lines are not computed.
-            Origin::Predicted | Origin::Computed => Ok(Scalar::Opaque),
-            Origin::Label(variable, lowest) => {
-                let states = self.states.borrow();
-                match states.iter().find(|(label, _)| *label == variable) {
-                    Some((_, state)) => Ok(Scalar::Known(f64::from(state + lowest))),
-                    None => Err(Unresolved::State(variable)),
-                }
-            }
-        }
     }
 }
 

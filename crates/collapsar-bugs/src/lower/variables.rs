@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collapsar::graph::{Centring, Graph, Kind, Told};
+use collapsar::graph::{Atom, Centring, Graph, Kind, Told};
 
 use super::barren::Barren;
 use super::joint::joint_lines;
 use super::kinds::{Components, kind};
+use super::nodes::Grid;
 use super::odds::arrays_in_odds;
 use super::scales::{Form, forms};
 use crate::diagnostic::{Checked, Complaints, Diagnostic};
@@ -36,11 +37,18 @@ pub(crate) struct LineVariables {
     pub(crate) is_mean: bool,
     /// Elements of one repetition.
     size: usize,
+    /// The numbers that states stand for, where they are known on a grid only.
+    pub(crate) grid: Option<Grid>,
 }
 
 impl LineVariables {
     pub(crate) fn are_labels(&self) -> bool {
-        matches!(self.kind, Kind::Label(_))
+        matches!(self.kind, Kind::Label(_)) && !self.continuous()
+    }
+
+    /// Whether states are nodes of what is not a count.
+    pub(crate) fn continuous(&self) -> bool {
+        self.grid.as_ref().is_some_and(|grid| !grid.counts())
     }
 
     /// Whether no repetition of the line is observed.
@@ -69,12 +77,17 @@ pub(super) const PLACEHOLDER: u32 = 0xf000_0000;
 /// Marks what has no variable.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// Lines whose unknowns are on a grid.
+pub(super) type Grids = BTreeMap<u32, Grid>;
+
 /// The variables of a model.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
     pub(crate) lines: Vec<Option<LineVariables>>,
     /// The first variable, kind and line of each declaration.
     declared: Vec<(u32, Kind, u32)>,
+    /// How many variables each line has.
+    counts: Vec<usize>,
     /// The first hidden label of each line that is a mixture by itself.
     hidden: Vec<Option<u32>>,
     /// Whether each array holds labels that are not observed.
@@ -87,11 +100,11 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
-    /// Declares the variables; lines in `apart` are not joint with a matrix.
+    /// Declares the variables; lines in `apart` are not joint with a matrix, those of `grids` are labels.
     pub(super) fn new(
         model: &Elaborated,
         graph: &mut Graph,
-        apart: &BTreeSet<u32>,
+        (apart, grids): (&BTreeSet<u32>, &Grids),
         centring: Centring,
     ) -> Checked<Self> {
         let bounded = bounded_arrays(model);
@@ -101,6 +114,7 @@ impl Variables {
         let mut variables = Self {
             lines: vec![None; model.lines.len()],
             declared: vec![],
+            counts: vec![0; model.lines.len()],
             hidden: vec![None; model.lines.len()],
             labels: vec![false; model.arrays.len()],
             barren,
@@ -110,7 +124,7 @@ impl Variables {
         let mut complaints = Complaints::default();
         for (index, line) in model.lines.iter().enumerate() {
             if let Some(of) = line.sampling().filter(|_| !joint.contains_key(&index)) {
-                let form = (&bounded, forms[index]);
+                let form = (&bounded, forms[index], grids.get(&(index as u32)));
                 let own = variables.declare(model, graph, (index, of), &joint, form);
                 variables.lines[index] = complaints.take(own).flatten();
                 let hidden = variables.hide(model, graph, (index, of));
@@ -137,16 +151,19 @@ impl Variables {
         graph: &mut Graph,
         (index, of): (usize, Sampling),
         joint: &BTreeMap<usize, (usize, Vec<u32>)>,
-        (bounded, form): (&BTreeSet<usize>, Form),
+        (bounded, form, grid): (&BTreeSet<usize>, Form, Option<&Grid>),
     ) -> Checked<Option<LineVariables>> {
         let line = &model.lines[index];
         if model.arrays[line.array].is_data() {
             return Ok(None);
         }
-        let (kind, told) = match form {
-            Form::Plain => (kind(model, index, of)?, Told::default()),
-            Form::Bounded => (Kind::Bounded, Told::default()),
-            Form::Scale(told, inverse, square) => (Kind::Positive { inverse, square }, told),
+        let (kind, told) = match (grid, form) {
+            (Some(grid), _) => (Kind::Label(grid.values.len()), Told::default()),
+            (None, Form::Plain) => (kind(model, index, of)?, Told::default()),
+            (None, Form::Bounded) => (Kind::Bounded, Told::default()),
+            (None, Form::Scale(told, inverse, square)) => {
+                (Kind::Positive { inverse, square }, told)
+            }
         };
         let in_odds = kind == Kind::Dirichlet(2)
             && of.distribution != Distribution::Dirichlet
@@ -171,6 +188,7 @@ impl Variables {
             }
             (kind, _) => kind,
         };
+        self.counts[index] = count as usize;
         self.labels[line.array] |= matches!(kind, Kind::Label(_));
         let (first, ranks) = if components.patterns.len() > 1 {
             self.add_by_pattern(graph, (index, line), &names, &components, &ranks)?
@@ -186,11 +204,15 @@ impl Variables {
             first,
             told,
             ranks,
-            lowest: of.distribution.lowest_state().unwrap_or(0),
+            lowest: match grid {
+                Some(grid) if grid.counts() => grid.values[0] as u32,
+                _ => of.distribution.lowest_state().unwrap_or(0),
+            },
             components,
             in_odds,
             is_mean: false,
             size: line.size,
+            grid: grid.cloned(),
         }))
     }
 
@@ -323,6 +345,7 @@ impl Variables {
             (row.min(column) * dim + row.max(column)) as u32
         };
         match of.kind {
+            Kind::Label(_) if of.continuous() => Origin::Grid(variable),
             Kind::Label(_) => Origin::Label(variable, of.lowest),
             Kind::Dirichlet(_) => match of.components.pattern(instance).get(offset) {
                 Some(&NONE) => Origin::Zero,
@@ -379,6 +402,55 @@ impl Variables {
             Kind::Label(states) => states as u32,
             _ => 0,
         }
+    }
+
+    /// The grid of a label, if it has one.
+    pub(crate) fn grid(&self, label: u32) -> Option<&Grid> {
+        self.lines[self.line(label)].as_ref()?.grid.as_ref()
+    }
+
+    /// All labels whose states are nodes.
+    pub(super) fn gridded(&self) -> impl Iterator<Item = u32> {
+        let lines = self.lines.iter().enumerate();
+        let gridded = lines.filter(|(_, of)| of.as_ref().is_some_and(|of| of.grid.is_some()));
+        gridded.flat_map(|(line, _)| {
+            let first = self.first(line);
+            first..first + self.count(line) as u32
+        })
+    }
+
+    /// Adds the lengths that nodes stand for, under the factor of their line.
+    pub(super) fn weigh_nodes(&self, graph: &mut Graph, factor: impl Fn(usize) -> u32) {
+        for variable in self.gridded() {
+            let nodes = 0..self.states(variable);
+            for (part, grid) in nodes.filter_map(|part| Some((part, self.grid(variable)?))) {
+                let weight = grid.ln_weight(part as usize);
+                graph.add(
+                    weight,
+                    &[Atom { variable, part }],
+                    factor(self.line(variable)),
+                );
+            }
+        }
+    }
+
+    /// Takes over what is known of grids in the end.
+    pub(super) fn note(&mut self, grids: &Grids) {
+        for (&line, grid) in grids {
+            if let Some(of) = &mut self.lines[line as usize] {
+                of.grid = Some(grid.clone());
+            }
+        }
+    }
+
+    /// The first variable of a line.
+    pub(super) fn first(&self, line: usize) -> u32 {
+        self.lines[line].as_ref().map_or(0, |of| of.first)
+    }
+
+    /// How many variables a line of labels has.
+    pub(super) fn count(&self, line: usize) -> usize {
+        self.counts[line]
     }
 
     pub(crate) fn kind(&self, variable: u32) -> Kind {

@@ -18,7 +18,7 @@ use collapsar_run::check_target;
 use collapsar_run::fit::{ModelSource, lone_labels};
 
 use crate::common::Common;
-use crate::fit::{SourceArgs, with};
+use crate::fit::{SourceArgs, grids, with};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +67,7 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
         let compiled = source.compile(&prepared, &demands)?;
         let drawing = Drawing::new(&outline, Some(compiled.choice()));
         let mut text = report::classes(&source, &compiled, &prepared, &args.source.explicit);
+        text += &grids(&prepared);
         if args.source.enumerate().is_none() {
             let labels = lone_labels(prepared.graph(), compiled.size(), &demands);
             text += &report::enumerated(&labels);

@@ -17,7 +17,7 @@ use collapsar_run::fit::ModelSource;
 use crate::climb::{self, Bar};
 use crate::common::{Common, command};
 pub(crate) use args::{FitArgs, SourceArgs, with};
-pub(crate) use summary::posterior as verdict;
+pub(crate) use summary::{grids, posterior as verdict};
 
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check()?;

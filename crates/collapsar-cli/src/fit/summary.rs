@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collapsar_bugs::Summary;
+use collapsar_bugs::{Prepared, Summary, UsedGrid};
 use collapsar_run::fit::{ModelResult, ModelRun, Monitored, parted};
 use collapsar_run::{Climbed, PosteriorKind};
 
@@ -33,8 +33,9 @@ pub(crate) fn of(
     let parted = parted(&run.compiled).map(|parted| format!("{parted}\n"));
     let point = &climbed.best().point;
     let mut text = vec![format!(
-        "{}: {observed}\n{}collapsed: {}; explicit: {}\n{}{}",
+        "{}: {observed}\n{}{}collapsed: {}; explicit: {}\n{}{}",
         run.source.name,
+        grids(&run.prepared),
         enumerated(run),
         list(&run.class_names(point, true)),
         list(&run.class_names(point, false)),
@@ -65,6 +66,24 @@ pub(crate) fn of(
     ));
     text.push(climb::kept_in(args.out.as_deref()));
     text.concat()
+}
+
+/// Which numbers are known on a grid only, and how well: a line each.
+pub(crate) fn grids(prepared: &Prepared) -> String {
+    let told = prepared.grids().into_iter().map(|grid| {
+        let UsedGrid { name, nodes, ends: (low, high), error } = grid;
+        match error {
+            None => format!("counts: {name} is summed from {low} to {high}\n"),
+            Some(error) => {
+                let (low, high) = (significant(low, 3), significant(high, 3));
+                let error = if error < 1e-4 { "less than 1e-4".to_owned() } else { format!("{error:.0e}") };
+                format!(
+                    "grid: {name} is one of {nodes} values from {low} to {high}; with every other of them, means and sds change by {error} sd\n"
+                )
+            }
+        }
+    });
+    told.collect()
 }
 
 /// What is enumerated, if anything: a line.

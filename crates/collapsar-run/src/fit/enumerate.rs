@@ -37,12 +37,14 @@ pub struct Enumerated {
 }
 
 /// A label that is enumerated.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EnumeratedLabel {
     /// What it is called.
     pub name: String,
-    /// The value of its first state.
+    /// The value of its first state, unless states are nodes of a grid.
     pub lowest: u32,
+    /// What its states stand for.
+    pub values: Vec<f64>,
     variable: u32,
     states: usize,
 }
@@ -117,14 +119,21 @@ impl Enumerated {
         let names: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
         let quantities = prepared.quantities_of(|name| names.contains(&name));
         let quantities = quantities.map_err(|diagnostic| source.refusal(diagnostic))?;
-        let label = |quantity: &Quantity| match quantity.origin {
-            Origin::Label(variable, lowest) => Some(EnumeratedLabel {
+        let label = |quantity: &Quantity| {
+            let (variable, lowest) = match quantity.origin {
+                Origin::Label(variable, lowest) => (variable, lowest),
+                Origin::Grid(variable) => (variable, 0),
+                _ => return None,
+            };
+            let states = states_of(graph, variable);
+            let whole = || (lowest..).take(states).map(f64::from).collect();
+            Some(EnumeratedLabel {
                 name: quantity.to_string(),
                 variable,
                 lowest,
-                states: states_of(graph, variable),
-            }),
-            _ => None,
+                states,
+                values: prepared.nodes(variable).map_or_else(whole, <[f64]>::to_vec),
+            })
         };
         let labels: Vec<EnumeratedLabel> = quantities.iter().filter_map(label).collect();
         let mut states = vec![];
@@ -207,9 +216,17 @@ impl Enumerated {
     /// What `run.json` says: the value of each label, the bound and the probability of each state.
     pub fn record(&self, point: &Point) -> Result<Value> {
         let found = self.at(point)?;
-        let values = |state: &EnumeratedState| -> Vec<u32> {
+        let values = |state: &EnumeratedState| -> Vec<Value> {
             let labels = state.states.iter().zip(&self.labels);
-            labels.map(|(state, label)| state + label.lowest).collect()
+            let value = |(state, label): (&u32, &EnumeratedLabel)| {
+                let value = label.values[*state as usize];
+                if value.fract() == 0.0 && value.abs() < 1e9 {
+                    json!(value as i64)
+                } else {
+                    json!(value)
+                }
+            };
+            labels.map(value).collect()
         };
         let fits = found.points.iter().zip(&found.probabilities);
         let states = self.states.iter().zip(fits).map(|(state, (point, p))| {
@@ -347,8 +364,8 @@ impl Enumerated {
     /// What a state is called, as in `k = 3`.
     pub(super) fn name(&self, state: &EnumeratedState) -> String {
         let values = self.labels.iter().zip(&state.states);
-        let values =
-            values.map(|(label, state)| format!("{} = {}", label.name, label.lowest + state));
+        let values = values
+            .map(|(label, state)| format!("{} = {}", label.name, label.values[*state as usize]));
         values.collect::<Vec<_>>().join(", ")
     }
 }
@@ -364,6 +381,7 @@ mod tests {
             lowest: 0,
             variable: 0,
             states,
+            values: vec![],
         };
         let labels = [label(2), label(3), label(1), label(4)];
         let mut all = joint_states(&labels);

@@ -3,7 +3,7 @@
 use collapsar_bugs::{ChainDraws, Quantity};
 use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{DIAGNOSTICS, ModelResult, ModelRun, Monitored};
 use crate::climb::Climbed;
@@ -56,6 +56,14 @@ impl ModelRun {
         files.extend(self.request.climb.resume.clone());
         let point = &climbed.best().point;
         let enumerated = self.enumerated.as_ref().map(|of| of.record(point));
+        let grids: Vec<Value> = (self.prepared.grids().into_iter())
+            .map(|grid| {
+                json!({
+                    "name": grid.name, "values": grid.nodes,
+                    "from": grid.ends.0, "to": grid.ends.1, "error": grid.error,
+                })
+            })
+            .collect();
         climbed.write(
             folder,
             Record {
@@ -69,6 +77,7 @@ impl ModelRun {
                     "collapsed": self.class_names(point, true),
                     "explicit": self.class_names(point, false),
                     "enumerated": enumerated.transpose()?,
+                    "grids": grids,
                     "messages": self.messages(),
                     "data": self.data(),
                     "posterior": result.kind,
