@@ -122,8 +122,11 @@ pub(super) fn distribution_of(relation: &Relation) -> Checked<Option<Distributio
     match truncation {
         Some(truncation) if distribution != Distribution::Normal => {
             let message = format!("bounds of {} are not supported", name.text);
-            Err(Diagnostic::new(truncation.span, message, "a truncation")
-                .help("dnorm may have constant bounds"))
+            Err(
+                Diagnostic::new(truncation.span, message, "a truncation").help(
+                    "only dnorm may have bounds; leave them out where the data keep away from them",
+                ),
+            )
         }
         _ => Ok(Some(distribution)),
     }
