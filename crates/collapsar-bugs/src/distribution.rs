@@ -118,6 +118,15 @@ impl Distribution {
         )
     }
 
+    /// Whether each parameter is one number.
+    pub(crate) fn takes_single_numbers(self) -> bool {
+        !self.is_multivariate()
+            && !matches!(
+                self,
+                Self::Categorical | Self::NormalMixture | Self::Interval
+            )
+    }
+
     /// Whether it is left out of a fit and predicted where no datum depends on it; others are
     /// supported only where they are observed.
     pub(crate) fn is_predicted(self) -> bool {

@@ -29,6 +29,15 @@ impl Emit<'_> {
             let message = format!("{count} elements for {name}, which gives a single number");
             return Err(Diagnostic::new(self.line.target, message, "dimension mismatch").into());
         }
+        let many = |value: &Value| value.elements.len() != 1;
+        if distribution.takes_single_numbers()
+            && let Some(place) = arguments.iter().position(many)
+        {
+            let (count, name) = (arguments[place].elements.len(), &self.line.of.name.text);
+            let message = format!("{count} elements where {name} takes one number");
+            let span = self.line.of.arguments[place].span;
+            return Err(Diagnostic::new(span, message, "dimension mismatch").into());
+        }
         let value = &x[0];
         let single = |place: usize| arguments.get(place).and_then(Value::single);
         let [first, second] = [0, 1].map(|place| single(place).unwrap_or(&Scalar::Opaque));
