@@ -188,6 +188,7 @@ pub(super) fn check_counter(index: &Name, loops: &Loops) -> Checked {
 impl Elaborated {
     /// Collects the lines of a block.
     pub(super) fn unroll(&mut self, statements: &[Statement]) -> Checked {
+        self.foresee(statements);
         let statements = Statement::all(statements);
         let unknown = self.unknown_names(&statements);
         let mut complaints = Complaints::default();

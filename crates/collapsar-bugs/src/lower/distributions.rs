@@ -45,7 +45,7 @@ impl Emit<'_> {
             Distribution::Normal => self.normal(value, first, second),
             Distribution::LogNormal => self.log_normal(value, first, second),
             // Improper: the logarithm of its density is taken to be 0.
-            Distribution::Flat => Ok(()),
+            Distribution::Flat => self.check_flat(),
             Distribution::MultivariateNormal => {
                 self.multivariate_normal(x, &arguments[0], &arguments[1])
             }
@@ -85,6 +85,22 @@ impl Emit<'_> {
         self.add(-0.5 * LN_2PI, &[])?;
         self.add_ln(0.5, &rate)?;
         self.add_product(-0.5, &rate, &residual, &residual)
+    }
+
+    /// Refuses an improper prior of what no other line is about: there is no posterior.
+    fn check_flat(&self) -> Resolved {
+        let model = self.line.scope.model;
+        let about = |other: &usize| {
+            model.lines[*other].stochastic() && model.lines_above(*other).contains(&self.line.line)
+        };
+        if self.instance > 0 || (0..model.lines.len()).any(|other| about(&other)) {
+            return Ok(());
+        }
+        let name = self.line.element(self.instance);
+        let message = format!("no other line is about {name}, whose prior dflat() is improper");
+        let help = "give it a proper prior, such as dnorm(0, 1.0E-6)";
+        let complaint = Diagnostic::new(self.line.of.name.span, message, "no distribution");
+        Err(complaint.help(help).into())
     }
 
     /// A number whose logarithm is normal: the density of the logarithm, over the number.
