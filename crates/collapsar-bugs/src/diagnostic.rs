@@ -159,6 +159,11 @@ impl Span {
         &source[inside(self, source)]
     }
 
+    /// Whether a byte is in it.
+    pub(crate) fn holds(self, byte: u32) -> bool {
+        (self.start..self.end).contains(&byte)
+    }
+
     /// Where the span begins in its source.
     pub fn position(self, source: &str) -> Position {
         let before = &source[..inside(self, source).start];

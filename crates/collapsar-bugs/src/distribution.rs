@@ -91,10 +91,8 @@ impl Distribution {
         let Name { text, span } = name;
         let mut entries = TABLE.iter();
         let Some(entry) = entries.find(|entry| entry.names.contains(&text.as_str())) else {
-            let names: Vec<&str> = TABLE.iter().map(|entry| entry.names[0]).collect();
             let message = format!("{text} is not a distribution that is supported");
-            return Err(Diagnostic::new(*span, message, "unknown distribution")
-                .help(format!("supported are {}", names.join(", "))));
+            return Err(Diagnostic::new(*span, message, "unknown distribution").help(instead(text)));
         };
         let count = entry.parameters.len();
         if arguments != count {
@@ -137,6 +135,15 @@ impl Distribution {
         )
     }
 
+    /// Whether each parameter is one number.
+    pub(crate) fn takes_single_numbers(self) -> bool {
+        !self.is_multivariate()
+            && !matches!(
+                self,
+                Self::Categorical | Self::NormalMixture | Self::Interval
+            )
+    }
+
     /// Whether it is left out of a fit and predicted where no datum depends on it; others are
     /// supported only where they are observed.
     pub(crate) fn is_predicted(self) -> bool {
@@ -169,6 +176,30 @@ impl Distribution {
             _ => Some(x),
         }
     }
+}
+
+/// What to write for a distribution that there is not.
+fn instead(name: &str) -> String {
+    let instead = match name {
+        "dt" => {
+            "a Student distribution is a scale mixture: y ~ dnorm(mu, tau*w) with w ~ dgamma(k/2, k/2)"
+        }
+        "dgeom" => "dnegbin(p, 1) counts the failures before the first success",
+        "dbetabin" | "dbetabinom" => {
+            "write the probability out: y ~ dbin(p, n) with p ~ dbeta(a, b)"
+        }
+        "dinvgamma" | "dinv.gamma" | "digamma" => "give the precision, one over it, a dgamma prior",
+        "dhalfnorm" | "dhnorm" => "dnorm(0, tau) T(0,) is half-normal",
+        "car.normal" | "dcar" | "dcar_normal" => {
+            "write u[1:N] ~ dmnorm(zero[], tau*Q[,]) with a known Q"
+        }
+        "norm" | "normal" | "gaussian" => "dnorm(mean, precision) is the normal distribution",
+        _ => {
+            let names: Vec<&str> = TABLE.iter().map(|entry| entry.names[0]).collect();
+            return format!("supported are {}", names.join(", "));
+        }
+    };
+    instead.to_owned()
 }
 
 #[cfg(test)]

@@ -236,7 +236,7 @@ fn refusals() {
         ("a.R", "x <- y\n"),
         ("a.R", "\"x <- 1\n"),
         ("a.R", "x[1] <- 1\n"),
-        ("a.csv", "x,y\n1,2\n3,Paris\n"),
+        ("a.csv", "x,y\na,Rome\nb,Paris\n"),
         ("a.csv", "x,y\n1\n"),
         ("a.csv", "1,2\n3,4\n"),
         ("a.csv", "x,x\n3,4\n"),
@@ -290,6 +290,20 @@ fn deep_nesting_is_an_error() {
     assert!(read("a.json", json).is_err());
     let dump = format!("x <- {}1{}", "c(".repeat(deep), ")".repeat(deep));
     assert!(read("a.R", dump).is_err());
+}
+
+#[test]
+fn texts_are_left_aside_and_told() {
+    let data = read("a.csv", "site,x\nnorth,1\nsouth,2\n").unwrap();
+    assert_eq!(data.arrays["x"].values, [1.0, 2.0]);
+    assert!(data.texts["site"].starts_with("\"north\" in line 2 of "));
+    let dump = "f <- structure(c(1L, 2L, 1L), levels = c(\"a\", \"b\"), class = \"factor\")\n\
+                names <- c(\"a\", \"b\")\ny <- 3\n";
+    let data = read("a.R", dump).unwrap();
+    assert_eq!(data.arrays["f"].values, [1.0, 2.0, 1.0]);
+    assert_eq!(data.arrays["y"].values, [3.0]);
+    assert!(data.texts["names"].starts_with("\"a\" in line 2 of "));
+    assert!(!data.arrays.contains_key("names"));
 }
 
 const NAMES: [&str; 7] = ["a.json", "a.R", "a.txt", "a.csv", "a.tsv", "a.npy", "a"];

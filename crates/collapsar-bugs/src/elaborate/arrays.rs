@@ -240,6 +240,13 @@ impl Elaborated {
         known.unwrap_or_else(|| self.push_array(name.text.clone()))
     }
 
+    /// Keeps what was computed of an array before the lines are placed.
+    pub(super) fn foreseen(&mut self, name: &str, numbers: Vec<f64>, dims: Vec<usize>) {
+        let place = self.push_array(name.to_owned());
+        self.arrays[place].dims = dims;
+        self.arrays[place].computed = RefCell::new(numbers);
+    }
+
     fn push_array(&mut self, name: String) -> usize {
         self.places.insert(name.clone(), self.arrays.len());
         self.arrays.push(Array {

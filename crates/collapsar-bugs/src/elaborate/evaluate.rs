@@ -295,6 +295,13 @@ impl<'a> Scope<'a> {
         if let Some(value) = found.value(element) {
             return Ok(Scalar::Known(value));
         }
+        let computed = found.computed.borrow().get(element).copied();
+        if let Some(value) = computed.filter(|value| !value.is_nan()) {
+            return Ok(match self.watch.get() {
+                Watch::Nothing => Scalar::Known(value),
+                Watch::Symbols(_) | Watch::Reads => self.leaf(value),
+            });
+        }
         let Some(definer) = found.definer(element) else {
             if matches!(self.mode, Mode::Shape) && !found.defined() {
                 // Lines are not placed yet.
@@ -305,13 +312,6 @@ impl<'a> Scope<'a> {
             let complaint = Diagnostic::new(span, message, "needed here");
             return Err(complaint.help("give it in the data, or define it").into());
         };
-        let computed = found.computed.borrow().get(element).copied();
-        if let Some(value) = computed.filter(|value| !value.is_nan()) {
-            return Ok(match self.watch.get() {
-                Watch::Nothing => Scalar::Known(value),
-                Watch::Symbols(_) | Watch::Reads => self.leaf(value),
-            });
-        }
         let line = &self.model.lines[definer.line as usize];
         if line.stochastic() {
             return self.stochastic(definer);

@@ -10,7 +10,7 @@ use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
 use crate::lower::may_be_bounded;
 use crate::quantity::Element;
-use crate::syntax::ast::{Expr, Kind, Loops, Name, Node, Relation, Statement, Truncation};
+use crate::syntax::ast::{Expr, Kind, Loops, Name, Node, Relation, Span, Statement, Truncation};
 
 /// A relation with its repetitions.
 #[derive(Debug)]
@@ -187,17 +187,31 @@ pub(super) fn check_counter(index: &Name, loops: &Loops) -> Checked {
 impl Elaborated {
     /// Collects the lines of a block.
     pub(super) fn unroll(&mut self, statements: &[Statement]) -> Checked {
+        self.foresee(statements);
         let statements = Statement::all(statements);
         let unknown = self.unknown_names(&statements);
         let mut complaints = Complaints::default();
+        // Ranges that were refused: nothing in their loops is looked at.
+        let mut unusable: Vec<Span> = vec![];
         for (loops, statement) in &statements {
             let relation = match statement {
                 Statement::For { index, range, .. } => {
-                    complaints.take(check_range(index, range, &unknown));
+                    if complaints
+                        .take(check_range(index, range, &unknown))
+                        .is_none()
+                    {
+                        unusable.push(range.span);
+                    }
                     continue;
                 }
                 Statement::Relation(relation) => relation,
             };
+            if loops
+                .iter()
+                .any(|(_, range)| unusable.contains(&range.span))
+            {
+                continue;
+            }
             let array = self.array_for(&relation.target.name);
             self.lines.push(Line {
                 relation: relation.clone(),

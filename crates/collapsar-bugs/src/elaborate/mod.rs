@@ -4,6 +4,7 @@
 //! - `arrays`: how long arrays are, what of them is data and what defines the rest
 //! - `evaluate`: what an expression is worth in one repetition of a line
 //! - `counters`: what a name means where it is that of a counter and of an array
+//! - `foresee`: what is computed before loops are unrolled
 //! - `indices`: which elements a reference means
 //! - `operators`, `functions`, `laws`: what those of the language do
 //! - `order`: that nothing depends on itself
@@ -13,6 +14,7 @@
 mod arrays;
 mod counters;
 mod evaluate;
+mod foresee;
 mod functions;
 mod indices;
 mod laws;

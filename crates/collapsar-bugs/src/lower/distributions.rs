@@ -29,6 +29,15 @@ impl Emit<'_> {
             let message = format!("{count} elements for {name}, which gives a single number");
             return Err(Diagnostic::new(self.line.target, message, "dimension mismatch").into());
         }
+        let many = |value: &Value| value.elements.len() != 1;
+        if distribution.takes_single_numbers()
+            && let Some(place) = arguments.iter().position(many)
+        {
+            let (count, name) = (arguments[place].elements.len(), &self.line.of.name.text);
+            let message = format!("{count} elements where {name} takes one number");
+            let span = self.line.of.arguments[place].span;
+            return Err(Diagnostic::new(span, message, "dimension mismatch").into());
+        }
         let value = &x[0];
         if distribution != Distribution::Normal {
             self.within(value, arguments)?;
@@ -42,7 +51,7 @@ impl Emit<'_> {
         match distribution {
             Distribution::Normal => self.normal(value, first, second),
             // Improper: the logarithm of its density is taken to be 0.
-            Distribution::Flat => Ok(()),
+            Distribution::Flat => self.check_flat(),
             // Positive numbers that are not known have been seen to.
             Distribution::LogNormal => self.log_normal_datum(value, first, second),
             Distribution::Pareto => self.pareto(value, first, second),
@@ -96,6 +105,22 @@ impl Emit<'_> {
         self.add(-0.5 * LN_2PI, &[])?;
         self.add_ln(0.5, &rate)?;
         self.add_product(-0.5, &rate, &residual, &residual)
+    }
+
+    /// Refuses an improper prior of what no other line is about: there is no posterior.
+    fn check_flat(&self) -> Resolved {
+        let model = self.line.scope.model;
+        let about = |other: &usize| {
+            model.lines[*other].stochastic() && model.lines_above(*other).contains(&self.line.line)
+        };
+        if self.instance > 0 || (0..model.lines.len()).any(|other| about(&other)) {
+            return Ok(());
+        }
+        let name = self.line.element(self.instance);
+        let message = format!("no other line is about {name}, whose prior dflat() is improper");
+        let help = "give it a proper prior, such as dnorm(0, 1.0E-6)";
+        let complaint = Diagnostic::new(self.line.of.name.span, message, "no distribution");
+        Err(complaint.help(help).into())
     }
 
     /// Bounds a normal variable, or checks that an observed one is within bounds.

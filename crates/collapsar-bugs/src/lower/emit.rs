@@ -8,6 +8,7 @@ use collapsar::graph::{Atom, Kind, Told};
 use super::Stochastic;
 use super::variables::{LineVariables, PLACEHOLDER};
 use crate::diagnostic::Diagnostic;
+use crate::distribution::Support;
 use crate::elaborate::{Resolved, Unresolved};
 use crate::value::{Inverse, Monomial, Scalar, Unknown, Value};
 
@@ -300,7 +301,12 @@ impl Emit<'_> {
     pub(super) fn not_observed(&self) -> Diagnostic {
         let name = &self.line.of.name.text;
         let message = format!("{name} that is not observed has no conjugate family");
-        Diagnostic::new(self.line.target, message, "not data")
+        let help = "unknown counts are labels with a range: dbin(p, n) with a constant n, or k ~ dcat(w[]) and k - 1 in its place";
+        let complaint = Diagnostic::new(self.line.target, message, "not data");
+        match self.line.of.distribution.support() {
+            Support::Counts => complaint.help(help),
+            _ => complaint,
+        }
     }
 
     /// A complaint about a parameter's value.

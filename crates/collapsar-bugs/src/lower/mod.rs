@@ -243,8 +243,15 @@ fn lower(
     hidden.shared.set(true);
     for users in rows::candidates(model, variables) {
         let built = match rows::build(&users, &lines, model, variables, graph) {
-            // Another label decides what is read: no rows. What is refused is refused again, by its line.
-            Err(Unresolved::State(_) | Unresolved::Invalid(_)) => false,
+            // Another label decides what is read: no rows.
+            Err(Unresolved::State(_)) => false,
+            Err(Unresolved::Invalid(complaint)) => {
+                let at = complaint.labels.first().map_or(0, |(span, _)| span.start);
+                let holds = |user: &&usize| model.lines[**user].relation.span.holds(at);
+                let line = users.iter().find(holds).or(users.last()).copied();
+                refused.0.push((line.unwrap_or(0), *complaint));
+                true
+            }
             built => built?,
         };
         if built {
