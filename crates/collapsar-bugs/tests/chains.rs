@@ -105,7 +105,7 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
     let mut first = 0;
     for declared in graph.declared() {
         let elements = declared.kind.elements();
-        for _ in declared.variables() {
+        for variable in declared.variables() {
             let places = first..first + elements;
             first += elements;
             let before = numbers[places.clone()].to_vec();
