@@ -285,22 +285,11 @@ fn uniform_priors_are_those_of_quadrature() {
             "{lines}: {} {variance}",
             found.sd
         );
-        // Quantiles are from 4000 draws.
-        let below = between(
-            low,
-            found.quantiles[1]
-                .min(high.exp())
-                .max(1e-6)
-                .ln()
-                .min(high.ln()),
-            |s| density(s) * likelihood(s),
-        );
+        // Quantiles are from 4000 draws, whose error is 0.008.
         if name == "sigma" {
-            assert!(
-                (below / evidence - 0.5).abs() < 0.05,
-                "{lines}: {}",
-                below / evidence
-            );
+            let middle = found.quantiles[1].ln();
+            let below = between(low, middle, |s| density(s) * likelihood(s)) / evidence;
+            assert!((below - 0.5).abs() < 0.04, "{lines}: {below}");
         }
     }
 }
