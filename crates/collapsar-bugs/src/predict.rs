@@ -319,7 +319,7 @@ mod tests {
     /// Means and variances in JAGS's parameters, by textbook formulas.
     #[test]
     fn draws_have_their_moments() {
-        let cases: [(Distribution, Parameters, f64, f64); 14] = [
+        let cases: [(Distribution, Parameters, f64, f64); 17] = [
             (Distribution::Normal, vec![vec![1.0], vec![4.0]], 1.0, 0.25),
             (Distribution::Gamma, vec![vec![3.0], vec![2.0]], 1.5, 0.75),
             (Distribution::Exponential, vec![vec![2.0]], 0.5, 0.25),
@@ -360,6 +360,26 @@ mod tests {
                 (1.0 - std::f64::consts::FRAC_PI_4) / 4.0,
             ),
             (Distribution::Wishart, vec![vec![2.0], vec![3.0]], 1.5, 1.5),
+            // e^{m + v/2} and (e^v - 1) e^{2m + v}, with v = 1/4.
+            (
+                Distribution::LogNormal,
+                vec![vec![0.1], vec![4.0]],
+                0.225_f64.exp(),
+                0.25_f64.exp_m1() * 0.45_f64.exp(),
+            ),
+            (
+                Distribution::StudentT,
+                vec![vec![1.0], vec![4.0], vec![10.0]],
+                1.0,
+                0.25 * 10.0 / 8.0,
+            ),
+            // c a / (a - 1) and c² a / ((a - 1)² (a - 2)).
+            (
+                Distribution::Pareto,
+                vec![vec![8.0], vec![2.0]],
+                16.0 / 7.0,
+                32.0 / (49.0 * 6.0),
+            ),
         ];
         for (of, parameters, mean, variance) in cases {
             let fixed = Fixed::new(of, &parameters, 1).unwrap().unwrap();

@@ -478,3 +478,52 @@ fn refusals_name_the_root() {
         "sigma stands in precisions as sigma^-2 and sigma^-1"
     );
 }
+
+/// Data far from zero, and in other units, give the same answers.
+#[test]
+fn offsets_and_units_do_not_matter() {
+    let fitted = |shift: f64, unit: f64| {
+        let y: Vec<String> = (Y.iter()).map(|y| (unit * y + shift).to_string()).collect();
+        let text = format!(
+            "model {{
+               for (i in 1:6) {{ y[i] ~ dnorm(theta[g[i]], 1/(sigma*sigma)) }}
+               for (j in 1:3) {{ theta[j] ~ dnorm(mu, pow(omega, -2)) }}
+               mu ~ dnorm({shift}, {})
+               sigma ~ dunif(0, {}); omega ~ dt(0, {}, 2) T(0,)
+             }}",
+            0.01 / (unit * unit),
+            50.0 * unit,
+            0.5 / (unit * unit),
+        );
+        let numbers = format!("y={}; g=1 1 2 2 3 3", y.join(" "));
+        let prepared = prepared(&text, data(&numbers));
+        let bound = best_bound(&prepared.compile(&Demands::default()).expect("a choice"));
+        let found = summaries(&prepared, true);
+        let [sigma, omega, mu] = ["sigma", "omega", "mu"].map(|name| of(name, &found));
+        // The density of six numbers in another unit.
+        let bound = bound + 6.0 * unit.ln();
+        let scaled = [sigma, omega].map(|of| [of.mean / unit, of.sd / unit]);
+        (bound, scaled.concat(), (mu.mean - shift) / unit)
+    };
+    let (bound, scales, mu) = fitted(0.0, 1.0);
+    for (shift, unit) in [
+        (1048576.0, 1.0),
+        (0.0, 65536.0),
+        (0.0, 1.0 / 1048576.0),
+        (50000.0, 8192.0),
+    ] {
+        let (other, others, place) = fitted(shift, unit);
+        // Data of sixteen digits that are up to a million deviations from zero.
+        assert!(
+            (bound - other).abs() < 1e-6,
+            "{shift} {unit}: {bound} {other}"
+        );
+        assert!((mu - place).abs() < 1e-5, "{shift} {unit}: {mu} {place}");
+        for (a, b) in scales.iter().zip(&others) {
+            assert!(
+                (a / b - 1.0).abs() < 1e-5,
+                "{shift} {unit}: {scales:?} {others:?}"
+            );
+        }
+    }
+}
