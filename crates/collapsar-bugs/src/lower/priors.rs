@@ -28,7 +28,11 @@ impl Emit<'_> {
     pub(super) fn scale(&mut self, x: &Scalar, arguments: &[Value]) -> Resolved<bool> {
         let variable = match x {
             Scalar::Known(_) => None,
-            x => Some(self.own(x, "a number")?.variable),
+            // A real number that is counted from elsewhere is a sum.
+            x => match self.own(x, "a number") {
+                Ok(own) => Some(own.variable),
+                Err(_) => return Ok(false),
+            },
         };
         let kind = variable.map(|variable| self.line.variables.kind(variable));
         let distribution = self.line.of.distribution;
