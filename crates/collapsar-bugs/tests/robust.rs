@@ -431,7 +431,7 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "unsupported distribution",
-        "model { y ~ dt(0, 1, 4) }",
+        "model { y ~ dhyper(0, 1, 4) }",
         "y=1",
     ),
     ("number of parameters", "model { y ~ dnorm(0) }", "y=1"),
@@ -453,7 +453,7 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "edge of a logit",
-        "model {\n  y ~ dbern(p)\n  logit(p) <- a\n  a ~ dnorm(0, 1)\n}",
+        "model {\n  y ~ dbern(p)\n  cloglog(p) <- a\n  a ~ dnorm(0, 1)\n}",
         "y=1",
     ),
     (
