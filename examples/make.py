@@ -297,10 +297,16 @@ def growth(draw):
     return data, {"high": high, "drop": drop, "share": share, "tau": tau}, {}
 
 
+def eight_schools(_):
+    # The effects and standard errors of Rubin (1981), table 1, rounded as it has them: data, and no truth that is known.
+    y, se = [28, 8, -3, 7, -1, 1, 18, 12], [15, 10, 16, 11, 9, 11, 10, 18]
+    return {"J": 8, "y": y, "se": se}, {}, {}
+
+
 EXAMPLES = [
     mixture, lda, quantification, hmm, state_space, factor_analysis, ard_regression, hierarchical_normal, poisson_gamma,
     latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy, robust_regression,
-    growth,
+    growth, eight_schools,
 ]
 
 

@@ -453,7 +453,7 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "edge of a logit",
-        "model {\n  y ~ dbern(p)\n  logit(p) <- a\n  a ~ dnorm(0, 1)\n}",
+        "model {\n  y ~ dbern(p)\n  cloglog(p) <- a\n  a ~ dnorm(0, 1)\n}",
         "y=1",
     ),
     (

@@ -250,7 +250,7 @@ impl Emit<'_> {
             }
             (lower, upper) = (lower.max(low), upper.min(high));
         }
-        if !(lower < upper) {
+        if lower >= upper {
             let message = format!("bounds of {lower} and {upper}");
             return Err(Diagnostic::new(self.line.target, message, "nothing is between").into());
         }

@@ -11,7 +11,7 @@ use collapsar::graph::Told;
 use super::barren::Barren;
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::{Distribution, Support};
-use crate::elaborate::{Definer, Elaborated, Latent, Mode, Resolved, Sampling, Scope};
+use crate::elaborate::{Definer, Elaborated, Latent, Line, Mode, Resolved, Sampling, Scope};
 use crate::value::{Inverse, Scalar, Unknown};
 
 /// What the numbers of a line are.
@@ -117,7 +117,7 @@ pub(super) fn forms(model: &Elaborated, barren: &Barren) -> Checked<Vec<Form>> {
         }
     }
     let each = model.lines.iter().zip(&uses).enumerate();
-    let form = |(index, (line, uses))| match crate::elaborate::Line::sampling(line) {
+    let form = |(index, (line, uses)): (usize, (&Line, &Uses))| match line.sampling() {
         Some(of) if !model.arrays[line.array].is_data() => form(model, (index, of), uses),
         _ => Ok(Form::Plain),
     };
@@ -260,12 +260,11 @@ fn form(model: &Elaborated, (index, of): (usize, Sampling), uses: &Uses) -> Chec
 
 /// Whether a uniform line is from 0 to 1.
 fn is_unit(model: &Elaborated, index: usize, of: Sampling) -> Checked<bool> {
-    let scope = Scope::new(model, Mode::Shape);
-    for instance in 0..model.lines[index].instances.min(1) {
-        scope.enter(index, instance);
-        let ends = scope.evaluate_all(of.arguments)?;
-        let ends = ends.iter().map(|end| end.single().and_then(Scalar::known));
-        return Ok(ends.eq([Some(0.0), Some(1.0)]));
+    if model.lines[index].instances == 0 {
+        return Ok(false);
     }
-    Ok(false)
+    let scope = Scope::within(model, Mode::Shape, index, 0);
+    let ends = scope.evaluate_all(of.arguments)?;
+    let ends = ends.iter().map(|end| end.single().and_then(Scalar::known));
+    Ok(ends.eq([Some(0.0), Some(1.0)]))
 }
