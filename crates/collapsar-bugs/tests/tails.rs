@@ -358,3 +358,114 @@ fn degrees_of_freedom_may_depend_on_a_label() {
     }
     assert!(!marginals(&prepared, &model.variational_posterior(&fit.point)).is_empty());
 }
+
+/// Two spellings of a double exponential prior, and one of an asymmetric one, have the evidence of quadrature.
+#[test]
+fn mixtures_that_the_text_spells_out_are_known() {
+    let laplace = |x: f64| ln_integral(|b| ln_normal(x, b, 2.0) + ln_laplace(b, 0.0, 1.5));
+    // p(1 - p)τ e^{-τ(x - μ)(p - [x < μ])}, whose p quantile is μ.
+    let asymmetric = |x: f64| {
+        let (p, tau) = (0.25_f64, 1.5);
+        ln_integral(|mu| {
+            let check = (x - mu) * if x < mu { p - 1.0 } else { p };
+            (p * (1.0 - p) * tau).ln() - tau * check + ln_normal(mu, 0.5, 0.25)
+        })
+    };
+    let cases = [
+        ("y ~ dnorm(b, 2); b ~ ddexp(0, 1.5)", laplace(1.3)),
+        (
+            "y ~ dnorm(b, 2); b ~ dnorm(0, 1 / v); v ~ dexp(1.5 * 1.5 / 2)",
+            laplace(1.3),
+        ),
+        (
+            "w ~ dexp(1.5); me <- (1 - 2 * p) / (p * (1 - p)) * w + mu
+             pe <- (p * (1 - p) * 1.5) / (2 * w)
+             y ~ dnorm(me, pe); mu ~ dnorm(0.5, 0.25)",
+            asymmetric(1.3),
+        ),
+    ];
+    for (lines, evidence) in cases {
+        let model = compiled(&format!("model {{ {lines} }}"), data("y=1.3; p=0.25"));
+        let fit = climb(&model, 1, 1e-10);
+        assert!(fit.point.bound < evidence, "{lines}");
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let ln_weights = model
+            .ln_weights(&fit.point, 40_000, &mut rng)
+            .expect("weights");
+        let found = collapsar::special::log_sum_exp(&ln_weights) - 40_000_f64.ln();
+        // Weights of a spread of about one: half a per cent, and ten times that for the tails.
+        assert!(
+            (found - evidence).abs() < 0.05,
+            "{lines}: {found} {evidence}"
+        );
+    }
+}
+
+/// A line through sixty readings of which six are far off. JAGS 4.3.1 has these means and deviations, of two chains of 20,000
+/// draws after 2,000; its slopes are worth 3,300 independent draws.
+#[test]
+fn a_robust_line_is_that_of_jags_and_mixes() {
+    let text = "model {
+       for (n in 1:60) { y[n] ~ dt(a + b*x[n], tau, 4) }
+       a ~ dnorm(0, 0.001); b ~ dnorm(0, 0.001); tau ~ dgamma(0.1, 0.1)
+    }";
+    let y = "2.77 2.8 1.79 1.67 2.75 3.34 3.05 2.55 3.19 4.32 3.07 4.44 4.34 4.48 4.78 4.29 4.66 5.78 4.85 4.99 \
+             4.66 5.29 6.05 6.46 6.32 6.48 16.61 16.65 7.14 16.73 7.5 -2.91 6.49 6.81 7.51 7.54 7.32 7.7 -1.67 8.6 \
+             8.98 8.29 9.07 9.56 9.38 10.24 9.29 9.68 9.93 9.8 10.14 10.44 20.47 10.39 10.58 10.92 10.37 11.37 10.9 11.48";
+    let mut data = data(&format!("y={y}"));
+    let x: Vec<f64> = (1..=60).map(|n| 0.2 * f64::from(n)).collect();
+    put(&mut data, "x", &[60], &x);
+    let prepared = prepared(text, data);
+    let model = prepared.compile(&Demands::default()).expect("a choice");
+    let fit = climb(&model, 1, 1e-10);
+    let found = means(&prepared, &model, &fit);
+    let jags = [
+        ("a", 2.094, 0.187),
+        ("b", 0.7849, 0.0257),
+        ("tau", 2.713, 0.809),
+    ];
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let mut chain = model.chain(&fit.point, &mut rng).expect("a chain");
+    let mut draws: [Vec<f64>; 3] = Default::default();
+    for _ in 0..10_000 {
+        chain.sweep(&mut rng).expect("a sweep");
+        for (variable, draws) in (0..).zip(&mut draws) {
+            draws.push(chain.numbers()[chain.place(variable)]);
+        }
+    }
+    for ((name, mean, sd), draws) in jags.into_iter().zip(&draws) {
+        let n = draws.len() as f64;
+        let average = draws.iter().sum::<f64>() / n;
+        let spread = (draws.iter().map(|x| (x - average).powi(2)).sum::<f64>() / n).sqrt();
+        let halves: Vec<&[f64]> = draws.chunks(5_000).collect();
+        let effective = collapsar::diagnostics::ess_bulk(&halves).expect("draws");
+        // Errors of JAGS's means are up to 2% of a deviation, ours about as much; deviations are known to 2%.
+        assert!(
+            (average - mean).abs() < 0.08 * sd,
+            "{name}: {average} {mean}"
+        );
+        assert!((spread / sd - 1.0).abs() < 0.06, "{name}: {spread} {sd}");
+        assert!(
+            (found[name] - mean).abs() < 0.15 * sd,
+            "{name}: {} {mean}",
+            found[name]
+        );
+        // Slopes are worth 7,100, the precision 2,200: it waits for sixty weights and they for it.
+        assert!(effective > 1_500.0, "{name}: {effective}");
+    }
+}
+
+#[test]
+fn a_logistic_scale_that_is_unknown_is_refused_with_help() {
+    let text = "model { y ~ dlogis(mu, s); mu ~ dnorm(0, 1); s ~ dgamma(1, 1) }";
+    let model = collapsar_bugs::Model::parse(text).expect("a text");
+    let refused = model
+        .with(data("y=1"))
+        .expect_err("a refusal")
+        .render("m.bug", text);
+    assert!(
+        refused.contains("dlogis's rate must be constant"),
+        "{refused}"
+    );
+    assert!(refused.contains("dt(mean, precision, 8)"), "{refused}");
+}
