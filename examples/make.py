@@ -253,8 +253,8 @@ def bayesian_network(draw):
 
 
 def growth(draw):
-    high, drop, share, tau = 2.6, 1.0, 0.85, 100.0
-    age = sorted(round(draw.uniform(1, 30), 1) for _ in range(40))
+    high, drop, share, tau = 2.6, 1.5, 0.75, 100.0
+    age = sorted(round(draw.uniform(0.5, 20), 1) for _ in range(40))
     length = [high - drop * share**x + draw.gauss(0, tau**-0.5) for x in age]
     data = {"N": 40, "x": age, "y": rounded(length, 3)}
     return data, {"high": high, "drop": drop, "share": share, "tau": tau}, {}

@@ -188,6 +188,10 @@ impl Stochastic<'_> {
             }
         }
         let highest = density.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if highest == f64::NEG_INFINITY {
+            // Parameters must be known for there to be a density.
+            return (!real).then_some((-FAR, FAR));
+        }
         let inside = |ln: &f64| *ln > highest - DEPTH;
         let first = density.iter().position(inside)?;
         let last = density.iter().rposition(inside)?;

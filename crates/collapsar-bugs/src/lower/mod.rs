@@ -45,7 +45,7 @@ use collapsar::graph::{Atom, Centring, Graph};
 
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::distribution::Distribution;
-use crate::elaborate::{Definer, Elaborated, Latent, Mode, Resolved, Sampling, Scope, Unresolved};
+use crate::elaborate::{Definer, Elaborated, Mode, Resolved, Sampling, Scope, Unresolved};
 use crate::predict::Fixed;
 use crate::quantity::{Element, Origin};
 use crate::syntax::ast::{Expr, Node, Span};
@@ -155,11 +155,11 @@ impl Lowered {
             return false;
         }
         let mut moved = false;
-        for (line, elements) in place::masses(&self.graph, &self.variables).unwrap_or_default() {
-            let Some(grid) = grids.get_mut(&line) else {
+        for mass in place::masses(&self.graph, &self.variables).unwrap_or_default() {
+            let Some(grid) = grids.get_mut(&mass.line) else {
                 continue;
             };
-            if let Some(better) = place::refined(grid, &elements) {
+            if let Some(better) = place::refined(grid, &mass) {
                 (*grid, moved) = (better, true);
             }
         }
