@@ -6,7 +6,7 @@ use collapsar::graph::{Centring, Graph};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Lowered, Prepared};
+use super::{Grids, Lowered, Prepared};
 use crate::data::{Array, Data};
 use crate::model::Model;
 
