@@ -88,7 +88,9 @@ fn counts(grid: &mut Grid, (first, last): (usize, usize), apart: bool) -> Option
     grid.error = 0.0;
     let nodes = grid.values.len();
     let (begin, stop) = (grid.place(0), grid.place(nodes - 1));
-    let (mut low, mut high) = (grid.place(first), grid.place(last));
+    // One more at each end, so that the next look sees where they end.
+    let low = (grid.place(first) - 1.0).max(grid.limits.0);
+    let (mut low, mut high) = (low, grid.place(last) + 1.0);
     if apart || last + 1 == nodes {
         high = MOST_TIMES * high + 10.0;
     }
