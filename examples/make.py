@@ -290,8 +290,8 @@ def robust_regression(draw):
 
 
 def growth(draw):
-    high, drop, share, tau = 2.6, 1.0, 0.85, 100.0
-    age = sorted(round(draw.uniform(1, 30), 1) for _ in range(40))
+    high, drop, share, tau = 2.6, 1.5, 0.75, 100.0
+    age = sorted(round(draw.uniform(0.5, 20), 1) for _ in range(40))
     length = [high - drop * share**x + draw.gauss(0, tau**-0.5) for x in age]
     data = {"N": 40, "x": age, "y": rounded(length, 3)}
     return data, {"high": high, "drop": drop, "share": share, "tau": tau}, {}
@@ -303,10 +303,13 @@ def eight_schools(_):
     return {"J": 8, "y": y, "se": se}, {}, {}
 
 
+# With the seed of each, so that a new one moves none of the others.
 EXAMPLES = [
-    mixture, lda, quantification, hmm, state_space, factor_analysis, ard_regression, hierarchical_normal, poisson_gamma,
-    latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy, robust_regression,
-    growth, eight_schools,
+    *enumerate([
+        mixture, lda, quantification, hmm, state_space, factor_analysis, ard_regression, hierarchical_normal, poisson_gamma,
+        latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy,
+    ], 1),
+    (14, robust_regression), (14, growth), (14, eight_schools),
 ]
 
 
@@ -324,7 +327,7 @@ def as_json(data):
 
 def main():
     truth = {}
-    for seed, example in enumerate(EXAMPLES, 1):
+    for seed, example in EXAMPLES:
         name = example.__name__.replace("_", "-")
         data, nodes, labels = example(random.Random(seed))
         (HERE / name).mkdir(exist_ok=True)

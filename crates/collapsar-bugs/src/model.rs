@@ -13,6 +13,7 @@ use crate::elaborate::{
 };
 use crate::lower::{Grid, LineVariables, Prepared};
 use crate::outline::Outline;
+use crate::posterior::Summary;
 use crate::quantity::{Origin, Quantity};
 use crate::syntax::ast::{Program, Span};
 use crate::syntax::parse;
@@ -265,6 +266,20 @@ impl Prepared {
     pub fn nodes(&self, label: u32) -> Option<&[f64]> {
         let grid = self.variables.grid(label)?;
         (!grid.counts()).then_some(&grid.values)
+    }
+
+    /// Draws of a quantity in short, with quantiles between the nodes where it is on a grid.
+    pub fn between_nodes<'a>(
+        &self,
+        quantity: &Quantity,
+        draws: impl Iterator<Item = &'a f64>,
+        summary: Summary,
+    ) -> Summary {
+        let Some(grid) = self.grid(quantity) else {
+            return summary;
+        };
+        let shares = grid.shares(draws);
+        Summary::new(summary.mean, summary.sd, |p| grid.quantile(&shares, p))
     }
 
     /// The grids that unknowns are on.

@@ -327,3 +327,52 @@ fn without_a_few_scalars_to_blame_the_edge_is_refused() {
     let message = refused.expect_err("no grid").message;
     assert!(message.contains("not conjugate-exponential"), "{message}");
 }
+
+#[test]
+fn sites_with_counts_that_nobody_saw() {
+    let text = "model {
+        for (i in 1:3) { N[i] ~ dpois(lambda); for (t in 1:2) { y[i,t] ~ dbin(p, N[i]) } }
+        lambda ~ dgamma(3, 0.5); p ~ dbeta(4, 2) }";
+    let prepared = prepared(text, data("y[3,2]=3 4 2 2 6 5"));
+    let model = prepared.compile(&Demands::default()).expect("a choice");
+    let ways = |n: f64, y: f64| ln_gamma(n + 1.0) - ln_gamma(y + 1.0) - ln_gamma(n - y + 1.0);
+    let sites = [(3.0, 4.0), (2.0, 2.0), (6.0, 5.0)];
+    let ln_joint = |lambda: f64, p: f64| {
+        let site = |&(a, b): &(f64, f64)| {
+            let counts = (a.max(b) as u32..60).map(|n| {
+                let n = f64::from(n);
+                let seen =
+                    ways(n, a) + ways(n, b) + (a + b) * p.ln() + (2.0 * n - a - b) * (-p).ln_1p();
+                n * lambda.ln() - lambda - ln_gamma(n + 1.0) + seen
+            });
+            log_sum_exp(&counts.collect::<Vec<_>>())
+        };
+        let prior = 3.0 * 0.5_f64.ln() - ln_gamma(3.0) + 2.0 * lambda.ln() - 0.5 * lambda;
+        let prior = prior + 3.0 * p.ln() + (-p).ln_1p() - ln_beta(4.0, 2.0);
+        prior + sites.iter().map(site).sum::<f64>()
+    };
+    // Midpoints over both.
+    let (lambdas, ps) = ((0..150).map(|k| 0.1 * (f64::from(k) + 0.5)), 0..100);
+    let cells = lambdas.flat_map(|lambda| {
+        let ps = ps.clone().map(|k| (f64::from(k) + 0.5) / 100.0);
+        ps.map(move |p| (lambda, p))
+    });
+    let cells: Vec<f64> = cells.map(|(lambda, p)| ln_joint(lambda, p)).collect();
+    let expected = log_sum_exp(&cells) + (0.1_f64 / 100.0).ln();
+    let bound = best_bound(&model);
+    assert!(
+        bound < expected && expected - bound < 1.0,
+        "{bound} {expected}"
+    );
+}
+
+#[test]
+fn data_that_no_node_allows_are_refused() {
+    let text = "model { for (i in 1:2) { y[i] ~ dgamma(a, 1) } a ~ dexp(1) }";
+    let refused = Model::parse(text).expect("a text").with(data("y=1 -2"));
+    let message = refused.expect_err("no grid helps").message;
+    assert_eq!(
+        message,
+        "the data of y[2] are outside the support of dgamma"
+    );
+}

@@ -360,7 +360,6 @@ fn an_index_that_depends_on_itself_is_a_cycle() {
 fn part_of_the_shares_is_refused() {
     for text in [
         "model { y ~ dcat(p[1:2]); p[1:3] ~ ddirch(a[]) }",
-        "model { y ~ dcat(c(q, q)); q ~ dbeta(1, 1) }",
         "model { n[1:2] ~ dmulti(p[1:2], 3); p[1:3] ~ ddirch(a[]) }",
     ] {
         let model = Model::parse(text).expect("a program");

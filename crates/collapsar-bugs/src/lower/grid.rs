@@ -15,9 +15,8 @@ use crate::value::Scalar;
 const MOST_TOGETHER: usize = 3;
 /// Elements of one line that are put on grids, at most.
 const MOST_ELEMENTS: usize = 10_000;
-/// Nodes of a grid that is alone, and of one of several.
-const NODES: usize = 32;
-const NODES_OF_SEVERAL: usize = 24;
+/// Nodes of a grid that is alone, of one of two, and of one of three.
+const NODES: [usize; MOST_TOGETHER] = [32, 24, 16];
 /// Nats by which a prior density may be below its highest where a grid ends.
 const DEPTH: f64 = 25.0;
 /// How far the coordinate of a number whose prior has unknown parameters may be from zero.
@@ -69,11 +68,7 @@ impl Stochastic<'_> {
                 let chosen: Vec<&Candidate> =
                     chosen.iter().map(|&index| &candidates[index]).collect();
                 if self.serves(instance, &chosen) {
-                    let nodes = if together == 1 {
-                        NODES
-                    } else {
-                        NODES_OF_SEVERAL
-                    };
+                    let nodes = NODES[together - 1];
                     let mut found: Vec<(u32, Grid)> = vec![];
                     for of in chosen {
                         let (line, grid) = (of.place.0, &of.grid);
@@ -143,7 +138,7 @@ impl Stochastic<'_> {
         }
         let coordinate = Coordinate::between(lower, upper);
         let ends = self.bulk(instance, coordinate)?;
-        Some(Grid::new(coordinate, ends, ends, NODES))
+        Some(Grid::new(coordinate, ends, ends, NODES[0]))
     }
 
     /// The ends of a uniform prior, where they are known.
@@ -188,6 +183,10 @@ impl Stochastic<'_> {
             }
         }
         let highest = density.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if highest == f64::NEG_INFINITY {
+            // Parameters must be known for there to be a density.
+            return (!real).then_some((-FAR, FAR));
+        }
         let inside = |ln: &f64| *ln > highest - DEPTH;
         let first = density.iter().position(inside)?;
         let last = density.iter().rposition(inside)?;

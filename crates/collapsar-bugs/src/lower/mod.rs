@@ -174,11 +174,11 @@ impl Lowered {
             return false;
         }
         let mut moved = false;
-        for (line, elements) in place::masses(&self.graph, &self.variables).unwrap_or_default() {
-            let Some(grid) = grids.get_mut(&line) else {
+        for mass in place::masses(&self.graph, &self.variables).unwrap_or_default() {
+            let Some(grid) = grids.get_mut(&mass.line) else {
                 continue;
             };
-            if let Some(better) = place::refined(grid, &elements) {
+            if let Some(better) = place::refined(grid, &mass) {
                 (*grid, moved) = (better, true);
             }
         }

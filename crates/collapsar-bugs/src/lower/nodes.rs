@@ -117,6 +117,21 @@ impl Grid {
         self.coordinate == Coordinate::Whole
     }
 
+    /// How many of these are each node, as a share of all.
+    pub(crate) fn shares<'a>(&self, draws: impl Iterator<Item = &'a f64>) -> Vec<f64> {
+        let mut shares = vec![0.0; self.values.len()];
+        let mut count = 0.0;
+        for draw in draws {
+            let node = self.values.iter().position(|value| value == draw);
+            if let Some(node) = node {
+                shares[node] += 1.0;
+                count += 1.0;
+            }
+        }
+        shares.iter_mut().for_each(|share| *share /= count);
+        shares
+    }
+
     /// Mean and deviation under probabilities of the nodes.
     pub(crate) fn moments(&self, probabilities: &[f64]) -> (f64, f64) {
         moments(

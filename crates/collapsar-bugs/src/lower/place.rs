@@ -1,11 +1,11 @@
 //! Decides where grids are refined: to where the posterior is, until every other node could be left out (maths §9.13).
 
-use collapsar::graph::{Compiled, Demands, Graph, PosteriorMarginal};
+use collapsar::graph::{Compiled, Declared, Demands, Graph, Kind, PosteriorMarginal};
 use collapsar::special::log_sum_exp;
 use collapsar::{Collapsed, Direction, Driver, Fit, Potential, Stop};
 
 use super::Variables;
-use super::nodes::{Coordinate, Grid, MOST_COUNTS, MOST_NODES, moments};
+use super::nodes::{Grid, MOST_COUNTS, MOST_NODES, moments};
 
 /// Joint states of grids that the model is fitted for one by one, at most.
 const MOST_STATES: usize = 1024;
@@ -15,16 +15,26 @@ const AFFORDABLE: usize = 50_000_000;
 const GAIN: f64 = 1e-7;
 const PASSES: u64 = 1000;
 /// What nodes may weigh together that are left out at one end of a grid, and counts at one end of their range.
-const TAIL: f64 = 1e-6;
+const TAIL: f64 = 1e-7;
 const TAIL_OF_COUNTS: f64 = 1e-10;
+/// Shares of its length by which a grid is longer at both ends where q is too narrow, and how many times larger the largest
+/// count may then be.
+const APART: f64 = 0.5;
+const MOST_TIMES: f64 = 3.0;
 /// Deviations by which results may change where every other node is left out.
 const TOLERANCE: f64 = 1e-4;
 
-/// The probabilities of the nodes, for each element of each line that has a grid.
-pub(super) type Masses = Vec<(u32, Vec<Vec<f64>>)>;
+/// What a fit says of a line that has a grid.
+pub(super) struct Mass {
+    pub(super) line: u32,
+    /// The probabilities of the nodes, for each element.
+    elements: Vec<Vec<f64>>,
+    /// Whether they are those of a factor of q apart from others, which is too narrow.
+    apart: bool,
+}
 
-/// Grids that serve better, where any does, and the error of those that are here.
-pub(super) fn refined(grid: &mut Grid, elements: &[Vec<f64>]) -> Option<Grid> {
+/// A grid that serves better, where one does; notes the error of the one that is here.
+pub(super) fn refined(grid: &mut Grid, mass: &Mass) -> Option<Grid> {
     let nodes = grid.values.len();
     let tail = if grid.counts() { TAIL_OF_COUNTS } else { TAIL };
     let end = |p: &mut dyn Iterator<Item = &f64>| {
@@ -36,44 +46,60 @@ pub(super) fn refined(grid: &mut Grid, elements: &[Vec<f64>]) -> Option<Grid> {
         .count()
     };
     let (mut first, mut last) = (nodes, 0);
-    for p in elements {
+    for p in &mass.elements {
         first = first.min(end(&mut p.iter()));
         last = last.max(nodes - 1 - end(&mut p.iter().rev()).min(nodes - 1));
     }
     if first > last {
         return None;
     }
-    grid.error = if grid.counts() {
-        0.0
-    } else {
-        (elements.iter().map(|p| halved(grid, p))).fold(0.0, f64::max)
-    };
-    let (mut low, mut high) = (
+    if grid.counts() {
+        return counts(grid, (first, last), mass.apart);
+    }
+    let errors = mass.elements.iter().map(|p| halved(grid, p));
+    grid.error = errors.fold(0.0, f64::max);
+    let (begin, stop) = (grid.place(0), grid.place(nodes - 1));
+    let (low, high) = (
         grid.place(first.saturating_sub(1)),
         grid.place((last + 1).min(nodes - 1)),
     );
-    let mut wider = false;
     let span = high - low;
-    if first == 0 && grid.first > grid.limits.0 {
-        (low, wider) = ((low - span).max(grid.limits.0), true);
-    }
-    if last + 1 == nodes && grid.place(nodes - 1) < grid.limits.1 {
-        (high, wider) = ((high + span).min(grid.limits.1), true);
-    }
-    let used = last + 1 - first;
-    if grid.coordinate == Coordinate::Whole {
-        high = high.min(MOST_COUNTS);
-        let other = wider && high > grid.place(nodes - 1) || 4 * used < 3 * nodes;
-        return other.then(|| Grid::new(grid.coordinate, (low, high), grid.limits, 0));
-    }
-    let narrow = 2 * used < nodes;
+    let more = |at_end: bool| match (at_end, mass.apart) {
+        (true, _) => span,
+        (false, true) => APART * span,
+        (false, false) => 0.0,
+    };
+    let low = (low - more(first == 0)).max(grid.limits.0);
+    let high = (high + more(last + 1 == nodes)).min(grid.limits.1);
+    let beyond = low < begin - 0.1 * span || high > stop + 0.1 * span;
+    let narrow = high - low < 0.5 * (stop - begin);
     let coarse = grid.error > TOLERANCE && nodes < MOST_NODES;
-    let more = if coarse && !narrow && !wider {
+    let nodes = if coarse && !narrow && !beyond {
         2 * nodes
     } else {
         nodes
     };
-    (narrow || wider || coarse).then(|| Grid::new(grid.coordinate, (low, high), grid.limits, more))
+    (narrow || beyond || coarse)
+        .then(|| Grid::new(grid.coordinate, (low, high), grid.limits, nodes))
+}
+
+/// The range of counts that serves better, where one does.
+fn counts(grid: &mut Grid, (first, last): (usize, usize), apart: bool) -> Option<Grid> {
+    grid.error = 0.0;
+    let nodes = grid.values.len();
+    let (begin, stop) = (grid.place(0), grid.place(nodes - 1));
+    // One more at each end, so that the next look sees where they end.
+    let low = (grid.place(first) - 1.0).max(grid.limits.0);
+    let (mut low, mut high) = (low, grid.place(last) + 1.0);
+    if apart || last + 1 == nodes {
+        high = MOST_TIMES * high + 10.0;
+    }
+    if apart || first == 0 {
+        low = (low / MOST_TIMES).floor();
+    }
+    let high = high.min(MOST_COUNTS);
+    let other = high > stop || low < begin || 4.0 * (high - low) < 3.0 * (stop - begin);
+    other.then(|| Grid::new(grid.coordinate, (low, high), grid.limits, 0))
 }
 
 /// Deviations by which mean and deviation change where every other node is left out.
@@ -89,18 +115,23 @@ fn halved(grid: &Grid, p: &[f64]) -> f64 {
 }
 
 /// The probabilities of all nodes under a fit; nothing where there is none.
-pub(super) fn masses(graph: &Graph, variables: &Variables) -> Option<Masses> {
-    let lines = variables.lines.iter().enumerate();
-    let mut found: Masses = lines
-        .filter_map(|(line, of)| {
-            let of = of.as_ref()?;
-            let grid = of.grid.as_ref()?;
-            let count = variables.count(line);
-            Some((line as u32, vec![vec![0.0; grid.values.len()]; count]))
-        })
-        .collect();
+pub(super) fn masses(graph: &Graph, variables: &Variables) -> Option<Vec<Mass>> {
     let whole = Compiled::new(graph.clone(), &Demands::default()).ok()?;
     let enumerated = enumerated(graph, variables, whole.size());
+    let labels = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
+    let all_labels = graph.declared().iter().all(labels);
+    let lines = variables.lines.iter().enumerate();
+    let mut found: Vec<Mass> = lines
+        .filter_map(|(line, of)| {
+            let of = of.as_ref()?;
+            let nodes = of.grid.as_ref()?.values.len();
+            Some(Mass {
+                line: line as u32,
+                elements: vec![vec![0.0; nodes]; variables.count(line)],
+                apart: !all_labels && !enumerated.contains(&of.first),
+            })
+        })
+        .collect();
     if enumerated.is_empty() {
         let fit = climbed(&whole, None)?;
         add(&mut found, variables, (&whole, &fit), 1.0, &[])?;
@@ -183,7 +214,7 @@ fn climbed(model: &Compiled, warm: Option<&[f64]>) -> Option<Fit> {
 
 /// Adds the probabilities of a fit, each times a weight.
 fn add(
-    masses: &mut Masses,
+    masses: &mut [Mass],
     variables: &Variables,
     (compiled, fit): (&Compiled, &Fit),
     weight: f64,
@@ -191,11 +222,11 @@ fn add(
 ) -> Option<()> {
     let mut put = |label: u32, states: &[f64]| {
         let line = variables.line(label) as u32;
-        let Some((_, elements)) = masses.iter_mut().find(|(of, _)| *of == line) else {
+        let Some(mass) = masses.iter_mut().find(|mass| mass.line == line) else {
             return;
         };
         let element = (label - variables.first(line as usize)) as usize;
-        for (sum, p) in elements[element].iter_mut().zip(states) {
+        for (sum, p) in mass.elements[element].iter_mut().zip(states) {
             *sum += weight * p;
         }
     };

@@ -6,7 +6,7 @@ use collapsar::graph::{Centring, Graph};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Lowered, Prepared};
+use super::{Grids, Lowered, Prepared};
 use crate::data::{Array, Data};
 use crate::model::Model;
 
@@ -87,7 +87,12 @@ fn the_log_joint_is_that_of_the_same_numbers() {
         let centring = &prepared.variables.centring;
         assert!(!centring.is_empty(), "{text}");
         let none = BTreeSet::new();
-        let plain = Lowered::new(&prepared.model, text, &none, Centring::default());
+        let plain = Lowered::new(
+            &prepared.model,
+            text,
+            (&none, &Grids::new()),
+            Centring::default(),
+        );
         let Ok(plain) = plain else {
             panic!("{text}: lowered before");
         };

@@ -337,6 +337,12 @@ impl ModelRun {
         };
         let estimates = chains.estimates();
         let diagnostics: Vec<_> = estimates.iter().map(|one| one.diagnostics).collect();
+        let rows = quantities.iter().zip(&estimates).enumerate();
+        let rows = rows.map(|(place, (quantity, one))| {
+            let draws = chains.chains.iter().flat_map(|chain| &chain[place]);
+            self.prepared.between_nodes(quantity, draws, one.summary)
+        });
+        let rows = rows.collect();
         let deviations = estimates.iter().map(|one| one.summary.sd);
         let numbers: Vec<_> = deviations.zip(diagnostics.iter().copied()).collect();
         let evidence = match &self.enumerated {
@@ -350,7 +356,7 @@ impl ModelRun {
         };
         Ok(Some(ModelResult {
             kind: PosteriorKind::Exact,
-            rows: estimates.iter().map(|one| one.summary).collect(),
+            rows,
             draws: 0,
             chains: Some((chains, diagnostics)),
             signs,
