@@ -76,10 +76,16 @@ impl Proposal {
 
     /// The log density.
     pub fn ln_density(&self, at: &[f64]) -> f64 {
-        match self.parts.as_slice() {
-            [(_, one)] => one.ln_density(at),
-            parts => log_sum_exp(&Self::ln_parts(parts, at)),
-        }
+        self.ln_added(at, f64::NEG_INFINITY)
+    }
+
+    /// The logarithm of a sum with the density added to it: parts that would not change it are not computed to the end.
+    pub(super) fn ln_added(&self, at: &[f64], ln_sum: f64) -> f64 {
+        self.parts.iter().fold(ln_sum, |ln_sum, (share, part)| {
+            let ln_share = share.ln();
+            let added = part.ln_density_above(at, ln_sum + f64::EPSILON.ln() - ln_share);
+            added.map_or(ln_sum, |added| log_sum_exp(&[ln_sum, ln_share + added]))
+        })
     }
 
     fn ln_parts(parts: &[(f64, Student)], at: &[f64]) -> Vec<f64> {
