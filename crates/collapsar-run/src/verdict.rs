@@ -23,9 +23,6 @@ pub const DRIFTED: f64 = 4.0;
 /// bench/bugs with less than this have ratios of 0.74 or more to those of JAGS.
 const LIGHT: f64 = 0.5;
 
-/// Where a larger part of weighted draws counts, no tail can matter: k-hat is that of a shoulder.
-pub(crate) const MOST: f64 = 0.5;
-
 /// Which posterior results are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -64,8 +61,6 @@ pub struct Signs {
     pub k_hat: Option<f64>,
     /// Whether weighted draws could be believed, so that deviations are theirs where they differ (maths §10.10).
     pub weighted: Option<bool>,
-    /// The part of weighted draws that counts: their effective number by their number.
-    pub counting: Option<f64>,
     /// Numbers whose deviation is how far a Markov chain goes from the mean, as linear response has less (maths §10.10).
     pub widened: usize,
     /// By how many deviations at most the means of weighted draws differ from those of the fit.
@@ -160,8 +155,7 @@ impl Signs {
         }
         let wide = kind == PosteriorKind::LinearResponse;
         // Linear response leaves out what is not linear; where little is missing and weights are not heavy, that is little.
-        let bounded = above(self.counting, MOST);
-        let light = bounded || self.k_hat.is_none_or(|k_hat| k_hat < 0.7);
+        let light = self.k_hat.is_none_or(|k_hat| k_hat < 0.7);
         let little = self
             .missing_information
             .is_some_and(|missing| missing < 0.5);
@@ -172,9 +166,7 @@ impl Signs {
             // Most starts ended somewhere else, or deviations are those of one basis of many.
             _ if few || self.flat > 0 => Verdict::TrustMeans,
             // Deviations are those of weighted draws where these differ; with heavier tails they may still be too small.
-            Some(true) if wide && (bounded || self.k_hat.is_none_or(|k| k < LIGHT)) => {
-                Verdict::Trust
-            }
+            Some(true) if wide && self.k_hat.is_none_or(|k_hat| k_hat < LIGHT) => Verdict::Trust,
             _ if wide && linear && looked => Verdict::Trust,
             // Mean field leaves out what is missing, which is nearly all.
             _ if above(self.missing_information, 0.99) => Verdict::Doubt,

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::ModelRun;
 use crate::error::Result;
-use crate::verdict::{MOST, PosteriorKind, Signs, Verdict, has_mean};
+use crate::verdict::{PosteriorKind, Signs, Verdict, has_mean};
 
 /// Products of numbers that a pass takes for each number that it goes through.
 const PRODUCTS: usize = 10;
@@ -391,7 +391,7 @@ impl Weighted<'_> {
     pub(super) fn believed(&self) -> bool {
         let (weights, size) = (&self.draws.weights, self.draws.len());
         // Where half of the draws count, no tail can matter: k-hat would be that of a shoulder.
-        let light = |k_hat: f64| k_hat < k_hat_threshold(size) || weights.ess > MOST * size as f64;
+        let light = |k_hat: f64| k_hat < k_hat_threshold(size) || weights.ess > 0.5 * size as f64;
         self.draws.k_hat.is_none_or(light) && weights.ess > ENOUGH
     }
 
@@ -399,12 +399,10 @@ impl Weighted<'_> {
         let weights = &self.draws.weights;
         let left_out = self.exchange.as_ref().map_or(0.0, Exchange::ln_left_out);
         let believed = self.believed();
-        let counting = weights.ess / self.draws.len().max(1) as f64;
         let ln_evidence = (weights.ln_mean + left_out, weights.mcse_ln_mean);
         Signs {
             k_hat: self.draws.k_hat,
             weighted: Some(believed),
-            counting: Some(counting),
             ln_evidence: (believed || has_mean(weights)).then_some(ln_evidence),
             orders: self.exchange.as_ref().map(orders),
             ..Signs::default()

@@ -266,6 +266,21 @@ mod tests {
     }
 
     #[test]
+    fn sums_leave_out_what_is_below_their_rounding() {
+        let covariance = DMatrix::from_row_slice(2, 2, &[1.0, 0.3, 0.3, 2.0]);
+        let one = Proposal::new(vec![0.0, 1.0], covariance).expect("a t");
+        for at in [[0.5, 0.2], [1e3, -2e3], [1e9, 3.0]] {
+            let alone = one.ln_density(&at);
+            let sums = [-50.0, -1.0, 0.0, 10.0, 30.0, 40.0].map(|more| alone + more);
+            for ln_sum in sums.into_iter().chain([f64::NEG_INFINITY]) {
+                let expected = log_sum_exp(&[ln_sum, alone]);
+                let off = one.ln_added(&at, ln_sum) - expected;
+                assert!(off.abs() <= 1e-14 * expected.abs().max(1.0), "{off:e}");
+            }
+        }
+    }
+
+    #[test]
     fn a_part_for_what_a_chain_saw() {
         let one = Proposal::new(vec![-4.0], DMatrix::from_element(1, 1, 1.0)).expect("a t");
         // It hardly ever comes to the other mode.
