@@ -432,7 +432,7 @@ fn chains_widen_what_is_too_narrow_and_nothing_else() {
     let slope: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum::<f64>() / 70.0;
     let off = |(x, y): (&f64, &f64)| (y - mean_y - slope * x).powi(2);
     let residuals: f64 = x.iter().zip(&y).map(off).sum();
-    let (shape, rate) = (0.5 * n - 1.0 + 1e-3, 0.5 * residuals + 1e-3);
+    let (shape, rate): (f64, f64) = (0.5 * n - 1.0 + 1e-3, 0.5 * residuals + 1e-3);
     let truth = shape.sqrt() / rate;
     assert!((rows[place].mean / (shape / rate) - 1.0).abs() < 1e-3);
     assert!(rows[place].sd < 0.85 * truth);
