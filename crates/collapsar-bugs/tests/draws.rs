@@ -413,7 +413,7 @@ fn chains_widen_what_is_too_narrow_and_nothing_else() {
         [-5.0, -3.0, -1.0, 1.0, 3.0, 5.0],
         [1.0, 3.0, 2.0, 5.0, 4.0, 7.0],
     );
-    let prepared = prepared(text, data(&format!(r#"{{"x": {x:?}, "y": {y:?}}}"#)));
+    let prepared = prepared(text, data("x=-5 -3 -1 1 3 5; y=1 3 2 5 4 7"));
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let point = climb(&model, 1, 1e-12).point;
     let variational = model.variational_posterior(&point);
