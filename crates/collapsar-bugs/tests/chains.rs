@@ -181,7 +181,7 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                     out.push(f64::from(u8::from(before[0] == 0.0)) - first);
                 }
                 // Bounds have densities of their own.
-                Kind::Bounded => {}
+                Kind::Bounded | Kind::Positive { .. } | Kind::PolyaGamma => {}
             }
         }
     }
