@@ -22,6 +22,7 @@ mod quantity;
 pub mod syntax;
 mod unused;
 mod value;
+mod went;
 
 pub use chains::{ChainDraws, ChainEstimate, ChainOptions, ChainStart, ChainStates};
 pub use data::{Array, Data, Sparse};
@@ -35,3 +36,4 @@ pub use posterior::{Posterior, PosteriorError, Summary};
 pub use quantity::{Element, Origin, Quantity, Selection};
 pub use syntax::ast::Span;
 pub use syntax::parse;
+pub use went::Asked;

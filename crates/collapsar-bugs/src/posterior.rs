@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use collapsar::graph::{
-    Kind, LinearResponse, PosteriorMarginal, ShortChain, VariationalPosterior, WeightedDraws,
+    Kind, LinearResponse, PosteriorMarginal, VariationalPosterior, WeightedDraws,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -66,8 +66,8 @@ const JOINT: u64 = 1 << 41;
 
 /// Errors by which the logarithm of a deviation from weighted draws must differ from that of linear response to take its
 /// place, and the difference that it must have at least: a smaller one is no better than linear response is.
-const SIGNIFICANT: f64 = 2.0;
-const LARGE: f64 = 0.1;
+pub(crate) const SIGNIFICANT: f64 = 2.0;
+pub(crate) const LARGE: f64 = 0.1;
 
 const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 
@@ -172,26 +172,6 @@ impl Posterior<'_> {
             }
         }
         Ok(shift)
-    }
-
-    /// By how many deviations at most a Markov chain that began at the fit has moved away on the average of the second half of
-    /// its sweeps: a few for a mean that is right, many for one that is not.
-    pub fn drift(&self, went: &ShortChain, known: (&[Quantity], &[Summary])) -> f64 {
-        let moved = known.0.iter().zip(known.1).filter_map(|(quantity, row)| {
-            let Origin::Variable(variable, number) = quantity.origin else {
-                return None;
-            };
-            let at = |variable, number| went.means[self.variational.place(variable) + number];
-            let mut mean = at(variable, number as usize);
-            // As the text counts it.
-            if let Some(moved) = self.prepared.variables.centring.of(variable, number) {
-                let others = moved.follows.iter();
-                let others: f64 = others.map(|&(other, t)| t * at(other, 0)).sum();
-                mean += moved.constant + others;
-            }
-            (row.sd > 0.0).then(|| (mean - row.mean).abs() / row.sd)
-        });
-        moved.fold(0.0, f64::max)
     }
 
     /// Values at weighted draws: those of a range as they are, or so many that are picked by their weights.
@@ -390,7 +370,7 @@ impl Posterior<'_> {
     }
 
     /// Values where `draw` gives all numbers of a draw.
-    fn jointly(
+    pub(crate) fn jointly(
         &self,
         quantities: &[Quantity],
         needed: &Dependencies,

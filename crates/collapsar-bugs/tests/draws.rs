@@ -9,6 +9,7 @@ use collapsar::graph::{
 };
 use collapsar::special::ln_gamma;
 use collapsar::{Fit, Point};
+use collapsar_bugs::{Asked, Posterior, Summary};
 use common::{climb, compiled, data, prepared};
 use models::MODELS;
 use rand::SeedableRng;
@@ -398,4 +399,70 @@ fn covariance_of_q(variational: &VariationalPosterior<'_>, a: u32, b: u32) -> f6
         (Some(sum), Some(difference)) => 0.25 * (sum - difference),
         _ => 0.0,
     }
+}
+
+#[test]
+fn chains_widen_what_is_too_narrow_and_nothing_else() {
+    let text = "model {
+        for (i in 1:6) { y[i] ~ dnorm(a + b * x[i], tau) }
+        a ~ dnorm(0, 1.0E-6)
+        b ~ dnorm(0, 1.0E-6)
+        tau ~ dgamma(1.0E-3, 1.0E-3)
+    }";
+    let (x, y) = (
+        [-5.0, -3.0, -1.0, 1.0, 3.0, 5.0],
+        [1.0, 3.0, 2.0, 5.0, 4.0, 7.0],
+    );
+    let prepared = prepared(text, data("x=-5 -3 -1 1 3 5; y=1 3 2 5 4 7"));
+    let model = prepared.compile(&Demands::default()).expect("a choice");
+    let point = climb(&model, 1, 1e-12).point;
+    let variational = model.variational_posterior(&point);
+    let posterior = Posterior {
+        prepared: &prepared,
+        variational: &variational,
+        response: None,
+        weighted: None,
+        seed: 1,
+    };
+    let all = prepared.quantities().expect("quantities");
+    let place = (all.iter().position(|q| q.to_string() == "tau")).expect("tau");
+    let (mut rows, _) = posterior.summaries(&all).expect("rows");
+    // Gamma((n − 2) / 2, residuals / 2), of which mean field has the mean and too large a shape (maths §10.2).
+    let (mean_y, n) = (y.iter().sum::<f64>() / 6.0, 6.0);
+    let slope: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum::<f64>() / 70.0;
+    let off = |(x, y): (&f64, &f64)| (y - mean_y - slope * x).powi(2);
+    let residuals: f64 = x.iter().zip(&y).map(off).sum();
+    let (shape, rate): (f64, f64) = (0.5 * n - 1.0 + 1e-3, 0.5 * residuals + 1e-3);
+    let truth = shape.sqrt() / rate;
+    assert!((rows[place].mean / (shape / rate) - 1.0).abs() < 1e-3);
+    assert!(rows[place].sd < 0.85 * truth);
+    let before = rows.clone();
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let went = model
+        .short_chain(&point, 4000, None, &mut rng)
+        .expect("a chain");
+    let widen = |rows: &mut [Summary]| posterior.widen(&went, Asked::default(), &all, rows);
+    assert!(widen(&mut rows).expect("numbers") > 0);
+    // Two thousand draws of a gamma of shape 2, whose kurtosis is 6, know its deviation to three hundredths.
+    assert!(
+        (rows[place].sd / truth - 1.0).abs() < 0.1,
+        "{:?}",
+        rows[place]
+    );
+    for (before, after) in before.iter().zip(&rows) {
+        assert!(after.mean == before.mean && after.sd >= before.sd);
+        assert!(after.quantiles[0] <= before.quantiles[0]);
+        assert!(after.quantiles[2] >= before.quantiles[2]);
+    }
+    // What is as wide as the posterior stays.
+    let again = rows.clone();
+    assert_eq!(widen(&mut rows).expect("numbers"), 0);
+    assert_eq!(rows, again);
+    // A few sweeps tell nothing.
+    let short = model
+        .short_chain(&point, 20, None, &mut rng)
+        .expect("a chain");
+    let mut narrow = before.clone();
+    let told = posterior.widen(&short, Asked::default(), &all, &mut narrow);
+    assert_eq!((told.expect("numbers"), narrow), (0, before));
 }

@@ -25,7 +25,12 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
         reasons if reasons.is_empty() => String::new(),
         reasons => format!(" ({reasons})"),
     };
-    format!("{name}{added}\nverdict: {verdict}{reasons}{next}")
+    let widened = match signs.widened {
+        0 => String::new(),
+        1 => ", one of them as far as a Markov chain goes".to_owned(),
+        many => format!(", {many} of them as far as a Markov chain goes"),
+    };
+    format!("{name}{widened}{added}\nverdict: {verdict}{reasons}{next}")
 }
 
 /// What signs say, those that matter most first.

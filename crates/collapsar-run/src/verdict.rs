@@ -61,6 +61,8 @@ pub struct Signs {
     pub k_hat: Option<f64>,
     /// Whether weighted draws could be believed, so that deviations are theirs where they differ (maths §10.10).
     pub weighted: Option<bool>,
+    /// Numbers whose deviation is how far a Markov chain goes from the mean, as linear response has less (maths §10.10).
+    pub widened: usize,
     /// By how many deviations at most the means of weighted draws differ from those of the fit.
     pub shift: Option<f64>,
     /// By how many deviations at most a short Markov chain moves away from the means of the fit.

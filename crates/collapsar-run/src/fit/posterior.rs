@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
 use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, ShortChain, WeightedDraws};
 use collapsar::{Collapsed, Point, Potential};
-use collapsar_bugs::{ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
+use collapsar_bugs::{Asked, ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -147,7 +147,8 @@ impl ModelRun {
         signs.starts = self.agreed.get().copied();
         let believed = weighted.as_ref().filter(|weighted| weighted.believed());
         let variational = self.compiled.variational_posterior(point);
-        let went = self.short_chain(point, weighted.as_ref(), &signs);
+        let longer = response.is_some();
+        let went = self.short_chain(point, weighted.as_ref(), (longer, &signs));
         let posterior = Posterior {
             prepared: &self.prepared,
             variational: &variational,
@@ -155,7 +156,7 @@ impl ModelRun {
             weighted: believed.map(|weighted| &weighted.draws),
             seed: self.request.climb.seed,
         };
-        let (rows, draws, shift) = (posterior.summaries_and_shift(quantities))
+        let (mut rows, draws, shift) = (posterior.summaries_and_shift(quantities))
             .map_err(|refusal| self.source.no_answer(refusal))?;
         signs.shift = shift;
         if let Some(response) = &response {
@@ -171,6 +172,12 @@ impl ModelRun {
         // A chain may exchange states that are alike, which is no drift; weights that are believed have looked at means themselves.
         let alike = believed.is_some_and(|weighted| weighted.exchange.is_some());
         signs.drift = (went.as_ref().filter(|_| !alike)).map(|went| posterior.drift(went, known));
+        if let (Some(went), None, Some(response)) = (&went, believed, &response)
+            && let Some(asked) = self.asked(weighted.as_ref(), response.flat())
+        {
+            signs.widened = (posterior.widen(went, asked, quantities, &mut rows))
+                .map_err(|refusal| self.source.no_answer(refusal))?;
+        }
         Ok(Some(ModelResult {
             kind: match response {
                 Some(_) => PosteriorKind::LinearResponse,
@@ -183,12 +190,25 @@ impl ModelRun {
         }))
     }
 
-    /// Where a short chain went: the one that weighted draws asked or, where there is none and they are not believed, one of its own.
+    /// Which numbers a chain may be asked about, of weighted draws that are not believed: none where it may have exchanged states that
+    /// nothing tells apart.
+    fn asked<'a>(&self, weighted: Option<&'a Weighted<'_>>, flat: usize) -> Option<Asked<'a>> {
+        let exchange = weighted.and_then(|weighted| weighted.exchange.as_ref());
+        let known = weighted.is_some() || !self.compiled.has_labels();
+        let told_apart = exchange.is_none_or(|exchange| exchange.ln_left_out() < 0.5);
+        (known && told_apart).then(|| Asked {
+            held: (weighted.filter(|_| exchange.is_some())).map(|weighted| &weighted.draws),
+            turning: flat > 0,
+        })
+    }
+
+    /// Where a short chain went: the one that weighted draws asked or, where there is none and they are not believed, one of its own,
+    /// twice as long where deviations may be taken from it.
     fn short_chain(
         &self,
         point: &Point,
         weighted: Option<&Weighted<'_>>,
-        signs: &Signs,
+        (longer, signs): (bool, &Signs),
     ) -> Option<ShortChain> {
         let asked = weighted.and_then(|weighted| weighted.draws.chain_went.clone());
         let believed = weighted.is_some_and(Weighted::believed);
@@ -197,6 +217,7 @@ impl ModelRun {
             return asked;
         }
         let mut rng = stream(self.request.climb.seed, PROPOSALS + 1);
+        let sweeps = if longer { 2 * sweeps } else { sweeps };
         // A chain that cannot move says nothing.
         (self.compiled.short_chain(point, sweeps, None, &mut rng)).ok()
     }

@@ -83,6 +83,27 @@ impl Kept<'_> {
         Ok(found.map(|found| (found, exchange)))
     }
 
+    /// All numbers in the order of states that is most likely under a proposal.
+    pub(super) fn renamed(
+        &self,
+        proposal: &Proposal,
+        (orders, symmetries): (&Orders, &[Vec<usize>]),
+        numbers: &[f64],
+    ) -> Vec<f64> {
+        let (mut best, mut index) = ((f64::NEG_INFINITY, 0), 0);
+        self.in_orders(orders, &self.coordinates(numbers), |moved| {
+            let ln_density = proposal.ln_density(moved);
+            if ln_density > best.0 {
+                best = (ln_density, index);
+            }
+            index += 1;
+        });
+        match symmetries.get(best.1) {
+            Some(order) => order.iter().map(|&place| numbers[place]).collect(),
+            None => numbers.to_vec(),
+        }
+    }
+
     /// The coordinates in the order of states that is most likely under a proposal.
     pub(super) fn nearest(&self, proposal: &Proposal, orders: &Orders, at: &[f64]) -> Vec<f64> {
         let mut best = (f64::NEG_INFINITY, at.to_vec());

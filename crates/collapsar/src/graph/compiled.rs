@@ -109,7 +109,7 @@ impl Compiled {
     }
 
     /// Whether there are labels, given which all else may be elsewhere.
-    pub(super) fn has_labels(&self) -> bool {
+    pub fn has_labels(&self) -> bool {
         let label = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
         self.declared.iter().any(label)
     }

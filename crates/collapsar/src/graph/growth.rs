@@ -11,9 +11,9 @@ use collapsar_core::Result;
 use collapsar_core::family::GaussianCache;
 
 /// Draws over which variances are averaged at least, and the error of an average that is small enough: that of a deviation is
-/// half of it, as large as that of deviations from four thousand draws.
+/// half of it, as large as that of deviations from a thousand draws.
 const FEWEST: usize = 32;
-const SHARP: f64 = 0.02;
+const SHARP: f64 = 0.04;
 
 /// How the variance of a variable grows: sums over draws, relative to what it is at the fit.
 struct Growth {

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use super::block::{Block, BlockFamily};
 use super::kept::Kept;
 use super::proposal::Proposal;
-use collapsar_core::special::log_sum_exp;
 
 /// Orders of states, as what they do to coordinates.
 #[derive(Debug)]
@@ -72,9 +71,11 @@ impl Kept<'_> {
         if orders.all.len() < 2 {
             return proposal.ln_density(at);
         }
-        let mut each = Vec::with_capacity(orders.all.len());
-        self.in_orders(orders, at, |moved| each.push(proposal.ln_density(moved)));
-        log_sum_exp(&each) - (each.len() as f64).ln()
+        let mut ln_sum = f64::NEG_INFINITY;
+        self.in_orders(orders, at, |moved| {
+            ln_sum = proposal.ln_added(moved, ln_sum)
+        });
+        ln_sum - (orders.all.len() as f64).ln()
     }
 
     /// Visits the coordinates in each order.

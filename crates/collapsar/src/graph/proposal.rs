@@ -76,10 +76,16 @@ impl Proposal {
 
     /// The log density.
     pub fn ln_density(&self, at: &[f64]) -> f64 {
-        match self.parts.as_slice() {
-            [(_, one)] => one.ln_density(at),
-            parts => log_sum_exp(&Self::ln_parts(parts, at)),
-        }
+        self.ln_added(at, f64::NEG_INFINITY)
+    }
+
+    /// The logarithm of a sum with the density added to it: parts that would not change it are not computed to the end.
+    pub(super) fn ln_added(&self, at: &[f64], ln_sum: f64) -> f64 {
+        self.parts.iter().fold(ln_sum, |ln_sum, (share, part)| {
+            let ln_share = share.ln();
+            let added = part.ln_density_above(at, ln_sum + f64::EPSILON.ln() - ln_share);
+            added.map_or(ln_sum, |added| log_sum_exp(&[ln_sum, ln_share + added]))
+        })
     }
 
     fn ln_parts(parts: &[(f64, Student)], at: &[f64]) -> Vec<f64> {
@@ -257,6 +263,21 @@ mod tests {
             *weight /= sum;
         }
         (draws, weights, sum / count as f64)
+    }
+
+    #[test]
+    fn sums_leave_out_what_is_below_their_rounding() {
+        let covariance = DMatrix::from_row_slice(2, 2, &[1.0, 0.3, 0.3, 2.0]);
+        let one = Proposal::new(vec![0.0, 1.0], covariance).expect("a t");
+        for at in [[0.5, 0.2], [1e3, -2e3], [1e9, 3.0]] {
+            let alone = one.ln_density(&at);
+            let sums = [-50.0, -1.0, 0.0, 10.0, 30.0, 40.0].map(|more| alone + more);
+            for ln_sum in sums.into_iter().chain([f64::NEG_INFINITY]) {
+                let expected = log_sum_exp(&[ln_sum, alone]);
+                let off = one.ln_added(&at, ln_sum) - expected;
+                assert!(off.abs() <= 1e-14 * expected.abs().max(1.0), "{off:e}");
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,12 @@ pub struct ShortChain {
     pub means: Vec<f64>,
     /// Coordinates of what is kept, without those of the first fifth of the sweeps.
     pub visited: Vec<Vec<f64>>,
+    /// All numbers at each sweep of the second half; none where these are too many to keep.
+    pub draws: Vec<Vec<f64>>,
 }
+
+/// Numbers of all draws that are kept at most.
+const KEPT: usize = 4_000_000;
 
 impl Compiled {
     /// So many sweeps of a chain that begins at a draw of q; places are noted where something is kept.
@@ -29,7 +34,7 @@ impl Compiled {
     ) -> Result<ShortChain> {
         let mut chain = self.chain(point, rng)?;
         let mut means = vec![0.0; chain.numbers().len()];
-        let mut visited = vec![];
+        let (mut visited, mut draws) = (vec![], vec![]);
         let half = sweeps / 2;
         for sweep in 0..2 * half {
             chain.sweep(rng)?;
@@ -40,9 +45,16 @@ impl Compiled {
                 for (mean, number) in means.iter_mut().zip(chain.numbers()) {
                     *mean += number / half as f64;
                 }
+                if means.len().saturating_mul(half) <= KEPT {
+                    draws.push(chain.numbers().to_vec());
+                }
             }
         }
         visited.retain(|place| place.iter().all(|x| x.is_finite()));
-        Ok(ShortChain { means, visited })
+        Ok(ShortChain {
+            means,
+            visited,
+            draws,
+        })
     }
 }

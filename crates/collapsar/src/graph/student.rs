@@ -107,6 +107,14 @@ impl Student {
 
     /// The log density.
     pub(super) fn ln_density(&self, at: &[f64]) -> f64 {
+        let above = self.ln_density_above(at, f64::NEG_INFINITY);
+        above.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The log density; none where it is below a floor, which is seen before all of it is computed.
+    pub(super) fn ln_density_above(&self, at: &[f64], floor: f64) -> Option<f64> {
+        let power = 0.5 * (DEGREES + self.centre.len() as f64);
+        let most = DEGREES * ((self.ln_height - floor) / power).exp_m1();
         let away = at.iter().zip(&self.centre);
         let mut away: Vec<f64> = away.map(|(at, centre)| at - centre).collect();
         let mut square = 0.0;
@@ -114,9 +122,12 @@ impl Student {
             let below = self.column(column);
             let normal = away[column] / below[0];
             square += normal * normal;
+            if square > most {
+                return None;
+            }
             add(&mut away[column..], -normal, below);
         }
-        self.ln_height - 0.5 * (DEGREES + self.centre.len() as f64) * (square / DEGREES).ln_1p()
+        Some(self.ln_height - power * (square / DEGREES).ln_1p())
     }
 
     /// A column of the root, from the diagonal on.

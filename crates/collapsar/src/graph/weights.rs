@@ -11,6 +11,7 @@ use super::orders::Orders;
 use super::proposal::Proposal;
 use super::short::ShortChain;
 use collapsar_core::diagnostics::ImportanceWeights;
+use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
 
 /// The part of draws by which a proposal is mended before the others are made.
@@ -26,7 +27,7 @@ const FEW: f64 = 0.1;
 const LIGHT: f64 = 0.5;
 const HEAVY: f64 = 0.7;
 const NO_MEAN: f64 = 1.0;
-/// How often all draws are made at most.
+/// How often a proposal is mended at most.
 const ROUNDS: usize = 2;
 
 /// Draws of a proposal with the weights that make them draws of the posterior.
@@ -41,17 +42,19 @@ pub struct WeightedDraws<'a> {
     sums: Vec<f64>,
     /// The Pareto shape of the weights, from both sides: as draws of the proposal see it, and as a chain does (maths §10.10).
     pub k_hat: Option<f64>,
-    /// The proposal that they are of.
-    pub proposal: Proposal,
     /// Where a chain went, where one was asked.
     pub chain_went: Option<ShortChain>,
 }
 
-/// Draws with the joint density of each.
+/// Draws of one proposal after another, each weighed against all of them together (maths §10.10).
 #[derive(Debug, Default)]
 struct Drawn {
+    /// How many draws there are of each.
+    proposals: Vec<(usize, Proposal)>,
     draws: Vec<Vec<f64>>,
     ln_joint: Vec<f64>,
+    /// The logarithm of the sum of all proposals, each as often as it was drawn of.
+    ln_sums: Vec<f64>,
 }
 
 impl Drawn {
@@ -59,36 +62,84 @@ impl Drawn {
     fn add<R: Rng + ?Sized>(
         &mut self,
         kept: &Kept<'_>,
-        proposal: &Proposal,
-        count: usize,
+        (proposal, count): (&Proposal, usize),
+        orders: &Orders,
         rng: &mut R,
     ) {
+        for (draw, ln_sum) in self.draws.iter().zip(&mut self.ln_sums) {
+            let of_this = (count as f64).ln() + kept.ln_proposed(proposal, orders, draw);
+            *ln_sum = log_sum_exp(&[*ln_sum, of_this]);
+        }
+        self.proposals.push((count, proposal.clone()));
         for _ in 0..count {
             let draw = proposal.draw(rng);
             self.ln_joint.push(kept.ln_joint(&draw));
+            self.ln_sums.push(self.ln_sum(kept, orders, &draw));
             self.draws.push(draw);
         }
     }
 
-    /// Their weights, where they are draws of this proposal, or as many of each of its parts as it has shares.
-    fn weigh(
-        &self,
-        kept: &Kept<'_>,
-        proposal: &Proposal,
-        orders: &Orders,
-    ) -> Option<ImportanceWeights> {
-        let both = self.draws.iter().zip(&self.ln_joint);
-        let weigh =
-            |(draw, joint): (&Vec<f64>, &f64)| joint - kept.ln_proposed(proposal, orders, draw);
-        ImportanceWeights::smooth(&both.map(weigh).collect::<Vec<f64>>())
+    fn ln_sum(&self, kept: &Kept<'_>, orders: &Orders, at: &[f64]) -> f64 {
+        let each = self.proposals.iter();
+        let each = each.map(|(n, one)| (*n as f64).ln() + kept.ln_proposed(one, orders, at));
+        log_sum_exp(&each.collect::<Vec<f64>>())
+    }
+
+    /// The logarithms of their weights: of a place with this joint density and this sum of proposals.
+    fn ln_weight(&self, (ln_joint, ln_sum): (&f64, &f64)) -> f64 {
+        ln_joint - ln_sum + (self.draws.len() as f64).ln()
+    }
+
+    fn weigh(&self) -> Option<ImportanceWeights> {
+        let both = self.ln_joint.iter().zip(&self.ln_sums);
+        let ln_weights: Vec<f64> = both.map(|each| self.ln_weight(each)).collect();
+        ImportanceWeights::smooth(&ln_weights)
+    }
+}
+
+/// Places that a chain went to, with the joint density of each.
+#[derive(Debug, Default)]
+struct Seen {
+    places: Vec<Vec<f64>>,
+    ln_joint: Vec<f64>,
+}
+
+impl Seen {
+    /// The logarithms of the weights that they would have among draws.
+    fn ln_weights(&self, kept: &Kept<'_>, drawn: &Drawn, orders: &Orders) -> Vec<f64> {
+        let both = self.places.iter().zip(&self.ln_joint);
+        both.map(|(at, joint)| drawn.ln_weight((joint, &drawn.ln_sum(kept, orders, at))))
+            .collect()
+    }
+
+    /// The share of places that have larger weights than all draws: about that of the posterior which these do not come to.
+    fn missed(&self, kept: &Kept<'_>, drawn: &Drawn, orders: &Orders) -> f64 {
+        let weights = drawn.ln_joint.iter().zip(&drawn.ln_sums);
+        let most = weights.map(|each| drawn.ln_weight(each));
+        let most = most.fold(f64::NEG_INFINITY, f64::max);
+        let beyond = self.ln_weights(kept, drawn, orders);
+        let beyond = beyond.iter().filter(|&&weight| weight > most).count();
+        beyond as f64 / self.places.len().max(1) as f64
+    }
+
+    /// The Pareto shape of weights as draws of the posterior itself see it. Where draws of the proposal have a tail of shape k,
+    /// those of the posterior, which are the same by their weights, have one of shape k / (1 − k) (maths §10.10).
+    fn k_hat(&self, kept: &Kept<'_>, drawn: &Drawn, orders: &Orders) -> Option<f64> {
+        let ln_weights = self.ln_weights(kept, drawn, orders);
+        let shape = ImportanceWeights::smooth(&ln_weights)?.k_hat?;
+        // A shape of one has no mean; one of minus one half or less has an end that is near.
+        Some(match shape {
+            f64::INFINITY => 1.0,
+            shape => (shape / (1.0 + shape.max(-0.5))).max(-1.0),
+        })
     }
 }
 
 impl<'a> Kept<'a> {
-    /// So many draws of a proposal, the first of which mend it, or all that there are where hardly any of them counts. A `short` chain
-    /// of so many sweeps, with random numbers of its own, shows the proposal what it does not see. Each of `symmetries` is a permutation of all numbers that leaves the
-    /// posterior as it is, with the one that moves nothing: the proposal is then its mean over them. None where weights
-    /// are not finite.
+    /// So many draws: those of a proposal, the first of which mend it, and half as many of one that all of these mend where hardly any
+    /// of them counts. A `short` chain of so many sweeps, with random numbers of its own, shows the proposal what it does not see.
+    /// Each of `symmetries` is a permutation of all numbers that leaves the posterior as it is, with the one that moves nothing:
+    /// the proposal is then its mean over them. None where weights are not finite.
     ///
     /// # Errors
     /// Where the point is outside the domain.
@@ -103,8 +154,8 @@ impl<'a> Kept<'a> {
     ) -> Result<Option<WeightedDraws<'a>>> {
         let orders = self.orders(symmetries);
         let mut drawn = Drawn::default();
-        drawn.add(self, &proposal, count / PILOT, rng);
-        let Some(mut weights) = drawn.weigh(self, &proposal, &orders) else {
+        drawn.add(self, (&proposal, count / PILOT), &orders, rng);
+        let Some(mut weights) = drawn.weigh() else {
             return Ok(None);
         };
         let counts = |weights: &ImportanceWeights, part: f64| {
@@ -112,96 +163,68 @@ impl<'a> Kept<'a> {
         };
         let below = |weights: &ImportanceWeights, most: f64| weights.k_hat.is_none_or(|k| k < most);
         let plain = counts(&weights, PLAIN) && below(&weights, LIGHT) && !self.model.has_labels();
-        let chain_went = short.and_then(|(sweeps, mut rng)| {
+        let mut chain_went = short.and_then(|(sweeps, mut rng)| {
             // Half as long a chain will do to see that it stays. One that cannot move shows nothing.
             let sweeps = if plain { sweeps / 2 } else { sweeps };
             (self.model.short_chain(point, sweeps, Some(self), &mut rng)).ok()
         });
-        let mut visited: Vec<Vec<f64>> = (chain_went.iter().flat_map(|went| &went.visited))
-            .map(|place| self.nearest(&proposal, &orders, place))
-            .collect();
-        if plain && self.missed(&drawn, &proposal, &orders, &visited) < MISSED {
-            visited.clear();
+        if let Some(went) = chain_went.as_mut().filter(|_| symmetries.len() > 1) {
+            for draw in &mut went.draws {
+                *draw = self.renamed(&proposal, (&orders, symmetries), draw);
+            }
         }
-        if let Some(other) = proposal.fitted(&visited) {
+        let mut seen = Seen::default();
+        for place in chain_went.iter().flat_map(|went| &went.visited) {
+            let place = self.nearest(&proposal, &orders, place);
+            seen.ln_joint.push(self.ln_joint(&place));
+            seen.places.push(place);
+        }
+        if plain && seen.missed(self, &drawn, &orders) < MISSED {
+            seen = Seen::default();
+        }
+        if let Some(other) = proposal.fitted(&seen.places) {
             // As many draws of either as the mixture has of both, on the average (maths §10.10).
-            drawn.add(self, &other, count / PILOT, rng);
+            drawn.add(self, (&other, count / PILOT), &orders, rng);
             proposal = proposal.with(&other);
-            match drawn.weigh(self, &proposal, &orders) {
+            match drawn.weigh() {
                 Some(of_both) => weights = of_both,
                 None => return Ok(None),
             }
         }
         // Where hardly any draw counts and the tail is heavy, more of them would not help.
         let mut on = counts(&weights, FEW) || below(&weights, HEAVY);
+        let mut more = count - drawn.draws.len();
         for _ in 0..ROUNDS {
             if !on {
                 break;
             }
             let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
             proposal = proposal.mended(&drawn.draws, &shares);
-            drawn = Drawn::default();
-            drawn.add(self, &proposal, count, rng);
-            match drawn.weigh(self, &proposal, &orders) {
+            drawn.add(self, (&proposal, more), &orders, rng);
+            match drawn.weigh() {
                 Some(of_all) => weights = of_all,
                 None => return Ok(None),
             }
             // So many draws mend a proposal better than the first did, where that is worth the while.
             let done = counts(&weights, FEW) && below(&weights, LIGHT);
             on = !done && below(&weights, NO_MEAN);
+            more = count / 2;
         }
         let mut sum = 0.0;
         let sums = weights.ln_weights.iter().map(|weight| {
             sum += weight.exp();
             sum
         });
-        let other_side = self.seen_by_chain(&proposal, &orders, &visited);
+        let other_side = seen.k_hat(self, &drawn, &orders);
         Ok(Some(WeightedDraws {
             sums: sums.collect(),
             kept: self.clone(),
             chain: self.model.chain(point, rng)?,
-            draws: drawn.draws,
             k_hat: weights.k_hat.into_iter().chain(other_side).reduce(f64::max),
             weights,
-            proposal,
+            draws: drawn.draws,
             chain_went,
         }))
-    }
-
-    /// The share of a chain's places that have larger weights than all draws of a proposal: about that of the posterior which these
-    /// do not come to.
-    fn missed(
-        &self,
-        drawn: &Drawn,
-        proposal: &Proposal,
-        orders: &Orders,
-        visited: &[Vec<f64>],
-    ) -> f64 {
-        let proposed = |at: &Vec<f64>| self.ln_proposed(proposal, orders, at);
-        let weights = drawn.draws.iter().zip(&drawn.ln_joint);
-        let most = weights.map(|(draw, joint)| joint - proposed(draw));
-        let most = most.fold(f64::NEG_INFINITY, f64::max);
-        let beyond = |place: &&Vec<f64>| self.ln_joint(place) - proposed(place) > most;
-        visited.iter().filter(beyond).count() as f64 / visited.len().max(1) as f64
-    }
-
-    /// The Pareto shape of weights as draws of the posterior itself see it. Where draws of the proposal have a tail of shape k,
-    /// those of the posterior, which are the same by their weights, have one of shape k / (1 − k) (maths §10.10).
-    fn seen_by_chain(
-        &self,
-        proposal: &Proposal,
-        orders: &Orders,
-        visited: &[Vec<f64>],
-    ) -> Option<f64> {
-        let weigh =
-            |place: &Vec<f64>| self.ln_joint(place) - self.ln_proposed(proposal, orders, place);
-        let ln_weights: Vec<f64> = visited.iter().map(weigh).collect();
-        let shape = ImportanceWeights::smooth(&ln_weights)?.k_hat?;
-        // A shape of one has no mean; one of minus one half or less has an end that is near.
-        Some(match shape {
-            f64::INFINITY => 1.0,
-            shape => (shape / (1.0 + shape.max(-0.5))).max(-1.0),
-        })
     }
 }
 
