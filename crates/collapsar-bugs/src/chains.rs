@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use collapsar::Point;
 use collapsar::diagnostics::ChainSummary;
-use collapsar::graph::{Chain, Compiled, Relabelling, SwitchingChain};
+use collapsar::graph::{Chain, Compiled, LeapingChain, Relabelling, SwitchingChain};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -49,8 +49,18 @@ pub struct ChainStates<'a> {
 
 /// A chain of one model, or of one for each state of some labels.
 enum Moving<'a> {
-    One(Box<Chain<'a>>),
+    One(Box<LeapingChain<'a>>),
     Several(Box<SwitchingChain<'a>>),
+}
+
+/// A chain that leaps after so many sweeps, given what is looked at by the place of each variable's first number.
+fn leaping<'a>(
+    chain: Chain<'a>,
+    warmup: usize,
+    seen: impl Fn(&dyn Fn(u32) -> usize) -> Vec<usize>,
+) -> Moving<'a> {
+    let seen = seen(&|variable| chain.place(variable));
+    Moving::One(Box::new(LeapingChain::new(chain, warmup, &seen)))
 }
 
 impl Moving<'_> {
@@ -129,13 +139,19 @@ impl Prepared {
         let run = |chain: usize| -> collapsar::Result<Run> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
+            let warmup = options.warmup;
+            let seen = |place: &dyn Fn(u32) -> usize| {
+                let mut seen = needed.places(place);
+                seen.extend(names.places());
+                seen
+            };
             let mut state = match start {
-                ChainStart::Point(point) => Moving::One(Box::new(compiled.chain(point, &mut rng)?)),
+                ChainStart::Point(point) => leaping(compiled.chain(point, &mut rng)?, warmup, seen),
                 ChainStart::States(of) => {
                     let begin = &of.begin[chain];
                     match SwitchingChain::new(&of.models, &of.labels, begin, &mut rng)? {
                         Some(chain) => Moving::Several(Box::new(chain)),
-                        None => Moving::One(Box::new(compiled.chain_at(begin, &mut rng)?)),
+                        None => leaping(compiled.chain_at(begin, &mut rng)?, warmup, seen),
                     }
                 }
             };
