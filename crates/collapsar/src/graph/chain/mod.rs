@@ -30,7 +30,7 @@ use super::layout::Entries;
 use super::variational::Numbers;
 use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
-pub use leap::LeapingChain;
+pub use leap::{LeapingChain, Stage};
 use matrix::{Matrix, MatrixBuffers};
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};

@@ -15,6 +15,7 @@ use super::Chain;
 use crate::graph::choice::Role;
 use crate::graph::kept::Kept;
 use collapsar_core::Result;
+use collapsar_core::diagnostics::ess_bulk;
 use place::Place;
 use reference::Reference;
 use rest::Rest;
@@ -22,23 +23,41 @@ use rest::Rest;
 /// Sweeps of which one draws every block in turn, as chains without leaps do: where the reference has too thin a tail, leaps
 /// alone would stay for long.
 const EVERY: usize = 10;
-/// The share of leaps to new places that must be taken, so that they are worth more than sweeps.
-const TAKEN: f64 = 0.4;
-/// Coordinates that are kept, at most, and the places that must have been visited for each.
+/// Coordinates that are kept, at most.
 const MOST: usize = 40;
-const VISITS: usize = 8;
 
-/// A chain that sweeps, learns from where it went before its first draw, and leaps from then on.
+/// A chain that sweeps, learns from where it and others went before the first draw, and leaps from then on.
 #[derive(Debug, Clone)]
 pub struct LeapingChain<'a> {
     chain: Chain<'a>,
-    /// The sweeps that it learns from, and how many there have been.
-    warmup: usize,
-    sweeps: usize,
-    visited: Vec<Vec<f64>>,
     seen: Vec<bool>,
     kept: Option<Kept<'a>>,
     leaps: Option<Box<Leaps<'a>>>,
+    /// Where it went, by stages.
+    visited: Vec<Vec<Vec<f64>>>,
+}
+
+/// What chains do before their first draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// They sweep, and their places give a first reference.
+    Sweeps,
+    /// They leap, and a better reference is made of all places.
+    Leaps,
+    /// They leap, and either go on with that or return to sweeps, whichever moved what is kept further.
+    Trial,
+}
+
+impl Stage {
+    /// All of them, with how many of so many sweeps each has.
+    pub fn all(warmup: usize) -> [(Self, usize); 3] {
+        let quarter = warmup / 4;
+        [
+            (Self::Sweeps, warmup - 2 * quarter),
+            (Self::Leaps, quarter),
+            (Self::Trial, quarter),
+        ]
+    }
 }
 
 /// Leaps between places.
@@ -56,24 +75,19 @@ struct Leaps<'a> {
     left: usize,
     /// Whether the next leap is to the other side.
     turned: bool,
-    tried: usize,
-    taken: usize,
 }
 
 impl<'a> LeapingChain<'a> {
-    /// A chain that leaps after so many sweeps, where that pays. Only numbers at places that are `seen` are kept up to date.
-    pub fn new(chain: Chain<'a>, warmup: usize, seen: &[usize]) -> Self {
+    /// A chain that sweeps until it learns to leap. Only numbers at places that are `seen` are then kept up to date.
+    pub fn new(chain: Chain<'a>, seen: &[usize]) -> Self {
         let mut of = vec![false; chain.numbers.len()];
         seen.iter().for_each(|&place| of[place] = true);
-        let kept = chain.model.kept().filter(|kept| kept.len() <= MOST);
         Self {
+            kept: chain.model.kept().filter(|kept| kept.len() <= MOST),
             chain,
-            warmup,
-            sweeps: 0,
-            visited: vec![],
             seen: of,
-            kept,
             leaps: None,
+            visited: vec![],
         }
     }
 
@@ -82,27 +96,95 @@ impl<'a> LeapingChain<'a> {
     /// # Errors
     /// Where what the others say of a block is outside its domain.
     pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
-        self.sweeps += 1;
-        if let Some(leaps) = &mut self.leaps {
-            leaps.sweep(&mut self.chain, rng)?;
-            if self.sweeps == self.warmup && !leaps.pay() {
-                leaps.leave(&mut self.chain, rng)?;
-                self.leaps = None;
+        match &mut self.leaps {
+            Some(leaps) => leaps.sweep(&mut self.chain, rng),
+            None => self.chain.sweep(rng),
+        }
+    }
+
+    /// The sweeps of a stage, during which it notes where it goes; `goes_on` is asked before each.
+    ///
+    /// # Errors
+    /// As [`LeapingChain::sweep`].
+    pub fn warm_up<R: Rng + ?Sized>(
+        &mut self,
+        sweeps: usize,
+        rng: &mut R,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<()> {
+        let mut visited = Vec::with_capacity(sweeps);
+        for _ in 0..sweeps {
+            if !goes_on() {
+                break;
+            }
+            self.sweep(rng)?;
+            if let Some(kept) = &self.kept {
+                visited.push(kept.coordinates(self.chain.numbers()));
+            }
+        }
+        self.visited.push(visited);
+        Ok(())
+    }
+
+    /// Ends a stage: what all chains have seen decides how all of them go on.
+    ///
+    /// # Errors
+    /// Where a chain that returns to sweeps cannot.
+    pub fn learn<R: Rng + ?Sized>(stage: Stage, chains: &mut [(&mut Self, &mut R)]) -> Result<()> {
+        if stage != Stage::Trial {
+            // The first fifth forgets where the fit was wrong.
+            let places = chains.iter().flat_map(|(chain, _)| {
+                let visited = chain.visited.iter().enumerate();
+                visited.flat_map(|(stage, of)| &of[if stage == 0 { of.len() / 5 } else { 0 }..])
+            });
+            let reference = Reference::new(&places.map(Vec::as_slice).collect::<Vec<_>>());
+            for (chain, _) in chains.iter_mut() {
+                chain.take(reference.clone());
             }
             return Ok(());
         }
-        self.chain.sweep(rng)?;
-        // A tenth of the sweeps forgets where the fit was wrong, a quarter tells whether leaps are taken.
-        if let Some(kept) = self.kept.as_ref().filter(|_| self.sweeps <= self.warmup) {
-            if self.sweeps > self.warmup / 10 {
-                self.visited.push(kept.coordinates(self.chain.numbers()));
-            }
-            if self.sweeps == self.warmup - self.warmup / 4 {
-                self.leaps = Leaps::learned(kept, &self.visited, &self.chain, &self.seen);
-                self.visited = vec![];
+        let stages = |stage: usize| {
+            let of = chains.iter().map(|(chain, _)| &chain.visited);
+            let of: Option<Vec<_>> = of.map(|of| of.get(stage).map(Vec::as_slice)).collect();
+            of
+        };
+        let pays = match (stages(0).and_then(worth), stages(2).and_then(worth)) {
+            (Some(sweeps), Some(leaps)) => leaps >= sweeps,
+            (sweeps, leaps) => sweeps.is_none() && leaps.is_some(),
+        };
+        for (chain, rng) in chains {
+            chain.visited = vec![];
+            if let Some(leaps) = &mut chain.leaps
+                && !pays
+                && leaps.reference.is_some()
+            {
+                leaps.leave(&mut chain.chain, rng)?;
+                chain.leaps = None;
             }
         }
         Ok(())
+    }
+
+    /// Leaps by a reference from now on, or without one where nothing is kept.
+    fn take(&mut self, reference: Option<Reference>) {
+        let Some(kept) = &self.kept else { return };
+        match &mut self.leaps {
+            Some(leaps) if reference.is_some() => {
+                leaps.reference = reference;
+                leaps.inside = false;
+            }
+            Some(_) => {}
+            None if kept.is_empty() || reference.is_some() => {
+                let leaps = Leaps::new(kept, reference, &self.chain, &self.seen);
+                self.leaps = Some(Box::new(leaps));
+            }
+            None => {}
+        }
+    }
+
+    /// Whether it leaps.
+    pub fn leaps(&self) -> bool {
+        self.leaps.is_some()
     }
 
     /// All numbers of all variables; those that are not seen may be old.
@@ -116,21 +198,28 @@ impl<'a> LeapingChain<'a> {
     }
 }
 
+/// The effective size of the coordinate that has the least, for each place that was visited; none where one does not move.
+fn worth(chains: Vec<&[Vec<f64>]>) -> Option<f64> {
+    let (length, dim) = (chains.first()?.len(), chains.first()?.first()?.len());
+    let sizes = (0..dim).map(|i| {
+        let columns: Vec<Vec<f64>> = (chains.iter())
+            .map(|chain| chain.iter().map(|at| at[i]).collect())
+            .collect();
+        let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        ess_bulk(&columns)
+    });
+    let sizes: Option<Vec<f64>> = sizes.collect();
+    let least = sizes?.into_iter().min_by(f64::total_cmp)?;
+    Some(least / (length * chains.len()) as f64)
+}
+
 impl<'a> Leaps<'a> {
-    fn learned(
+    fn new(
         kept: &Kept<'a>,
-        visited: &[Vec<f64>],
+        reference: Option<Reference>,
         chain: &Chain<'a>,
         seen: &[bool],
-    ) -> Option<Box<Self>> {
-        let finite = |at: &Vec<f64>| at.iter().all(|x| x.is_finite());
-        let reference = match kept.len() {
-            0 => None,
-            few if visited.len() >= VISITS * few && visited.iter().all(finite) => {
-                Some(Reference::new(visited)?)
-            }
-            _ => return None,
-        };
+    ) -> Self {
         let model = chain.model;
         let (blocks, targets) = match kept.role {
             Role::Collapsed => (model.local.blocks().0, &chain.targets[0]),
@@ -141,7 +230,7 @@ impl<'a> Leaps<'a> {
             let first = chain.place(first);
             seen[first..first + count].contains(&true)
         };
-        Some(Box::new(Self {
+        Self {
             rows: (rows.into_iter().flatten()).any(|rows| shown(rows.first, rows.count)),
             rest: Rest::new(blocks, targets, seen),
             here: Place::new(kept),
@@ -151,14 +240,7 @@ impl<'a> Leaps<'a> {
             inside: false,
             left: 0,
             turned: false,
-            tried: 0,
-            taken: 0,
-        }))
-    }
-
-    /// Whether enough leaps to new places were taken.
-    fn pay(&self) -> bool {
-        self.reference.is_none() || self.taken as f64 >= TAKEN * self.tried.max(1) as f64
+        }
     }
 
     /// Puts the chain where the last leap went.
@@ -190,13 +272,8 @@ impl<'a> Leaps<'a> {
             let ln_proposed = reference.unbend(&self.there.white, &mut self.there.coordinates);
             self.there.evaluate(&self.kept, &self.rest, ln_proposed);
             let gain = self.there.ln_ratio - self.here.ln_ratio;
-            let taken = gain >= 0.0 || rng.random::<f64>() < gain.exp();
-            if taken {
+            if gain >= 0.0 || rng.random::<f64>() < gain.exp() {
                 std::mem::swap(&mut self.here, &mut self.there);
-            }
-            if !self.turned {
-                self.tried += 1;
-                self.taken += usize::from(taken);
             }
         }
         self.here.show(&self.kept, chain);

@@ -8,6 +8,8 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 const DEGREES: f64 = 10.0;
 /// The strongest bend: the skew of a few draws is not to be believed beyond what it undoes.
 const STRONGEST: f64 = 0.4;
+/// Draws that each coordinate must have.
+const VISITS: usize = 8;
 /// A bend below which a coordinate is as good as straight.
 const STRAIGHT: f64 = 1e-3;
 
@@ -66,14 +68,17 @@ impl Bend {
 
 impl Reference {
     /// With the moments of these draws; none where they have no spread or are too few to tell.
-    pub(super) fn new(draws: &[Vec<f64>]) -> Option<Self> {
+    pub(super) fn new(draws: &[&[f64]]) -> Option<Self> {
         let dim = draws.first()?.len();
+        if dim == 0 || draws.len() < VISITS * dim {
+            return None;
+        }
         let bends: Option<Vec<Bend>> = (0..dim)
             .map(|i| Bend::new(draws.iter().map(move |draw| draw[i])))
             .collect();
         let bends = bends?;
         let bent: Vec<Vec<f64>> = (draws.iter())
-            .map(|draw| bends.iter().zip(draw).map(|(b, x)| b.bent(*x)).collect())
+            .map(|draw| bends.iter().zip(*draw).map(|(b, x)| b.bent(*x)).collect())
             .collect();
         let count = draws.len() as f64;
         let mean: Vec<f64> = (0..dim)
@@ -151,6 +156,7 @@ mod tests {
                 vec![x, 0.4 * x + z]
             })
             .collect();
+        let draws: Vec<&[f64]> = draws.iter().map(Vec::as_slice).collect();
         Reference::new(&draws).expect("spread")
     }
 
