@@ -180,8 +180,8 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                     let first = (logs[0] - most).exp() / total;
                     out.push(f64::from(u8::from(before[0] == 0.0)) - first);
                 }
-                // Bounds have densities of their own.
-                Kind::Bounded => {}
+                // Bounds have densities of their own; that of a Pólya-Gamma variable is a series.
+                Kind::Bounded | Kind::Positive { .. } | Kind::PolyaGamma => {}
             }
         }
     }

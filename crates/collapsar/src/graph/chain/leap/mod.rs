@@ -16,6 +16,7 @@ use crate::graph::choice::Role;
 use crate::graph::kept::Kept;
 use collapsar_core::Result;
 use collapsar_core::diagnostics::ess_bulk;
+use collapsar_core::special::log_sum_exp;
 use place::Place;
 use reference::Reference;
 use rest::Rest;
@@ -23,6 +24,8 @@ use rest::Rest;
 /// Sweeps of which one draws every block in turn, as chains without leaps do: where the reference has too thin a tail, leaps
 /// alone would stay for long.
 const EVERY: usize = 10;
+/// How even the density must be by that of the reference: one that leaps are proposed from must not leave places out.
+const EVEN: f64 = 0.25;
 /// Coordinates that are kept, at most.
 const MOST: usize = 40;
 
@@ -138,7 +141,10 @@ impl<'a> LeapingChain<'a> {
                 visited.flat_map(|(stage, of)| &of[if stage == 0 { of.len() / 5 } else { 0 }..])
             });
             let reference = Reference::new(&places.map(Vec::as_slice).collect::<Vec<_>>());
-            for (chain, _) in chains.iter_mut() {
+            for (chain, rng) in chains.iter_mut() {
+                if let Some(leaps) = &mut chain.leaps {
+                    leaps.leave(&mut chain.chain, rng)?;
+                }
                 chain.take(reference.clone());
             }
             return Ok(());
@@ -152,6 +158,8 @@ impl<'a> LeapingChain<'a> {
             (Some(sweeps), Some(leaps)) => leaps >= sweeps,
             (sweeps, leaps) => sweeps.is_none() && leaps.is_some(),
         };
+        let ratios = chains.iter_mut().flat_map(|(chain, _)| chain.ln_ratios());
+        let pays = pays && evenness(&ratios.collect::<Vec<_>>()) >= EVEN;
         for (chain, rng) in chains {
             chain.visited = vec![];
             if let Some(leaps) = &mut chain.leaps
@@ -165,15 +173,20 @@ impl<'a> LeapingChain<'a> {
         Ok(())
     }
 
+    /// The logarithms of the density by that of the reference, where sweeps went.
+    fn ln_ratios(&mut self) -> Vec<f64> {
+        let (Some(leaps), Some(sweeps)) = (&mut self.leaps, self.visited.first()) else {
+            return vec![];
+        };
+        let places = sweeps[sweeps.len() / 5..].iter();
+        places.map(|at| leaps.ln_ratio(at)).collect()
+    }
+
     /// Leaps by a reference from now on, or without one where nothing is kept.
     fn take(&mut self, reference: Option<Reference>) {
         let Some(kept) = &self.kept else { return };
         match &mut self.leaps {
-            Some(leaps) if reference.is_some() => {
-                leaps.reference = reference;
-                leaps.inside = false;
-            }
-            Some(_) => {}
+            Some(leaps) => leaps.reference = reference.or(leaps.reference.take()),
             None if kept.is_empty() || reference.is_some() => {
                 let leaps = Leaps::new(kept, reference, &self.chain, &self.seen);
                 self.leaps = Some(Box::new(leaps));
@@ -211,6 +224,15 @@ fn worth(chains: Vec<&[Vec<f64>]>) -> Option<f64> {
     let sizes: Option<Vec<f64>> = sizes.collect();
     let least = sizes?.into_iter().min_by(f64::total_cmp)?;
     Some(least / (length * chains.len()) as f64)
+}
+
+/// $1/(\mathrm E w\,\mathrm E w^{-1})$ of draws of the posterior: one where the reference is the posterior, and little where a leap
+/// away from the largest ratio is hardly ever taken.
+fn evenness(ln_ratios: &[f64]) -> f64 {
+    let count = ln_ratios.len() as f64;
+    let inverse: Vec<f64> = ln_ratios.iter().map(|ln_ratio| -ln_ratio).collect();
+    let both = log_sum_exp(ln_ratios) + log_sum_exp(&inverse) - 2.0 * count.ln();
+    if both.is_finite() { (-both).exp() } else { 0.0 }
 }
 
 impl<'a> Leaps<'a> {
@@ -298,19 +320,26 @@ impl<'a> Leaps<'a> {
         Ok(())
     }
 
-    /// Takes what is kept from the chain.
-    fn enter(&mut self, chain: &Chain<'_>) {
-        self.here.coordinates = self.kept.coordinates(&chain.numbers);
+    /// The logarithm of the density by that of the reference at coordinates; goes `there`.
+    fn ln_ratio(&mut self, at: &[f64]) -> f64 {
+        self.there.coordinates.copy_from_slice(at);
         let ln_proposed = match &self.reference {
             None => 0.0,
             Some(reference) => {
-                reference.bend(&self.here.coordinates, &mut self.here.white);
+                reference.bend(at, &mut self.there.white);
                 // The same sums as at the place of a leap.
-                let mut again = self.here.coordinates.clone();
-                reference.unbend(&self.here.white, &mut again)
+                let mut again = at.to_vec();
+                reference.unbend(&self.there.white, &mut again)
             }
         };
-        self.here.evaluate(&self.kept, &self.rest, ln_proposed);
+        self.there.evaluate(&self.kept, &self.rest, ln_proposed);
+        self.there.ln_ratio
+    }
+
+    /// Takes what is kept from the chain.
+    fn enter(&mut self, chain: &Chain<'_>) {
+        self.ln_ratio(&self.kept.coordinates(&chain.numbers));
+        std::mem::swap(&mut self.here, &mut self.there);
         self.inside = self.here.ln_ratio.is_finite();
         self.left = EVERY;
         self.turned = false;
