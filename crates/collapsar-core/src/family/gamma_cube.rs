@@ -49,12 +49,12 @@ impl GammaCube {
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         loop {
             let z: f64 = StandardNormal.sample(rng);
-            let u: f64 = rng.random();
+            let u = 1.0 - rng.random::<f64>();
             let square = z * z;
             // A bound that spares most of the logarithms.
             if self.c * z > -1.0
                 && (u < 1.0 - 0.0331 * square * square
-                    || (1.0 - u).ln() < 0.5 * square + self.ln_density(z))
+                    || u.ln() < 0.5 * square + self.ln_density(z))
             {
                 return z;
             }
