@@ -54,10 +54,10 @@ enum Moving<'a> {
 }
 
 impl<'a> Moving<'a> {
-    /// A chain of one model, with the places of all numbers that are looked at.
-    fn one(chain: Chain<'a>, seen: impl Fn(&Chain<'a>) -> Vec<usize>) -> Self {
-        let seen = seen(&chain);
-        Self::One(Box::new(LeapingChain::new(chain, &seen)))
+    /// A chain of one model, with the places of all numbers that are looked at and whether states of labels are alike.
+    fn one(chain: Chain<'a>, seen: impl Fn(&Chain<'a>) -> (Vec<usize>, bool)) -> Self {
+        let (seen, alike) = seen(&chain);
+        Self::One(Box::new(LeapingChain::new(chain, &seen, alike)))
     }
 
     /// The chain, where it is of one model.
@@ -167,7 +167,7 @@ impl Prepared {
             let one = |chain: &Chain<'_>| {
                 let mut seen = needed.places(|variable| chain.place(variable));
                 seen.extend(names.places());
-                seen
+                (seen, !names.is_empty())
             };
             let state = match start {
                 ChainStart::Point(point) => Moving::one(compiled.chain(point, &mut rng)?, one),

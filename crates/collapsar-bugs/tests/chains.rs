@@ -263,7 +263,7 @@ fn leaps_have_the_posterior() {
         let mut rng = ChaCha8Rng::seed_from_u64(6);
         let chain = model.chain(&fit.point, &mut rng).expect("a point");
         let seen: Vec<usize> = (0..chain.numbers().len()).collect();
-        let mut chain = LeapingChain::new(chain, &seen);
+        let mut chain = LeapingChain::new(chain, &seen, false);
         for stage in [Stage::Sweeps, Stage::Leaps] {
             (chain.warm_up(800, &mut rng, || true)).expect("inside the domain");
             LeapingChain::learn(stage, &mut [(&mut chain, &mut rng)]).expect("inside the domain");

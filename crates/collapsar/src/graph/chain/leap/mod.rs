@@ -24,6 +24,8 @@ use rest::Rest;
 /// Sweeps of which one draws every block in turn, as chains without leaps do: where the reference has too thin a tail, leaps
 /// alone would stay for long.
 const EVERY: usize = 10;
+/// The same where states of labels are alike: in another order of them than that of the reference no leap is taken.
+const EVERY_ALIKE: usize = 2;
 /// How even the density must be by that of the reference: one that leaps are proposed from must not leave places out.
 const EVEN: f64 = 0.25;
 /// Coordinates that are kept, at most.
@@ -34,6 +36,8 @@ const MOST: usize = 40;
 pub struct LeapingChain<'a> {
     chain: Chain<'a>,
     seen: Vec<bool>,
+    /// Leaps for each sweep.
+    every: usize,
     kept: Option<Kept<'a>>,
     leaps: Option<Box<Leaps<'a>>>,
     /// Where it went, by stages.
@@ -76,19 +80,22 @@ struct Leaps<'a> {
     /// Whether `here` is where the chain is, and how many leaps are left until the next sweep.
     inside: bool,
     left: usize,
+    every: usize,
     /// Whether the next leap is to the other side.
     turned: bool,
 }
 
 impl<'a> LeapingChain<'a> {
-    /// A chain that sweeps until it learns to leap. Only numbers at places that are `seen` are then kept up to date.
-    pub fn new(chain: Chain<'a>, seen: &[usize]) -> Self {
+    /// A chain that sweeps until it learns to leap. Only numbers at places that are `seen` are then kept up to date. Where
+    /// states of labels are `alike`, it may go from one order of them to another.
+    pub fn new(chain: Chain<'a>, seen: &[usize], alike: bool) -> Self {
         let mut of = vec![false; chain.numbers.len()];
         seen.iter().for_each(|&place| of[place] = true);
         Self {
             kept: chain.model.kept().filter(|kept| kept.len() <= MOST),
             chain,
             seen: of,
+            every: if alike { EVERY_ALIKE } else { EVERY },
             leaps: None,
             visited: vec![],
         }
@@ -188,7 +195,8 @@ impl<'a> LeapingChain<'a> {
         match &mut self.leaps {
             Some(leaps) => leaps.reference = reference.or(leaps.reference.take()),
             None if kept.is_empty() || reference.is_some() => {
-                let leaps = Leaps::new(kept, reference, &self.chain, &self.seen);
+                let mut leaps = Leaps::new(kept, reference, &self.chain, &self.seen);
+                leaps.every = self.every;
                 self.leaps = Some(Box::new(leaps));
             }
             None => {}
@@ -261,6 +269,7 @@ impl<'a> Leaps<'a> {
             reference,
             inside: false,
             left: 0,
+            every: EVERY,
             turned: false,
         }
     }
@@ -341,7 +350,7 @@ impl<'a> Leaps<'a> {
         self.ln_ratio(&self.kept.coordinates(&chain.numbers));
         std::mem::swap(&mut self.here, &mut self.there);
         self.inside = self.here.ln_ratio.is_finite();
-        self.left = EVERY;
+        self.left = self.every;
         self.turned = false;
     }
 }
