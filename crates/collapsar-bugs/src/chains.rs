@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use collapsar::Point;
 use collapsar::diagnostics::ChainSummary;
-use collapsar::graph::{Chain, Compiled, Relabelling, SwitchingChain};
+use collapsar::graph::{Chain, Compiled, LeapingChain, Relabelling, Stage, SwitchingChain};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -49,11 +49,45 @@ pub struct ChainStates<'a> {
 
 /// A chain of one model, or of one for each state of some labels.
 enum Moving<'a> {
-    One(Box<Chain<'a>>),
+    One(Box<LeapingChain<'a>>),
     Several(Box<SwitchingChain<'a>>),
 }
 
-impl Moving<'_> {
+impl<'a> Moving<'a> {
+    /// A chain of one model, with the places of all numbers that are looked at and whether states of labels are alike.
+    fn one(chain: Chain<'a>, seen: impl Fn(&Chain<'a>) -> (Vec<usize>, bool)) -> Self {
+        let (seen, alike) = seen(&chain);
+        Self::One(Box::new(LeapingChain::new(chain, &seen, alike)))
+    }
+
+    /// The chain, where it is of one model.
+    fn single(&mut self) -> Option<&mut LeapingChain<'a>> {
+        match self {
+            Self::One(chain) => Some(chain),
+            Self::Several(_) => None,
+        }
+    }
+
+    /// So many sweeps before the first draw.
+    fn warm_up(
+        &mut self,
+        sweeps: usize,
+        rng: &mut ChaCha8Rng,
+        goes_on: impl Fn() -> bool,
+    ) -> collapsar::Result<()> {
+        match self {
+            Self::One(chain) => chain.warm_up(sweeps, rng, goes_on),
+            Self::Several(chain) => {
+                let mut left = sweeps;
+                while left > 0 && goes_on() {
+                    chain.sweep(rng)?;
+                    left -= 1;
+                }
+                Ok(())
+            }
+        }
+    }
+
     fn sweep(&mut self, rng: &mut ChaCha8Rng) -> collapsar::Result<()> {
         match self {
             Self::One(chain) => chain.sweep(rng),
@@ -126,45 +160,62 @@ impl Prepared {
             }
             ChainStart::States(_) => Relabelling::default(),
         };
-        let run = |chain: usize| -> collapsar::Result<Run> {
+        let goes_on = || !interrupt.load(Ordering::Relaxed);
+        let begin = |chain: usize| -> collapsar::Result<(Moving<'_>, ChaCha8Rng)> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
-            let mut state = match start {
-                ChainStart::Point(point) => Moving::One(Box::new(compiled.chain(point, &mut rng)?)),
+            let one = |chain: &Chain<'_>| {
+                let mut seen = needed.places(|variable| chain.place(variable));
+                seen.extend(names.places());
+                (seen, !names.is_empty())
+            };
+            let state = match start {
+                ChainStart::Point(point) => Moving::one(compiled.chain(point, &mut rng)?, one),
                 ChainStart::States(of) => {
                     let begin = &of.begin[chain];
                     match SwitchingChain::new(&of.models, &of.labels, begin, &mut rng)? {
                         Some(chain) => Moving::Several(Box::new(chain)),
-                        None => Moving::One(Box::new(compiled.chain_at(begin, &mut rng)?)),
+                        None => Moving::one(compiled.chain_at(begin, &mut rng)?, one),
                     }
                 }
             };
+            Ok((state, rng))
+        };
+        let chains: Vec<_> = (0..options.chains).into_par_iter().map(begin).collect();
+        let mut chains: Vec<(Moving<'_>, ChaCha8Rng)> =
+            chains.into_iter().collect::<collapsar::Result<_>>()?;
+        for (stage, sweeps) in Stage::all(options.warmup) {
+            let warm =
+                |(chain, rng): &mut (Moving<'_>, ChaCha8Rng)| chain.warm_up(sweeps, rng, goes_on);
+            let warm: Vec<_> = chains.par_iter_mut().map(warm).collect();
+            warm.into_iter().collect::<collapsar::Result<()>>()?;
+            let mut single: Vec<_> = (chains.iter_mut())
+                .filter_map(|(chain, rng)| Some((chain.single()?, rng)))
+                .collect();
+            LeapingChain::learn(stage, &mut single)?;
+        }
+        let run = |(mut state, mut rng): (Moving<'_>, ChaCha8Rng)| -> collapsar::Result<Run> {
             let places = needed.places(|variable| state.place(variable));
             let mut columns = vec![Vec::with_capacity(options.draws); places.len()];
             let (mut named, mut relabelled) = (vec![], vec![]);
             let mut drawn = 0;
-            for sweep in 0..options.warmup + options.draws {
-                if interrupt.load(Ordering::Relaxed) {
-                    break;
-                }
+            while drawn < options.draws && goes_on() {
                 state.sweep(&mut rng)?;
-                if sweep >= options.warmup {
-                    let mut numbers = state.numbers();
-                    if !names.is_empty() {
-                        named.clear();
-                        named.extend_from_slice(numbers);
-                        relabelled.push(names.apply(&mut named));
-                        numbers = &named;
-                    }
-                    drawn += 1;
-                    for (column, &place) in columns.iter_mut().zip(&places) {
-                        column.push(numbers[place]);
-                    }
+                let mut numbers = state.numbers();
+                if !names.is_empty() {
+                    named.clear();
+                    named.extend_from_slice(numbers);
+                    relabelled.push(names.apply(&mut named));
+                    numbers = &named;
+                }
+                drawn += 1;
+                for (column, &place) in columns.iter_mut().zip(&places) {
+                    column.push(numbers[place]);
                 }
             }
             Ok((drawn, columns, relabelled))
         };
-        let chains: Vec<_> = (0..options.chains).into_par_iter().map(run).collect();
+        let chains: Vec<_> = chains.into_par_iter().map(run).collect();
         let chains: Vec<Run> = chains.into_iter().collect::<collapsar::Result<_>>()?;
         let complete = chains.iter().all(|run| run.0 == options.draws);
         // Those that were interrupted before they had anything to tell are left out.

@@ -4,7 +4,7 @@
 mod common;
 mod models;
 
-use collapsar::graph::{Compiled, Demands, Graph, Kind, Told};
+use collapsar::graph::{Compiled, Demands, Graph, Kind, LeapingChain, Stage, Told};
 use common::{climb, data, prepared};
 use models::MODELS;
 use rand::SeedableRng;
@@ -196,54 +196,98 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
     }
 }
 
+/// A model with a point at which chains begin.
+fn models() -> impl Iterator<Item = (&'static str, Graph, Compiled)> {
+    MODELS.iter().chain(MOVED).map(|(name, text, numbers)| {
+        let graph = prepared(text, data(numbers)).graph().clone();
+        let model = Compiled::new(graph.clone(), &Demands::default()).expect("a model");
+        (*name, graph, model)
+    })
+}
+
+/// What integration by parts says of draws that does not hold, and how many things were looked at.
+fn broken(name: &str, graph: &Graph, mut draw: impl FnMut(&mut Vec<f64>)) -> (Vec<String>, usize) {
+    let mut sums: Vec<Vec<f64>> = vec![];
+    let (mut state, mut found) = (vec![], vec![]);
+    for _ in 0..BATCHES {
+        let mut sum: Vec<f64> = vec![];
+        for _ in 0..SWEEPS / BATCHES {
+            draw(&mut state);
+            found.clear();
+            identities(graph, &mut state, &mut found);
+            sum.resize(found.len(), 0.0);
+            sum.iter_mut().zip(&found).for_each(|(sum, x)| *sum += x);
+        }
+        let count = (SWEEPS / BATCHES) as f64;
+        sums.push(sum.iter().map(|x| x / count).collect());
+    }
+    let mut broken = vec![];
+    for place in 0..found.len() {
+        let column: Vec<f64> = sums.iter().map(|batch| batch[place]).collect();
+        let mean = column.iter().sum::<f64>() / BATCHES as f64;
+        let spread: f64 = column.iter().map(|x| (x - mean).powi(2)).sum();
+        let error = (spread / (BATCHES * (BATCHES - 1)) as f64).sqrt();
+        // Some three hundred means, each of forty batches: one in a thousand beyond 4.2.
+        if mean.abs() > 4.5 * error + 1e-7 {
+            broken.push(format!("{name}: identity {place} is {mean} ± {error}"));
+        }
+    }
+    (broken, found.len())
+}
+
 #[test]
 fn chains_have_the_posterior() {
-    let mut broken = vec![];
-    let mut checked = 0;
-    for (name, text, numbers) in MODELS.iter().chain(MOVED) {
-        let prepared = prepared(text, data(numbers));
-        let graph = prepared.graph();
-        let model = Compiled::new(graph.clone(), &Demands::default()).expect("a model");
+    let (mut all, mut checked) = (vec![], 0);
+    for (name, graph, model) in models() {
         let fit = climb(&model, 1, 1e-6);
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let mut chain = match model.chain(&fit.point, &mut rng) {
             Ok(chain) => chain,
             Err(error) => {
-                broken.push(format!("{name}: {error}"));
+                all.push(format!("{name}: {error}"));
                 continue;
             }
         };
-        let mut sums: Vec<Vec<f64>> = vec![];
-        let mut state = chain.numbers().to_vec();
-        let mut found = vec![];
         for _ in 0..500 {
             chain.sweep(&mut rng).expect("inside the domain");
         }
-        for _ in 0..BATCHES {
-            let mut sum: Vec<f64> = vec![];
-            for _ in 0..SWEEPS / BATCHES {
-                chain.sweep(&mut rng).expect("inside the domain");
-                state.copy_from_slice(chain.numbers());
-                found.clear();
-                identities(graph, &mut state, &mut found);
-                sum.resize(found.len(), 0.0);
-                sum.iter_mut().zip(&found).for_each(|(sum, x)| *sum += x);
-            }
-            let count = (SWEEPS / BATCHES) as f64;
-            sums.push(sum.iter().map(|x| x / count).collect());
-        }
-        for place in 0..found.len() {
-            let column: Vec<f64> = sums.iter().map(|batch| batch[place]).collect();
-            let mean = column.iter().sum::<f64>() / BATCHES as f64;
-            let spread: f64 = column.iter().map(|x| (x - mean).powi(2)).sum();
-            let error = (spread / (BATCHES * (BATCHES - 1)) as f64).sqrt();
-            checked += 1;
-            // Some three hundred means, each of forty batches: one in a thousand beyond 4.2.
-            if mean.abs() > 4.5 * error + 1e-7 {
-                broken.push(format!("{name}: identity {place} is {mean} ± {error}"));
-            }
-        }
+        let (mut found, looked) = broken(name, &graph, |state| {
+            chain.sweep(&mut rng).expect("inside the domain");
+            state.clear();
+            state.extend_from_slice(chain.numbers());
+        });
+        all.append(&mut found);
+        checked += looked;
     }
-    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(all.is_empty(), "{}", all.join("\n"));
     assert!(checked > 200, "{checked}");
+}
+
+/// Whether leaps would pay or not: of models in which anything can be kept, chains leap.
+#[test]
+fn leaps_have_the_posterior() {
+    let (mut all, mut leaping) = (vec![], 0);
+    for (name, graph, model) in models() {
+        let fit = climb(&model, 1, 1e-6);
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        let chain = model.chain(&fit.point, &mut rng).expect("a point");
+        let seen: Vec<usize> = (0..chain.numbers().len()).collect();
+        let mut chain = LeapingChain::new(chain, &seen, false);
+        for stage in [Stage::Sweeps, Stage::Leaps] {
+            (chain.warm_up(800, &mut rng, || true)).expect("inside the domain");
+            LeapingChain::learn(stage, &mut [(&mut chain, &mut rng)]).expect("inside the domain");
+        }
+        if !chain.leaps() {
+            continue;
+        }
+        leaping += 1;
+        let (mut found, _) = broken(name, &graph, |state| {
+            chain.sweep(&mut rng).expect("inside the domain");
+            state.clear();
+            state.extend_from_slice(chain.numbers());
+        });
+        all.append(&mut found);
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+    assert!(leaping > 20, "{leaping}");
 }

@@ -18,6 +18,7 @@
 mod categorical;
 mod dirichlet;
 mod gamma;
+mod gamma_cube;
 mod gaussian;
 mod gaussian_gamma;
 mod marginal;
@@ -33,8 +34,10 @@ mod truncated_normal;
 pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
 pub use gamma::Gamma;
+pub use gamma_cube::GammaCube;
 pub use gaussian::{
-    Gaussian, GaussianBuffers, GaussianCache, GaussianOrdinary, GaussianSampler, GaussianValues,
+    Gaussian, GaussianBuffers, GaussianCache, GaussianOrdinary, GaussianPart, GaussianSampler,
+    GaussianValues,
 };
 pub use gaussian_gamma::{GaussianGamma, GaussianGammaDraw, GaussianGammaOrdinary};
 pub use marginal::Marginal;

@@ -113,6 +113,32 @@ impl Block {
         }
     }
 
+    /// As [`Block::at_coordinates`], into `numbers`: without asking for memory where a family is simple.
+    pub(super) fn write_at(
+        &self,
+        coordinates: &[f64],
+        numbers: &mut [f64],
+        statistics: &mut [f64],
+    ) -> f64 {
+        match &self.family {
+            BlockFamily::Gaussian(family) => {
+                numbers.copy_from_slice(coordinates);
+                family.write_statistics(numbers, statistics);
+                0.0
+            }
+            BlockFamily::Gamma(_) => {
+                numbers[0] = coordinates[0].exp();
+                statistics.copy_from_slice(&[coordinates[0], -numbers[0]]);
+                0.0
+            }
+            _ => {
+                let (found, ln_slope) = self.at_coordinates(coordinates, statistics);
+                numbers.copy_from_slice(&found);
+                ln_slope
+            }
+        }
+    }
+
     /// The coordinates of numbers, one variable after another.
     pub(super) fn to_coordinates(&self, numbers: &[f64]) -> Vec<f64> {
         match &self.family {

@@ -125,9 +125,20 @@ impl Local {
 
     /// Writes the natural parameters of all shared blocks.
     pub(super) fn write_shared(&self, messages: &[f64], out: &mut Vec<f64>) {
+        let slots = &messages[..self.slots];
         out.clear();
-        out.extend_from_slice(&self.shared_base);
-        self.sharing.multiply(&messages[..self.slots], out);
+        let row = |(row, base): (usize, &f64)| {
+            let range = self.sharing.starts.range(row);
+            let values = &self.sharing.values[range.clone()];
+            // Most rows have one entry or two, for which a chain of iterators costs more than the products.
+            let columns = &self.sharing.columns[range];
+            let mut sum = *base;
+            for (column, value) in columns.iter().zip(values) {
+                sum += value * slots[*column as usize];
+            }
+            sum
+        };
+        out.extend(self.shared_base.iter().enumerate().map(row));
     }
 
     /// The statistics of explicit blocks whose means `fill` writes, block by block, and of rows

@@ -88,7 +88,7 @@ use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
 pub use centre::{Centring, Moved};
-pub use chain::{Chain, Relabelling, SwitchingChain};
+pub use chain::{Chain, LeapingChain, Relabelling, Stage, SwitchingChain};
 pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use corrected::CorrectedDraws;

@@ -1,5 +1,7 @@
 //! Decides how a sparse Gaussian is drawn in buffers that are kept between draws.
 
+use std::f64::consts::TAU;
+
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -14,6 +16,27 @@ pub struct GaussianBuffers {
     pivots: Vec<f64>,
     below: Vec<f64>,
     solution: Vec<f64>,
+    draw: Vec<f64>,
+}
+
+/// Some scalars of a [`Gaussian`], and what is drawn so that they can be.
+#[derive(Debug, Clone, Default)]
+pub struct GaussianPart {
+    /// Columns of the factor, last first: each is followed by none that it depends on.
+    columns: Vec<u32>,
+    scalars: Vec<u32>,
+}
+
+impl GaussianPart {
+    /// How many numbers its noise is.
+    pub fn noise(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The scalars that are drawn, in the order in which [`Gaussian::draw_part`] hands them over.
+    pub fn scalars(&self) -> &[u32] {
+        &self.scalars
+    }
 }
 
 impl Gaussian {
@@ -34,6 +57,67 @@ impl Gaussian {
         Ok(())
     }
 
+    /// The part that these scalars are drawn with: given all after it in the order of elimination, a scalar depends on the
+    /// rows of its own column alone.
+    pub fn part(&self, wanted: impl Fn(usize) -> bool) -> GaussianPart {
+        let pattern = &*self.pattern;
+        let mut needed: Vec<bool> = (pattern.order.iter())
+            .map(|scalar| wanted(*scalar as usize))
+            .collect();
+        for column in 0..pattern.len() {
+            if needed[column] {
+                for row in pattern.rows(column) {
+                    needed[*row as usize] = true;
+                }
+            }
+        }
+        let columns: Vec<u32> = (0..pattern.len() as u32)
+            .rev()
+            .filter(|column| needed[*column as usize])
+            .collect();
+        GaussianPart {
+            scalars: (columns.iter())
+                .map(|column| pattern.order[*column as usize])
+                .collect(),
+            columns,
+        }
+    }
+
+    /// The log-partition function; leaves the factor in the buffers, for [`Gaussian::draw_part`].
+    ///
+    /// # Errors
+    /// Where the precision matrix is not positive definite.
+    pub fn value_into(&self, natural: &[f64], buffers: &mut GaussianBuffers) -> Result<f64> {
+        check_length(BLOCK, natural, 2 * self.scalars() + self.pairs().len())?;
+        let square = self.begin(BLOCK, natural, buffers)?;
+        let ln_determinant = ln_product(&buffers.pivots);
+        let n = self.scalars() as f64;
+        Ok(0.5 * (n * TAU.ln() - ln_determinant + square)) // maths §3.9
+    }
+
+    /// Draws a part, by the factor that [`Gaussian::value_into`] left, from standard normal noise; `see` gets each
+    /// scalar's number, in the order of [`GaussianPart::scalars`].
+    pub fn draw_part(
+        &self,
+        part: &GaussianPart,
+        noise: &[f64],
+        buffers: &mut GaussianBuffers,
+        mut see: impl FnMut(usize, f64),
+    ) {
+        let pattern = &*self.pattern;
+        let draw = &mut buffers.draw;
+        draw.resize(pattern.len(), 0.0);
+        for (place, (&column, z)) in part.columns.iter().zip(noise).enumerate() {
+            let j = column as usize;
+            let mut x = buffers.solution[j] + z / buffers.pivots[j].sqrt();
+            for (row, l) in (pattern.rows(j).iter()).zip(&buffers.below[pattern.places(j)]) {
+                x -= l * draw[*row as usize];
+            }
+            draw[j] = x;
+            see(place, x);
+        }
+    }
+
     /// Factors, and solves for the mean half way; returns $h'\Lambda^{-1}h$.
     pub(in crate::family) fn begin(
         &self,
@@ -48,6 +132,7 @@ impl Gaussian {
                 pivots,
                 below,
                 solution,
+                ..
             },
         ) = (&*self.pattern, buffers);
         refactor(pattern, precisions, couplings, pivots, below)
@@ -85,6 +170,7 @@ impl Gaussian {
                 pivots,
                 below,
                 solution,
+                ..
             },
         ) = (&*self.pattern, buffers);
         for (x, pivot) in solution.iter_mut().zip(pivots) {
@@ -113,6 +199,19 @@ impl Gaussian {
             *out = -x[i as usize] * x[j as usize];
         }
     }
+}
+
+/// The sum of logarithms: eight factors at a time, where their product is a number that has one.
+fn ln_product(factors: &[f64]) -> f64 {
+    let ln = |factors: &[f64]| {
+        let product: f64 = factors.iter().product();
+        if product.is_normal() {
+            product.ln()
+        } else {
+            factors.iter().map(|factor| factor.ln()).sum()
+        }
+    };
+    factors.chunks(8).map(ln).sum()
 }
 
 #[cfg(test)]
@@ -160,5 +259,37 @@ mod tests {
                 "{found} ± {error}, {mean}"
             );
         }
+    }
+
+    /// A part has the numbers that the whole has for the same noise, and the value is that of the family.
+    #[test]
+    fn a_part_is_drawn_as_in_the_whole() {
+        let (family, natural) = field();
+        let mut buffers = GaussianBuffers::default();
+        let value = family.value_into(&natural, &mut buffers).expect("inside");
+        let expected = family.value(&natural).expect("inside");
+        assert!((value - expected).abs() < 1e-13, "{value} {expected}");
+        let whole = family.part(|_| true);
+        assert_eq!(whole.noise(), 5);
+        let noise = [0.3, -1.2, 0.8, 0.1, -0.4];
+        let mut all = vec![0.0; 5];
+        family.draw_part(&whole, &noise, &mut buffers, |place, x| {
+            all[whole.scalars()[place] as usize] = x;
+        });
+        for wanted in 0..5 {
+            let part = family.part(|scalar| scalar == wanted);
+            let own: Vec<f64> = (part.scalars().iter())
+                .map(|scalar| {
+                    let same = |other: &u32| other == scalar;
+                    noise[whole.scalars().iter().position(same).expect("in all")]
+                })
+                .collect();
+            let mut last = f64::NAN;
+            family.draw_part(&part, &own, &mut buffers, |_, x| last = x);
+            assert_eq!(*part.scalars().last().expect("one") as usize, wanted);
+            assert!(last == all[wanted], "{last} {}", all[wanted]);
+        }
+        let tiny = vec![1e-200; 20];
+        assert!((ln_product(&tiny) / 20.0 - 1e-200_f64.ln()).abs() < 1e-12);
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-pub use self::draw::GaussianBuffers;
+pub use self::draw::{GaussianBuffers, GaussianPart};
 use self::factor::{Factor, Inverse};
 use self::pattern::Pattern;
 pub use self::value::GaussianValues;

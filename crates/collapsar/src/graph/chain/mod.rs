@@ -6,6 +6,7 @@
 //!
 //! - `answers`: what is scaled together with the variables behind answers
 //! - `group`: how factors and loadings move together
+//! - `leap`: how what is kept moves with all else summed out
 //! - `matrix`: how a precision matrix and the effects that it scales move together
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
@@ -13,6 +14,7 @@
 
 mod answers;
 mod group;
+mod leap;
 mod matrix;
 mod relabel;
 mod scale;
@@ -28,6 +30,7 @@ use super::layout::Entries;
 use super::variational::Numbers;
 use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
+pub use leap::{LeapingChain, Stage};
 use matrix::{Matrix, MatrixBuffers};
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};

@@ -60,6 +60,19 @@ impl Relabelling {
         changed
     }
 
+    /// The places of all numbers that states are known by or that move with them, but for labels.
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().flat_map(|class| {
+            let states = class.states;
+            let orbits = class.orbits.iter().flat_map(|(firsts, elements, _)| {
+                let elements = *elements;
+                (firsts.iter()).flat_map(move |&first| first..first + elements)
+            });
+            let parted = (class.parted.iter()).flat_map(move |&first| first..first + states);
+            orbits.chain(parted)
+        })
+    }
+
     /// Whether there is nothing to rename.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -22,10 +22,19 @@ pub struct SwitchingChain<'a> {
     labels: Vec<usize>,
     states: Vec<Vec<f64>>,
     at: usize,
+    /// For each state and each label, the states that differ from it in no other label, itself among them; empty where
+    /// there are few states, all of which are looked at.
+    neighbours: Vec<Vec<Vec<usize>>>,
+    sweeps: usize,
     numbers: Vec<f64>,
     weights: Vec<f64>,
     messages: Vec<f64>,
 }
+
+/// States up to which all are looked at in every sweep; beyond that labels are drawn one by one.
+const FEW: usize = 32;
+/// Sweeps of which one looks at all states: not all that were asked for need be next to another.
+const EVERY: usize = 20;
 
 impl<'a> SwitchingChain<'a> {
     /// A chain that begins at numbers of all variables, with a sweep of the model whose states the labels have there. Each
@@ -74,8 +83,15 @@ impl<'a> SwitchingChain<'a> {
             .collect();
         let here: Vec<f64> = labels.iter().map(|&place| numbers[place]).collect();
         let at = states.iter().position(|states| *states == here);
+        let neighbours = if chains.len() > FEW && labels.len() > 1 {
+            neighbours(&states)
+        } else {
+            vec![]
+        };
         let mut chain = Self {
-            weights: vec![0.0; chains.len()],
+            weights: Vec::with_capacity(chains.len()),
+            neighbours,
+            sweeps: 0,
             chains,
             labels,
             states,
@@ -94,18 +110,35 @@ impl<'a> SwitchingChain<'a> {
     /// Where what the others say of a block is outside its domain.
     pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         self.numbers.copy_from_slice(self.chains[self.at].numbers());
-        for state in 0..self.chains.len() {
+        let neighbours = std::mem::take(&mut self.neighbours);
+        if neighbours.is_empty() || self.sweeps.is_multiple_of(EVERY) {
+            let all: Vec<usize> = (0..self.chains.len()).collect();
+            self.draw_among(&all, rng);
+        } else {
+            for label in 0..self.labels.len() {
+                self.draw_among(&neighbours[self.at][label], rng);
+            }
+        }
+        self.neighbours = neighbours;
+        self.sweeps += 1;
+        self.chains[self.at].sweep(rng)
+    }
+
+    /// Draws one of these states, the present one among them.
+    fn draw_among<R: Rng + ?Sized>(&mut self, states: &[usize], rng: &mut R) {
+        self.weights.clear();
+        for &state in states {
             self.enter(state);
-            self.weights[state] = self.chains[state].ln_joint(&mut self.messages);
+            let ln_joint = self.chains[state].ln_joint(&mut self.messages);
+            self.weights.push(ln_joint);
         }
         let total = log_sum_exp(&self.weights);
         if total.is_finite() {
             for weight in &mut self.weights {
                 *weight = (*weight - total).exp();
             }
-            self.at = pick(&self.weights, 1.0, rng);
+            self.at = states[pick(&self.weights, 1.0, rng)];
         }
-        self.chains[self.at].sweep(rng)
     }
 
     /// All numbers of all variables.
@@ -125,6 +158,21 @@ impl<'a> SwitchingChain<'a> {
         }
         self.chains[state].enter(&self.numbers);
     }
+}
+
+/// For each state and each label, the states that differ in no other label.
+fn neighbours(states: &[Vec<f64>]) -> Vec<Vec<Vec<usize>>> {
+    let labels = states.first().map_or(0, Vec::len);
+    let same_but = |label: usize, a: &[f64], b: &[f64]| {
+        a[..label] == b[..label] && a[label + 1..] == b[label + 1..]
+    };
+    let of = |state: &Vec<f64>, label: usize| {
+        let others = states.iter().enumerate();
+        let near = others.filter(|(_, other)| same_but(label, state, other));
+        near.map(|(place, _)| place).collect()
+    };
+    let each = |state| (0..labels).map(|label| of(state, label)).collect();
+    states.iter().map(each).collect()
 }
 
 impl Compiled {
