@@ -53,8 +53,7 @@ fn role(distribution: Distribution, argument: usize) -> Role {
         (D::Normal | D::LogNormal | D::StudentT | D::MultivariateNormal | D::NormalMixture, 0) => {
             Role::Mean
         }
-        (D::Normal | D::LogNormal | D::StudentT | D::NormalMixture, 1)
-        | (D::Gamma | D::Weibull, 1)
+        (D::Normal | D::LogNormal | D::StudentT | D::NormalMixture | D::Gamma | D::Weibull, 1)
         | (D::Exponential | D::Poisson, 0) => Role::Rate,
         (D::Bernoulli | D::Binomial | D::NegativeBinomial | D::Categorical | D::Multinomial, 0)
         | (D::NormalMixture, 2) => Role::Probability,
