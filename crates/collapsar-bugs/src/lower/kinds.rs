@@ -25,8 +25,12 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
         Ok(most)
     };
     Ok(match of.distribution {
-        Distribution::Gamma | Distribution::Exponential | Distribution::ChiSquared => Kind::Gamma,
-        Distribution::LogNormal | Distribution::ScaledGamma | Distribution::Pareto => Kind::Gamma,
+        Distribution::Gamma
+        | Distribution::Exponential
+        | Distribution::ChiSquared
+        | Distribution::LogNormal
+        | Distribution::ScaledGamma
+        | Distribution::Pareto => Kind::Gamma,
         Distribution::Wishart => match line.dims.as_slice() {
             [] => Kind::Wishart(1),
             [rows, columns] if rows == columns => Kind::Wishart(*rows),

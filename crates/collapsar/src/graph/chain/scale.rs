@@ -250,16 +250,13 @@ impl super::Chain<'_> {
         self.work.told &= !scale.logarithm;
         let number = &mut self.numbers[self.targets[2][scale.gamma][0] as usize];
         let statistics = &mut self.collapsed[first..];
-        match family {
-            BlockFamily::Positive(family, told) => {
-                family.statistics(&moved.ln(), &mut statistics[..4]);
-                *number = told.number(moved.ln());
-            }
-            _ => {
-                statistics[0] = moved.ln();
-                statistics[1] = -moved;
-                *number = moved;
-            }
+        if let BlockFamily::Positive(family, told) = family {
+            family.statistics(&moved.ln(), &mut statistics[..4]);
+            *number = told.number(moved.ln());
+        } else {
+            statistics[0] = moved.ln();
+            statistics[1] = -moved;
+            *number = moved;
         }
     }
 }
