@@ -5,6 +5,7 @@
 //! - `joint`: which means are joint with their precision matrices
 //! - `variables`: what each line that is not observed becomes
 //! - `rows`: which labels are rows: those that no line ties to another label
+//! - `predictors`: which counts with logistic predictors are rows, all at once
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
@@ -26,6 +27,7 @@ mod links;
 mod logistic;
 mod matrices;
 mod odds;
+mod predictors;
 mod probit;
 mod products;
 mod rows;
@@ -198,7 +200,7 @@ fn lower(
     hidden.shared.set(false);
     let mut sink = Sink::default();
     for stochastic in lines.iter().flatten().filter(|of| !done[of.line]) {
-        if stochastic.by_templates(graph)? {
+        if stochastic.by_templates(graph)? || stochastic.by_predictors(graph)? {
             continue;
         }
         for instance in 0..model.lines[stochastic.line].instances {
