@@ -14,8 +14,8 @@ type Key = (usize, usize, Vec<Atom>, &'static str, (u32, u64));
 /// The variables that likelihoods bring with them, which follow those of the text.
 #[derive(Debug)]
 pub(super) struct Hidden {
-    /// The first of them.
-    first: u32,
+    /// The next of them.
+    next: Cell<u32>,
     /// In the order of their numbers, lines with what their variables are called, of what kind they are, and how many.
     declared: RefCell<Vec<(usize, &'static str, Kind, usize)>>,
     /// That of a repetition of a line where labels have these states, by its name and what tells it from its like.
@@ -27,11 +27,19 @@ pub(super) struct Hidden {
 impl Hidden {
     pub(super) fn new(first: u32) -> Self {
         Self {
-            first,
+            next: Cell::new(first),
             declared: RefCell::default(),
             known: RefCell::default(),
             shared: Cell::new(false),
         }
+    }
+
+    /// Sets aside so many of a line, one after another, and returns the first.
+    pub(super) fn reserve(&self, line: usize, name: &'static str, kind: Kind, count: usize) -> u32 {
+        let first = self.next.get();
+        self.next.set(first + count as u32);
+        self.declared.borrow_mut().push((line, name, kind, count));
+        first
     }
 
     /// Declares them all.
@@ -76,9 +84,10 @@ impl Emit<'_> {
             return Err(Unresolved::State(u32::MAX));
         }
         let mut known = hidden.known.borrow_mut();
-        let next = hidden.first + known.len() as u32;
+        let next = hidden.next.get();
         let key = (line, self.instance, states.to_vec(), name, which);
         Ok(*known.entry(key).or_insert_with(|| {
+            hidden.next.set(next + 1);
             let mut declared = hidden.declared.borrow_mut();
             match declared.last_mut() {
                 Some((last, of, same, count)) if (*last, *of, *same) == (line, name, kind) => {

@@ -9,6 +9,9 @@ use crate::elaborate::{Definer, Resolved};
 use crate::quantity::Origin;
 use crate::value::{Inverse, Scalar};
 
+/// What the variables are called.
+pub(super) const NAME: &str = "the Pólya-Gamma variables";
+
 impl Emit<'_> {
     /// Adds ln of p^x (1 - p)^{n - x}, where p is the first parameter and has a polynomial of Gaussians as its log odds:
     /// κψ - ωψ²/2 - n ln 2 with κ = x - n/2 (PolsonEtAl13).
@@ -23,7 +26,7 @@ impl Emit<'_> {
         self.check_mean(&predictor)?;
         // One for all states of labels: ω has the same prior in each, and the bound is higher than with one for each.
         let which = (self.sink.brought, n.to_bits());
-        let variable = self.hidden_at("the Pólya-Gamma variables", Kind::PolyaGamma, &[], which)?;
+        let variable = self.hidden_at(NAME, Kind::PolyaGamma, &[], which)?;
         self.sink.brought += 1;
         self.sink.shapes.push((variable, n));
         self.add_times(x - 0.5 * n, vec![], &predictor)?;

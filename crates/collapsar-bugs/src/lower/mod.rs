@@ -9,6 +9,7 @@
 //! - `priors`: the terms of its prior there
 //! - `symbols`: what unknown elements are to an expression
 //! - `states`: how a line that reads labels is derived for each of their states
+//! - `predictors`: which counts with logistic predictors are rows, all at once
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `grid`: which scalars are put on a grid
 //! - `nodes`: where the nodes of a grid stand
@@ -42,6 +43,7 @@ mod matrices;
 mod nodes;
 mod odds;
 mod place;
+mod predictors;
 mod priors;
 mod probit;
 mod products;
@@ -333,7 +335,7 @@ struct Stochastic<'a> {
 impl Stochastic<'_> {
     /// Adds the terms of all repetitions.
     fn add(&self, graph: &mut Graph, sink: &mut Sink) -> Resolved {
-        if self.by_templates(graph)? {
+        if self.by_templates(graph)? || self.by_predictors(graph)? {
             return Ok(());
         }
         for instance in 0..self.scope.model.lines[self.line].instances {

@@ -134,7 +134,11 @@ impl Stochastic<'_> {
     }
 
     /// Target and parameters under a watch.
-    fn read(&self, instance: usize, watch: Watch) -> Resolved<(Vec<Scalar>, Vec<Value>)> {
+    pub(super) fn read(
+        &self,
+        instance: usize,
+        watch: Watch,
+    ) -> Resolved<(Vec<Scalar>, Vec<Value>)> {
         self.scope.watch(watch);
         let array = &self.scope.model.arrays[self.scope.model.lines[self.line].array];
         let read = || {

@@ -158,7 +158,11 @@ impl Choice {
         for (rows, &class) in graph.rows.iter().zip(&rows) {
             classes[class as usize] = Class {
                 names: graph.declared[graph.declaration(rows.first)].names.clone(),
-                family: "categorical".into(),
+                family: if rows.are_squares() {
+                    "Pólya-Gamma".into()
+                } else {
+                    "categorical".into()
+                },
                 blocks: rows.count,
                 statistics: rows.count * rows.states,
                 role: Role::Shared,

@@ -72,6 +72,17 @@ impl Rows {
                     values: values.clone(),
                     sums: sums.given(known, &self.products, &mut rows),
                 },
+                RowPart::Squares {
+                    columns,
+                    values,
+                    shapes,
+                    sums,
+                } => RowPart::Squares {
+                    columns: *columns,
+                    values: values.clone(),
+                    shapes: shapes.clone(),
+                    sums: sums.given(known, &self.products, &mut rows),
+                },
                 support @ RowPart::Support { .. } => support.clone(),
             };
             rows.part(part);

@@ -37,9 +37,12 @@ impl Graph {
         }
         for rows in &self.rows {
             for row in 0..rows.count {
-                let label = numbers[places.places(rows.first + row as u32).start] as usize;
+                let number = numbers[places.places(rows.first + row as u32).start];
                 rows.each(row, |state, coefficient, product| {
-                    if state == label {
+                    if rows.are_squares() {
+                        let product = product.map(|product| rows.products.get(product).0);
+                        sum += number * term(coefficient, product.unwrap_or_default());
+                    } else if state == number as usize {
                         sum += match product {
                             Some(product) => term(coefficient, rows.products.get(product).0),
                             None => coefficient,

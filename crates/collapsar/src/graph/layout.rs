@@ -125,7 +125,7 @@ impl Layout {
             builder.route(term)?;
         }
         for rows in rows {
-            let kernel = RowKernel::new(rows, &mut builder.layout.slots);
+            let kernel = RowKernel::new(rows, &mut builder.layout.slots)?;
             builder.layout.rows.push(kernel);
         }
         builder.finish()

@@ -223,7 +223,8 @@ impl Local {
     /// How many labels are explicit.
     pub(super) fn labels(&self) -> usize {
         let blocks = self.shared.iter().chain(&self.own);
-        let rows: usize = self.rows.iter().map(|rows| rows.count).sum();
+        let rows = self.rows.iter().filter(|rows| rows.are_labels());
+        let rows: usize = rows.map(|rows| rows.count).sum();
         rows + blocks.map(|(block, _)| block.labels()).sum::<usize>()
     }
 

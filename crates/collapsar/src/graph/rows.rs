@@ -53,6 +53,19 @@ pub enum RowPart {
         /// of each with itself and those after it.
         sums: Sums,
     },
+    /// Rows of Pólya-Gamma variables instead of labels: each times -½ the square of a sum of the row's numbers, each
+    /// times something unknown.
+    Squares {
+        /// Numbers of a row.
+        columns: usize,
+        /// The rows' numbers, row by row.
+        values: Arc<Vec<f64>>,
+        /// The shape of each variable.
+        shapes: Vec<f64>,
+        /// A sum for each pair of columns: what is unknown of one times that of the other, the second column running
+        /// fastest from the first on.
+        sums: Sums,
+    },
     /// The states that a row may have.
     Support {
         /// Where each row's states begin, and the end of the last.
@@ -130,15 +143,26 @@ impl Rows {
                         each(sums, key * self.states..(key + 1) * self.states);
                     }
                 }
-                RowPart::Features { sums, .. } => each(sums, 0..sums.len()),
+                RowPart::Features { sums, .. } | RowPart::Squares { sums, .. } => {
+                    each(sums, 0..sums.len());
+                }
                 RowPart::Support { .. } => {}
             }
         }
     }
 
-    /// Whether a kernel is there for these parts: lookups and at most one support, or features
-    /// with lookups that have one key.
+    /// Whether they are Pólya-Gamma variables and not labels.
+    pub(super) fn are_squares(&self) -> bool {
+        let squares = |part: &RowPart| matches!(part, RowPart::Squares { .. });
+        self.parts.iter().any(squares)
+    }
+
+    /// Whether a kernel is there for these parts: lookups and at most one support, features with lookups that have one
+    /// key, or squares by themselves.
     pub fn supported(&self) -> bool {
+        if self.are_squares() {
+            return self.parts.len() == 1;
+        }
         let count =
             |kind: fn(&RowPart) -> bool| self.parts.iter().filter(|part| kind(part)).count();
         let features = count(|part| matches!(part, RowPart::Features { .. }));
@@ -164,7 +188,7 @@ impl Graph {
             return Err(Error::data(
                 Place::Whole("rows"),
                 "parts that no kernel takes together",
-                "lookups with at most one support, or features with constant lookups",
+                "lookups with at most one support, features with constant lookups, or squares alone",
             ));
         }
         self.rows.push(rows);
@@ -235,6 +259,22 @@ impl Rows {
                         add(sums, place, totals[place % totals.len()]);
                     }
                 }
+                RowPart::Squares {
+                    columns,
+                    values,
+                    shapes,
+                    sums,
+                } => {
+                    let mut totals = vec![0.0; sums.len()];
+                    for (row, shape) in values.chunks(*columns).zip(shapes) {
+                        // The mean of a variable that nothing is known of is a quarter of its shape.
+                        let pairs = totals.iter_mut().zip(pairs(row));
+                        pairs.for_each(|(sum, x)| *sum -= 0.125 * shape * x);
+                    }
+                    for (place, &total) in totals.iter().enumerate() {
+                        add(sums, place, total);
+                    }
+                }
                 RowPart::Support { .. } => {}
             }
         }
@@ -274,6 +314,17 @@ impl Rows {
                         }
                     }
                 }
+                RowPart::Squares {
+                    columns,
+                    values,
+                    sums,
+                    ..
+                } => {
+                    let row = &values[row * columns..(row + 1) * columns];
+                    for (place, x) in pairs(row).enumerate() {
+                        sum(sums, place, 0, -0.5 * x);
+                    }
+                }
                 RowPart::Support {
                     starts,
                     states,
@@ -291,6 +342,14 @@ impl Rows {
             visit(state, constant, None);
         }
     }
+}
+
+/// Products of each number with itself and twice those with the ones after it: the terms of the square of a sum.
+fn pairs(values: &[f64]) -> impl Iterator<Item = f64> {
+    values.iter().enumerate().flat_map(move |(place, a)| {
+        let rest = values[place..].iter().enumerate();
+        rest.map(move |(after, b)| if after == 0 { a * b } else { 2.0 * a * b })
+    })
 }
 
 /// 1, the numbers, and the products of each with itself and those after it.

@@ -108,7 +108,7 @@ impl Compiled {
     fn label_classes(&self) -> Vec<LabelClass> {
         let mut found: BTreeMap<(usize, usize), Vec<Seat>> = BTreeMap::new();
         for (kernel, rows) in self.local.rows.iter().enumerate() {
-            if rows.readings() >= READINGS {
+            if rows.are_labels() && rows.readings() >= READINGS {
                 let seats = (0..rows.count).map(|row| Seat::Row { kernel, row });
                 let of = found.entry((self.named(rows.first), rows.states));
                 of.or_default().extend(seats);

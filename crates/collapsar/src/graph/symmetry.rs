@@ -202,8 +202,8 @@ impl Exchange {
                         }
                     }
                 }
-                // Which states a row may have is its own.
-                RowPart::Support { .. } => return None,
+                // Which states a row may have is its own, and so are squares.
+                RowPart::Support { .. } | RowPart::Squares { .. } => return None,
             }
         }
         Some(pairs)

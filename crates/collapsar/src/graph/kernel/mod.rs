@@ -1,17 +1,21 @@
 //! Decides how the sum over rows is computed: logits, responsibilities and the statistics that follow.
 //!
 //! - `product`: rows whose logits are sums of lookups by key
+//! - `squares`: rows of Pólya-Gamma variables
 
 mod product;
+mod squares;
 
 use rand::Rng;
 
 use super::rows::{RowPart, Rows, Sums, features};
 use super::terms::Terms;
+use collapsar_core::family::PolyaGamma;
 use collapsar_core::rows::{Features, Rows as Table, SoftmaxSum};
 use collapsar_core::vector::dot;
 use collapsar_core::{Potential, Result};
 use product::Product;
+use squares::Squares;
 
 /// Rows made ready: a function of logits, which are linear functions of messages.
 #[derive(Debug)]
@@ -42,6 +46,8 @@ enum Shape {
     /// Logits of a few numbers, as in a mixture of normal distributions.
     Features(SoftmaxSum),
     Product(Product),
+    /// No labels: Pólya-Gamma variables.
+    Squares(Squares),
 }
 
 impl Sums {
@@ -68,12 +74,19 @@ impl Sums {
 
 impl RowKernel {
     /// Takes rows over; `slots` are the messages of products.
-    pub(super) fn new(rows: Rows, slots: &mut Terms) -> Self {
+    ///
+    /// # Errors
+    /// Where the shape of a Pólya-Gamma variable is not positive.
+    pub(super) fn new(rows: Rows, slots: &mut Terms) -> Result<Self> {
         let places: Vec<u32> = (rows.products.each())
             .map(|(atoms, _, factor)| slots.add(atoms, 1.0, factor) as u32)
             .collect();
         let (first, count, states) = (rows.first, rows.count, rows.states);
-        let (logits, shape) = with_features(&rows).unwrap_or_else(|| {
+        let found = match with_squares(&rows)? {
+            None => with_features(&rows),
+            found => found,
+        };
+        let (logits, shape) = found.unwrap_or_else(|| {
             let (logits, product) = Product::new(rows);
             (logits, Shape::Product(product))
         });
@@ -85,7 +98,12 @@ impl RowKernel {
             shape,
         };
         (kernel.slots()).for_each(|product| *product = places[*product as usize]);
-        kernel
+        Ok(kernel)
+    }
+
+    /// Whether rows are labels.
+    pub(super) fn are_labels(&self) -> bool {
+        !matches!(self.shape, Shape::Squares(_))
     }
 
     /// The slots that it looks at, which may be given the numbers of messages.
@@ -102,6 +120,7 @@ impl RowKernel {
         match &self.shape {
             Shape::Features(mixture) => mixture,
             Shape::Product(product) => product,
+            Shape::Squares(squares) => squares,
         }
     }
 
@@ -143,6 +162,12 @@ impl RowKernel {
     ) {
         const NONE: u32 = u32::MAX;
         let states = self.states;
+        if let Shape::Squares(squares) = &self.shape {
+            if let Ok(statistics) = squares.at_prior() {
+                self.logits.entries.multiply_transposed(&statistics, out);
+            }
+            return;
+        }
         let chosen: Vec<u32> = (0..self.count)
             .map(|_| choose(states).map_or(NONE, |state| state as u32))
             .collect();
@@ -160,6 +185,7 @@ impl RowKernel {
                 let weight = |row: usize| if chosen[row] == NONE { faint } else { 1.0 };
                 Ok(product.statistics_of(weight, fill))
             }
+            Shape::Squares(squares) => squares.at_prior(),
         };
         if let Ok(statistics) = found {
             self.logits.entries.multiply_transposed(&statistics, out);
@@ -170,7 +196,9 @@ impl RowKernel {
     pub(super) fn readings(&self) -> f64 {
         let products = self.logits.entries.columns.len().max(1) as f64;
         let reads = match &self.shape {
-            Shape::Features(_) => self.count * self.logits.entries.columns.len(),
+            Shape::Features(_) | Shape::Squares(_) => {
+                self.count * self.logits.entries.columns.len()
+            }
             Shape::Product(product) => self.count * self.states * product.uses(),
         };
         reads as f64 / products
@@ -193,6 +221,8 @@ impl RowKernel {
                 }
             }
             Shape::Product(product) => product.logits_of(row, tables, out),
+            // No logits.
+            Shape::Squares(_) => {}
         }
     }
 
@@ -214,6 +244,7 @@ impl RowKernel {
                     entries.transposed_rows(place, &[weight], out);
                 }
             }
+            Shape::Squares(_) => {}
         }
     }
 
@@ -233,6 +264,7 @@ impl RowKernel {
         match &self.shape {
             Shape::Features(mixture) => *sums = mixture.draw(logits, rng, labels)?,
             Shape::Product(product) => product.draw(rng, buffers, labels)?,
+            Shape::Squares(squares) => squares.draw(logits, rng, labels, sums)?,
         }
         self.logits.entries.multiply_transposed(&buffers.sums, out);
         Ok(())
@@ -258,8 +290,27 @@ impl RowKernel {
                 })
             }
             Shape::Product(product) => product.responsibilities(&logits, visit),
+            Shape::Squares(_) => Ok(()),
         }
     }
+}
+
+/// The entries of a matrix of second moments, and the shape of rows that have squares.
+fn with_squares(rows: &Rows) -> Result<Option<(Sums, Shape)>> {
+    let [
+        RowPart::Squares {
+            columns,
+            values,
+            shapes,
+            sums,
+        },
+    ] = rows.parts.as_slice()
+    else {
+        return Ok(None);
+    };
+    let families = shapes.iter().map(|&shape| PolyaGamma::new(shape));
+    let squares = Squares::new(*columns, values.clone(), families.collect::<Result<_>>()?);
+    Ok(Some((sums.clone(), Shape::Squares(squares))))
 }
 
 /// Logits and shape of rows that have features, where all else is the same for all of them.

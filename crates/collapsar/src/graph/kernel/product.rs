@@ -67,7 +67,7 @@ impl Product {
                     states,
                     constants,
                 } => support = Some((starts, states, constants)),
-                RowPart::Features { .. } => {}
+                RowPart::Features { .. } | RowPart::Squares { .. } => {}
             }
         }
         let mut product = Self {

@@ -37,7 +37,7 @@ fn kernel(features: bool) -> (RowKernel, usize) {
         }
     });
     let mut slots = Terms::default();
-    let kernel = RowKernel::new(rows, &mut slots);
+    let kernel = RowKernel::new(rows, &mut slots).expect("rows");
     (kernel, slots.len())
 }
 
