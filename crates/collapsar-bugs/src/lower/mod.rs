@@ -227,8 +227,8 @@ fn lower(
             Err(Unresolved::State(_)) => false,
             Err(Unresolved::Invalid(why)) => {
                 // Unless a grid helps, for which each line is looked at by itself.
-                let users = users.iter().filter_map(|&user| lines[user].as_ref());
-                let grids = users.filter_map(|line| line.grids(0)).next();
+                let mut users = users.iter().filter_map(|&user| lines[user].as_ref());
+                let grids = users.find_map(|line| line.grids(0));
                 return Err(grids.map_or(Unresolved::Invalid(why), Unresolved::Grid));
             }
             built => built?,
