@@ -248,6 +248,11 @@ fn lower(
             // Another label decides what is read: no rows.
             Err(Unresolved::State(_)) => false,
             Err(Unresolved::Invalid(complaint)) => {
+                // Unless a grid helps, for which each line is looked at by itself.
+                let mut alone = users.iter().filter_map(|&user| lines[user].as_ref());
+                if let Some(grids) = alone.find_map(|line| line.grids(0)) {
+                    return Err(Unresolved::Grid(grids));
+                }
                 let at = complaint.labels.first().map_or(0, |(span, _)| span.start);
                 let holds = |user: &&usize| model.lines[**user].relation.span.holds(at);
                 let line = users.iter().find(holds).or(users.last()).copied();

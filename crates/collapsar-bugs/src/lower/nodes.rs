@@ -128,7 +128,9 @@ impl Grid {
                 count += 1.0;
             }
         }
-        shares.iter_mut().for_each(|share| *share /= count);
+        for share in &mut shares {
+            *share /= count;
+        }
         shares
     }
 

@@ -24,6 +24,9 @@ const MOST_TIMES: f64 = 3.0;
 /// Deviations by which results may change where every other node is left out.
 const TOLERANCE: f64 = 1e-4;
 
+/// Labels with the states that they are given.
+type Known = Vec<(u32, u32)>;
+
 /// What a fit says of a line that has a grid.
 pub(super) struct Mass {
     pub(super) line: u32,
@@ -137,7 +140,7 @@ pub(super) fn masses(graph: &Graph, variables: &Variables) -> Option<Vec<Mass>> 
         add(&mut found, variables, (&whole, &fit), 1.0, &[])?;
         return Some(found);
     }
-    let mut fits: Vec<(Vec<(u32, u32)>, Compiled, Fit)> = vec![];
+    let mut fits: Vec<(Known, Compiled, Fit)> = vec![];
     for known in joint_states(&enumerated, variables) {
         let Some(given) = graph.given(&known) else {
             continue;
@@ -179,7 +182,7 @@ fn enumerated(graph: &Graph, variables: &Variables, size: usize) -> Vec<u32> {
 }
 
 /// All joint states, each next to the one before it.
-fn joint_states(labels: &[u32], variables: &Variables) -> Vec<Vec<(u32, u32)>> {
+fn joint_states(labels: &[u32], variables: &Variables) -> Vec<Known> {
     let mut all = vec![vec![]];
     for &label in labels {
         let mut longer = vec![];

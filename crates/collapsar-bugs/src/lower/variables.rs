@@ -77,6 +77,9 @@ pub(super) const PLACEHOLDER: u32 = 0xf000_0000;
 /// Marks what has no variable.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// Lines of means with the line of their matrix, and the matrix of each repetition.
+type Joint = BTreeMap<usize, (usize, Vec<u32>)>;
+
 /// Lines whose unknowns are on a grid.
 pub(super) type Grids = BTreeMap<u32, Grid>;
 
@@ -150,7 +153,7 @@ impl Variables {
         model: &Elaborated,
         graph: &mut Graph,
         (index, of): (usize, Sampling),
-        joint: &BTreeMap<usize, (usize, Vec<u32>)>,
+        joint: &Joint,
         (bounded, form, grid): (&BTreeSet<usize>, Form, Option<&Grid>),
     ) -> Checked<Option<LineVariables>> {
         let line = &model.lines[index];
