@@ -8,6 +8,9 @@ use collapsar::graph::{Atom, Graph, Kind};
 use super::emit::Emit;
 use crate::elaborate::{Elaborated, Resolved, Unresolved};
 
+/// A line, its repetition, states of labels, and a name.
+type Key = (usize, usize, Vec<Atom>, &'static str);
+
 /// The variables that likelihoods bring with them, which follow those of the text.
 #[derive(Debug)]
 pub(super) struct Hidden {
@@ -16,7 +19,7 @@ pub(super) struct Hidden {
     /// In the order of their numbers, lines with what their variables are called, of what kind they are, and how many.
     declared: RefCell<Vec<(usize, &'static str, Kind, usize)>>,
     /// That of a repetition of a line where labels have these states, by its name.
-    known: RefCell<HashMap<(usize, usize, Vec<Atom>, &'static str), u32>>,
+    known: RefCell<HashMap<Key, u32>>,
     /// Whether one repetition stands for many, which then would share one.
     pub(super) shared: Cell<bool>,
 }
