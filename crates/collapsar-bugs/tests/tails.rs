@@ -46,6 +46,8 @@ fn ln_logistic(x: f64, mean: f64, rate: f64) -> f64 {
 const Y: [f64; 5] = [1.0, 1.2, 0.7, 6.0, 1.1];
 
 type Density = fn(f64, f64) -> f64;
+/// The same with a rate.
+type OfRate = fn(f64, f64, f64) -> f64;
 
 /// Distributions around mu, with the density of a datum.
 const AROUND: &[(&str, Density)] = &[
@@ -181,7 +183,7 @@ fn known_residuals_are_exact() {
 /// A rate that is unknown too: quadrature in two dimensions.
 #[test]
 fn unknown_rates_agree_with_quadrature() {
-    let cases: [(&str, fn(f64, f64, f64) -> f64); 2] = [
+    let cases: [(&str, OfRate); 2] = [
         ("dt(mu, r, 4)", |y, mu, r| ln_t(y, mu, r, 4.0)),
         ("ddexp(mu, r)", ln_laplace),
     ];

@@ -50,10 +50,27 @@ enum Role {
 fn role(distribution: Distribution, argument: usize) -> Role {
     use Distribution as D;
     match (distribution, argument) {
-        (D::Normal | D::LogNormal | D::StudentT | D::MultivariateNormal | D::NormalMixture, 0)
-        | (D::Laplace | D::Logistic, 0) => Role::Mean,
-        (D::Normal | D::LogNormal | D::StudentT | D::Laplace | D::NormalMixture, 1)
-        | (D::Gamma | D::GeneralisedGamma | D::Weibull, 1)
+        (
+            D::Normal
+            | D::LogNormal
+            | D::StudentT
+            | D::Laplace
+            | D::Logistic
+            | D::MultivariateNormal
+            | D::NormalMixture,
+            0,
+        ) => Role::Mean,
+        (
+            D::Normal
+            | D::LogNormal
+            | D::StudentT
+            | D::Laplace
+            | D::NormalMixture
+            | D::Gamma
+            | D::GeneralisedGamma
+            | D::Weibull,
+            1,
+        )
         | (D::Exponential | D::Poisson | D::Pareto, 0) => Role::Rate,
         (D::Bernoulli | D::Binomial | D::NegativeBinomial | D::Categorical | D::Multinomial, 0)
         | (D::NormalMixture, 2) => Role::Probability,
