@@ -65,6 +65,7 @@ impl Posterior<'_> {
                     && !(asked.turning && kind == Kind::Gaussian)
                     && asked.held.is_none_or(|held| held.holds(variable))
             }
+            Origin::Grid(variable) => asked.held.is_none_or(|held| held.holds(variable)),
             Origin::Computed => asked.held.is_none(),
             Origin::Label(..) | Origin::Predicted | Origin::Zero => false,
         };
