@@ -56,10 +56,12 @@ impl Diagnostic {
     pub fn render(&self, file: &str, source: &str) -> String {
         let mut text = self.render_one(file, source);
         for other in self.others.iter().take(MOST) {
-            text += &format!("\n\nalso: {}", other.render_one(file, source));
+            text += "\n\nalso: ";
+            text += &other.render_one(file, source);
         }
         if self.others.len() > MOST {
-            text += &format!("\n\nand {} more", self.others.len() - MOST);
+            let more = self.others.len() - MOST;
+            text.extend(["\n\nand ", &more.to_string(), " more"]);
         }
         text
     }
@@ -94,7 +96,8 @@ impl Diagnostic {
                 .iter()
                 .filter_map(|other| other.position(source));
             let places: Vec<String> = places.take(MOST).map(|at| at.to_string()).collect();
-            line += &format!("; {} more, at {}", self.others.len(), places.join(", "));
+            let count = self.others.len().to_string();
+            line.extend(["; ", &count, " more, at ", &places.join(", ")]);
         }
         line
     }

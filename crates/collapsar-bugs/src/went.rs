@@ -61,9 +61,12 @@ impl Posterior<'_> {
         let told = |place: &usize| match quantities[*place].origin {
             Origin::Variable(variable, _) => {
                 let kind = self.prepared.variables.kind(variable);
-                !matches!(kind, Kind::Label(_))
-                    && !(asked.turning && kind == Kind::Gaussian)
-                    && asked.held.is_none_or(|held| held.holds(variable))
+                let left_out = match kind {
+                    Kind::Label(_) => true,
+                    Kind::Gaussian => asked.turning,
+                    _ => false,
+                };
+                !left_out && asked.held.is_none_or(|held| held.holds(variable))
             }
             Origin::Grid(variable) => asked.held.is_none_or(|held| held.holds(variable)),
             Origin::Computed => asked.held.is_none(),

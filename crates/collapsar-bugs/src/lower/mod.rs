@@ -340,7 +340,7 @@ struct Stochastic<'a> {
 impl Stochastic<'_> {
     /// Adds the terms of all repetitions.
     fn add(&self, graph: &mut Graph, sink: &mut Sink) -> Resolved {
-        if self.by_templates(graph)? || self.by_predictors(graph)? {
+        if self.by_templates(graph)? || self.by_predictors(graph) {
             return Ok(());
         }
         for instance in 0..self.scope.model.lines[self.line].instances {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::elaborate::Elaborated;
+use crate::elaborate::{Elaborated, Line};
 use crate::syntax::ast::{Expr, Node};
 
 /// Arrays of which `logit(p)` is read by something that a stochastic line depends on.
@@ -15,7 +15,7 @@ pub(super) fn arrays_in_odds(model: &Elaborated) -> BTreeSet<usize> {
     };
     // Arrays that stochastic lines depend on, through computed lines.
     let mut read: BTreeSet<usize> = BTreeSet::new();
-    let mut kept: Vec<bool> = model.lines.iter().map(|line| line.stochastic()).collect();
+    let mut kept: Vec<bool> = model.lines.iter().map(Line::stochastic).collect();
     let mut last = usize::MAX;
     while read.len() != last {
         last = read.len();

@@ -14,7 +14,7 @@ use super::emit::Sink;
 use super::logistic::NAME;
 use super::variables::PLACEHOLDER;
 use crate::distribution::Distribution;
-use crate::elaborate::{Resolved, Watch};
+use crate::elaborate::Watch;
 use crate::value::{Inverse, Monomial, Scalar, Unknown};
 
 /// Fewer repetitions are terms like any other.
@@ -39,7 +39,7 @@ struct Sum {
 
 impl Stochastic<'_> {
     /// Adds all repetitions as rows; false where they are none.
-    pub(super) fn by_predictors(&self, graph: &mut Graph) -> Resolved<bool> {
+    pub(super) fn by_predictors(&self, graph: &mut Graph) -> bool {
         let instances = self.scope.model.lines[self.line].instances;
         let observed = self.variables.lines[self.line].is_none();
         let counts = matches!(
@@ -48,13 +48,13 @@ impl Stochastic<'_> {
         );
         let any_barren = self.variables.barren.any(self.line);
         if !counts || !observed || instances < FEWEST || any_barren {
-            return Ok(false);
+            return false;
         }
         let Some(predictor) = self.predictor() else {
-            return Ok(false);
+            return false;
         };
-        let Some(sum) = self.sum(&predictor)? else {
-            return Ok(false);
+        let Some(sum) = self.sum(&predictor) else {
+            return false;
         };
         let atom = |unknown: &Unknown| Atom {
             variable: unknown.variable,
@@ -92,7 +92,7 @@ impl Stochastic<'_> {
             shapes: sum.shapes,
             sums,
         });
-        Ok(graph.add_rows(rows).is_ok())
+        graph.add_rows(rows).is_ok()
     }
 
     /// The predictor of the first repetition, where it is linear in normal variables.
@@ -142,7 +142,7 @@ impl Stochastic<'_> {
     }
 
     /// What all repetitions add; nothing where they differ in what they read, or where data are refused.
-    fn sum(&self, predictor: &Predictor) -> Resolved<Option<Sum>> {
+    fn sum(&self, predictor: &Predictor) -> Option<Sum> {
         let width = predictor.columns.len();
         let mut sum = Sum {
             constant: 0.0,
@@ -153,24 +153,24 @@ impl Stochastic<'_> {
         let mut first = None;
         for instance in 0..self.scope.model.lines[self.line].instances {
             let Ok((target, arguments)) = self.read(instance, Watch::Reads) else {
-                return Ok(None);
+                return None;
             };
             let (seen, leaves) = (self.scope.seen.borrow(), self.scope.leaves.borrow());
             let expected = first.get_or_insert_with(|| seen.clone());
             if *expected != *seen || leaves.len() != predictor.leaves {
-                return Ok(None);
+                return None;
             }
             let n = match arguments.get(1) {
                 Some(trials) => trials.single().and_then(Scalar::known),
                 None => Some(1.0),
             };
             let (Some(x), Some(n)) = (target[0].known(), n) else {
-                return Ok(None);
+                return None;
             };
             // What cannot be is refused elsewhere.
             let whole = |count: f64| count >= 0.0 && count.fract() == 0.0;
             if !whole(x) || !whole(n) || x > n {
-                return Ok(None);
+                return None;
             }
             if n == 0.0 {
                 continue;
@@ -190,6 +190,6 @@ impl Stochastic<'_> {
             sum.constant += ways - n * std::f64::consts::LN_2;
             sum.shapes.push(n);
         }
-        Ok(Some(sum).filter(|sum| !sum.shapes.is_empty()))
+        Some(sum).filter(|sum| !sum.shapes.is_empty())
     }
 }

@@ -40,10 +40,10 @@ impl Latent for Symbols<'_> {
         match self.variables.origin(definer) {
             Origin::Variable(variable, element) => {
                 let symbol = self.variables.symbol(variable, element);
-                Ok(match self.variables.in_odds(definer) {
-                    true => symbol.linked(Inverse::Logit, inverse_logit),
-                    false => symbol,
-                })
+                if self.variables.in_odds(definer) {
+                    return Ok(symbol.linked(Inverse::Logit, inverse_logit));
+                }
+                Ok(symbol)
             }
             Origin::Zero => Ok(Scalar::Known(0.0)),
             // Nothing that is kept reads predictions; stochastic lines are not computed.

@@ -73,7 +73,7 @@ impl Kept<'_> {
         }
         let mut ln_sum = f64::NEG_INFINITY;
         self.in_orders(orders, at, |moved| {
-            ln_sum = proposal.ln_added(moved, ln_sum)
+            ln_sum = proposal.ln_added(moved, ln_sum);
         });
         ln_sum - (orders.all.len() as f64).ln()
     }

@@ -272,7 +272,7 @@ mod tests {
         let whole = family.part(|_| true);
         assert_eq!(whole.noise(), 5);
         let noise = [0.3, -1.2, 0.8, 0.1, -0.4];
-        let mut all = vec![0.0; 5];
+        let mut all = [0.0; 5];
         family.draw_part(&whole, &noise, &mut buffers, |place, x| {
             all[whole.scalars()[place] as usize] = x;
         });

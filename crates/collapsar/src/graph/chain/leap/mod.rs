@@ -90,7 +90,9 @@ impl<'a> LeapingChain<'a> {
     /// states of labels are `alike`, it may go from one order of them to another.
     pub fn new(chain: Chain<'a>, seen: &[usize], alike: bool) -> Self {
         let mut of = vec![false; chain.numbers.len()];
-        seen.iter().for_each(|&place| of[place] = true);
+        for &place in seen {
+            of[place] = true;
+        }
         Self {
             kept: chain.model.kept().filter(|kept| kept.len() <= MOST),
             chain,
@@ -161,7 +163,7 @@ impl<'a> LeapingChain<'a> {
             let of: Option<Vec<_>> = of.map(|of| of.get(stage).map(Vec::as_slice)).collect();
             of
         };
-        let pays = match (stages(0).and_then(worth), stages(2).and_then(worth)) {
+        let pays = match (worth(stages(0)), worth(stages(2))) {
             (Some(sweeps), Some(leaps)) => leaps >= sweeps,
             (sweeps, leaps) => sweeps.is_none() && leaps.is_some(),
         };
@@ -220,7 +222,8 @@ impl<'a> LeapingChain<'a> {
 }
 
 /// The effective size of the coordinate that has the least, for each place that was visited; none where one does not move.
-fn worth(chains: Vec<&[Vec<f64>]>) -> Option<f64> {
+fn worth(chains: Option<Vec<&[Vec<f64>]>>) -> Option<f64> {
+    let chains = chains?;
     let (length, dim) = (chains.first()?.len(), chains.first()?.first()?.len());
     let sizes = (0..dim).map(|i| {
         let columns: Vec<Vec<f64>> = (chains.iter())
@@ -298,7 +301,7 @@ impl<'a> Leaps<'a> {
                 self.there.white.clear();
                 self.there.white.extend(white);
             } else {
-                reference.draw(rng, &mut self.there.white);
+                Reference::draw(rng, &mut self.there.white);
             }
             let ln_proposed = reference.unbend(&self.there.white, &mut self.there.coordinates);
             self.there.evaluate(&self.kept, &self.rest, ln_proposed);

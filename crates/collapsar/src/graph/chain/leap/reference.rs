@@ -32,7 +32,7 @@ struct Bend {
 
 impl Bend {
     /// With the strength that leaves draws without skew: $u\approx z+\lambda z^2/2$ has three times $\lambda$ more of it than $z$.
-    fn new(draws: impl Iterator<Item = f64> + Clone) -> Option<Self> {
+    fn new(draws: &(impl Iterator<Item = f64> + Clone)) -> Option<Self> {
         let count = draws.clone().count() as f64;
         let centre = draws.clone().sum::<f64>() / count;
         let moment = |power: i32| draws.clone().map(|x| (x - centre).powi(power)).sum::<f64>();
@@ -74,7 +74,7 @@ impl Reference {
             return None;
         }
         let bends: Option<Vec<Bend>> = (0..dim)
-            .map(|i| Bend::new(draws.iter().map(move |draw| draw[i])))
+            .map(|i| Bend::new(&draws.iter().map(move |draw| draw[i])))
             .collect();
         let bends = bends?;
         let bent: Vec<Vec<f64>> = (draws.iter())
@@ -100,7 +100,7 @@ impl Reference {
     }
 
     /// Draws a place, in coordinates without correlation.
-    pub(super) fn draw<R: Rng + ?Sized>(&self, rng: &mut R, white: &mut [f64]) {
+    pub(super) fn draw<R: Rng + ?Sized>(rng: &mut R, white: &mut [f64]) {
         let chi = ChiSquared::new(DEGREES).map_or(DEGREES, |chi| chi.sample(rng));
         let wide = (DEGREES / chi).sqrt();
         for v in white {
@@ -148,7 +148,7 @@ mod tests {
     /// Logarithms of gamma draws, which are skew, and a sum with them.
     fn reference() -> Reference {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
-        let gamma = rand_distr::Gamma::new(3.0, 1.0).expect("positive");
+        let gamma = rand_distr::Gamma::<f64>::new(3.0, 1.0).expect("positive");
         let draws: Vec<Vec<f64>> = (0..2000)
             .map(|_| {
                 let z: f64 = StandardNormal.sample(&mut rng);
@@ -179,7 +179,7 @@ mod tests {
         let mut integral = |centre: [f64; 2]| {
             let weights: Vec<f64> = (0..40_000)
                 .map(|_| {
-                    reference.draw(&mut rng, &mut white);
+                    Reference::draw(&mut rng, &mut white);
                     let ln_proposed = reference.unbend(&white, &mut at);
                     if !ln_proposed.is_finite() {
                         return 0.0;

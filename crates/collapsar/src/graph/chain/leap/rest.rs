@@ -95,11 +95,15 @@ impl<'a> Rest<'a> {
                         continue;
                     };
                     if turned && noise.len() == part.noise() {
-                        noise.iter_mut().for_each(|z| *z = -*z);
+                        for z in noise.iter_mut() {
+                            *z = -*z;
+                        }
                     } else {
                         noise.resize(part.noise(), 0.0);
                         let normal = rand_distr::StandardNormal;
-                        noise.iter_mut().for_each(|z| *z = rng.sample(normal));
+                        for z in noise.iter_mut() {
+                            *z = rng.sample(normal);
+                        }
                     }
                     family.draw_part(part, noise, field, |place, x| {
                         numbers[places[place] as usize] = x;
