@@ -36,7 +36,9 @@ fn own(statement: &Statement, taken: &BTreeSet<&str>) -> Statement {
                 reference.name.text.push(OWN);
             }
         };
-        body.iter_mut().for_each(|of| in_statement(of, &mut rename));
+        for of in &mut body {
+            in_statement(of, &mut rename);
+        }
     }
     let range = range.clone();
     Statement::For { index, range, body }
@@ -47,7 +49,9 @@ fn in_statement(statement: &mut Statement, visit: &mut impl FnMut(&mut Reference
     match statement {
         Statement::For { range, body, .. } => {
             in_expression(range, visit);
-            body.iter_mut().for_each(|of| in_statement(of, visit));
+            for of in body {
+                in_statement(of, visit);
+            }
         }
         Statement::Relation(Relation { target, kind, .. }) => {
             in_indices(target, visit);
@@ -58,7 +62,9 @@ fn in_statement(statement: &mut Statement, visit: &mut impl FnMut(&mut Reference
                     truncation,
                     ..
                 } => {
-                    arguments.iter_mut().for_each(|of| in_expression(of, visit));
+                    for of in arguments {
+                        in_expression(of, visit);
+                    }
                     if let Some(Truncation { lower, upper, .. }) = truncation {
                         let ends = lower.iter_mut().chain(upper);
                         ends.for_each(|of| in_expression(of, visit));
@@ -85,7 +91,9 @@ fn in_expression(expr: &mut Expr, visit: &mut impl FnMut(&mut Reference)) {
             visit(reference);
         }
         Node::Call { arguments, .. } => {
-            arguments.iter_mut().for_each(|of| in_expression(of, visit));
+            for of in arguments {
+                in_expression(of, visit);
+            }
         }
         Node::Negative(operand) | Node::Not(operand) => in_expression(operand, visit),
         Node::Binary { left, right, .. } => {

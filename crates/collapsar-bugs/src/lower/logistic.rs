@@ -10,6 +10,9 @@ use super::emit::Emit;
 use crate::elaborate::{Elaborated, Resolved, Unresolved};
 use crate::value::{Inverse, Scalar};
 
+/// A line, its repetition, the states of labels, and which of several.
+type Owner = (usize, usize, Vec<Atom>, u32);
+
 /// The variables that likelihoods bring with them, which follow those of the text.
 #[derive(Debug)]
 pub(super) struct Hidden {
@@ -18,7 +21,7 @@ pub(super) struct Hidden {
     /// Lines that have some, in order, of which kind, and how many.
     lines: RefCell<Vec<(usize, Kind, u32)>>,
     /// That of a repetition of a line where labels have these states, and which of several.
-    known: RefCell<HashMap<(usize, usize, Vec<Atom>, u32), u32>>,
+    known: RefCell<HashMap<Owner, u32>>,
     /// Whether one repetition stands for many, which then would share one.
     pub(super) shared: Cell<bool>,
 }
