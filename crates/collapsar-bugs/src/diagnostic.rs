@@ -54,16 +54,13 @@ impl Diagnostic {
     /// The complaint with the lines it is about, underlined, in plain text without a newline at its end.
     /// It begins with the message: front ends say that it is an error. What else is wrong follows, up to a number.
     pub fn render(&self, file: &str, source: &str) -> String {
-        let mut text = self.render_one(file, source);
-        for other in self.others.iter().take(MOST) {
-            text += "\n\nalso: ";
-            text += &other.render_one(file, source);
-        }
+        let mut parts = vec![self.render_one(file, source)];
+        let shown = self.others.iter().take(MOST);
+        parts.extend(shown.map(|other| format!("also: {}", other.render_one(file, source))));
         if self.others.len() > MOST {
-            let more = self.others.len() - MOST;
-            text.extend(["\n\nand ", &more.to_string(), " more"]);
+            parts.push(format!("and {} more", self.others.len() - MOST));
         }
-        text
+        parts.join("\n\n")
     }
 
     fn render_one(&self, file: &str, source: &str) -> String {
@@ -86,20 +83,20 @@ impl Diagnostic {
 
     /// The complaint in one line: `message (file:line:column)`, with characters counted from 1, and how many more there are.
     pub fn brief(&self, file: &str, source: &str) -> String {
-        let mut line = match self.position(source) {
+        let line = match self.position(source) {
             Some(position) => format!("{} ({file}:{position})", self.message),
             None => format!("{} ({file})", self.message),
         };
-        if !self.others.is_empty() {
-            let places = self
-                .others
-                .iter()
-                .filter_map(|other| other.position(source));
-            let places: Vec<String> = places.take(MOST).map(|at| at.to_string()).collect();
-            let count = self.others.len().to_string();
-            line.extend(["; ", &count, " more, at ", &places.join(", ")]);
+        if self.others.is_empty() {
+            return line;
         }
-        line
+        let places = self
+            .others
+            .iter()
+            .filter_map(|other| other.position(source));
+        let places: Vec<String> = places.take(MOST).map(|at| at.to_string()).collect();
+        let (more, places) = (self.others.len(), places.join(", "));
+        format!("{line}; {more} more, at {places}")
     }
 
     /// Where the place to blame begins.

@@ -215,7 +215,6 @@ fn refusals() {
         ("a.json", "{\"x\": {}}"),
         ("a.json", ""),
         ("a.R", "# nothing\n"),
-        ("a.R", "x <- \"Paris\"\n"),
         ("a.R", "x <- c(1,\n\"2\")\n"),
         ("a.R", "x <- c(1, 2\n"),
         ("a.R", "x <- c(1, , 2)"),
@@ -302,7 +301,7 @@ fn texts_are_left_aside_and_told() {
     let data = read("a.R", dump).unwrap();
     assert_eq!(data.arrays["f"].values, [1.0, 2.0, 1.0]);
     assert_eq!(data.arrays["y"].values, [3.0]);
-    assert!(data.texts["names"].starts_with("\"a\" in line 2 of "));
+    assert!(data.texts["names"].starts_with("the text \"a\" in line 2 of "));
     assert!(!data.arrays.contains_key("names"));
 }
 
