@@ -515,9 +515,9 @@ fn chains_over_rows_of_predictors() {
 #[test]
 fn refusals_name_the_link() {
     let refused = |text: &str, numbers: &str| {
-        let complaint = match Model::parse(text).map(|model| model.with(data(numbers))) {
-            Ok(Err(complaint)) | Err(complaint) => complaint,
-            Ok(Ok(_)) => panic!("{text} is taken"),
+        let parsed = Model::parse(text).map(|model| model.with(data(numbers)));
+        let (Ok(Err(complaint)) | Err(complaint)) = parsed else {
+            panic!("{text} is taken");
         };
         complaint.render("m.bug", text)
     };
