@@ -522,24 +522,31 @@ fn refusals_name_the_link() {
         complaint.render("m.bug", text)
     };
     let complaint = refused(
-        "model { for (i in 1:2) { y[i] ~ dbern(p[i]); cloglog(p[i]) <- a } a ~ dnorm(0, 1) }",
-        "y=1 0",
+        "model { for (i in 1:2) { y[i] ~ dbern(p[i]); cloglog(p[i]) <- a + sum(b[]) } a ~ dnorm(0, 1); b[1:3] ~ dmnorm(m[], T[,]) }",
+        "y=1 0; m=0 0 0; T[3,3]=1 0 0 0 1 0 0 0 1",
     );
     assert!(complaint.contains("complementary log-log"), "{complaint}");
-    assert!(complaint.contains("cloglog(p[i]) <- a"), "{complaint}");
+    assert!(
+        complaint.contains("cloglog(p[i]) <- a + sum(b[])"),
+        "{complaint}"
+    );
     let complaint = refused(
-        "model { y ~ dbern(p*w); logit(p) <- a; logit(w) <- b; a ~ dnorm(0, 1); b ~ dnorm(0, 1) }",
-        "y=1",
+        "model { y ~ dbern(p*w); logit(p) <- sum(a[]); logit(w) <- sum(b[]); a[1:2] ~ dmnorm(m[], T[,]); b[1:2] ~ dmnorm(m[], T[,]) }",
+        "y=1; m=0 0; T[2,2]=1 0 0 1",
     );
     assert!(complaint.contains("dbern(z[i]*p[i])"), "{complaint}");
     let complaint = refused(
         "model {
-            q[1] <- phi(c[1] - a); q[2] <- phi(c[2] - a) - phi(c[1] - a); q[3] <- 1 - phi(c[2] - a)
-            y ~ dcat(q[]); a ~ dnorm(0, 1); for (k in 1:2) { c[k] ~ dnorm(0, 1) }
+            q[1] <- phi(c[1] - a); q[K+1] <- 1 - phi(c[K] - a)
+            for (k in 2:K) { q[k] <- phi(c[k] - a) - phi(c[k-1] - a) }
+            y ~ dcat(q[]); a ~ dnorm(0, 1); for (k in 1:K) { c[k] ~ dnorm(0, 1) }
         }",
-        "y=2",
+        "y=2; K=5",
     );
     assert!(complaint.contains("give the cuts as data"), "{complaint}");
-    let complaint = refused("model { y ~ dbin(phi(a), 100000); a ~ dnorm(0, 1) }", "y=2");
+    let complaint = refused(
+        "model { y ~ dbin(phi(sum(a[])), 100000); for (k in 1:4) { a[k] ~ dnorm(0, 1) } }",
+        "y=2",
+    );
     assert!(complaint.contains("write logit"), "{complaint}");
 }

@@ -211,9 +211,13 @@ fn pieces_of_a_stick_are_products() {
         for (k in 1:19) { v[k] ~ dbeta(1, 1) } v[20] <- 1 }";
     let bound = best_bound(&compiled(long, data("y=0.1 2.2 5.1 0.3 2.1 4.9 0 2 5")));
     assert!(bound.is_finite());
+    // More pieces than are put on grids.
     let refused = refusal(
-        &sticks("for (k in 2:4) { p[k] <- v[k] * v[k-1] }"),
-        "y=3 2 4 1",
+        "model {
+           y[1:5] ~ dmulti(p[], 10) for (k in 1:4) { v[k] ~ dbeta(1, 2) } v[5] <- 1 p[1] <- v[1]
+           for (k in 2:5) { p[k] <- v[k] * v[k-1] }
+         }",
+        "y=3 2 3 1 1",
     );
     assert!(
         refused.message.contains("must add up to one"),
@@ -306,18 +310,21 @@ fn all_that_is_wrong_with_a_text_is_told_by_its_root() {
     assert_eq!(names, ["b", "x", "i0", "i"]);
     // The function and the unknown in it are named, not the line where they matter.
     let text = "model {
-  for (i in 1:2) { y[i] ~ dnorm(mu[i], 1)  w[i] ~ dgamma(s, 1) }
+  for (i in 1:2) { y[i] ~ dnorm(mu[i], 1)  w[i] ~ dgamma(sum(s[]), 1) }
   mu[1] <- m  mu[2] <- m + 1
-  m <- sqrt(b)
-  b ~ dnorm(0, 1)
-  s ~ dgamma(1, 1)
+  m <- sqrt(sum(b[]))
+  for (k in 1:4) { b[k] ~ dnorm(0, 1) }
+  for (k in 1:4) { s[k] ~ dgamma(1, 1) }
 }";
     let refused = refusal(text, "y=1 2; w=1 2");
-    assert!(refused.message.starts_with("edge s -> w[i] "));
+    assert!(
+        refused.message.starts_with("edge s[] -> w[i] "),
+        "{refused:?}"
+    );
     let [other] = refused.others.as_slice() else {
         panic!("{refused:?}");
     };
-    assert!(other.message.starts_with("edge b -> y[i] "), "{other:?}");
+    assert!(other.message.starts_with("edge b[] -> y[i] "), "{other:?}");
     assert_eq!(other.position(text).map(|at| at.line), Some(4));
     assert!(refused.help.is_some() && other.help.is_some());
 }

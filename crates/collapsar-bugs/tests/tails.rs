@@ -458,8 +458,8 @@ fn a_robust_line_is_that_of_jags_and_mixes() {
 }
 
 #[test]
-fn a_logistic_scale_that_is_unknown_is_refused_with_help() {
-    let text = "model { y ~ dlogis(mu, s); mu ~ dnorm(0, 1); s ~ dgamma(1, 1) }";
+fn a_logistic_scale_of_many_unknowns_is_refused_with_help() {
+    let text = "model { y ~ dlogis(mu, sum(s[])); mu ~ dnorm(0, 1); for (k in 1:4) { s[k] ~ dgamma(1, 1) } }";
     let model = collapsar_bugs::Model::parse(text).expect("a text");
     let refused = model
         .with(data("y=1"))

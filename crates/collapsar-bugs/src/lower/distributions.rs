@@ -6,6 +6,7 @@ use collapsar::graph::{Atom, Kind};
 use collapsar::special::{ln_beta, ln_gamma};
 
 use super::emit::{Emit, Rate};
+use super::within::may_be_bounded;
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
 use crate::elaborate::{Resolved, Unresolved};
@@ -39,14 +40,14 @@ impl Emit<'_> {
             return Err(Diagnostic::new(span, message, "dimension mismatch").into());
         }
         let value = &x[0];
-        if distribution != Distribution::Normal {
-            self.within(value, arguments)?;
-        }
         let single = |place: usize| arguments.get(place).and_then(Value::single);
         let all = [0, 1, 2].map(|place| single(place).unwrap_or(&Scalar::Opaque));
         let [first, second, _] = all;
         if !distribution.is_multivariate() && self.scale(value, arguments)? {
             return Ok(());
+        }
+        if distribution != Distribution::Normal && may_be_bounded(distribution) {
+            self.within(value, arguments)?;
         }
         match distribution {
             Distribution::Normal => self.normal(value, first, second),

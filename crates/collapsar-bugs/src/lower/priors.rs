@@ -7,6 +7,7 @@ use collapsar::special::ln_gamma;
 
 use super::distributions::LN_2PI;
 use super::emit::{Emit, Rate};
+use super::within::may_be_bounded;
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
 use crate::elaborate::Resolved;
@@ -40,7 +41,7 @@ impl Emit<'_> {
                 self.scale_prior(variable, told, arguments)?;
                 Ok(true)
             }
-            (None, _) if self.bounds.is_some() && !normal => {
+            (None, _) if self.bounds.is_some() && !normal && !may_be_bounded(distribution) => {
                 self.bounded_datum(x, arguments)?;
                 Ok(true)
             }
