@@ -35,13 +35,57 @@ pub(crate) enum Scalar {
     Polynomial(Rc<Vec<Monomial>>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
+    /// A product of unknowns times the exponential of a polynomial.
+    Scaled(Rc<Monomial>, Rc<Vec<Monomial>>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
     Opaque,
 }
 
+impl Monomial {
+    fn times(&self, other: &Self) -> Self {
+        let mut unknowns = [self.unknowns.as_slice(), &other.unknowns].concat();
+        unknowns.sort_unstable();
+        Self {
+            coefficient: self.coefficient * other.coefficient,
+            unknowns,
+        }
+    }
+}
+
 impl Scalar {
+    /// A product of unknowns.
+    pub(crate) fn one_of(monomial: &Monomial) -> Self {
+        Self::of(vec![monomial.clone()])
+    }
+
+    /// A product of unknowns times an exponential, as which single products and exponentials can be seen.
+    fn as_scaled(&self) -> Option<(Monomial, Self)> {
+        match self {
+            Self::Linked(Inverse::Log, psi) => {
+                Some((Self::Known(1.0).monomial()?, Self::inner(psi)))
+            }
+            Self::Scaled(scale, psi) => Some((scale.as_ref().clone(), Self::inner(psi))),
+            other => Some((other.monomial()?, Self::Known(0.0))),
+        }
+    }
+
+    /// Its product with another, where one of them has an exponential and none is a sum.
+    fn scaled_by(&self, other: &Self) -> Option<Self> {
+        let exponential = |of: &Self| matches!(of, Self::Linked(Inverse::Log, _) | Self::Scaled(..));
+        if !exponential(self) && !exponential(other) {
+            return None;
+        }
+        let ((a, left), (b, right)) = (self.as_scaled()?, other.as_scaled()?);
+        let scale = a.times(&b);
+        Some(match left.plus(&right) {
+            Self::Polynomial(psi) => Self::Scaled(Rc::new(scale), psi),
+            Self::Known(psi) => Self::one_of(&scale).times(&Self::Known(psi.exp())),
+            _ => Self::Opaque,
+        })
+    }
+
     pub(crate) fn unknown(variable: u32, element: u32) -> Self {
         Self::Polynomial(Rc::new(vec![Monomial {
             coefficient: 1.0,
@@ -52,7 +96,7 @@ impl Scalar {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Polynomial(_) | Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Polynomial(_) | Self::Linked(..) | Self::Scaled(..) | Self::Draws(_) | Self::Opaque => None,
         }
     }
 
@@ -90,7 +134,7 @@ impl Scalar {
                 unknowns: vec![],
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
-            Self::Linked(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Linked(..) | Self::Scaled(..) | Self::Draws(_) | Self::Opaque => None,
         }
     }
 
@@ -188,16 +232,11 @@ impl Scalar {
             }
             _ => {}
         }
-        let times = |a: &Monomial, b: &Monomial| {
-            let mut unknowns = [a.unknowns.as_slice(), &b.unknowns].concat();
-            unknowns.sort_unstable();
-            Monomial {
-                coefficient: a.coefficient * b.coefficient,
-                unknowns,
-            }
-        };
+        if let Some(scaled) = self.scaled_by(other) {
+            return scaled;
+        }
         let join = |a: Vec<Monomial>, b: Vec<Monomial>| {
-            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| times(a, b)));
+            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| a.times(b)));
             pairs.collect()
         };
         self.combine(other, |a, b| a * b, join)
@@ -237,7 +276,7 @@ impl Scalar {
                 let values = values.iter().map(|&value| function(value));
                 Self::Draws(Rc::new(values.collect()))
             }
-            Self::Polynomial(_) | Self::Linked(..) | Self::Opaque => Self::Opaque,
+            Self::Polynomial(_) | Self::Linked(..) | Self::Scaled(..) | Self::Opaque => Self::Opaque,
         }
     }
 

@@ -197,7 +197,9 @@ impl Scope<'_> {
                 let place = match number {
                     Scalar::Known(place) => *place,
                     Scalar::Draws(places) => places[draw],
-                    Scalar::Polynomial(_) | Scalar::Linked(..) | Scalar::Opaque => return Ok(None),
+                    Scalar::Polynomial(_) | Scalar::Linked(..) | Scalar::Scaled(..) | Scalar::Opaque => {
+                        return Ok(None);
+                    }
                 };
                 if place.fract() != 0.0 || place < 1.0 || place > length as f64 {
                     // Told of where one draw is looked at.
@@ -218,7 +220,9 @@ impl Scope<'_> {
             values.push(match number {
                 Scalar::Known(value) => *value,
                 Scalar::Draws(all) => all[draw],
-                Scalar::Polynomial(_) | Scalar::Linked(..) | Scalar::Opaque => return Ok(None),
+                Scalar::Polynomial(_) | Scalar::Linked(..) | Scalar::Scaled(..) | Scalar::Opaque => {
+                        return Ok(None);
+                    }
             });
         }
         Ok(Some(Scalar::Draws(Rc::new(values))))

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use collapsar::graph::{Atom, Kind};
+use collapsar::graph::{Atom, Kind, Predictor};
 
 use super::Stochastic;
+use super::loglinear::LogLinear;
 use super::variables::{LineVariables, PLACEHOLDER};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Resolved, Unresolved};
@@ -32,6 +33,8 @@ pub(super) struct Sink {
     pub(super) bounds: Vec<(u32, f64, f64)>,
     /// Pólya-Gamma variables with their shapes.
     pub(super) shapes: Vec<(u32, f64)>,
+    /// Exponentials of predictors with their coefficients and other atoms.
+    pub(super) exponentials: Vec<(f64, Vec<Atom>, Predictor)>,
 }
 
 impl Sink {
@@ -40,6 +43,7 @@ impl Sink {
         self.atoms.clear();
         self.bounds.clear();
         self.shapes.clear();
+        self.exponentials.clear();
     }
 
     fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
@@ -56,10 +60,11 @@ impl Sink {
     }
 }
 
-/// A positive number that is a product of gamma variables with a coefficient.
+/// A positive number that is a product of gamma variables with a coefficient, and perhaps the exponential of a predictor.
 pub(super) struct Rate {
     pub(super) coefficient: f64,
     pub(super) gammas: Vec<u32>,
+    pub(super) predictor: Option<LogLinear>,
 }
 
 impl Rate {
@@ -68,6 +73,7 @@ impl Rate {
         Self {
             coefficient,
             gammas,
+            predictor: None,
         }
     }
 
@@ -134,12 +140,25 @@ impl Emit<'_> {
 
     /// Adds a polynomial times `factor` and a rate.
     pub(super) fn add_rate(&mut self, factor: f64, rate: &Rate, times: &Scalar) -> Resolved {
-        self.add_times(factor * rate.coefficient, rate.atoms(), times)
+        let (coefficient, mut atoms) = (factor * rate.coefficient, rate.atoms());
+        let Some(predictor) = &rate.predictor else {
+            return self.add_times(coefficient, atoms, times);
+        };
+        let Some(times) = times.monomial() else {
+            return Err(self.not_linear());
+        };
+        for &unknown in &times.unknowns {
+            atoms.push(self.factor_atom(unknown)?);
+        }
+        self.add_exponential(coefficient * times.coefficient, atoms, predictor)
     }
 
     /// Adds `power` times the logarithm of a rate.
     pub(super) fn add_ln(&mut self, power: f64, rate: &Rate) -> Resolved {
         self.add(power * rate.coefficient.ln(), &[])?;
+        if let Some(predictor) = &rate.predictor {
+            self.add_predictor(power, predictor)?;
+        }
         let mut gammas = rate.gammas.iter();
         gammas.try_for_each(|&variable| self.add(power, &[Atom { variable, part: 0 }]))
     }
@@ -227,6 +246,7 @@ impl Emit<'_> {
         Ok(Rate {
             coefficient,
             gammas,
+            predictor: None,
         })
     }
 
@@ -334,7 +354,7 @@ impl Emit<'_> {
     }
 
     /// The same, for a reason that begins with what it is that the distribution has.
-    fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
+    pub(super) fn edge_of(&self, argument: usize, what: &str) -> Diagnostic {
         let name = &self.line.of.name.text;
         self.edge(argument, &format!("{name}'s {what}"))
     }
@@ -363,7 +383,7 @@ impl Emit<'_> {
 }
 
 /// The only variable of a product, where it is multiplied by something else than one: a number, or data.
-fn slope(monomial: &Monomial) -> Option<u32> {
+pub(super) fn slope(monomial: &Monomial) -> Option<u32> {
     let (data, unknowns): (Vec<u32>, Vec<u32>) = (monomial.unknowns.iter())
         .map(|unknown| unknown.variable)
         .partition(|&variable| variable >= PLACEHOLDER);

@@ -207,6 +207,6 @@ fn finite(polynomial: &Scalar) -> bool {
     match polynomial {
         Scalar::Known(value) => value.is_finite(),
         Scalar::Polynomial(monomials) => monomials.iter().all(|m| m.coefficient.is_finite()),
-        Scalar::Linked(..) | Scalar::Draws(_) | Scalar::Opaque => false,
+        Scalar::Linked(..) | Scalar::Scaled(..) | Scalar::Draws(_) | Scalar::Opaque => false,
     }
 }

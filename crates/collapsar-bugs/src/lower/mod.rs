@@ -8,6 +8,7 @@
 //! - `template`: how lines of normal distributions are repeated without being derived again
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
+//! - `loglinear`: how rates whose logarithms are predictors become terms
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `products`: how the product of two polynomials becomes terms
 //! - `distributions`, `counts`, `matrices`: the terms of each distribution
@@ -20,6 +21,7 @@ mod hidden;
 mod joint;
 mod kinds;
 mod logistic;
+mod loglinear;
 mod matrices;
 mod products;
 mod rows;
@@ -264,6 +266,9 @@ impl Stochastic<'_> {
         }
         for (coefficient, atoms) in sink.terms() {
             graph.add(coefficient, atoms, self.factor);
+        }
+        for (coefficient, atoms, predictor) in sink.exponentials.drain(..) {
+            graph.add_exponential(coefficient, &atoms, predictor, self.factor);
         }
         Ok(())
     }

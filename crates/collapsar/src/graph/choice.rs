@@ -218,6 +218,18 @@ impl Choice {
             }
             meet(&classes, factor);
         }
+        for (index, exponential) in (0_u64..).zip(graph.exponentials.all()) {
+            find(&exponential.atoms, &mut here, &mut classes);
+            for &class in &classes {
+                let (slot, sight) = (mix_number(index, 0.0), mix_number(index, 1.0));
+                seen[class].insert_unique(slot, (slot, sight), |entry| entry.0);
+            }
+            // A block with exponentials meets them in itself: it has the natural parameters of no family (maths §9.14).
+            for &(variable, _) in &exponential.predictor.slopes {
+                classes.extend([self.of[blocks.of[variable as usize] as usize] as usize; 2]);
+            }
+            meet(&classes, exponential.factor);
+        }
         for (rows, &class) in graph.rows.iter().zip(&self.rows) {
             messages[class as usize] = rows.products.len();
             for (atoms, _, factor) in rows.products.each() {

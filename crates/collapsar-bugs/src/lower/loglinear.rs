@@ -1,0 +1,100 @@
+//! How rates whose logarithms are linear predictors become terms: by exponentials of Gaussians (maths §9.14).
+
+use collapsar::graph::{Atom, Kind, Predictor};
+
+use super::emit::{Emit, Rate, slope};
+use crate::elaborate::{Resolved, Unresolved};
+use crate::value::{Inverse, Monomial, Scalar, Unknown};
+
+/// A linear predictor as a rate has it, and about what the rate times what it is multiplied by is.
+pub(super) struct LogLinear {
+    offset: f64,
+    slopes: Vec<(u32, f64)>,
+    about: f64,
+}
+
+impl Emit<'_> {
+    /// A rate: a constant or a product of gamma variables, times the exponential of a linear predictor where there is
+    /// one; a term with it is about as large as `about`.
+    pub(super) fn log_rate(&self, argument: usize, rate: &Scalar, about: f64) -> Resolved<Rate> {
+        let (scale, predictor) = match rate {
+            Scalar::Linked(Inverse::Log, predictor) => (Scalar::Known(1.0), predictor),
+            Scalar::Scaled(scale, predictor) => (Scalar::one_of(scale), predictor),
+            Scalar::Linked(..) | Scalar::Opaque => {
+                let what = "a constant, a product of gamma variables, or either of them times the exponential of a \
+                            linear predictor";
+                return Err(self.must_be(argument, what).into());
+            }
+            _ => return self.rate(argument, rate),
+        };
+        let mut rate = self.rate(argument, &scale)?;
+        let mut found = LogLinear {
+            offset: 0.0,
+            slopes: vec![],
+            about,
+        };
+        for Monomial {
+            coefficient,
+            unknowns,
+        } in predictor.iter()
+        {
+            match unknowns.as_slice() {
+                [] => found.offset = *coefficient,
+                [unknown] => found
+                    .slopes
+                    .push((self.gaussian(argument, *unknown)?, *coefficient)),
+                _ => {
+                    let what = "log-linear predictor must be linear in Gaussian variables, and this one holds products \
+                                of them";
+                    return Err(self.edge_of(argument, what).into());
+                }
+            }
+        }
+        let slopes = predictor.iter().filter_map(slope);
+        self.line.slopes.borrow_mut().extend(slopes);
+        rate.predictor = Some(found);
+        Ok(rate)
+    }
+
+    /// The variable of a number that a predictor is linear in.
+    fn gaussian(&self, argument: usize, unknown: Unknown) -> Resolved<u32> {
+        match self.line.variables.kind(unknown.variable) {
+            Kind::Gaussian => Ok(unknown.variable),
+            Kind::NormalWishart(_) => Err(self.apart(unknown.variable)),
+            _ => {
+                let what = "log-linear predictor must be linear in Gaussian variables without bounds";
+                Err(self.edge_of(argument, what).into())
+            }
+        }
+    }
+
+    /// Adds `power` times a predictor.
+    pub(super) fn add_predictor(&mut self, power: f64, predictor: &LogLinear) -> Resolved {
+        self.add(power * predictor.offset, &[])?;
+        for &(variable, slope) in &predictor.slopes {
+            self.add(power * slope, &[Atom { variable, part: 0 }])?;
+        }
+        Ok(())
+    }
+
+    /// Adds `coefficient` times atoms times the exponential of a predictor.
+    pub(super) fn add_exponential(
+        &mut self,
+        coefficient: f64,
+        atoms: Vec<Atom>,
+        predictor: &LogLinear,
+    ) -> Resolved {
+        // Rows have no exponentials.
+        if self.line.hidden.shared.get() {
+            return Err(Unresolved::State(u32::MAX));
+        }
+        let atoms = [self.states.as_slice(), &atoms].concat();
+        let predictor = Predictor {
+            offset: predictor.offset,
+            slopes: predictor.slopes.clone(),
+            about: predictor.about,
+        };
+        self.sink.exponentials.push((coefficient, atoms, predictor));
+        Ok(())
+    }
+}
