@@ -26,11 +26,9 @@ pub(super) struct Exponents {
 
 /// The variables of a predictor.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern {
-    /// Their block.
-    pub(super) block: u32,
-    /// Their places in the block.
-    pub(super) scalars: Vec<u32>,
+struct Pattern {
+    /// Their places in their block.
+    scalars: Vec<u32>,
     /// The places of $x_j$, $-\tfrac12x_j^2$ and $-x_jx_k$, $j<k$, among messages.
     means: Vec<u32>,
     squares: Vec<u32>,
@@ -75,7 +73,7 @@ impl Exponents {
     }
 
     /// The variables, slopes and offset of an exponential.
-    pub(super) fn get(&self, exponential: usize) -> (&Pattern, &[f64], f64) {
+    fn get(&self, exponential: usize) -> (&Pattern, &[f64], f64) {
         (
             &self.patterns[self.of[exponential] as usize],
             &self.slopes[self.starts.range(exponential)],
@@ -128,15 +126,49 @@ impl Exponents {
             let centre = (about / -seed).ln() - offset;
             if centre.is_finite() {
                 // -w (1 + (ψ - ψ₀) + ½ (ψ - ψ₀)²), where -½ψ² is among the statistics.
-                pattern.add_square(slopes, about, about * (centre - 1.0), out);
+                pattern.add_square(slopes, (about, about * (centre - 1.0)), 0, out);
             }
         }
     }
 
-    /// Whether these places hold the statistics of predictors.
-    pub(super) fn any_within(&self, places: &Range<usize>) -> bool {
-        let within = |pattern: &Pattern| places.contains(&(pattern.means[0] as usize));
-        self.patterns.iter().any(within)
+    /// Whether these places hold the statistics of an exponential's predictor.
+    pub(super) fn is_within(&self, exponential: usize, places: &Range<usize>) -> bool {
+        places.contains(&(self.get(exponential).0.means[0] as usize))
+    }
+
+    /// The mean of a predictor without its offset, and what its exponential is expected to be.
+    pub(super) fn expected(&self, exponential: usize, at: &[f64]) -> (f64, f64) {
+        let (pattern, slopes, offset) = self.get(exponential);
+        let (mean, variance) = pattern.moments(slopes, at);
+        (mean, (offset + mean + 0.5 * variance).exp())
+    }
+
+    /// A predictor without its offset, and the offset, at the numbers of its block.
+    pub(super) fn predictor(&self, exponential: usize, x: &[f64]) -> (f64, f64) {
+        let (pattern, slopes, offset) = self.get(exponential);
+        let terms = slopes.iter().zip(&pattern.scalars);
+        (terms.map(|(a, &j)| a * x[j as usize]).sum(), offset)
+    }
+
+    /// Adds `factor` times the slopes of a predictor to those of the numbers of its block.
+    pub(super) fn add_slopes(&self, exponential: usize, factor: f64, out: &mut [f64]) {
+        let (pattern, slopes, _) = self.get(exponential);
+        for (slope, &scalar) in slopes.iter().zip(&pattern.scalars) {
+            out[scalar as usize] += factor * slope;
+        }
+    }
+
+    /// Adds $-\tfrac12 w\psi^2+l\psi$ of a predictor without its offset to the natural parameters of a block whose first
+    /// statistic is at `first`.
+    pub(super) fn add_square(
+        &self,
+        exponential: usize,
+        (weight, linear): (f64, f64),
+        first: usize,
+        out: &mut [f64],
+    ) {
+        let (pattern, slopes, _) = self.get(exponential);
+        pattern.add_square(slopes, (weight, linear), first, out);
     }
 
     /// Adds `seeds` times the Hessian of each times `along`; `at` is extended.
@@ -176,7 +208,6 @@ impl Pattern {
             }
         }
         Some(Self {
-            block,
             means: scalars.iter().map(|scalar| first + scalar).collect(),
             squares: scalars.iter().map(|scalar| first + n + scalar).collect(),
             pairs,
@@ -205,17 +236,23 @@ impl Pattern {
     fn add_gradient(&self, slopes: &[f64], at: &[f64], seed: f64, out: &mut [f64]) {
         let means = self.means.iter().map(|&place| at[place as usize]);
         let mean: f64 = slopes.iter().zip(means).map(|(a, m)| a * m).sum();
-        self.add_square(slopes, -seed, seed * (1.0 - mean), out);
+        self.add_square(slopes, (-seed, seed * (1.0 - mean)), 0, out);
     }
 
-    /// Adds the natural parameters of $-\tfrac12 w\psi^2+l\psi$.
-    fn add_square(&self, slopes: &[f64], weight: f64, linear: f64, out: &mut [f64]) {
+    /// Adds the natural parameters of $-\tfrac12 w\psi^2+l\psi$, counted from the place `first`.
+    fn add_square(
+        &self,
+        slopes: &[f64],
+        (weight, linear): (f64, f64),
+        first: usize,
+        out: &mut [f64],
+    ) {
         let mut pairs = self.pairs.iter();
         for (j, &slope) in slopes.iter().enumerate() {
-            out[self.means[j] as usize] += linear * slope;
-            out[self.squares[j] as usize] += weight * slope * slope;
+            out[self.means[j] as usize - first] += linear * slope;
+            out[self.squares[j] as usize - first] += weight * slope * slope;
             for (&next, &pair) in slopes[j + 1..].iter().zip(&mut pairs) {
-                out[pair as usize] += weight * slope * next;
+                out[pair as usize - first] += weight * slope * next;
             }
         }
     }

@@ -92,14 +92,23 @@ impl Posterior {
         })
     }
 
-    /// Whether there are exponentials of predictors.
-    pub(super) fn has_exponents(&self) -> bool {
-        !self.exponents.is_empty()
+    /// Exponentials of predictors.
+    pub(super) fn exponents(&self) -> &Exponents {
+        &self.exponents
     }
 
-    /// Whether predictors have their statistics at these places.
-    pub(super) fn has_exponents_within(&self, places: &Range<usize>) -> bool {
-        self.exponents.any_within(places)
+    /// What each exponential is multiplied by, where statistics and collapsed ones have these values.
+    pub(super) fn exponential_weights(&self, statistics: &[f64], collapsed: &[f64]) -> Vec<f64> {
+        let mut weights = vec![0.0; self.exponents.len()];
+        for (coefficient, factors, target) in self.monomials.each() {
+            let exponential = |&factor: &u32| factor as usize >= self.messages;
+            if let Some(place) = factors.iter().position(exponential) {
+                let weight = &mut weights[factors[place] as usize - self.messages];
+                let seed = coefficient * mean_of(target, collapsed, 1.0);
+                *weight += seed * others(factors, place, statistics);
+            }
+        }
+        weights
     }
 
     /// What explicit blocks are told where collapsed statistics have these means and exponentials are as the data say.
@@ -238,9 +247,14 @@ impl Posterior {
         terms: &[u32],
         first: usize,
         statistics: &[f64],
+        exponentials: &[f64],
         collapsed: &[f64],
         out: &mut [f64],
     ) {
+        let at = |factor: u32| match (factor as usize).checked_sub(self.messages) {
+            Some(exponential) => exponentials[exponential],
+            None => statistics[factor as usize],
+        };
         let own = first as u32..(first + out.len()) as u32;
         for &term in terms {
             let (coefficient, factors, target) = self.monomials.get(term as usize);
@@ -248,7 +262,9 @@ impl Posterior {
                 continue;
             };
             let seed = coefficient * mean_of(target, collapsed, 1.0);
-            out[factors[place] as usize - first] += seed * others(factors, place, statistics);
+            let rest = factors[..place].iter().chain(&factors[place + 1..]);
+            let rest: f64 = rest.map(|&factor| at(factor)).product();
+            out[factors[place] as usize - first] += seed * rest;
         }
     }
 

@@ -88,7 +88,7 @@ impl Compiled {
     pub fn start_from_data(&self, seed: u64) -> Result<(Vec<f64>, u64)> {
         // Sweeps look at terms that are products alone.
         let parted = self.choice().classes.iter().any(|class| class.parted);
-        if parted && !self.posterior.has_exponents() {
+        if parted && self.posterior.exponents().is_empty() {
             return match self.swept(seed) {
                 Err(error) if error.is_recoverable() => Ok((self.start(seed)?, 1)),
                 swept => swept,

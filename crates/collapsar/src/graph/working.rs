@@ -12,7 +12,8 @@ impl Compiled {
     /// regression of the logarithms of data.
     pub(super) fn begin_predictors<R: Rng>(&self, statistics: &mut [f64], rng: &mut R) {
         let posterior = &self.posterior;
-        if !posterior.has_exponents() {
+        let exponents = posterior.exponents();
+        if exponents.is_empty() {
             return;
         }
         let means = posterior.means_at(|block, mean| guess(block, 1.0, rng, mean));
@@ -21,7 +22,7 @@ impl Compiled {
         for placed in self.local.blocks().1 {
             let range = range_of(placed);
             let places = first + range.start..first + range.end;
-            if !posterior.has_exponents_within(&places) {
+            if !(0..exponents.len()).any(|index| exponents.is_within(index, &places)) {
                 continue;
             }
             let base = self.local.own_base[range].iter();

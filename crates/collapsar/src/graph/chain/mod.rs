@@ -7,6 +7,7 @@
 //! - `answers`: what is scaled together with the variables behind answers
 //! - `group`: how factors and loadings move together
 //! - `matrix`: how a precision matrix and the effects that it scales move together
+//! - `predictors`: how a Gaussian block with exponentials of predictors moves
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
 //! - `switch`: how a chain moves between the states of labels that are enumerated
@@ -14,6 +15,7 @@
 mod answers;
 mod group;
 mod matrix;
+mod predictors;
 mod relabel;
 mod scale;
 mod switch;
@@ -29,6 +31,7 @@ use super::variational::Numbers;
 use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
 use matrix::{Matrix, MatrixBuffers};
+use predictors::Predictors;
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
 pub use switch::SwitchingChain;
@@ -44,6 +47,7 @@ pub struct Chain<'a> {
     own_terms: Vec<Vec<u32>>,
     scales: Vec<Scale>,
     matrices: Vec<Matrix>,
+    predictors: Vec<Predictors>,
     /// The own and the collapsed blocks that each group moves.
     grouped: Vec<[Vec<u32>; 2]>,
     /// What each slot is told by the statistics of shared blocks.
@@ -67,6 +71,8 @@ struct Work {
     /// Natural parameters of collapsed blocks, and of an own one.
     given: Vec<f64>,
     own: Vec<f64>,
+    /// The exponentials of predictors, where others are told of them.
+    exponentials: Vec<f64>,
     /// The numbers of a block, and the statistics of all shared ones.
     drawn: Vec<f64>,
     sent: Vec<f64>,
@@ -83,6 +89,7 @@ impl Compiled {
     /// Where the point is outside the domain.
     pub fn chain<'a, R: Rng + ?Sized>(&'a self, point: &Point, rng: &mut R) -> Result<Chain<'a>> {
         let mut chain = self.chain_of(point.statistics.clone());
+        chain.expect_predictors(&point.statistics);
         let (_, naturals) = self.local.naturals(&point.messages);
         for placed in self.local.blocks().1 {
             chain.draw_own(placed, &naturals[range_of(placed)], rng)?;
@@ -105,6 +112,8 @@ impl Compiled {
     ) -> Result<Chain<'a>> {
         let mut chain = self.chain_of(vec![0.0; self.local.dim()]);
         chain.enter(numbers);
+        let statistics = chain.statistics.clone();
+        chain.expect_predictors(&statistics);
         chain.sweep(rng)?;
         Ok(chain)
     }
@@ -127,6 +136,7 @@ impl Compiled {
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
             scales: Scale::all(self),
             matrices: Matrix::all(self),
+            predictors: Predictors::all(self),
             grouped: (self.groups.iter())
                 .map(|group| [own, self.posterior.blocks()].map(|blocks| group.held(blocks)))
                 .collect(),
@@ -171,6 +181,7 @@ impl Chain<'_> {
         let model = self.model;
         let base = &model.local.own_base;
         let mut natural = std::mem::take(&mut self.work.own);
+        self.see_exponentials();
         for (block, placed) in model.local.blocks().1.iter().enumerate() {
             let range = range_of(placed);
             natural.clear();
@@ -178,8 +189,20 @@ impl Chain<'_> {
             let first = model.local.own_first() + range.start;
             let terms = &self.own_terms[block];
             let (statistics, collapsed) = (&self.statistics, &self.collapsed);
-            (model.posterior).add_told(terms, first, statistics, collapsed, &mut natural);
-            self.draw_own(placed, &natural, rng)?;
+            let exponentials = &self.work.exponentials;
+            (model.posterior).add_told(
+                terms,
+                first,
+                statistics,
+                exponentials,
+                collapsed,
+                &mut natural,
+            );
+            if self.has_predictors(block) {
+                self.turn_predictors(block, &natural, rng)?;
+            } else {
+                self.draw_own(placed, &natural, rng)?;
+            }
         }
         self.work.own = natural;
         self.draw_collapsed(rng)?;
