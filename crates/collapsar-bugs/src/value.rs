@@ -73,7 +73,8 @@ impl Scalar {
 
     /// Its product with another, where one of them has an exponential and none is a sum.
     fn scaled_by(&self, other: &Self) -> Option<Self> {
-        let exponential = |of: &Self| matches!(of, Self::Linked(Inverse::Log, _) | Self::Scaled(..));
+        let exponential =
+            |of: &Self| matches!(of, Self::Linked(Inverse::Log, _) | Self::Scaled(..));
         if !exponential(self) && !exponential(other) {
             return None;
         }
@@ -96,7 +97,11 @@ impl Scalar {
     pub(crate) fn known(&self) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Polynomial(_) | Self::Linked(..) | Self::Scaled(..) | Self::Draws(_) | Self::Opaque => None,
+            Self::Polynomial(_)
+            | Self::Linked(..)
+            | Self::Scaled(..)
+            | Self::Draws(_)
+            | Self::Opaque => None,
         }
     }
 
@@ -276,7 +281,9 @@ impl Scalar {
                 let values = values.iter().map(|&value| function(value));
                 Self::Draws(Rc::new(values.collect()))
             }
-            Self::Polynomial(_) | Self::Linked(..) | Self::Scaled(..) | Self::Opaque => Self::Opaque,
+            Self::Polynomial(_) | Self::Linked(..) | Self::Scaled(..) | Self::Opaque => {
+                Self::Opaque
+            }
         }
     }
 

@@ -12,12 +12,22 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Evidence, and mean and deviation of each of two numbers, from a log density on a grid about them.
-fn quadrature(centre: [f64; 2], spread: [f64; 2], density: impl Fn([f64; 2]) -> f64) -> (f64, [(f64, f64); 2]) {
+fn quadrature(
+    centre: [f64; 2],
+    spread: [f64; 2],
+    density: impl Fn([f64; 2]) -> f64,
+) -> (f64, [(f64, f64); 2]) {
     const HALF: i32 = 300;
     const REACH: f64 = 9.0;
     let step = [0, 1].map(|k| REACH * spread[k] / f64::from(HALF));
     let at = |k: usize, i: i32| centre[k] + f64::from(i) * step[k];
-    let range = |k: usize| if spread[k] == 0.0 { 0..=0 } else { -HALF..=HALF };
+    let range = |k: usize| {
+        if spread[k] == 0.0 {
+            0..=0
+        } else {
+            -HALF..=HALF
+        }
+    };
     let highest = density(centre);
     let (mut mass, mut sums) = (0.0, [[0.0; 2]; 2]);
     for i in range(0) {
@@ -83,7 +93,8 @@ impl Fitted {
         };
         let quantities = self.prepared.quantities().expect("quantities");
         let of = quantities.iter().find(|q| q.to_string() == name);
-        let collapsar_bugs::Origin::Variable(variable, number) = of.expect("a quantity").origin else {
+        let collapsar_bugs::Origin::Variable(variable, number) = of.expect("a quantity").origin
+        else {
             panic!("{name}");
         };
         let more = response.extra_variance(&[(variable, number as usize, 1.0)]);
@@ -104,7 +115,9 @@ impl Fitted {
         let mean = draws.iter().sum::<f64>() / n;
         let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
         let batch = sweeps / 40;
-        let means = draws.chunks(batch).map(|b| b.iter().sum::<f64>() / b.len() as f64);
+        let means = draws
+            .chunks(batch)
+            .map(|b| b.iter().sum::<f64>() / b.len() as f64);
         let error = means.map(|m| (m - mean) * (m - mean)).sum::<f64>() / (40.0 * 39.0);
         (mean, variance.sqrt(), error.sqrt())
     }
@@ -134,7 +147,10 @@ fn one_coefficient_is_what_quadrature_says() {
     };
     let (evidence, [(mean, sd), _]) = quadrature([1.0, 0.0], [0.15, 0.0], density);
     let bound = fitted.point().bound;
-    assert!(bound <= evidence && bound > evidence - 0.01, "{bound} {evidence}");
+    assert!(
+        bound <= evidence && bound > evidence - 0.01,
+        "{bound} {evidence}"
+    );
     let found = fitted.known("b");
     assert!((found.0 - mean).abs() < 0.02 * sd, "{found:?} {mean} {sd}");
     assert!((found.1 / sd - 1.0).abs() < 0.02, "{found:?} {mean} {sd}");
@@ -157,14 +173,26 @@ fn two_coefficients_are_what_quadrature_says() {
     let (evidence, known) = quadrature([0.4, 1.1], [0.4, 0.4], density);
     let near = fitted(text, &numbers(&[("y", &Y), ("x", &X)]));
     let bound = near.point().bound;
-    assert!(bound <= evidence && bound > evidence - 0.05, "{bound} {evidence}");
+    assert!(
+        bound <= evidence && bound > evidence - 0.05,
+        "{bound} {evidence}"
+    );
     for (place, name) in ["a", "b"].into_iter().enumerate() {
         let (mean, sd) = known[place];
         let found = near.known(name);
-        assert!((found.0 - mean).abs() < 0.1 * sd, "{name}: {found:?} {mean} {sd}");
-        assert!((found.1 / sd - 1.0).abs() < 0.08, "{name}: {found:?} {mean} {sd}");
+        assert!(
+            (found.0 - mean).abs() < 0.1 * sd,
+            "{name}: {found:?} {mean} {sd}"
+        );
+        assert!(
+            (found.1 / sd - 1.0).abs() < 0.08,
+            "{name}: {found:?} {mean} {sd}"
+        );
         let (drawn, spread, error) = near.drawn(place as u32, 8_000);
-        assert!((drawn - mean).abs() < 4.0 * error, "{name}: {drawn} {mean} {error}");
+        assert!(
+            (drawn - mean).abs() < 4.0 * error,
+            "{name}: {drawn} {mean} {error}"
+        );
         assert!((spread / sd - 1.0).abs() < 0.05, "{name}: {spread} {sd}");
     }
     let far = X.map(|x| x + 1e6);
@@ -185,7 +213,8 @@ fn waiting_times_are_what_quadrature_says() {
         ("t[i] ~ dweib(1.7, exp(a + b * x[i]))", 1.0, 1.7),
     ];
     for (line, shape, power) in cases {
-        let text = format!("model {{ for (i in 1:8) {{ {line} }} a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1) }}");
+        let text =
+            format!("model {{ for (i in 1:8) {{ {line} }} a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1) }}");
         let fitted = fitted(&text, &numbers(&[("t", &t), ("x", &X)]));
         let density = |[a, b]: [f64; 2]| {
             let each = (0..8).map(|i| {
@@ -202,11 +231,20 @@ fn waiting_times_are_what_quadrature_says() {
         };
         let (evidence, known) = quadrature([0.3, 0.0], [0.45, 0.45], density);
         let bound = fitted.point().bound;
-        assert!(bound <= evidence && bound > evidence - 0.05, "{line}: {bound} {evidence}");
+        assert!(
+            bound <= evidence && bound > evidence - 0.05,
+            "{line}: {bound} {evidence}"
+        );
         for (name, (mean, sd)) in ["a", "b"].into_iter().zip(known) {
             let found = fitted.known(name);
-            assert!((found.0 - mean).abs() < 0.1 * sd, "{line}: {found:?} {mean} {sd}");
-            assert!((found.1 / sd - 1.0).abs() < 0.08, "{line}: {found:?} {mean} {sd}");
+            assert!(
+                (found.0 - mean).abs() < 0.1 * sd,
+                "{line}: {found:?} {mean} {sd}"
+            );
+            assert!(
+                (found.1 / sd - 1.0).abs() < 0.08,
+                "{line}: {found:?} {mean} {sd}"
+            );
         }
     }
 }
@@ -253,7 +291,9 @@ fn predictors_are_explicit() {
     let prepared = prepared(text, data(&numbers(&[("y", &Y)])));
     let model = prepared.compile(&Demands::default()).expect("a choice");
     let classes = &model.choice().classes;
-    let own = classes.iter().find(|class| class.names.contains(&"a".to_owned()));
+    let own = classes
+        .iter()
+        .find(|class| class.names.contains(&"a".to_owned()));
     let own = own.expect("a class");
     assert_eq!(own.role, collapsar::graph::Role::Own);
     assert!(own.names.contains(&"e".to_owned()));
@@ -266,8 +306,14 @@ fn predictors_are_explicit() {
 fn other_rates_are_refused() {
     let cases = [
         ("mu <- exp(a * b); a ~ dnorm(0, 1)", "products"),
-        ("mu <- exp(a) + exp(b); a ~ dnorm(0, 1)", "times the exponential of a linear predictor"),
-        ("mu <- exp(a + b); a ~ dgamma(1, 1)", "linear in Gaussian variables"),
+        (
+            "mu <- exp(a) + exp(b); a ~ dnorm(0, 1)",
+            "times the exponential of a linear predictor",
+        ),
+        (
+            "mu <- exp(a + b); a ~ dgamma(1, 1)",
+            "linear in Gaussian variables",
+        ),
         ("mu <- exp(a + b); a ~ dnorm(0, 1) T(0,)", "without bounds"),
     ];
     for (lines, expected) in cases {

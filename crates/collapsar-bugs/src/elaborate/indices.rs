@@ -197,7 +197,10 @@ impl Scope<'_> {
                 let place = match number {
                     Scalar::Known(place) => *place,
                     Scalar::Draws(places) => places[draw],
-                    Scalar::Polynomial(_) | Scalar::Linked(..) | Scalar::Scaled(..) | Scalar::Opaque => {
+                    Scalar::Polynomial(_)
+                    | Scalar::Linked(..)
+                    | Scalar::Scaled(..)
+                    | Scalar::Opaque => {
                         return Ok(None);
                     }
                 };
@@ -220,9 +223,12 @@ impl Scope<'_> {
             values.push(match number {
                 Scalar::Known(value) => *value,
                 Scalar::Draws(all) => all[draw],
-                Scalar::Polynomial(_) | Scalar::Linked(..) | Scalar::Scaled(..) | Scalar::Opaque => {
-                        return Ok(None);
-                    }
+                Scalar::Polynomial(_)
+                | Scalar::Linked(..)
+                | Scalar::Scaled(..)
+                | Scalar::Opaque => {
+                    return Ok(None);
+                }
             });
         }
         Ok(Some(Scalar::Draws(Rc::new(values))))

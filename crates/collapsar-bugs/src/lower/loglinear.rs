@@ -50,6 +50,10 @@ impl Emit<'_> {
                 }
             }
         }
+        if found.offset.is_nan() || found.offset == f64::INFINITY {
+            let expected = "an offset of a log-linear predictor that is a number";
+            return Err(self.parameter(argument, found.offset, expected).into());
+        }
         let slopes = predictor.iter().filter_map(slope);
         self.line.slopes.borrow_mut().extend(slopes);
         rate.predictor = Some(found);
@@ -62,7 +66,8 @@ impl Emit<'_> {
             Kind::Gaussian => Ok(unknown.variable),
             Kind::NormalWishart(_) => Err(self.apart(unknown.variable)),
             _ => {
-                let what = "log-linear predictor must be linear in Gaussian variables without bounds";
+                let what =
+                    "log-linear predictor must be linear in Gaussian variables without bounds";
                 Err(self.edge_of(argument, what).into())
             }
         }
@@ -70,6 +75,9 @@ impl Emit<'_> {
 
     /// Adds `power` times a predictor.
     pub(super) fn add_predictor(&mut self, power: f64, predictor: &LogLinear) -> Resolved {
+        if power == 0.0 {
+            return Ok(());
+        }
         self.add(power * predictor.offset, &[])?;
         for &(variable, slope) in &predictor.slopes {
             self.add(power * slope, &[Atom { variable, part: 0 }])?;

@@ -108,7 +108,8 @@ impl Graph {
             same
         });
         slopes.retain(|slope| slope.1 != 0.0);
-        if coefficient == 0.0 {
+        // An offset of -∞ is a rate of zero.
+        if coefficient == 0.0 || predictor.offset == f64::NEG_INFINITY {
             return;
         }
         if slopes.is_empty() {

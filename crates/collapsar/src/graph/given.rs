@@ -23,7 +23,12 @@ impl Graph {
         for exponential in std::mem::take(&mut graph.exponentials).all() {
             if left(&exponential.atoms, known, &mut rest) {
                 let predictor = exponential.predictor.clone();
-                graph.add_exponential(exponential.coefficient, &rest, predictor, exponential.factor);
+                graph.add_exponential(
+                    exponential.coefficient,
+                    &rest,
+                    predictor,
+                    exponential.factor,
+                );
             }
         }
         graph.rows = graph.rows.iter().map(|rows| rows.given(known)).collect();

@@ -28,7 +28,8 @@ impl Graph {
         }
         for exponential in self.exponentials.all() {
             let slopes = exponential.predictor.slopes.iter();
-            let slopes = slopes.map(|&(variable, slope)| slope * numbers[places.places(variable).start]);
+            let slopes =
+                slopes.map(|&(variable, slope)| slope * numbers[places.places(variable).start]);
             let exponent = exponential.predictor.offset + slopes.sum::<f64>();
             sum += term(exponential.coefficient * exponent.exp(), &exponential.atoms);
         }

@@ -348,9 +348,7 @@ impl Posterior {
     pub(super) fn is_linear(&self) -> bool {
         let mut monomials = self.monomials.each();
         let linear = |factors: &[u32]| factors.iter().all(|&f| (f as usize) < self.messages);
-        monomials.all(|(_, factors, target)| {
-            target == NONE || factors.len() < 2 && linear(factors)
-        })
+        monomials.all(|(_, factors, target)| target == NONE || factors.len() < 2 && linear(factors))
     }
 
     /// About how many numbers an evaluation goes through.

@@ -263,8 +263,9 @@ impl Exchange {
             atoms.sort_unstable();
             let slopes = one.predictor.slopes.iter();
             let image = |variable| self.image(Atom { variable, part: 0 }).variable;
-            let mut slopes: Vec<(u32, f64)> =
-                slopes.map(|&(variable, slope)| (image(variable), slope)).collect();
+            let mut slopes: Vec<(u32, f64)> = slopes
+                .map(|&(variable, slope)| (image(variable), slope))
+                .collect();
             slopes.sort_by_key(|slope| slope.0);
             let other = graph.exponentials.find(&atoms, &slopes);
             other.is_some_and(|other| {

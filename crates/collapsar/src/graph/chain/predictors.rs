@@ -143,7 +143,11 @@ impl Turning<'_> {
         if rng.random::<f64>() < probability {
             *x = here;
         }
-        if probability.is_nan() { 0.0 } else { probability }
+        if probability.is_nan() {
+            0.0
+        } else {
+            probability
+        }
     }
 
     /// The fewest kicks whose turns are accepted often enough; `x` moves on the way.
