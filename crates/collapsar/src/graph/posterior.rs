@@ -97,6 +97,22 @@ impl Posterior {
         &self.exponents
     }
 
+    /// What a collapsed statistic tells statistics of explicit blocks, by place, where it tells them one by one; none where
+    /// it is in a product of several or with an exponential.
+    pub(super) fn told_alone(&self, statistic: usize) -> Option<Vec<(usize, f64)>> {
+        let held = |&(.., target): &(f64, &[u32], u32)| target as usize == statistic;
+        let mut alone = self.monomials.each().filter(held);
+        let mut found = vec![];
+        alone.try_for_each(|(coefficient, factors, _)| match *factors {
+            [place] if (place as usize) < self.messages => {
+                found.push((place as usize, coefficient));
+                Some(())
+            }
+            _ => None,
+        })?;
+        Some(found)
+    }
+
     /// What each exponential is multiplied by, where statistics and collapsed ones have these values.
     pub(super) fn exponential_weights(&self, statistics: &[f64], collapsed: &[f64]) -> Vec<f64> {
         let mut weights = vec![0.0; self.exponents.len()];

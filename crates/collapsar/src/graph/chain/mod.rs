@@ -10,6 +10,7 @@
 //! - `predictors`: how a Gaussian block with exponentials of predictors moves
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
+//! - `stretch`: how a precision and the effects that it scales move together in log-linear predictors
 //! - `switch`: how a chain moves between the states of labels that are enumerated
 
 mod answers;
@@ -18,6 +19,7 @@ mod matrix;
 mod predictors;
 mod relabel;
 mod scale;
+mod stretch;
 mod switch;
 
 use rand::Rng;
@@ -34,6 +36,7 @@ use matrix::{Matrix, MatrixBuffers};
 use predictors::Predictors;
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
+use stretch::Stretch;
 pub use switch::SwitchingChain;
 
 /// One Markov chain.
@@ -48,6 +51,7 @@ pub struct Chain<'a> {
     scales: Vec<Scale>,
     matrices: Vec<Matrix>,
     predictors: Vec<Predictors>,
+    stretches: Vec<Stretch>,
     /// The own and the collapsed blocks that each group moves.
     grouped: Vec<[Vec<u32>; 2]>,
     /// What each slot is told by the statistics of shared blocks.
@@ -137,6 +141,7 @@ impl Compiled {
             scales: Scale::all(self),
             matrices: Matrix::all(self),
             predictors: Predictors::all(self),
+            stretches: Stretch::all(self),
             grouped: (self.groups.iter())
                 .map(|group| [own, self.posterior.blocks()].map(|blocks| group.held(blocks)))
                 .collect(),
@@ -207,6 +212,7 @@ impl Chain<'_> {
         self.work.own = natural;
         self.draw_collapsed(rng)?;
         self.rescale(rng);
+        self.stretch(rng);
         self.respread(rng);
         self.regroup(rng);
         Ok(())

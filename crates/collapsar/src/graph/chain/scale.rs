@@ -99,21 +99,7 @@ impl Scale {
             effects: Effect::all(family, form, &chosen),
             logarithm: told(0, 1.0).iter().any(|message| *message != 0.0),
         };
-        (alone && scale.is_prior(family, form)).then_some(scale)
-    }
-
-    /// Whether nothing is left of the form once the effects are at their means: then it is their prior.
-    fn is_prior(&self, family: &Gaussian, form: &[f64]) -> bool {
-        // No special values of scalars are among these.
-        let x: Vec<f64> = (0..family.scalars())
-            .map(|i| (1.3 * i as f64 + 0.7).sin())
-            .collect();
-        let mut centre = x.clone();
-        for effect in &self.effects {
-            centre[effect.scalar] -= effect.distance(&x);
-        }
-        let left = dot(family, form, &centre);
-        left.abs() <= NOTHING * dot(family, form, &x).abs()
+        (alone && is_prior(&scale.effects, family, form)).then_some(scale)
     }
 }
 
@@ -244,6 +230,20 @@ impl super::Chain<'_> {
         self.collapsed[first + 1] = -moved;
         self.numbers[self.targets[2][scale.gamma][0] as usize] = moved;
     }
+}
+
+/// Whether nothing is left of a form once the effects are at their means: then it is their prior.
+pub(super) fn is_prior(effects: &[Effect], family: &Gaussian, form: &[f64]) -> bool {
+    // No special values of scalars are among these.
+    let x: Vec<f64> = (0..family.scalars())
+        .map(|i| (1.3 * i as f64 + 0.7).sin())
+        .collect();
+    let mut centre = x.clone();
+    for effect in effects {
+        centre[effect.scalar] -= effect.distance(&x);
+    }
+    let left = dot(family, form, &centre);
+    left.abs() <= NOTHING * dot(family, form, &x).abs()
 }
 
 /// Scalars that the form is quadratic in and that no two of which it joins: those with the fewest others first.
