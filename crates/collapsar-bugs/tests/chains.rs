@@ -120,7 +120,7 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
             let h: f64 = 1e-4;
             match declared.kind {
                 // Multiplied: the volume grows with the power that counts the numbers.
-                Kind::Gamma | Kind::Wishart(_) => {
+                Kind::Gamma | Kind::Positive { .. } | Kind::Wishart(_) => {
                     let free = match declared.kind {
                         Kind::Wishart(dim) => (dim * (dim + 1) / 2) as f64,
                         _ => 1.0,
@@ -144,6 +144,8 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                         out.push((at(&sheared(h)) - at(&sheared(-h))) / (2.0 * h));
                     }
                 }
+                // Its density is no term.
+                Kind::PolyaGamma => {}
                 Kind::Gaussian => {
                     let scale = 1e-3 * (1.0 + before[0].abs());
                     let slope = (at(&|_, x| x + scale) - at(&|_, x| x - scale)) / (2.0 * scale);
