@@ -150,7 +150,7 @@ impl Emit<'_> {
         for &unknown in &times.unknowns {
             atoms.push(self.factor_atom(unknown)?);
         }
-        self.add_exponential(coefficient * times.coefficient, atoms, predictor)
+        self.add_exponential(coefficient * times.coefficient, &atoms, predictor)
     }
 
     /// Adds `power` times the logarithm of a rate.

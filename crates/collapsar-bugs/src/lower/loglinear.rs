@@ -89,14 +89,14 @@ impl Emit<'_> {
     pub(super) fn add_exponential(
         &mut self,
         coefficient: f64,
-        atoms: Vec<Atom>,
+        atoms: &[Atom],
         predictor: &LogLinear,
     ) -> Resolved {
         // Rows have no exponentials.
         if self.line.hidden.shared.get() {
             return Err(Unresolved::State(u32::MAX));
         }
-        let atoms = [self.states.as_slice(), &atoms].concat();
+        let atoms = [self.states.as_slice(), atoms].concat();
         let predictor = Predictor {
             offset: predictor.offset,
             slopes: predictor.slopes.clone(),

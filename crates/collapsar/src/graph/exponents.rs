@@ -43,18 +43,13 @@ impl Exponents {
         for exponential in graph.exponentials.all() {
             let slopes = &exponential.predictor.slopes;
             let variables: Vec<u32> = slopes.iter().map(|slope| slope.0).collect();
-            let pattern = match known.get(&variables) {
-                Some(&pattern) => pattern,
-                None => {
-                    let pattern = Pattern::new(blocks, &variables, firsts, own);
-                    let pattern = pattern.ok_or_else(|| refusal(graph, exponential))?;
-                    found.patterns.push(pattern);
-                    let place = found.patterns.len() as u32 - 1;
-                    known.insert(variables, place);
-                    place
-                }
-            };
-            found.of.push(pattern);
+            if !known.contains_key(&variables) {
+                let pattern = Pattern::new(blocks, &variables, firsts, own);
+                let pattern = pattern.ok_or_else(|| refusal(graph, exponential))?;
+                known.insert(variables.clone(), found.patterns.len() as u32);
+                found.patterns.push(pattern);
+            }
+            found.of.push(known[&variables]);
             found.slopes.extend(slopes.iter().map(|slope| slope.1));
             found.starts.end(found.slopes.len());
             found.offsets.push(exponential.predictor.offset);
