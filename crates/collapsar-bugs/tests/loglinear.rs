@@ -89,7 +89,7 @@ impl Fitted {
         let sd = match marginal {
             collapsar::graph::PosteriorMarginal::Closed(marginal) => marginal.sd(),
             collapsar::graph::PosteriorMarginal::Moments { sd, .. } => *sd,
-            other => panic!("{other:?}"),
+            other @ collapsar::graph::PosteriorMarginal::States(_) => panic!("{other:?}"),
         };
         let quantities = self.prepared.quantities().expect("quantities");
         let of = quantities.iter().find(|q| q.to_string() == name);
