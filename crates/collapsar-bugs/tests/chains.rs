@@ -144,8 +144,6 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                         out.push((at(&sheared(h)) - at(&sheared(-h))) / (2.0 * h));
                     }
                 }
-                // Its density is no term.
-                Kind::PolyaGamma => {}
                 Kind::Gaussian => {
                     let scale = 1e-3 * (1.0 + before[0].abs());
                     let slope = (at(&|_, x| x + scale) - at(&|_, x| x - scale)) / (2.0 * scale);
@@ -183,7 +181,8 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
                     out.push(f64::from(u8::from(before[0] == 0.0)) - first);
                 }
                 // Bounds have densities of their own.
-                Kind::Bounded => {}
+                // The density of the latter is no term.
+                Kind::Bounded | Kind::PolyaGamma => {}
             }
         }
     }
