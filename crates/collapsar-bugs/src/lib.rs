@@ -32,7 +32,7 @@ pub use lower::Prepared;
 pub use mixed::MixedPosterior;
 pub use model::{Marginals, Model, UnknownArray, UsedGrid};
 pub use outline::Outline;
-pub use posterior::{Posterior, PosteriorError, Summary};
+pub use posterior::{Posterior, PosteriorError, Shift, Summary};
 pub use quantity::{Element, Origin, Quantity, Selection};
 pub use syntax::ast::Span;
 pub use syntax::parse;

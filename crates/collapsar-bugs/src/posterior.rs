@@ -37,6 +37,15 @@ pub struct Summary {
     pub quantiles: [f64; 3],
 }
 
+/// How means of weighted draws differ from those of a fit.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Shift {
+    /// By how many deviations at most, over all numbers that are variables.
+    pub most: f64,
+    /// Numbers whose mean is that of the draws, as it differs by more than their error.
+    pub moved: usize,
+}
+
 /// Why there is no posterior.
 #[derive(Debug)]
 pub enum PosteriorError {
@@ -69,6 +78,9 @@ const JOINT: u64 = 1 << 41;
 pub(crate) const SIGNIFICANT: f64 = 2.0;
 pub(crate) const LARGE: f64 = 0.1;
 
+/// Errors by which a mean of weighted draws must differ from that of the fit to take its place, where the difference is large as well.
+const MOVING: f64 = 3.0;
+
 const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 
 /// A fit that can be asked.
@@ -99,14 +111,14 @@ impl Posterior<'_> {
         Ok((summaries, draws))
     }
 
-    /// The same, and by how many deviations at most the means of weighted draws differ from those of the fit.
+    /// The same, and how the means of weighted draws differ from those of the fit, where there are weighted draws.
     ///
     /// # Errors
     /// As [`Posterior::summaries`].
     pub fn summaries_and_shift(
         &self,
         quantities: &[Quantity],
-    ) -> Result<(Vec<Summary>, usize, Option<f64>), PosteriorError> {
+    ) -> Result<(Vec<Summary>, usize, Option<Shift>), PosteriorError> {
         let (mut summaries, wanting) = self.closed(quantities)?;
         if let Some(weighted) = self.weighted {
             let shift = self.reweigh(weighted, quantities, &mut summaries)?;
@@ -134,15 +146,15 @@ impl Posterior<'_> {
         Ok((summaries, count, None))
     }
 
-    /// Takes from weighted draws what has no closed form, and the deviations that differ from those of linear response by
-    /// more than the error of the draws; means of parameters stay as they are.
+    /// Takes from weighted draws what has no closed form, and the means and deviations that differ from those of linear
+    /// response by more than the errors of the draws.
     fn reweigh(
         &self,
         weighted: &WeightedDraws<'_>,
         quantities: &[Quantity],
         summaries: &mut [Summary],
-    ) -> Result<f64, PosteriorError> {
-        let mut shift = 0.0_f64;
+    ) -> Result<Shift, PosteriorError> {
+        let mut shift = Shift::default();
         let drawn = |place: &usize| match quantities[*place].origin {
             Origin::Variable(..) | Origin::Grid(_) | Origin::Computed | Origin::Predicted => true,
             Origin::Label(..) | Origin::Zero => summaries[*place].mean.is_nan(),
@@ -153,13 +165,18 @@ impl Posterior<'_> {
             let some: Vec<Quantity> = places.iter().map(|&p| quantities[p].clone()).collect();
             let draws = self.of_weighted(&some, weighted, 0..weighted.len(), false)?;
             for (&place, values) in places.iter().zip(&draws) {
-                let (mean, sd, error) = weighted_moments(values, &weights);
+                let found = WeightedMoments::of(values, &weights);
+                let (mean, sd) = (found.mean, found.sd);
                 let known = &mut summaries[place];
+                let away = (mean - known.mean).abs() / sd;
                 if matches!(quantities[place].origin, Origin::Variable(..)) && sd > 0.0 {
-                    shift = shift.max((mean - known.mean).abs() / sd);
+                    shift.most = shift.most.max(away);
                 }
-                let differs = (sd / known.sd).ln().abs() > LARGE.max(SIGNIFICANT * error);
-                if known.mean.is_nan() {
+                let moves = away > LARGE.max(MOVING * found.mean_error);
+                let differs = moves
+                    || (sd / known.sd).ln().abs() > LARGE.max(SIGNIFICANT * found.ln_sd_error);
+                shift.moved += usize::from(moves);
+                if known.mean.is_nan() || moves {
                     known.mean = mean;
                 }
                 if known.sd.is_nan() || differs {
@@ -534,15 +551,31 @@ impl Summary {
     }
 }
 
-/// The mean and the deviation of draws with weights of a sum of one, and the standard error of the logarithm of the latter.
-fn weighted_moments(values: &[f64], weights: &[f64]) -> (f64, f64, f64) {
-    let both = || values.iter().zip(weights);
-    let mean: f64 = both().map(|(value, weight)| value * weight).sum();
-    let variance: f64 = both().map(|(v, w)| w * (v - mean).powi(2)).sum();
-    // By the delta method, from the terms of the variance.
-    let off = |(v, w): (&f64, &f64)| (w * ((v - mean).powi(2) / variance - 1.0)).powi(2);
-    let error = 0.5 * both().map(off).sum::<f64>().sqrt();
-    (mean, variance.sqrt(), error)
+/// What draws with weights of a sum of one say of a number.
+struct WeightedMoments {
+    mean: f64,
+    sd: f64,
+    /// The standard error of the mean, in deviations.
+    mean_error: f64,
+    /// That of the logarithm of the deviation.
+    ln_sd_error: f64,
+}
+
+impl WeightedMoments {
+    fn of(values: &[f64], weights: &[f64]) -> Self {
+        let both = || values.iter().zip(weights);
+        let mean: f64 = both().map(|(value, weight)| value * weight).sum();
+        let variance: f64 = both().map(|(v, w)| w * (v - mean).powi(2)).sum();
+        // By the delta method, from the terms of the mean and of the variance.
+        let mean_off: f64 = both().map(|(v, w)| (w * (v - mean)).powi(2)).sum();
+        let off = |(v, w): (&f64, &f64)| (w * ((v - mean).powi(2) / variance - 1.0)).powi(2);
+        Self {
+            mean,
+            sd: variance.sqrt(),
+            mean_error: (mean_off / variance).sqrt(),
+            ln_sd_error: 0.5 * both().map(off).sum::<f64>().sqrt(),
+        }
+    }
 }
 
 /// Their quantiles.

@@ -30,7 +30,12 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
         1 => ", one of them as far as a Markov chain goes".to_owned(),
         many => format!(", {many} of them as far as a Markov chain goes"),
     };
-    format!("{name}{widened}{added}\nverdict: {verdict}{reasons}{next}")
+    let moved = match signs.moved {
+        0 => String::new(),
+        1 => "; one mean is that of weighted draws".to_owned(),
+        many => format!("; {many} means are those of weighted draws"),
+    };
+    format!("{name}{widened}{moved}{added}\nverdict: {verdict}{reasons}{next}")
 }
 
 /// What signs say, those that matter most first.

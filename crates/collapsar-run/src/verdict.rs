@@ -65,6 +65,8 @@ pub struct Signs {
     pub widened: usize,
     /// By how many deviations at most the means of weighted draws differ from those of the fit.
     pub shift: Option<f64>,
+    /// Numbers whose mean is that of weighted draws, as it differs from the fit's by more than their error.
+    pub moved: usize,
     /// By how many deviations at most a short Markov chain moves away from the means of the fit.
     pub drift: Option<f64>,
     /// Starts that climbed to the end, and how many of them ended within a nat of the best.
@@ -150,10 +152,12 @@ impl Signs {
         if self.exact {
             return Verdict::Trust;
         }
-        if above(self.shift, SHIFTED) || above(self.drift, DRIFTED) {
+        // Means that were off and are told as weighted draws have them are no reason to doubt, but one to be careful.
+        let shifted = above(self.shift, SHIFTED);
+        if (shifted && self.moved == 0) || above(self.drift, DRIFTED) {
             return Verdict::Doubt;
         }
-        let wide = kind == PosteriorKind::LinearResponse;
+        let wide = kind == PosteriorKind::LinearResponse && !shifted;
         // Linear response leaves out what is not linear; where little is missing and weights are not heavy, that is little.
         let light = self.k_hat.is_none_or(|k_hat| k_hat < 0.7);
         let little = self

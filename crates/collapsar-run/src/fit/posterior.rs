@@ -158,7 +158,8 @@ impl ModelRun {
         };
         let (mut rows, draws, shift) = (posterior.summaries_and_shift(quantities))
             .map_err(|refusal| self.source.no_answer(refusal))?;
-        signs.shift = shift;
+        signs.shift = shift.map(|shift| shift.most);
+        signs.moved = shift.map_or(0, |shift| shift.moved);
         if let Some(response) = &response {
             signs.missing_information = Some(response.missing_information()?);
             signs.flat = response.flat();

@@ -23,6 +23,7 @@
 //! - `layout`: which messages there are, and where each term of the log joint goes
 //! - `local`: the sum over explicit blocks
 //! - `lone`: which labels most of a model meets
+//! - `nested`: how a proposal follows uncertain precisions
 //! - `orders`: what coordinates become where states are exchanged
 //! - `posterior`: the collapsed blocks and the terms between explicit ones
 //! - `proposal`: from what draws are proposed that are weighed against the joint
@@ -61,6 +62,7 @@ mod kernel;
 mod layout;
 mod local;
 mod lone;
+mod nested;
 mod orders;
 mod posterior;
 mod proposal;

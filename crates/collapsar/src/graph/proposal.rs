@@ -13,8 +13,12 @@ use collapsar_core::vector::dot;
 
 /// Draws that a mended part is worth more than, for each coordinate.
 const WORTH: f64 = 4.0;
-/// The share that each of several parts keeps: a part that the first draws saw little of may be where the posterior is.
-const LEAST: f64 = 0.1;
+/// The share that parts keep, two of them or all others together: a part that the first draws saw little of may be where the
+/// posterior is.
+const LEAST: f64 = 0.2;
+
+/// By what factor the deviations of a wide part are larger.
+const WIDE: f64 = 3.0;
 
 /// A mixture of t distributions, one or a few.
 #[derive(Debug, Clone)]
@@ -35,6 +39,13 @@ impl Proposal {
         }
     }
 
+    /// One with these parts, alike in share; none without any.
+    pub(super) fn of_parts(parts: Vec<Student>) -> Option<Self> {
+        let share = 1.0 / parts.len() as f64;
+        let parts: Vec<_> = parts.into_iter().map(|part| (share, part)).collect();
+        (!parts.is_empty()).then_some(Self { parts })
+    }
+
     /// One with the mean and the covariance of draws that have weights, which sum to one.
     pub fn of_draws(draws: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
         Student::of_draws(draws, weights).map(Self::of)
@@ -47,6 +58,21 @@ impl Proposal {
         let (_, first) = self.parts.first()?;
         let prior = first.dim() as f64 / visited.len() as f64;
         first.moved(visited, &shares, prior).map(Self::of)
+    }
+
+    /// With a part that is three times as wide beside it: of few coordinates it costs few draws, and tails that are far longer on
+    /// one side than a t distribution has them, as those of a precision under a vague prior, are seen.
+    #[must_use]
+    pub fn with_wide(&self) -> Self {
+        let wide = (self.parts.first()).and_then(|(_, part)| part.scaled(WIDE));
+        let mut parts = self.parts.clone();
+        if let Some(wide) = wide {
+            parts.push((0.25, wide));
+            for (share, _) in &mut parts {
+                *share /= 1.25;
+            }
+        }
+        Self { parts }
     }
 
     /// The mixture of two, half and half.
@@ -117,7 +143,7 @@ impl Proposal {
             let better = (worth > WORTH * part.dim() as f64)
                 .then(|| Student::of_draws(draws, &shares))
                 .flatten();
-            parts.push((sum.max(LEAST), better.unwrap_or_else(|| part.clone())));
+            parts.push((sum.max(LEAST / self.parts.len() as f64), better.unwrap_or_else(|| part.clone())));
         }
         let total: f64 = parts.iter().map(|(share, _)| share).sum();
         for (share, _) in &mut parts {

@@ -9,6 +9,8 @@ use collapsar_core::vector::add;
 
 /// Degrees of freedom: tails heavier than those of a posterior in these coordinates, which fall at least as an exponential.
 const DEGREES: f64 = 6.0;
+/// Those of normal variables given precisions, whose density falls as a normal one does or nearly so.
+pub(super) const NARROW: f64 = 20.0;
 
 /// A t distribution of a vector.
 #[derive(Debug, Clone)]
@@ -16,11 +18,21 @@ pub(super) struct Student {
     centre: DVector<f64>,
     root: Cholesky<f64, Dyn>,
     ln_height: f64,
+    degrees: f64,
 }
 
 impl Student {
     /// With this centre and covariance; none where that is not positive definite.
-    pub(super) fn new(centre: Vec<f64>, mut covariance: DMatrix<f64>) -> Option<Self> {
+    pub(super) fn new(centre: Vec<f64>, covariance: DMatrix<f64>) -> Option<Self> {
+        Self::with_degrees(centre, covariance, DEGREES)
+    }
+
+    /// With so many degrees of freedom.
+    pub(super) fn with_degrees(
+        centre: Vec<f64>,
+        mut covariance: DMatrix<f64>,
+        degrees: f64,
+    ) -> Option<Self> {
         let dim = centre.len();
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
         if !finite(&centre) || !finite(covariance.as_slice()) {
@@ -31,17 +43,18 @@ impl Student {
             covariance[(i, i)] *= 1.0 + 1e-9;
         }
         // The covariance of a t is its scale times d / (d − 2).
-        let root = Cholesky::new(covariance * ((DEGREES - 2.0) / DEGREES))?;
+        let root = Cholesky::new(covariance * ((degrees - 2.0) / degrees))?;
         let ln_determinant: f64 = root.l_dirty().diagonal().iter().map(|x| x.ln()).sum();
         let half = 0.5 * dim as f64;
-        let ln_height = ln_gamma(0.5 * DEGREES + half)
-            - ln_gamma(0.5 * DEGREES)
-            - half * (DEGREES * std::f64::consts::PI).ln()
+        let ln_height = ln_gamma(0.5 * degrees + half)
+            - ln_gamma(0.5 * degrees)
+            - half * (degrees * std::f64::consts::PI).ln()
             - ln_determinant;
         Some(Self {
             centre: DVector::from_vec(centre),
             root,
             ln_height,
+            degrees,
         })
     }
 
@@ -80,6 +93,12 @@ impl Student {
         Some((centre, covariance))
     }
 
+    /// With deviations that are so many times as large.
+    pub(super) fn scaled(&self, factor: f64) -> Option<Self> {
+        let covariance = self.covariance() * (factor * factor);
+        Self::with_degrees(self.centre.as_slice().to_vec(), covariance, self.degrees)
+    }
+
     /// How many numbers it has.
     pub(super) fn dim(&self) -> usize {
         self.centre.len()
@@ -88,7 +107,7 @@ impl Student {
     /// The covariance.
     fn covariance(&self) -> DMatrix<f64> {
         let root = self.root.l();
-        &root * root.transpose() * (DEGREES / (DEGREES - 2.0))
+        &root * root.transpose() * (self.degrees / (self.degrees - 2.0))
     }
 
     /// One draw.
@@ -96,8 +115,8 @@ impl Student {
         let normal: Vec<f64> = (0..self.centre.len())
             .map(|_| StandardNormal.sample(rng))
             .collect();
-        let chi = ChiSquared::new(DEGREES).map_or(DEGREES, |chi| chi.sample(rng));
-        let wide = (DEGREES / chi).sqrt();
+        let chi = ChiSquared::new(self.degrees).map_or(self.degrees, |chi| chi.sample(rng));
+        let wide = (self.degrees / chi).sqrt();
         let mut draw = self.centre.as_slice().to_vec();
         for (column, normal) in normal.iter().enumerate() {
             add(&mut draw[column..], wide * normal, self.column(column));
@@ -113,8 +132,8 @@ impl Student {
 
     /// The log density; none where it is below a floor, which is seen before all of it is computed.
     pub(super) fn ln_density_above(&self, at: &[f64], floor: f64) -> Option<f64> {
-        let power = 0.5 * (DEGREES + self.centre.len() as f64);
-        let most = DEGREES * ((self.ln_height - floor) / power).exp_m1();
+        let power = 0.5 * (self.degrees + self.centre.len() as f64);
+        let most = self.degrees * ((self.ln_height - floor) / power).exp_m1();
         let away = at.iter().zip(&self.centre);
         let mut away: Vec<f64> = away.map(|(at, centre)| at - centre).collect();
         let mut square = 0.0;
@@ -127,7 +146,7 @@ impl Student {
             }
             add(&mut away[column..], -normal, below);
         }
-        Some(self.ln_height - power * (square / DEGREES).ln_1p())
+        Some(self.ln_height - power * (square / self.degrees).ln_1p())
     }
 
     /// A column of the root, from the diagonal on.

@@ -27,6 +27,8 @@ const FEW: f64 = 0.1;
 const LIGHT: f64 = 0.5;
 const HEAVY: f64 = 0.7;
 const NO_MEAN: f64 = 1.0;
+/// Coordinates up to which a wide part beside the first costs little.
+const SMALL: usize = 4;
 /// How often a proposal is mended at most.
 const ROUNDS: usize = 2;
 
@@ -152,6 +154,9 @@ impl<'a> Kept<'a> {
         short: Option<(usize, R)>,
         rng: &mut R,
     ) -> Result<Option<WeightedDraws<'a>>> {
+        if self.len() <= SMALL {
+            proposal = proposal.with_wide();
+        }
         let orders = self.orders(symmetries);
         let mut drawn = Drawn::default();
         drawn.add(self, (&proposal, count / PILOT), &orders, rng);
@@ -182,7 +187,10 @@ impl<'a> Kept<'a> {
         if plain && seen.missed(self, &drawn, &orders) < MISSED {
             seen = Seen::default();
         }
-        if let Some(other) = proposal.fitted(&seen.places) {
+        let nested = (!seen.places.is_empty())
+            .then(|| self.nested(chain_went.as_ref().map_or(&[], |went| &went.draws)))
+            .flatten();
+        if let Some(other) = nested.or_else(|| proposal.fitted(&seen.places)) {
             // As many draws of either as the mixture has of both, on the average (maths §10.10).
             drawn.add(self, (&other, count / PILOT), &orders, rng);
             proposal = proposal.with(&other);
