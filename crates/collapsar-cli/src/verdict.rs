@@ -1,6 +1,6 @@
 //! How far results may be trusted, in words: the last lines that a fit prints.
 
-use collapsar_run::{DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, Verdict};
+use collapsar_run::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, Verdict};
 
 use crate::text::count;
 
@@ -47,6 +47,9 @@ fn reasons(signs: &Signs, converged: bool) -> Vec<String> {
     if signs.saddle {
         reasons.push("the bound has no strict maximum here".to_owned());
     }
+    if signs.grid.is_some_and(|error| error > COARSE) {
+        reasons.push("a grid does not resolve its number".to_owned());
+    }
     if signs.flat > 0 {
         let directions = count(signs.flat, "direction");
         reasons.push(format!("the bound is flat in {directions}"));
@@ -88,6 +91,7 @@ fn reasons(signs: &Signs, converged: bool) -> Vec<String> {
 fn after_doubt(signs: &Signs) -> &'static str {
     match signs.starts {
         Some((starts, 1)) if starts > 2 => "more --restarts",
+        _ if signs.grid.is_some_and(|error| error > COARSE) => "a narrower prior of that number",
         _ => EXACT,
     }
 }

@@ -18,6 +18,8 @@ pub const SHIFTED: f64 = 0.8;
 /// Means from which a chain drifts further than this, in deviations, are not to be trusted: one draw of hundreds of numbers would
 /// be as far off by chance.
 pub const DRIFTED: f64 = 4.0;
+/// Deviations by which a grid may be off at most, where every other node is left out: far less with all of them.
+pub const COARSE: f64 = 0.1;
 
 /// Weights have a variance below this k-hat. The fit of dyes, with a precision whose deviation is far too small, has 0.66; those of
 /// bench/bugs with less than this have ratios of 0.74 or more to those of JAGS.
@@ -75,6 +77,8 @@ pub struct Signs {
     pub exact: bool,
     /// Whether the fit ended where the bound has no strict maximum, so that there is no linear response.
     pub saddle: bool,
+    /// By how many deviations a mean or a deviation may be off as a number is known on a grid only (maths §9.13).
+    pub grid: Option<f64>,
     /// In how many directions the bound is flat, as it is along turns of factors (maths §10.1).
     pub flat: usize,
     /// An estimate of the log evidence from draws, and its standard error.
@@ -135,6 +139,10 @@ impl Signs {
 
     /// How far results of this kind may be trusted, where the climb has converged or not.
     pub fn verdict(&self, kind: PosteriorKind, converged: bool) -> Verdict {
+        let above = |sign: Option<f64>, most: f64| sign.is_some_and(|sign| sign > most);
+        if above(self.grid, COARSE) {
+            return Verdict::Doubt;
+        }
         if let Some(mixed) = self.mixed {
             return if mixed {
                 Verdict::Trust
@@ -142,7 +150,6 @@ impl Signs {
                 Verdict::Doubt
             };
         }
-        let above = |sign: Option<f64>, most: f64| sign.is_some_and(|sign| sign > most);
         let several = self.starts.filter(|(starts, _)| *starts > 2);
         let lonely = several.is_some_and(|(_, agree)| agree == 1);
         let few = several.is_some_and(|(starts, agree)| 2 * agree < starts);

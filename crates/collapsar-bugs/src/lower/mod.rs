@@ -175,16 +175,19 @@ impl Lowered {
         if grids.is_empty() {
             return false;
         }
-        let mut moved = false;
-        for mass in place::masses(&self.graph, &self.variables).unwrap_or_default() {
-            let Some(grid) = grids.get_mut(&mass.line) else {
-                continue;
-            };
-            if let Some(better) = place::refined(grid, &mass) {
-                (*grid, moved) = (better, true);
+        let masses = place::masses(&self.graph, &self.variables).unwrap_or_default();
+        // All grids are brought to where the posterior is before any becomes finer.
+        [place::Look::Where, place::Look::HowFine].into_iter().any(|look| {
+            let mut moved = false;
+            for mass in &masses {
+                let grid = grids.get_mut(&mass.line);
+                let Some(grid) = grid else { continue };
+                if let Some(better) = place::refined(grid, mass, look) {
+                    (*grid, moved) = (better, true);
+                }
             }
-        }
-        moved
+            moved
+        })
     }
 
     /// A refusal of the graph, by the line that it is about.
@@ -207,7 +210,7 @@ impl Lowered {
 /// Changes of variables at most: shifts take two or three, and as many more for each slope that hid others.
 const MOST_ROUNDS: usize = 12;
 /// Refinements of grids at most.
-const MOST_PLACES: usize = 16;
+const MOST_PLACES: usize = 30;
 
 /// Adds all terms; returns where the line of each factor stands.
 fn lower(

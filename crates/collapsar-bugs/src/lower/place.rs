@@ -21,6 +21,8 @@ const TAIL_OF_COUNTS: f64 = 1e-10;
 /// count may then be.
 const APART: f64 = 0.5;
 const MOST_TIMES: f64 = 3.0;
+/// A mass on fewer nodes than these, one after another, says little of where it would be on a finer grid.
+const BLIND: usize = 3;
 /// Deviations by which results may change where every other node is left out.
 const TOLERANCE: f64 = 1e-4;
 
@@ -36,8 +38,17 @@ pub(super) struct Mass {
     apart: bool,
 }
 
+/// What is asked of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Whether it is where the posterior is.
+    Where,
+    /// Whether nodes are near enough to one another, all grids being where they should.
+    HowFine,
+}
+
 /// A grid that serves better, where one does; notes the error of the one that is here.
-pub(super) fn refined(grid: &mut Grid, mass: &Mass) -> Option<Grid> {
+pub(super) fn refined(grid: &mut Grid, mass: &Mass, look: Look) -> Option<Grid> {
     let nodes = grid.values.len();
     let tail = if grid.counts() { TAIL_OF_COUNTS } else { TAIL };
     let end = |p: &mut dyn Iterator<Item = &f64>| {
@@ -57,33 +68,46 @@ pub(super) fn refined(grid: &mut Grid, mass: &Mass) -> Option<Grid> {
         return None;
     }
     if grid.counts() {
+        if look == Look::HowFine {
+            return None;
+        }
         return counts(grid, (first, last), mass.apart);
     }
     let errors = mass.elements.iter().map(|p| halved(grid, p));
     grid.error = errors.fold(0.0, f64::max);
     let (begin, stop) = (grid.place(0), grid.place(nodes - 1));
-    let (low, high) = (
-        grid.place(first.saturating_sub(1)),
-        grid.place((last + 1).min(nodes - 1)),
+    // Where the posterior is between two nodes or at one, it may be nearer to others where other grids are finer.
+    let margin = if last - first < BLIND { BLIND } else { 1 };
+    let (mut low, mut high) = (
+        grid.place(first.saturating_sub(margin)),
+        grid.place((last + margin).min(nodes - 1)),
     );
     let span = high - low;
-    let more = |at_end: bool| match (at_end, mass.apart) {
+    let (at_first, at_last) = (first == 0, last + 1 == nodes);
+    // A mode at an end may be anywhere beyond it.
+    let leap = 2.0 * (stop - begin);
+    let mode_at = |node: usize| mass.elements.iter().any(|p| p.iter().all(|x| *x <= p[node]));
+    let more = |at_end: bool, mode: bool| match (at_end, mass.apart) {
+        _ if mode => leap,
         (true, _) => span,
         (false, true) => APART * span,
         (false, false) => 0.0,
     };
-    let low = (low - more(first == 0)).max(grid.limits.0);
-    let high = (high + more(last + 1 == nodes)).min(grid.limits.1);
+    let ends = (at_first && mode_at(0), at_last && mode_at(nodes - 1));
+    if ends.0 || ends.1 {
+        (low, high) = (begin, stop);
+    }
+    let low = (low - more(at_first, ends.0)).max(grid.limits.0);
+    let high = (high + more(at_last, ends.1)).min(grid.limits.1);
     let beyond = low < begin - 0.1 * span || high > stop + 0.1 * span;
     let narrow = high - low < 0.5 * (stop - begin);
-    let coarse = grid.error > TOLERANCE && nodes < MOST_NODES;
-    let nodes = if coarse && !narrow && !beyond {
-        2 * nodes
-    } else {
-        nodes
+    let coarse = grid.error > TOLERANCE && 2 * nodes <= MOST_NODES;
+    let nodes = match look {
+        Look::Where if narrow || beyond => nodes,
+        Look::HowFine if coarse => 2 * nodes,
+        _ => return None,
     };
-    (narrow || beyond || coarse)
-        .then(|| Grid::new(grid.coordinate, (low, high), grid.limits, nodes))
+    Some(Grid::new(grid.coordinate, (low, high), grid.limits, nodes))
 }
 
 /// The range of counts that serves better, where one does.

@@ -131,6 +131,20 @@ impl ModelRun {
         quantities: &[Quantity],
         interrupt: &AtomicBool,
     ) -> Result<Option<ModelResult>> {
+        let mut result = self.result_of_kind(point, quantities, interrupt)?;
+        if let Some(result) = &mut result {
+            let errors = self.prepared.grids().into_iter().filter_map(|grid| grid.error);
+            result.signs.grid = errors.max_by(f64::total_cmp);
+        }
+        Ok(result)
+    }
+
+    fn result_of_kind(
+        &self,
+        point: &Point,
+        quantities: &[Quantity],
+        interrupt: &AtomicBool,
+    ) -> Result<Option<ModelResult>> {
         let options = &self.request.posterior;
         if options.posterior == Some(PosteriorKind::Exact) {
             return self.sampled(point, quantities, interrupt);
