@@ -376,3 +376,47 @@ fn data_that_no_node_allows_are_refused() {
         "the data of y[2] are outside the support of dgamma"
     );
 }
+
+/// Two coefficients under vague priors: the first nodes are hundreds of deviations apart, and each grid must find its place while the other
+/// one has not.
+#[test]
+fn two_scalars_under_vague_priors() {
+    let text = "model {
+      for (i in 1:5) { r[i] ~ dbin(p[i], 30); cloglog(p[i]) <- a + b*x[i] }
+      a ~ dnorm(0, 0.001); b ~ dnorm(0, 0.001)
+    }";
+    let (x, r) = (
+        [-0.06, -0.03, 0.0, 0.03, 0.06],
+        [5.0, 9.0, 19.0, 27.0, 30.0],
+    );
+    let prepared = prepared(text, data("x=-0.06 -0.03 0 0.03 0.06; r=5 9 19 27 30"));
+    let ln_joint = |a: f64, b: f64| {
+        let each = x.iter().zip(r).map(|(x, r): (&f64, f64)| {
+            let rate = (a + b * x).exp();
+            // ln p = ln(1 − e^{-rate})
+            r * (-(-rate).exp_m1()).ln() - (30.0 - r) * rate
+        });
+        each.sum::<f64>() - 0.0005 * (a * a + b * b)
+    };
+    let of_b = |b: f64| {
+        let nodes = (0..=400).map(|k| ln_joint(-2.0 + 0.01 * f64::from(k), b));
+        log_sum_exp(&nodes.collect::<Vec<_>>())
+    };
+    let nodes = || (0..=400).map(|k| 0.15 * f64::from(k));
+    let total = log_sum_exp(&nodes().map(of_b).collect::<Vec<_>>());
+    let mean: f64 = nodes().map(|b| b * (of_b(b) - total).exp()).sum();
+    let square: f64 = nodes()
+        .map(|b| (b - mean).powi(2) * (of_b(b) - total).exp())
+        .sum();
+    let found = summary(&prepared, "b");
+    assert!(
+        (found.mean - mean).abs() < 1e-3 * square.sqrt(),
+        "{found:?} {mean}"
+    );
+    assert!(
+        (found.sd / square.sqrt() - 1.0).abs() < 1e-3,
+        "{found:?} {square}"
+    );
+    let errors = prepared.grids().into_iter().filter_map(|grid| grid.error);
+    assert!(errors.fold(0.0, f64::max) < 1e-4);
+}

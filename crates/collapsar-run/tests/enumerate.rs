@@ -1,75 +1,15 @@
 //! Labels that everything meets: bounds, probabilities, moments, quantiles and draws of all fits together, against
 //! exact answers.
 
+mod common;
+
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use collapsar::family::Marginal;
-use collapsar_bugs::{Array, Data, Quantity, Selection, Summary};
-use collapsar_run::PosteriorKind;
-use collapsar_run::fit::{ModelRequest, ModelResult, ModelRun, ModelSource, PosteriorOptions};
-use collapsar_run::{ClimbOptions, Climbed, Watch};
-
-struct Nobody(AtomicBool);
-
-impl Watch for Nobody {
-    fn interrupt(&self) -> &AtomicBool {
-        &self.0
-    }
-}
-
-fn nobody() -> Nobody {
-    Nobody(AtomicBool::new(false))
-}
-
-fn array(dims: &[usize], values: &[f64]) -> Array {
-    Array {
-        dims: dims.to_vec(),
-        values: values.to_vec(),
-    }
-}
-
-fn data<const N: usize>(arrays: [(&str, Array); N]) -> Data {
-    let mut data = Data::default();
-    for (name, array) in arrays {
-        data.arrays.insert(name.into(), array);
-    }
-    data
-}
-
-fn prepare(text: &str, data: Data, request: ModelRequest) -> ModelRun {
-    let source = ModelSource::new("m.bug".into(), text.into()).expect("a model");
-    let prepared = source.with(data).expect("data");
-    request.prepare(Arc::new(source), prepared).expect("a run")
-}
-
-fn seeded(seed: u64) -> ModelRequest {
-    ModelRequest {
-        climb: ClimbOptions {
-            seed,
-            ..ClimbOptions::default()
-        },
-        ..ModelRequest::default()
-    }
-}
-
-fn fit(run: &ModelRun) -> Climbed {
-    let climbed = run.climb(&nobody()).expect("a climb");
-    assert!(climbed.outcome.converged, "{:?}", climbed.outcome);
-    climbed
-}
-
-fn result(run: &ModelRun, climbed: &Climbed, quantities: &[Quantity]) -> ModelResult {
-    let interrupt = AtomicBool::new(false);
-    let found = run.result(&climbed.best().point, quantities, &interrupt);
-    found.expect("a result").expect("no interruption")
-}
-
-/// The summary of one number.
-fn of(run: &ModelRun, climbed: &Climbed, name: &str) -> Summary {
-    let monitored = run.monitor(&[Selection::from(name)]).expect("a number");
-    result(run, climbed, &monitored.quantities).rows[0]
-}
+use collapsar_bugs::{Array, Selection};
+use collapsar_run::fit::{ModelRequest, ModelRun, ModelSource, PosteriorOptions};
+use collapsar_run::{ClimbOptions, PosteriorKind};
+use common::{array, data, fit, nobody, of, prepare, result, seeded};
 
 /// The log determinant of a positive definite matrix and the solution of a system, by elimination.
 fn solve(matrix: &[Vec<f64>], right: &[f64]) -> (f64, Vec<f64>) {
@@ -544,4 +484,29 @@ fn a_fit_is_its_messages() {
     let still = again.climb(&nobody()).expect("a climb");
     assert_eq!(still.best().point.bound, climbed.best().point.bound);
     assert_eq!(of(&again, &still, "alpha"), of(&run, &climbed, "alpha"));
+}
+
+/// Tables with zeros leave no state to a label given some states of another, which are as unlikely as can be and no error.
+#[test]
+fn states_that_leave_none_to_others() {
+    let text = "model {
+      x ~ dcat(p[]); y ~ dcat(T[x,]); w ~ dcat(U[y,])
+      p[1:2] ~ ddirch(a[])
+    }";
+    let given = data([
+        ("a", array(&[2], &[1.0, 1.0])),
+        ("T", array(&[2, 2], &[1.0, 0.0, 0.5, 0.5])),
+        ("U", array(&[2, 2], &[1.0, 0.0, 0.2, 0.8])),
+        ("w", array(&[1], &[2.0])),
+    ]);
+    let request = ModelRequest {
+        enumerate: Some(vec!["x".into()]),
+        ..seeded(1)
+    };
+    let run = prepare(text, given, request);
+    let climbed = fit(&run);
+    // Only x = 2, y = 2: half of 0.5 times 0.8.
+    let bound = climbed.best().point.bound;
+    assert!((bound - 0.2_f64.ln()).abs() < 1e-9, "{bound}");
+    assert_eq!(of(&run, &climbed, "x").mean, 2.0);
 }

@@ -177,17 +177,19 @@ impl Lowered {
         }
         let masses = place::masses(&self.graph, &self.variables).unwrap_or_default();
         // All grids are brought to where the posterior is before any becomes finer.
-        [place::Look::Where, place::Look::HowFine].into_iter().any(|look| {
-            let mut moved = false;
-            for mass in &masses {
-                let grid = grids.get_mut(&mass.line);
-                let Some(grid) = grid else { continue };
-                if let Some(better) = place::refined(grid, mass, look) {
-                    (*grid, moved) = (better, true);
+        [place::Look::Where, place::Look::HowFine]
+            .into_iter()
+            .any(|look| {
+                let mut moved = false;
+                for mass in &masses {
+                    let grid = grids.get_mut(&mass.line);
+                    let Some(grid) = grid else { continue };
+                    if let Some(better) = place::refined(grid, mass, look) {
+                        (*grid, moved) = (better, true);
+                    }
                 }
-            }
-            moved
-        })
+                moved
+            })
     }
 
     /// A refusal of the graph, by the line that it is about.

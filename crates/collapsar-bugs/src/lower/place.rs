@@ -86,7 +86,11 @@ pub(super) fn refined(grid: &mut Grid, mass: &Mass, look: Look) -> Option<Grid> 
     let (at_first, at_last) = (first == 0, last + 1 == nodes);
     // A mode at an end may be anywhere beyond it.
     let leap = 2.0 * (stop - begin);
-    let mode_at = |node: usize| mass.elements.iter().any(|p| p.iter().all(|x| *x <= p[node]));
+    let mode_at = |node: usize| {
+        mass.elements
+            .iter()
+            .any(|p| p.iter().all(|x| *x <= p[node]))
+    };
     let more = |at_end: bool, mode: bool| match (at_end, mass.apart) {
         _ if mode => leap,
         (true, _) => span,

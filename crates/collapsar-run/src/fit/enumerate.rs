@@ -92,6 +92,14 @@ pub fn lone_labels(graph: &Graph, size: usize, demands: &Demands) -> Vec<LoneLab
     arrays
 }
 
+impl EnumeratedState {
+    /// Whether the other labels can have states at all, given this one: tables with zeros may leave none.
+    fn is_possible(&self, seed: u64) -> bool {
+        let start = self.compiled.start(seed).map_err(Error::from);
+        !self.compiled.has_labels() || start.and_then(|start| self.point(start)).is_ok()
+    }
+}
+
 impl Enumerated {
     /// What is enumerated of a model, if anything.
     pub(super) fn new(
@@ -145,10 +153,15 @@ impl Enumerated {
                 continue;
             };
             match source.compile_graph(prepared, graph, demands) {
-                Ok(compiled) => states.push(EnumeratedState {
-                    states: joint,
-                    compiled,
-                }),
+                Ok(compiled) => {
+                    let state = EnumeratedState {
+                        states: joint,
+                        compiled,
+                    };
+                    if state.is_possible(request.climb.seed) {
+                        states.push(state);
+                    }
+                }
                 // Nobody has asked for it, and the whole model can be fitted.
                 Err(_) if request.enumerate.is_none() => return Ok(None),
                 Err(error) => return Err(error),

@@ -133,7 +133,11 @@ impl ModelRun {
     ) -> Result<Option<ModelResult>> {
         let mut result = self.result_of_kind(point, quantities, interrupt)?;
         if let Some(result) = &mut result {
-            let errors = self.prepared.grids().into_iter().filter_map(|grid| grid.error);
+            let errors = self
+                .prepared
+                .grids()
+                .into_iter()
+                .filter_map(|grid| grid.error);
             result.signs.grid = errors.max_by(f64::total_cmp);
         }
         Ok(result)

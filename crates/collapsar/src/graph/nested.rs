@@ -39,13 +39,22 @@ impl<'a> Kept<'a> {
     pub(super) fn nested(&self, places: &[Vec<f64>]) -> Option<Proposal> {
         let (shared, own) = self.model.local.blocks();
         let all = [own, shared, self.model.posterior.blocks()];
-        let scales = all.iter().copied().flatten().any(|(block, _)| is_scale(block));
+        let scales = all
+            .iter()
+            .copied()
+            .flatten()
+            .any(|(block, _)| is_scale(block));
         let fields = self.blocks().any(|(block, _)| is_field(block));
         if !scales || !fields || places.is_empty() {
             return None;
         }
         let mut further = places.to_vec();
-        for (block, _) in all.iter().copied().flatten().filter(|(block, _)| is_scale(block)) {
+        for (block, _) in all
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|(block, _)| is_scale(block))
+        {
             let own = self.places_of(block);
             spread_out(block, &own, &mut further);
         }
@@ -108,8 +117,11 @@ impl<'a> Kept<'a> {
                 placed.0.statistics_at(&own, &mut out[range_of(placed)]);
             }
         };
-        own.iter().for_each(|placed| at(placed, &mut site.explicit[first..]));
-        shared.iter().for_each(|placed| at(placed, &mut site.shared));
+        own.iter()
+            .for_each(|placed| at(placed, &mut site.explicit[first..]));
+        shared
+            .iter()
+            .for_each(|placed| at(placed, &mut site.shared));
         (posterior.blocks().iter()).for_each(|placed| at(placed, &mut site.collapsed));
         let own = self.own.iter().map(|placed| (Role::Own, placed));
         let others = self.others.iter().map(|placed| (self.role, placed));
@@ -131,9 +143,8 @@ impl<'a> Kept<'a> {
 impl Site<'_> {
     /// The coordinates of normal variables.
     fn places(&self) -> impl Iterator<Item = usize> {
-        (self.fields.iter()).flat_map(|(_, placed, first)| {
-            *first..first + placed.0.coordinates().unwrap_or(0)
-        })
+        (self.fields.iter())
+            .flat_map(|(_, placed, first)| *first..first + placed.0.coordinates().unwrap_or(0))
     }
 
     /// Moves normal variables to their mode, and gives the inverse of the curvature there.
@@ -257,7 +268,10 @@ impl Site<'_> {
             curvature.set_column(column, &((below - above) / (2.0 * step)));
         }
         let curvature = 0.5 * (&curvature + curvature.transpose());
-        let finite = curvature.iter().chain(&slope).all(|value| value.is_finite());
+        let finite = curvature
+            .iter()
+            .chain(&slope)
+            .all(|value| value.is_finite());
         Ok(finite.then_some((slope, curvature)))
     }
 }
@@ -294,5 +308,8 @@ fn is_field(block: &Block) -> bool {
 }
 
 fn is_scale(block: &Block) -> bool {
-    matches!(block.family, BlockFamily::Gamma(_) | BlockFamily::Positive(..))
+    matches!(
+        block.family,
+        BlockFamily::Gamma(_) | BlockFamily::Positive(..)
+    )
 }

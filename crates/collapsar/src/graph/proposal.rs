@@ -143,7 +143,10 @@ impl Proposal {
             let better = (worth > WORTH * part.dim() as f64)
                 .then(|| Student::of_draws(draws, &shares))
                 .flatten();
-            parts.push((sum.max(LEAST / self.parts.len() as f64), better.unwrap_or_else(|| part.clone())));
+            parts.push((
+                sum.max(LEAST / self.parts.len() as f64),
+                better.unwrap_or_else(|| part.clone()),
+            ));
         }
         let total: f64 = parts.iter().map(|(share, _)| share).sum();
         for (share, _) in &mut parts {
