@@ -10,8 +10,7 @@ use std::sync::Arc;
 use super::layout::Entries;
 use super::terms::Terms;
 use super::{Atom, Graph};
-use collapsar_core::rows::SquareSum;
-use collapsar_core::{Error, Place, Potential, Result};
+use collapsar_core::{Error, Place, Result};
 
 /// Sums of products of atoms with coefficients and a constant, by place.
 #[derive(Debug, Clone, Default)]
@@ -267,13 +266,10 @@ impl Rows {
                     sums,
                 } => {
                     let mut totals = vec![0.0; sums.len()];
-                    let squares = SquareSum::new(*columns, values.clone(), shapes.clone());
-                    // Where nothing is known of them; shapes that cannot be are refused where rows are made ready.
-                    if squares.is_ok_and(|of| {
-                        let zero = vec![0.0; totals.len()];
-                        of.value_and_gradient(&zero, &mut totals).is_err()
-                    }) {
-                        totals.fill(0.0);
+                    for (row, shape) in values.chunks(*columns).zip(shapes) {
+                        // The mean of a variable that nothing is known of is a quarter of its shape.
+                        let pairs = totals.iter_mut().zip(pairs(row));
+                        pairs.for_each(|(sum, x)| *sum -= 0.125 * shape * x);
                     }
                     for (place, &total) in totals.iter().enumerate() {
                         add(sums, place, total);
