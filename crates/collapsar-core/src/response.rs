@@ -11,8 +11,6 @@ use crate::error::{Error, Result};
 use crate::point::Point;
 use crate::vector::dot;
 
-/// Messages up to which the whole matrix is kept: a third power of them is then below a second.
-const DENSE: usize = 400;
 /// Where the residual is below this fraction of where it began, conjugate gradients stop.
 const TOLERANCE: f64 = 1e-10;
 /// Products at most for one answer.
@@ -44,13 +42,16 @@ struct Dense {
 }
 
 impl<'a, M: Collapsed> Response<'a, M> {
+    /// Messages up to which the whole matrix is kept: a third power of them is then below a second.
+    pub const DENSE: usize = 400;
+
     /// At an optimum; makes the whole matrix where there are few messages.
     ///
     /// # Errors
     /// [`Error::Domain`] where the point is no maximum of the bound, so that there is no response.
     pub fn new(model: &'a M, point: &'a Point) -> Result<Self> {
         let dim = point.messages.len();
-        let dense = if dim <= DENSE {
+        let dense = if dim <= Self::DENSE {
             Some(Dense::new(model, point)?)
         } else {
             None

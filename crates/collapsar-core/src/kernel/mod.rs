@@ -6,6 +6,7 @@
 //!
 //! - `gamma`: log-gamma and digamma of many arguments
 //! - `bag`: responsibilities that are products, for a bag of words
+//! - `logistic`: log-partition functions of Pólya-Gamma variables
 //! - `gibbs`: topics of the tokens of a document, drawn one after another
 //! - `product`: the two matrix products of a pass over rows of numbers
 
@@ -14,6 +15,7 @@
 pub mod bag;
 pub mod gamma;
 pub mod gibbs;
+pub(crate) mod logistic;
 pub(crate) mod product;
 
 use pulp::{Arch, NullaryFnOnce};

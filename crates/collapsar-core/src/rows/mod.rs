@@ -1,15 +1,20 @@
-//! A table of numbers under a softmax: the sum over rows that mixtures of all kinds have in common.
+//! Tables of numbers: sums over rows under a softmax, which mixtures of all kinds have in common, and over squares of predictors.
 //!
 //! - `features`: which functions of a row a component sees
 //! - `sum`: logits, softmax and statistics, a block of rows at a time
 //! - `overlap`: the metric as a matrix, from the rows that components share
+//! - `squares`: rows of Pólya-Gamma variables, each times the square of a predictor
+//! - `triangle`: products that fill half of a square matrix
 
 mod features;
 mod overlap;
+mod squares;
 mod sum;
+mod triangle;
 
 pub use features::Features;
 pub use overlap::{ComponentBlocks, Overlaps};
+pub use squares::SquareSum;
 pub use sum::SoftmaxSum;
 
 /// Rows in a block: features of a 16-column block of 128 rows fill 150 kB of a processor's second

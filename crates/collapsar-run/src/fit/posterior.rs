@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use collapsar::Point;
 use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
 use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, ShortChain, WeightedDraws};
-use collapsar::{Collapsed, Point, Potential};
 use collapsar_bugs::{Asked, ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -20,8 +20,9 @@ const PRODUCTS: usize = 10;
 const PASSES: usize = 30;
 /// Products that signs may take however quick the fit was: some hundredths of a second, as reading a model takes.
 const AT_LEAST: usize = 30_000_000;
-/// Draws whose weights are looked at.
+/// Draws whose weights are looked at, and the fewest that are worth it: a half to a third of them counts.
 pub(super) const WEIGHTS: usize = 1000;
+const FEWEST_WEIGHTS: usize = 400;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
 const PROPOSED: usize = 100;
 /// The effective size of weighted draws that are believed, at least.
@@ -86,15 +87,6 @@ pub struct ModelResult {
 /// Products of numbers that linear response may take by default: as many as a fit, or some hundredths of a second.
 pub(super) fn affordable(compiled: &Compiled) -> usize {
     (compiled.size().saturating_mul(PRODUCTS * PASSES)).max(AT_LEAST)
-}
-
-/// About how many products of numbers linear response takes.
-fn response_cost(compiled: &Compiled) -> usize {
-    let messages = compiled.local().dim();
-    let pass = PRODUCTS * compiled.size();
-    messages
-        .saturating_mul(pass)
-        .saturating_add(messages.saturating_pow(3))
 }
 
 impl ModelResult {
@@ -243,7 +235,7 @@ impl ModelRun {
 
     /// Sweeps of the chain that looks whether means stay: none where there would be too few to tell.
     fn sweeps(&self) -> usize {
-        let sweeps = (AT_LEAST / self.compiled.size().max(1)).min(SWEEPS);
+        let sweeps = (AT_LEAST / self.compiled.sweep_cost().max(1)).min(SWEEPS);
         if sweeps < FEWEST { 0 } else { sweeps }
     }
 
@@ -257,9 +249,9 @@ impl ModelRun {
         let (Some(response), Some(kept)) = (response, kept) else {
             return Ok(None);
         };
-        if kept.is_empty()
-            || self.compiled.size().saturating_mul(WEIGHTS) > affordable(&self.compiled)
-        {
+        // Fewer draws where each is dear: a part of what the fit took.
+        let draws = (affordable(&self.compiled) / kept.cost().max(1)).min(WEIGHTS);
+        if kept.is_empty() || draws < FEWEST_WEIGHTS {
             return Ok(None);
         }
         let Some(proposal) = response.proposal(&kept)? else {
@@ -276,7 +268,7 @@ impl ModelRun {
             stream(self.request.climb.seed, PROPOSALS + 1),
         ));
         let short = short.filter(|(sweeps, _)| *sweeps > 0);
-        let draws = kept.weighted(point, proposal, orders, WEIGHTS, short, &mut rng)?;
+        let draws = kept.weighted(point, proposal, orders, draws, short, &mut rng)?;
         Ok(draws.map(|draws| Weighted { draws, exchange }))
     }
 
@@ -290,7 +282,9 @@ impl ModelRun {
     ) -> (Option<LinearResponse<'a>>, bool) {
         let asked = match self.request.posterior.posterior {
             Some(kind) => kind == PosteriorKind::LinearResponse,
-            None => response_cost(compiled).saturating_mul(several) <= affordable(compiled),
+            None => {
+                (compiled.response_cost(PRODUCTS)).saturating_mul(several) <= affordable(compiled)
+            }
         };
         if !asked {
             return (None, false);

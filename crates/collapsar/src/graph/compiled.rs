@@ -8,7 +8,7 @@ use super::local::Local;
 use super::posterior::Posterior;
 use super::turn::{Moments, Turn};
 use super::{Atom, Declared, Graph, Kind};
-use collapsar_core::{Advice, Bases, Collapsed, Point, Result, digest};
+use collapsar_core::{Advice, Bases, Collapsed, Point, Potential, Response, Result, digest};
 
 /// Steps before momentum where bases are turned. The linear state space of BayesPy's examples takes
 /// 35 to 40 passes to within 5 nats of the end with 15, 47 to 50 with 5, and as many as without momentum
@@ -93,6 +93,22 @@ impl Compiled {
         self.local.size() + self.posterior.size()
     }
 
+    /// About how many products of numbers a sweep of a Markov chain takes, beside what a pass goes through counted once.
+    pub fn sweep_cost(&self) -> usize {
+        self.local.draw_cost() + self.posterior.size()
+    }
+
+    /// About how many products of numbers linear response takes, of which a pass takes so many for each number it goes through.
+    pub fn response_cost(&self, products: usize) -> usize {
+        let messages = self.local.dim();
+        let pass = products * self.size();
+        let by_passes = messages.saturating_mul(pass);
+        let at_once =
+            (self.local.hessian_cost(products)).filter(|_| messages <= Response::<Self>::DENSE);
+        let metric = at_once.map_or(by_passes, |at_once| at_once.min(by_passes));
+        metric.saturating_add(messages.saturating_pow(3))
+    }
+
     /// How many labels are explicit: with them there are several optima.
     pub fn explicit_labels(&self) -> usize {
         self.local.labels()
@@ -138,6 +154,11 @@ impl Collapsed for Compiled {
             bases: Some(self),
             ..Advice::default()
         }
+    }
+
+    /// In one pass where rows can.
+    fn metric(&self, point: &Point, out: &mut [f64]) -> Result<u64> {
+        self.local.hessian(&point.messages, out)
     }
 
     fn constant(&self) -> f64 {

@@ -3,13 +3,16 @@
 //! Given own and collapsed blocks, shared ones and rows of labels do not meet; given own and shared ones, collapsed blocks
 //! do not. Either may be summed out, and what is kept is whichever has the fewer numbers.
 
-use super::block::{Block, Placed, range_of, value_all};
+use super::block::{Block, BlockFamily, Placed, range_of, value_all};
 use super::chain::Chain;
 use super::choice::Role;
 use super::compiled::Compiled;
 use super::variational::Numbers;
 use collapsar_core::vector::dot;
 use collapsar_core::{Collapsed, Result};
+
+/// Places whose messages are kept at a time.
+const AT_ONCE: usize = 200;
 
 /// The blocks that are kept, in coordinates without bounds.
 #[derive(Debug, Clone)]
@@ -80,6 +83,14 @@ pub(super) fn product(a: &[f64], x: &[f64]) -> f64 {
     terms.map(|(a, x)| a * x).sum()
 }
 
+/// A value, or negative infinity where there is none.
+fn finite_or_none(value: Option<Result<f64>>) -> f64 {
+    match value {
+        Some(Ok(value)) if !value.is_nan() => value,
+        _ => f64::NEG_INFINITY,
+    }
+}
+
 impl Kept<'_> {
     /// How many coordinates are kept.
     pub fn len(&self) -> usize {
@@ -115,6 +126,44 @@ impl Kept<'_> {
 
     /// The log joint density of the data and of what is kept, by the coordinates: $-\infty$ outside the domain.
     pub fn ln_joint(&self, at: &[f64]) -> f64 {
+        let value = self.statistics_at(at).map(|found| self.ln_joint_at(found));
+        finite_or_none(value)
+    }
+
+    /// The same at several places: a pass over the data is then for many of them, where it can.
+    pub fn ln_joints(&self, at: &[Vec<f64>]) -> Vec<f64> {
+        if self.role != Role::Collapsed {
+            return at.iter().map(|at| self.ln_joint(at)).collect();
+        }
+        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let mut out = Vec::with_capacity(at.len());
+        // Messages are as many as pairs of coefficients: not those of all draws at once.
+        for some in at.chunks(AT_ONCE) {
+            let mut messages = Vec::with_capacity(some.len());
+            let mut told = Vec::with_capacity(some.len());
+            for at in some {
+                let Some(found) = self.statistics_at(at) else {
+                    told.push(None);
+                    continue;
+                };
+                let (alone, value) = posterior.naturals(&found.explicit);
+                let mut to_local = vec![0.0; found.explicit.len()];
+                posterior.backward(&found.explicit, &found.others, &mut to_local);
+                messages.push(to_local);
+                told.push(Some(
+                    value + product(&alone, &found.others) + self.beside(&found),
+                ));
+            }
+            let mut summed = local.shared_values(&messages).into_iter();
+            out.extend(told.into_iter().map(|told| {
+                finite_or_none(told.and_then(|told| Some(summed.next()?.map(|value| told + value))))
+            }));
+        }
+        out
+    }
+
+    /// Statistics at coordinates, where all are finite.
+    fn statistics_at(&self, at: &[f64]) -> Option<Statistics> {
         let local = &self.model.local;
         let first = local.own_first();
         let others = self.others.last().map_or(0, |last| range_of(last).end);
@@ -132,31 +181,49 @@ impl Kept<'_> {
         });
         found.ln_slope = ln_slope;
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        if !(finite(&found.explicit) && finite(&found.others)) {
-            return f64::NEG_INFINITY;
-        }
-        let value = self.ln_joint_at(found);
-        value.unwrap_or(f64::NEG_INFINITY)
+        (finite(&found.explicit) && finite(&found.others)).then_some(found)
+    }
+
+    /// What the log joint has of own blocks alone, of coordinates and of data.
+    fn beside(&self, found: &Statistics) -> f64 {
+        let local = &self.model.local;
+        let own = dot(&local.own_base, &found.explicit[local.own_first()..]);
+        own + found.ln_slope + self.model.constant()
     }
 
     fn ln_joint_at(&self, mut found: Statistics) -> Result<f64> {
         let (local, posterior) = (&self.model.local, &self.model.posterior);
-        let first = local.own_first();
-        let own = dot(&local.own_base, &found.explicit[first..]);
+        let beside = self.beside(&found);
         let ln_joint = if self.role == Role::Collapsed {
             (self.model).ln_joint_of_collapsed(&found.explicit, &found.others, &mut vec![])?
         } else {
-            local.gather(0, &found.others, &mut found.explicit[..first]);
+            local.gather(0, &found.others, &mut found.explicit[..local.own_first()]);
             let (naturals, value) = posterior.naturals(&found.explicit);
             let summed = value_all(posterior.blocks(), &naturals)?;
             value + summed + dot(local.shared_base(), &found.others)
         };
-        let ln_joint = ln_joint + own + found.ln_slope + self.model.constant();
-        Ok(if ln_joint.is_nan() {
-            f64::NEG_INFINITY
-        } else {
-            ln_joint
-        })
+        Ok(ln_joint + beside)
+    }
+
+    /// About how many products of numbers one of several joint densities takes.
+    pub fn cost(&self) -> usize {
+        match self.role {
+            Role::Collapsed => self.model.local.value_cost() + self.model.posterior.size(),
+            _ => self.model.size(),
+        }
+    }
+
+    /// Whether the logarithm of the joint density is concave for certain, so that there is one region and no other: normal variables
+    /// alone, and answers whose predictors are linear in them (maths §10.10).
+    pub fn is_log_concave(&self) -> bool {
+        let normal = |placed: &Placed| matches!(placed.0.family, BlockFamily::Gaussian(_));
+        let logistic = |placed: &Placed| matches!(placed.0.family, BlockFamily::PolyaGamma(_));
+        let (shared, own) = self.model.local.blocks();
+        self.role == Role::Collapsed
+            && own.is_empty()
+            && self.others.iter().all(normal)
+            && shared.iter().all(logistic)
+            && self.model.local.rows.iter().all(|rows| !rows.are_labels())
     }
 
     /// All numbers of all variables at coordinates; those that are summed out are zero.

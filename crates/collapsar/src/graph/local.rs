@@ -168,10 +168,18 @@ impl Local {
 
     /// About how many numbers an evaluation goes through.
     pub(super) fn size(&self) -> usize {
-        let rows: usize = (self.rows.iter())
-            .map(|rows| rows.count * rows.states)
-            .sum();
+        let rows: usize = self.rows.iter().map(RowKernel::size).sum();
         rows + self.shared_base.len() + self.own_base.len() + self.sharing.values.len()
+    }
+
+    /// About how many products of numbers a draw of all explicit variables takes, what an evaluation goes through counted once.
+    pub(super) fn draw_cost(&self) -> usize {
+        let rows: usize = self
+            .rows
+            .iter()
+            .map(|rows| rows.draw_cost() - rows.size())
+            .sum();
+        self.size() + rows
     }
 
     /// The shared blocks and the own ones, each with the place of its first natural parameter.
@@ -312,6 +320,86 @@ impl Local {
         Ok(value)
     }
 
+    /// The same at several messages: rows that can are read once for many of them.
+    pub(super) fn shared_values(&self, at: &[Vec<f64>]) -> Vec<Result<f64>> {
+        let slots: Vec<&[f64]> = at.iter().map(|at| &at[..self.slots]).collect();
+        let blocks = slots.iter().map(|slots| {
+            self.buffers.lend(self.shared_base.len(), |naturals| {
+                naturals.copy_from_slice(&self.shared_base);
+                self.sharing.multiply(slots, naturals);
+                value_all(&self.shared, naturals)
+            })
+        });
+        let mut values: Vec<Result<f64>> = blocks.collect();
+        for rows in &self.rows {
+            for (value, more) in values.iter_mut().zip(rows.values(&slots)) {
+                match (&mut *value, more) {
+                    (Ok(value), Ok(more)) => *value += more,
+                    (Ok(_), Err(error)) => *value = Err(error),
+                    (Err(_), _) => {}
+                }
+            }
+        }
+        values
+    }
+
+    /// About how many products of numbers one of several values takes.
+    pub(super) fn value_cost(&self) -> usize {
+        let rows = self
+            .rows
+            .iter()
+            .map(|rows| rows.value_cost().unwrap_or(rows.size()));
+        self.shared_base.len()
+            + self.own_base.len()
+            + self.sharing.values.len()
+            + rows.sum::<usize>()
+    }
+
+    /// About how many products of numbers the whole Hessian takes, with so many for each number that a product with one vector goes
+    /// through; none where rows have no Hessian of their own.
+    pub(super) fn hessian_cost(&self, products: usize) -> Option<usize> {
+        let rows: Option<usize> = self.rows.iter().map(RowKernel::hessian_cost).sum();
+        let other = self.shared_base.len() + self.own_base.len() + self.sharing.values.len();
+        let each = products.saturating_mul(other).saturating_mul(self.dim());
+        rows.filter(|_| !self.rows.is_empty())
+            .map(|rows| rows.saturating_add(each))
+    }
+
+    /// Writes the whole Hessian as a square matrix: rows that can at once, all else by products with unit vectors. Returns how many
+    /// passes that takes.
+    pub(super) fn hessian(&self, at: &[f64], out: &mut [f64]) -> Result<u64> {
+        let (dim, slots) = (self.dim(), &at[..self.slots]);
+        let (at_once, others): (Vec<_>, Vec<_>) =
+            (self.rows.iter()).partition(|rows| rows.hessian_cost().is_some());
+        let mut unit = vec![0.0; dim];
+        for (index, column) in out.chunks_exact_mut(dim.max(1)).enumerate() {
+            unit[index] = 1.0;
+            self.blocks_hessian_product(at, &unit, column)?;
+            for rows in &others {
+                rows.hessian_product(slots, &unit[..self.slots], &mut column[..self.slots])?;
+            }
+            unit[index] = 0.0;
+        }
+        for rows in &at_once {
+            rows.add_hessian(slots, dim, out)?;
+        }
+        let whole = at_once.is_empty() || !others.is_empty();
+        Ok(if whole { dim as u64 } else { 1 })
+    }
+
+    /// The Hessian of all but rows, times `along`.
+    fn blocks_hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
+        let (shared, own) = self.naturals(at);
+        let mut changes = vec![0.0; shared.len()];
+        self.sharing.multiply(&along[..self.slots], &mut changes);
+        let mut means = vec![0.0; shared.len()];
+        hessian_products(&self.shared, &shared, &changes, &mut means)?;
+        let (slots, rest) = out.split_at_mut(self.slots);
+        slots.fill(0.0);
+        self.sharing.multiply_transposed(&means, slots);
+        hessian_products(&self.own, &own, &along[self.slots..], rest)
+    }
+
     fn shared_value_and_means(
         &self,
         at: &[f64],
@@ -346,17 +434,14 @@ impl Potential for Local {
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
-        let (shared, own) = self.naturals(at);
-        let mut changes = vec![0.0; shared.len()];
-        self.sharing.multiply(&along[..self.slots], &mut changes);
-        let mut means = vec![0.0; shared.len()];
-        hessian_products(&self.shared, &shared, &changes, &mut means)?;
-        let (slots, rest) = out.split_at_mut(self.slots);
-        slots.fill(0.0);
-        self.sharing.multiply_transposed(&means, slots);
+        self.blocks_hessian_product(at, along, out)?;
         for rows in &self.rows {
-            rows.hessian_product(&at[..self.slots], &along[..self.slots], slots)?;
+            rows.hessian_product(
+                &at[..self.slots],
+                &along[..self.slots],
+                &mut out[..self.slots],
+            )?;
         }
-        hessian_products(&self.own, &own, &along[self.slots..], rest)
+        Ok(())
     }
 }

@@ -122,9 +122,12 @@ impl Proposal {
 
     /// One whose parts have the shares and the moments of draws with weights of a sum of one, each draw counted for each part by
     /// its responsibility (Cappe08). A part that draws tell too little of stays as it is: moments of few draws of large weight
-    /// are narrower than what they are of, and the next draws worse.
+    /// are narrower than what they are of, and the next draws worse. So it does where its many numbers would be found from so few
+    /// draws that their errors cost more than there is to gain (maths §10.10).
     #[must_use]
     pub fn mended(&self, draws: &[Vec<f64>], weights: &[f64]) -> Self {
+        let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let lost = (squares * draws.len() as f64).ln();
         let mut shares = vec![Vec::with_capacity(draws.len()); self.parts.len()];
         for (draw, weight) in draws.iter().zip(weights) {
             let ln_parts = Self::ln_parts(&self.parts, draw);
@@ -140,7 +143,10 @@ impl Proposal {
                 *share /= sum;
             }
             let worth = 1.0 / shares.iter().map(|share| share * share).sum::<f64>();
-            let better = (worth > WORTH * part.dim() as f64)
+            let dim = part.dim() as f64;
+            // Half a nat for each draw's worth of numbers: a centre and a covariance.
+            let errors = 0.5 * (0.5 * dim * (dim + 3.0)) / worth;
+            let better = (worth > WORTH * dim && errors < lost)
                 .then(|| Student::of_draws(draws, &shares))
                 .flatten();
             parts.push((

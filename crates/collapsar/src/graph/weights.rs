@@ -73,9 +73,9 @@ impl Drawn {
             *ln_sum = log_sum_exp(&[*ln_sum, of_this]);
         }
         self.proposals.push((count, proposal.clone()));
-        for _ in 0..count {
-            let draw = proposal.draw(rng);
-            self.ln_joint.push(kept.ln_joint(&draw));
+        let draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(rng)).collect();
+        self.ln_joint.extend(kept.ln_joints(&draws));
+        for draw in draws {
             self.ln_sums.push(self.ln_sum(kept, orders, &draw));
             self.draws.push(draw);
         }
@@ -168,6 +168,8 @@ impl<'a> Kept<'a> {
         };
         let below = |weights: &ImportanceWeights, most: f64| weights.k_hat.is_none_or(|k| k < most);
         let plain = counts(&weights, PLAIN) && below(&weights, LIGHT) && !self.model.has_labels();
+        // Where there is no other region, a chain sees nothing that draws do not.
+        let short = short.filter(|_| !self.is_log_concave());
         let mut chain_went = short.and_then(|(sweeps, mut rng)| {
             // Half as long a chain will do to see that it stays. One that cannot move shows nothing.
             let sweeps = if plain { sweeps / 2 } else { sweeps };
@@ -181,9 +183,9 @@ impl<'a> Kept<'a> {
         let mut seen = Seen::default();
         for place in chain_went.iter().flat_map(|went| &went.visited) {
             let place = self.nearest(&proposal, &orders, place);
-            seen.ln_joint.push(self.ln_joint(&place));
             seen.places.push(place);
         }
+        seen.ln_joint = self.ln_joints(&seen.places);
         if plain && seen.missed(self, &drawn, &orders) < MISSED {
             seen = Seen::default();
         }

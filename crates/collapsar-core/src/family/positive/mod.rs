@@ -223,6 +223,11 @@ impl Potential for Positive {
         Ok(moments.ln_mass)
     }
 
+    /// Without the integral: what falls on both sides from a finite top has one.
+    fn contains(&self, at: &[f64]) -> bool {
+        self.pieces(at).is_ok()
+    }
+
     /// Covariances of the statistics, by central moments (maths §3.13).
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let pieces = self.pieces(at)?;

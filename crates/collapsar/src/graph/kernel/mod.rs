@@ -1,21 +1,23 @@
 //! Decides how the sum over rows is computed: logits, responsibilities and the statistics that follow.
 //!
 //! - `product`: rows whose logits are sums of lookups by key
-//! - `squares`: rows of Pólya-Gamma variables
 
 mod product;
-mod squares;
 
 use rand::Rng;
 
 use super::rows::{RowPart, Rows, Sums, features};
 use super::terms::Terms;
-use collapsar_core::family::PolyaGamma;
-use collapsar_core::rows::{Features, Rows as Table, SoftmaxSum};
+use collapsar_core::rows::{Features, Rows as Table, SoftmaxSum, SquareSum};
 use collapsar_core::vector::dot;
 use collapsar_core::{Potential, Result};
 use product::Product;
-use squares::Squares;
+
+/// Numbers that kernels multiply at once.
+const WIDE: usize = 8;
+/// Products that a draw of a Pólya-Gamma variable takes the time of, and the value of a row at its predictor.
+const POLYA_GAMMA: usize = 100;
+const LOGISTIC: usize = 40;
 
 /// Rows made ready: a function of logits, which are linear functions of messages.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ enum Shape {
     Features(SoftmaxSum),
     Product(Product),
     /// No labels: Pólya-Gamma variables.
-    Squares(Squares),
+    Squares(SquareSum),
 }
 
 impl Sums {
@@ -138,6 +140,74 @@ impl RowKernel {
         self.potential().value(&self.logits.at(messages))
     }
 
+    /// The same at several messages, each with an error of its own.
+    pub(super) fn values(&self, messages: &[&[f64]]) -> Vec<Result<f64>> {
+        match &self.shape {
+            Shape::Squares(squares) => {
+                let at: Vec<Vec<f64>> = messages.iter().map(|at| self.logits.at(at)).collect();
+                squares.values(&at)
+            }
+            _ => messages.iter().map(|at| self.value(at)).collect(),
+        }
+    }
+
+    /// About how many numbers an evaluation goes through.
+    pub(super) fn size(&self) -> usize {
+        match &self.shape {
+            Shape::Squares(squares) => self.count * squares.columns(),
+            _ => self.count * self.states,
+        }
+    }
+
+    /// About how many products of numbers a draw of all rows takes.
+    pub(super) fn draw_cost(&self) -> usize {
+        match &self.shape {
+            Shape::Squares(_) => self.size() + self.count * POLYA_GAMMA,
+            _ => self.size(),
+        }
+    }
+
+    /// About how many products of numbers one of several values takes, where it is less than a pass.
+    pub(super) fn value_cost(&self) -> Option<usize> {
+        match &self.shape {
+            Shape::Squares(_) => Some((self.size() + self.count * LOGISTIC) / WIDE),
+            _ => None,
+        }
+    }
+
+    /// About how many products of numbers the whole Hessian takes, where it is made at once.
+    pub(super) fn hessian_cost(&self) -> Option<usize> {
+        match &self.shape {
+            Shape::Squares(squares) => {
+                let pairs = squares.dim();
+                Some(self.count.saturating_mul(pairs * pairs / 2) / WIDE)
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds the whole Hessian to a square matrix that has rows of so many numbers, where it is made at once.
+    pub(super) fn add_hessian(&self, messages: &[f64], size: usize, out: &mut [f64]) -> Result<()> {
+        let Shape::Squares(squares) = &self.shape else {
+            return Ok(());
+        };
+        let pairs = squares.dim();
+        let mut hessian = vec![0.0; pairs * pairs];
+        squares.add_hessian(&self.logits.at(messages), &mut hessian)?;
+        let entries = &self.logits.entries;
+        for (i, row) in hessian.chunks_exact(pairs.max(1)).enumerate() {
+            for (slot, coefficient) in entries.row(i) {
+                let out = &mut out[slot as usize * size..][..size];
+                for (j, second) in row.iter().enumerate() {
+                    for (other, factor) in entries.row(j) {
+                        out[other as usize] += coefficient * factor * second;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the Hessian times `along` to `out`.
     pub(super) fn hessian_product(
         &self,
@@ -163,7 +233,10 @@ impl RowKernel {
         const NONE: u32 = u32::MAX;
         let states = self.states;
         if let Shape::Squares(squares) = &self.shape {
-            if let Ok(statistics) = squares.at_prior() {
+            // Every variable has its prior mean.
+            let mut statistics = vec![0.0; squares.dim()];
+            let zero = statistics.clone();
+            if squares.value_and_gradient(&zero, &mut statistics).is_ok() {
                 self.logits.entries.multiply_transposed(&statistics, out);
             }
             return;
@@ -185,7 +258,7 @@ impl RowKernel {
                 let weight = |row: usize| if chosen[row] == NONE { faint } else { 1.0 };
                 Ok(product.statistics_of(weight, fill))
             }
-            Shape::Squares(squares) => squares.at_prior(),
+            Shape::Squares(_) => return,
         };
         if let Ok(statistics) = found {
             self.logits.entries.multiply_transposed(&statistics, out);
@@ -308,8 +381,7 @@ fn with_squares(rows: &Rows) -> Result<Option<(Sums, Shape)>> {
     else {
         return Ok(None);
     };
-    let families = shapes.iter().map(|&shape| PolyaGamma::new(shape));
-    let squares = Squares::new(*columns, values.clone(), families.collect::<Result<_>>()?);
+    let squares = SquareSum::new(*columns, values.clone(), shapes.clone())?;
     Ok(Some((sums.clone(), Shape::Squares(squares))))
 }
 
