@@ -48,9 +48,16 @@ pub struct WeightedDraws<'a> {
     pub chain_went: Option<ShortChain>,
 }
 
-/// Draws of one proposal after another, each weighed against all of them together (maths §10.10).
+/// Draws of stages, each weighed against the proposals of its own stage alone (maths §10.10): a proposal that is mended by
+/// draws is high where these are, and would make them too light.
 #[derive(Debug, Default)]
 struct Drawn {
+    stages: Vec<Stage>,
+}
+
+/// Draws of proposals that none of them has changed, each weighed against all of these together.
+#[derive(Debug, Default)]
+struct Stage {
     /// How many draws there are of each.
     proposals: Vec<(usize, Proposal)>,
     draws: Vec<Vec<f64>>,
@@ -59,7 +66,7 @@ struct Drawn {
     ln_sums: Vec<f64>,
 }
 
-impl Drawn {
+impl Stage {
     /// Adds so many draws of a proposal.
     fn add<R: Rng + ?Sized>(
         &mut self,
@@ -87,15 +94,66 @@ impl Drawn {
         log_sum_exp(&each.collect::<Vec<f64>>())
     }
 
-    /// The logarithms of their weights: of a place with this joint density and this sum of proposals.
-    fn ln_weight(&self, (ln_joint, ln_sum): (&f64, &f64)) -> f64 {
-        ln_joint - ln_sum + (self.draws.len() as f64).ln()
+    /// The logarithms of the weights of its draws, of which the mean estimates the evidence.
+    fn ln_weights(&self) -> impl Iterator<Item = f64> {
+        let ln_count = (self.draws.len() as f64).ln();
+        let both = self.ln_joint.iter().zip(&self.ln_sums);
+        both.map(move |(ln_joint, ln_sum)| ln_joint - ln_sum + ln_count)
+    }
+
+    /// How many draws without weights these are worth.
+    fn worth(&self) -> f64 {
+        let ln_weights: Vec<f64> = self.ln_weights().collect();
+        let squares: Vec<f64> = ln_weights.iter().map(|ln| 2.0 * ln).collect();
+        let worth = (2.0 * log_sum_exp(&ln_weights) - log_sum_exp(&squares)).exp();
+        if worth.is_finite() { worth } else { 0.0 }
+    }
+}
+
+impl Drawn {
+    /// Begins a stage with so many draws of a proposal.
+    fn begin<R: Rng + ?Sized>(
+        &mut self,
+        kept: &Kept<'_>,
+        of: (&Proposal, usize),
+        orders: &Orders,
+        rng: &mut R,
+    ) {
+        let mut stage = Stage::default();
+        stage.add(kept, of, orders, rng);
+        self.stages.push(stage);
+    }
+
+    fn len(&self) -> usize {
+        self.stages.iter().map(|stage| stage.draws.len()).sum()
+    }
+
+    /// The shares of stages in the estimate: each by what it is worth, and the same of its draws as of all draws.
+    fn shares(&self) -> Vec<f64> {
+        let worths: Vec<f64> = self.stages.iter().map(Stage::worth).collect();
+        let total: f64 = worths.iter().sum();
+        worths.iter().map(|worth| worth / total).collect()
+    }
+
+    /// The logarithms of the weights of all draws.
+    fn ln_weights(&self) -> Vec<f64> {
+        let all = self.len() as f64;
+        let stages = self.stages.iter().zip(self.shares());
+        let each = stages.flat_map(|(stage, share)| {
+            let ln_share = (share * all / stage.draws.len() as f64).ln();
+            stage.ln_weights().map(move |weight| weight + ln_share)
+        });
+        each.collect()
     }
 
     fn weigh(&self) -> Option<ImportanceWeights> {
-        let both = self.ln_joint.iter().zip(&self.ln_sums);
-        let ln_weights: Vec<f64> = both.map(|each| self.ln_weight(each)).collect();
-        ImportanceWeights::smooth(&ln_weights)
+        ImportanceWeights::smooth(&self.ln_weights())
+    }
+
+    /// All draws.
+    fn draws(&self) -> Vec<Vec<f64>> {
+        let draws = self.stages.iter().flat_map(|stage| &stage.draws);
+        draws.cloned().collect()
     }
 }
 
@@ -109,16 +167,23 @@ struct Seen {
 impl Seen {
     /// The logarithms of the weights that they would have among draws.
     fn ln_weights(&self, kept: &Kept<'_>, drawn: &Drawn, orders: &Orders) -> Vec<f64> {
+        let shares = drawn.shares();
+        let ln_proposed = |at: &Vec<f64>| {
+            let stages = drawn.stages.iter().zip(&shares);
+            let each = stages.map(|(stage, share)| {
+                let ln_share = (share / stage.draws.len() as f64).ln();
+                ln_share + stage.ln_sum(kept, orders, at)
+            });
+            log_sum_exp(&each.collect::<Vec<f64>>())
+        };
         let both = self.places.iter().zip(&self.ln_joint);
-        both.map(|(at, joint)| drawn.ln_weight((joint, &drawn.ln_sum(kept, orders, at))))
+        both.map(|(at, ln_joint)| ln_joint - ln_proposed(at))
             .collect()
     }
 
     /// The share of places that have larger weights than all draws: about that of the posterior which these do not come to.
     fn missed(&self, kept: &Kept<'_>, drawn: &Drawn, orders: &Orders) -> f64 {
-        let weights = drawn.ln_joint.iter().zip(&drawn.ln_sums);
-        let most = weights.map(|each| drawn.ln_weight(each));
-        let most = most.fold(f64::NEG_INFINITY, f64::max);
+        let most = (drawn.ln_weights().into_iter()).fold(f64::NEG_INFINITY, f64::max);
         let beyond = self.ln_weights(kept, drawn, orders);
         let beyond = beyond.iter().filter(|&&weight| weight > most).count();
         beyond as f64 / self.places.len().max(1) as f64
@@ -159,7 +224,7 @@ impl<'a> Kept<'a> {
         }
         let orders = self.orders(symmetries);
         let mut drawn = Drawn::default();
-        drawn.add(self, (&proposal, count / PILOT), &orders, rng);
+        drawn.begin(self, (&proposal, count / PILOT), &orders, rng);
         let Some(mut weights) = drawn.weigh() else {
             return Ok(None);
         };
@@ -194,7 +259,9 @@ impl<'a> Kept<'a> {
             .flatten();
         if let Some(other) = nested.or_else(|| proposal.fitted(&seen.places)) {
             // As many draws of either as the mixture has of both, on the average (maths §10.10).
-            drawn.add(self, (&other, count / PILOT), &orders, rng);
+            for stage in &mut drawn.stages {
+                stage.add(self, (&other, count / PILOT), &orders, rng);
+            }
             proposal = proposal.with(&other);
             match drawn.weigh() {
                 Some(of_both) => weights = of_both,
@@ -203,14 +270,14 @@ impl<'a> Kept<'a> {
         }
         // Where hardly any draw counts and the tail is heavy, more of them would not help.
         let mut on = counts(&weights, FEW) || below(&weights, HEAVY);
-        let mut more = count - drawn.draws.len();
+        let mut more = count - drawn.len();
         for _ in 0..ROUNDS {
             if !on {
                 break;
             }
             let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
-            proposal = proposal.mended(&drawn.draws, &shares);
-            drawn.add(self, (&proposal, more), &orders, rng);
+            proposal = proposal.mended(&drawn.draws(), &shares);
+            drawn.begin(self, (&proposal, more), &orders, rng);
             match drawn.weigh() {
                 Some(of_all) => weights = of_all,
                 None => return Ok(None),
@@ -232,7 +299,7 @@ impl<'a> Kept<'a> {
             chain: self.model.chain(point, rng)?,
             k_hat: weights.k_hat.into_iter().chain(other_side).reduce(f64::max),
             weights,
-            draws: drawn.draws,
+            draws: drawn.draws(),
             chain_went,
         }))
     }
