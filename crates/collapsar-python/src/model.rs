@@ -122,10 +122,14 @@ impl BugsModel {
         &self,
         py: Python<'py>,
         given: Vec<(String, Given<'py>)>,
+        inits: Vec<Vec<(String, Given<'py>)>>,
         options: Options,
         plan: Plan,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(BugsFit, Bound<'py, PyDict>)> {
+        let named = |(place, values)| Ok((format!("inits[{place}]"), data(values)?));
+        let inits = inits.into_iter().enumerate().map(named);
+        let inits: Vec<(String, Data)> = inits.collect::<PyResult<_>>()?;
         let data = data(given)?;
         let outline = self.source.model.outline(&data);
         let unused = self.source.model.unused(&data);
@@ -135,6 +139,7 @@ impl BugsModel {
                 collapse: options.collapse,
                 explicit: options.explicit,
                 enumerate: options.enumerate,
+                inits,
                 messages: options.messages,
                 climb: plan.options()?,
                 ..ModelRequest::default()
@@ -149,6 +154,7 @@ impl BugsModel {
         best.point.bound = point.bound;
         let report = report(py, &climbed, raised)?;
         report.set_item("unused", unused)?;
+        report.set_item("idle", &run.idle_inits)?;
         let fit = BugsFit {
             outline,
             run: Mutex::new(run),

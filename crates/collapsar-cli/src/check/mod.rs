@@ -48,7 +48,7 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    args.source.check()?;
+    args.source.check(&[])?;
     let source = ModelSource::read(&args.source.model)?;
     let data = read_data(&args.source.data)?;
     let outline = source.model.outline(&data);
