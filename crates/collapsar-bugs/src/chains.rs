@@ -235,7 +235,7 @@ impl Prepared {
             let mut predicted = vec![None; needed.predictions()];
             let random = (&seed, predicted.as_mut_slice());
             let drawn = Drawn::new(self, &needed, columns, random, 0..length)?;
-            out.push(drawn.values(quantities)?);
+            out.push(drawn.values(quantities));
         }
         Ok(Some(ChainDraws {
             chains: out,

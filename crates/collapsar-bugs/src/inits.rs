@@ -129,7 +129,11 @@ impl Prepared {
             }
             let told = array.element(element);
             if array.value(element).is_some() {
-                let expected = if array.is_data() { "unknowns" } else { "NA there" };
+                let expected = if array.is_data() {
+                    "unknowns"
+                } else {
+                    "NA there"
+                };
                 return refused(format!("{told} is data"), expected);
             }
             let Some(definer) = array.definer(element) else {
@@ -197,7 +201,11 @@ impl Prepared {
                     (grid.values[0], grid.values[grid.values.len() - 1])
                 });
                 // An unknown count may be any, and is summed over the range that matters.
-                let value = if grid.is_some() { value.clamp(first, last) } else { value };
+                let value = if grid.is_some() {
+                    value.clamp(first, last)
+                } else {
+                    value
+                };
                 if value.fract() != 0.0 || value < first || value > last {
                     let expected = format!("a whole number from {first} to {last}");
                     return refused(format!("{told} is {value}"), expected);
@@ -229,16 +237,14 @@ impl Prepared {
     }
 
     /// Takes the numbers of a vector of proportions or of a matrix, which are told together.
-    fn joint(
-        &self,
-        of: &[(Definer, f64)],
-        out: &mut GivenNumbers,
-    ) -> Result<(), InitsError> {
+    fn joint(&self, of: &[(Definer, f64)], out: &mut GivenNumbers) -> Result<(), InitsError> {
         let first = of[0].0;
         let (line, instance) = (first.line as usize, first.instance as usize);
         let own = &self.model.lines[line];
         let name = &self.model.arrays[own.array].name;
-        let places = of.iter().map(|(definer, value)| (self.origin(*definer), *value));
+        let places = of
+            .iter()
+            .map(|(definer, value)| (self.origin(*definer), *value));
         let places = places.filter_map(|(origin, value)| match origin {
             Origin::Variable(variable, number) => Some((variable, number, value)),
             _ => None,
@@ -266,7 +272,8 @@ impl Prepared {
             }
         };
         let values: Vec<f64> = of.iter().map(|(_, value)| *value).collect();
-        let matrix = (values.len() == dim * dim).then(|| DMatrix::from_row_slice(dim, dim, &values));
+        let matrix =
+            (values.len() == dim * dim).then(|| DMatrix::from_row_slice(dim, dim, &values));
         let fits = |matrix: &DMatrix<f64>| {
             let apart = (matrix - matrix.transpose()).amax();
             apart <= 1e-6 * matrix.amax() && matrix.clone().cholesky().is_some()
@@ -319,7 +326,10 @@ impl Prepared {
         let of = self.model.lines[definer.line as usize].sampling();
         of.is_some_and(|of| {
             let bounded = of.truncation.is_some() || of.distribution == Distribution::Pareto;
-            let counted = matches!(of.distribution.support(), Support::States(_) | Support::Counts);
+            let counted = matches!(
+                of.distribution.support(),
+                Support::States(_) | Support::Counts
+            );
             !(bounded || counted) || self.variables.in_odds(definer)
         })
     }

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         common.warn(idle);
     }
     let monitored = run.monitor(&run.request.monitor)?;
+    run.check_lines(&monitored.quantities)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
     let climbed = run.climb(&Bar::new(common, run.starts()))?;

@@ -1,6 +1,7 @@
 //! Runs of models in the BUGS language: text and data, then a graph that is climbed, then posteriors.
 //!
 //! - `source`: the text of a model, and how complaints about it are kept
+//! - `begins`: what is wrong with a model before it climbs
 //! - `ascents`: a climb for each state of labels that are enumerated
 //! - `enumerate`: which labels are enumerated
 //! - `inits`: where climbs begin that are given initial values
@@ -10,6 +11,7 @@
 //! - `states`: what is known of numbers where labels are enumerated
 
 mod ascents;
+mod begins;
 mod enumerate;
 mod inits;
 mod monitor;
@@ -31,7 +33,7 @@ use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
-pub use enumerate::{Enumerated, EnumeratedLabel, EnumeratedState, States, lone_labels};
+pub use enumerate::{Enumerated, EnumeratedLabel, EnumeratedState, States};
 pub use monitor::Monitored;
 pub use posterior::{CHAIN_DRAWS, DIAGNOSTICS, ModelResult, PosteriorOptions};
 pub use source::{ModelSource, class_name, class_names, one_line, parted};

@@ -9,12 +9,12 @@ use nalgebra::DMatrix;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::PosteriorMarginal;
 use super::block::{Block, BlockFamily, range_of};
 use super::compiled::Compiled;
 use super::kernel::RowKernel;
 use super::start::{FAINT, labelled, plain};
 use super::variational::marginals_of;
-use super::PosteriorMarginal;
 use collapsar_core::family::Family;
 use collapsar_core::{Error, Result};
 
@@ -83,7 +83,8 @@ impl Given<'_> {
     /// Whether anything is given of a block.
     fn is_about(&self, block: &Block) -> bool {
         let mut variables = block.variables.iter();
-        variables.any(|&variable| (self.0.range((variable, 0)..=(variable, u32::MAX)).next()).is_some())
+        variables
+            .any(|&variable| (self.0.range((variable, 0)..=(variable, u32::MAX)).next()).is_some())
     }
 
     /// The state of a label of so many.
@@ -173,7 +174,11 @@ impl Given<'_> {
                 let inverse = DMatrix::from_row_slice(dim, dim, precision).try_inverse();
                 let freedom = about.degrees_of_freedom;
                 let scale = inverse.ok_or_else(|| {
-                    Error::domain("Wishart block", "a singular matrix", "one that can be inverted")
+                    Error::domain(
+                        "Wishart block",
+                        "a singular matrix",
+                        "one that can be inverted",
+                    )
                 })?;
                 about.scale = scale.iter().map(|entry| freedom * entry).collect();
                 family.natural(&about)
