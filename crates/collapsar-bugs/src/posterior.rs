@@ -527,10 +527,11 @@ impl Summary {
         Self::new(mean, (squares / (count - 1.0)).sqrt(), quantile)
     }
 
-    /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.
+    /// Draws; quantiles lie between neighbours, as R's do unless told otherwise. Nothing is told of a number that some draws
+    /// do not have.
     pub(crate) fn of_draws(values: &mut [f64]) -> Self {
         let count = values.len() as f64;
-        if values.is_empty() {
+        if values.is_empty() || values.iter().any(|value| value.is_nan()) {
             return Self::new(f64::NAN, f64::NAN, |_| f64::NAN);
         }
         let mean = values.iter().sum::<f64>() / count;

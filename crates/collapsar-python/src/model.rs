@@ -125,9 +125,11 @@ impl BugsModel {
         plan: Plan,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(BugsFit, Bound<'py, PyDict>)> {
-        let named = |(place, values)| Ok((format!("inits[{place}]"), data(values)?));
-        let inits = inits.into_iter().enumerate().map(named);
-        let inits: Vec<(String, Data)> = inits.collect::<PyResult<_>>()?;
+        let inits = (inits.into_iter().enumerate())
+            .map(|(place, values)| -> PyResult<(String, Data)> {
+                Ok((format!("inits[{place}]"), data(values)?))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
         let data = data(given)?;
         let outline = self.source.model.outline(&data);
         let unused = self.source.model.unused(&data);

@@ -110,7 +110,8 @@ fn results_do_not_depend_on_threads() {
 
 #[test]
 fn what_has_no_effect_is_said() {
-    let text = "model { for (i in 1:4) { y[i] ~ dgamma(a, 1) } a ~ dunif(0, 9); x ~ dnorm(a, 1) }";
+    let text = "model { for (i in 1:4) { y[i] ~ dgamma(a, b) }
+      a ~ dunif(0, 9); b ~ dgamma(1, 1); x ~ dnorm(a, 1) }";
     let given = "a=2; .RNG.seed=1; x=3";
     let run = prepared(text, "y=1 2 3 1", from(&[given], None)).expect("a run");
     let reasons = [
