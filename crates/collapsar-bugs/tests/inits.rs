@@ -10,7 +10,7 @@ use collapsar::laws::model::bound;
 use collapsar::special::digamma;
 use collapsar::{Collapsed, Direction, Driver, Fit, Point, Potential, Stop};
 use collapsar_bugs::{Array, Data, Inits, Origin, Prepared};
-use common::{climb, data, marginals, mean, prepared};
+use common::{climb, data, demands, marginals, mean, prepared};
 use models::MODELS;
 
 const MIXTURE: &str = "model {
@@ -141,7 +141,7 @@ fn own_factors_begin_about_their_values() {
         "tau ~ dexp(2) T(0.1, 80)",
     ] {
         let prepared = prepared(&text.replace("PRIOR", prior), data("y=1 2 4 0.5 3 2"));
-        let model = prepared.compile(&Demands::default()).expect("a choice");
+        let model = prepared.compile(&demands("a", "")).expect("a choice");
         let own = |name: &str| {
             let classes = &model.choice().classes;
             let mut of = classes
@@ -162,7 +162,7 @@ fn own_factors_begin_about_their_values() {
             seen.push(name);
             let (found, exact) = (mean(marginal), name != "s" && !prior.contains("dexp"));
             // Numbers between bounds have the top of a density there, not the mean.
-            let near = if exact { 1e-9 } else { 0.5 * value.abs() };
+            let near = if exact { 1e-9 } else { 0.5 * f64::abs(value) };
             assert!((found - value).abs() < near, "{prior}: {name} {found}");
         }
     }
