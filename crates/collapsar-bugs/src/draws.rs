@@ -204,14 +204,9 @@ impl<'a> Sampler<'a> {
                 }
             }
         }
-        let seed = &self.seed;
-        Drawn::new(
-            self.of.prepared,
-            self.needed,
-            columns,
-            (seed, &mut self.predicted),
-            which,
-        )
+        let random = (&self.seed, self.predicted.as_mut_slice());
+        let (prepared, needed) = (self.of.prepared, self.needed);
+        Ok(Drawn::new(prepared, needed, columns, random, which))
     }
 }
 
@@ -256,7 +251,7 @@ impl<'a> Drawn<'a> {
         columns: Vec<Vec<f64>>,
         (seed, rngs): (&ChaCha8Rng, &mut [Option<ChaCha8Rng>]),
         which: Range<usize>,
-    ) -> Result<Self, PosteriorError> {
+    ) -> Self {
         let mut columns = restored(&prepared.variables.centring, &needed.numbers, columns);
         for (column, &(variable, _)) in columns.iter_mut().zip(&needed.numbers) {
             // Draws of what is on a grid are nodes.
@@ -275,11 +270,11 @@ impl<'a> Drawn<'a> {
             failed: RefCell::default(),
         };
         for (&(line, instance), rng) in needed.predicted.iter().zip(rngs) {
-            let values = drawn.predict(line, instance, seed, rng, which.clone())?;
+            let values = drawn.predict(line, instance, seed, rng, which.clone());
             let place = (line as u32, instance as u32);
             drawn.predicted.insert(place, values);
         }
-        Ok(drawn)
+        drawn
     }
 
     /// What is wrong with a number that could not be computed from any draw.
@@ -351,10 +346,10 @@ impl<'a> Drawn<'a> {
         seed: &ChaCha8Rng,
         rng: &mut Option<ChaCha8Rng>,
         which: Range<usize>,
-    ) -> Result<Vec<Column>, PosteriorError> {
+    ) -> Vec<Column> {
         let (model, own) = (&self.prepared.model, &self.prepared.model.lines[line]);
         let Some(of) = own.sampling() else {
-            return Ok(vec![]);
+            return vec![];
         };
         let source = PREDICTED + (((line as u64) << 32 | instance as u64) << 12);
         let all = Scope::within(model, Mode::Latent(self), line, instance);
@@ -384,7 +379,9 @@ impl<'a> Drawn<'a> {
                 Err(failure) => {
                     failures += 1;
                     first.get_or_insert(failure);
-                    out.iter_mut().for_each(|out| out.push(f64::NAN));
+                    for out in &mut out {
+                        out.push(f64::NAN);
+                    }
                     continue;
                 }
             };
@@ -407,7 +404,7 @@ impl<'a> Drawn<'a> {
             out.iter_mut().zip(&x).for_each(|(out, x)| out.push(*x));
         }
         self.note(failures, first);
-        Ok(out.into_iter().map(Rc::new).collect())
+        out.into_iter().map(Rc::new).collect()
     }
 
     /// Looks at one draw: some functions need one at a time.

@@ -66,7 +66,7 @@ impl Prepared {
         if let Some(name) = given.sparse.keys().next() {
             return refused(format!("{name} is a sparse matrix"), "numbers");
         }
-        for (name, found) in given.texts.iter().filter(|(name, _)| !generator(name)) {
+        if let Some((name, found)) = given.texts.iter().find(|(name, _)| !generator(name)) {
             return refused(format!("{name} is {found}"), "numbers");
         }
         let mut joint: BTreeMap<(u32, u32), Vec<(Definer, f64)>> = BTreeMap::new();
@@ -300,9 +300,8 @@ impl Prepared {
             value.single().and_then(Scalar::known)
         };
         let (mut low, mut high) = match of.distribution.support() {
-            Support::Positive => (0.0, f64::INFINITY),
+            Support::Positive | Support::States(_) | Support::Counts => (0.0, f64::INFINITY),
             Support::Bounded => (0.0, 1.0),
-            Support::States(_) | Support::Counts => (0.0, f64::INFINITY),
             _ => (f64::NEG_INFINITY, f64::INFINITY),
         };
         match (of.distribution, of.arguments) {

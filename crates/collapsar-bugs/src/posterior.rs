@@ -406,7 +406,7 @@ impl Posterior<'_> {
                 }
             }
             let random = (&seed, predicted.as_mut_slice());
-            Drawn::new(self.prepared, needed, columns, random, some)
+            Ok(Drawn::new(self.prepared, needed, columns, random, some))
         })
     }
 }
