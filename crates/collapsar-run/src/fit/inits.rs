@@ -1,6 +1,6 @@
 //! Decides where climbs begin that are given initial values: one of each, beside the usual starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collapsar::graph::{Compiled, GivenNumbers};
 use collapsar::{Collapsed, Potential};
@@ -18,22 +18,20 @@ impl ModelRequest {
         (compiled, enumerated): (&Compiled, Option<&Enumerated>),
     ) -> Result<(Vec<GivenNumbers>, Vec<String>)> {
         let mut found = vec![];
-        // By reason and name, with how many say so.
-        let mut idle: BTreeMap<(&str, String), usize> = BTreeMap::new();
+        // By reason and name.
+        let mut idle: BTreeSet<(&str, String)> = BTreeSet::new();
         for (file, given) in &self.inits {
             let mut of = prepared.inits(given).map_err(|refusal| {
                 let expected = refusal.expected;
                 Error::input(file, refusal.found, expected)
             })?;
             for (name, reason) in of.idle {
-                *idle.entry((reason, name)).or_default() += 1;
+                idle.insert((reason, name));
             }
             for label in enumerated.into_iter().flat_map(|of| &of.labels) {
                 if of.numbers.remove(&(label.variable(), 0)).is_some() {
                     let name = label.name.clone();
-                    *idle
-                        .entry(("a fit is made for each of its values", name))
-                        .or_default() += 1;
+                    idle.insert(("a fit is made for each of its values", name));
                 }
             }
             found.push(of.numbers);
@@ -41,14 +39,14 @@ impl ModelRequest {
         let messages = enumerated.map_or(compiled.local().dim(), Enumerated::messages);
         if messages == 0 && found.iter().any(|numbers| !numbers.is_empty()) {
             let reason = "everything is integrated out, and nothing is climbed";
-            idle.insert((reason, "values".into()), 1);
+            idle.insert((reason, "values".into()));
         }
         if self.climb.resume.is_some() && !found.is_empty() {
             let reason = "the run goes on from its checkpoint";
-            idle.insert((reason, "values".into()), 1);
+            idle.insert((reason, "values".into()));
         }
         let mut sentences: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (reason, name) in idle.into_keys() {
+        for (reason, name) in idle {
             sentences.entry(reason).or_default().push(name);
         }
         let sentence = |(reason, names): (&str, Vec<String>)| {

@@ -130,7 +130,9 @@ impl Given<'_> {
         let mut mean = vec![0.0; natural.len()];
         let chosen = |place: usize, states| self.state(block.variables[place], states);
         if labelled(block, chosen, &mut mean) {
-            mean.iter_mut().for_each(|mean| *mean *= SURE);
+            for mean in &mut mean {
+                *mean *= SURE;
+            }
             return Ok(mean);
         }
         let numbers = self.numbers(block, natural)?;
