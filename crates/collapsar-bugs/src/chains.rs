@@ -234,8 +234,8 @@ impl Prepared {
             let seed = ChaCha8Rng::seed_from_u64(options.seed ^ ((chain as u64 + 1) << 32));
             let mut predicted = vec![None; needed.predictions()];
             let random = (&seed, predicted.as_mut_slice());
-            let drawn = Drawn::new(self, &needed, columns, random, 0..length)?;
-            out.push(drawn.values(quantities)?);
+            let drawn = Drawn::new(self, &needed, columns, random, 0..length);
+            out.push(drawn.values(quantities));
         }
         Ok(Some(ChainDraws {
             chains: out,

@@ -1,6 +1,6 @@
 //! Decides how numbers are drawn from q: only what is asked for, and what that depends on.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use collapsar::graph::Centring;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::diagnostic::Checked;
+use crate::diagnostic::{Checked, Diagnostic};
 use crate::elaborate::{Definer, Latent, Mode, Read, Reads, Resolved, Scope, inverse_logit};
 use crate::lower::Prepared;
 use crate::posterior::{Posterior, PosteriorError};
@@ -204,14 +204,9 @@ impl<'a> Sampler<'a> {
                 }
             }
         }
-        let seed = &self.seed;
-        Drawn::new(
-            self.of.prepared,
-            self.needed,
-            columns,
-            (seed, &mut self.predicted),
-            which,
-        )
+        let random = (&self.seed, self.predicted.as_mut_slice());
+        let (prepared, needed) = (self.of.prepared, self.needed);
+        Ok(Drawn::new(prepared, needed, columns, random, which))
     }
 }
 
@@ -244,6 +239,8 @@ pub(crate) struct Drawn<'a> {
     draws: usize,
     /// The one draw that is looked at, where that is not all of them.
     one: Cell<Option<usize>>,
+    /// Why the first number that no draw has could not be computed.
+    failed: RefCell<Option<Diagnostic>>,
 }
 
 impl<'a> Drawn<'a> {
@@ -254,7 +251,7 @@ impl<'a> Drawn<'a> {
         columns: Vec<Vec<f64>>,
         (seed, rngs): (&ChaCha8Rng, &mut [Option<ChaCha8Rng>]),
         which: Range<usize>,
-    ) -> Result<Self, PosteriorError> {
+    ) -> Self {
         let mut columns = restored(&prepared.variables.centring, &needed.numbers, columns);
         for (column, &(variable, _)) in columns.iter_mut().zip(&needed.numbers) {
             // Draws of what is on a grid are nodes.
@@ -270,34 +267,57 @@ impl<'a> Drawn<'a> {
             predicted: HashMap::new(),
             draws: which.len(),
             one: Cell::default(),
+            failed: RefCell::default(),
         };
         for (&(line, instance), rng) in needed.predicted.iter().zip(rngs) {
-            let values = drawn.predict(line, instance, seed, rng, which.clone())?;
+            let values = drawn.predict(line, instance, seed, rng, which.clone());
             let place = (line as u32, instance as u32);
             drawn.predicted.insert(place, values);
         }
-        Ok(drawn)
+        drawn
     }
 
-    /// The values of quantities.
-    pub(crate) fn values(&self, quantities: &[Quantity]) -> Checked<Vec<Vec<f64>>> {
+    /// What is wrong with a number that could not be computed from any draw.
+    pub(crate) fn failed(&self) -> Checked {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Keeps why a number could not be computed, where this is so of all draws.
+    fn note(&self, failures: usize, first: Option<Diagnostic>) {
+        if let Some(first) = first.filter(|_| failures == self.draws) {
+            self.failed.borrow_mut().get_or_insert(first);
+        }
+    }
+
+    /// The values of quantities; NaN where one cannot be computed from a draw, such as an index out of range.
+    pub(crate) fn values(&self, quantities: &[Quantity]) -> Vec<Vec<f64>> {
         // One for all, since a line of several elements is evaluated once.
         let all = Scope::new(&self.prepared.model, Mode::Latent(self));
         let single = Scope::new(&self.prepared.model, Mode::Latent(self));
         let of = |quantity: &Quantity| {
             let (array, element) = quantity.place;
             match all.element(array, element, Span::default()) {
-                Ok(Scalar::Draws(values)) => Ok(Rc::unwrap_or_clone(values)),
-                Ok(Scalar::Known(value)) => Ok(vec![value; self.draws]),
+                Ok(Scalar::Draws(values)) => Rc::unwrap_or_clone(values),
+                Ok(Scalar::Known(value)) => vec![value; self.draws],
                 // Some functions need one draw at a time.
                 _ => {
+                    let (mut failures, mut first) = (0, None);
                     let value = |draw: usize| {
                         single.renew();
-                        self.at(draw, || single.element(array, element, Span::default()))
+                        let found =
+                            self.at(draw, || single.element(array, element, Span::default()));
+                        found.map_or_else(
+                            |failure| {
+                                failures += 1;
+                                first.get_or_insert(failure);
+                                f64::NAN
+                            },
+                            |found| number(&found),
+                        )
                     };
-                    (0..self.draws)
-                        .map(|draw| Ok(number(&value(draw)?)))
-                        .collect()
+                    let values = (0..self.draws).map(value).collect();
+                    self.note(failures, first);
+                    values
                 }
             }
         };
@@ -326,10 +346,10 @@ impl<'a> Drawn<'a> {
         seed: &ChaCha8Rng,
         rng: &mut Option<ChaCha8Rng>,
         which: Range<usize>,
-    ) -> Result<Vec<Column>, PosteriorError> {
+    ) -> Vec<Column> {
         let (model, own) = (&self.prepared.model, &self.prepared.model.lines[line]);
         let Some(of) = own.sampling() else {
-            return Ok(vec![]);
+            return vec![];
         };
         let source = PREDICTED + (((line as u64) << 32 | instance as u64) << 12);
         let all = Scope::within(model, Mode::Latent(self), line, instance);
@@ -341,30 +361,50 @@ impl<'a> Drawn<'a> {
         let mut out = vec![Vec::with_capacity(which.len()); own.size];
         let mut x = vec![0.0; own.size];
         let mut fixed: Option<(Vec<Vec<f64>>, Fixed)> = None;
+        let (mut failures, mut first) = (0, None);
         for (place, draw) in which.enumerate() {
             let now = values.as_deref().and_then(|values| numbers(values, place));
-            let now = if let Some(now) = now {
-                now
-            } else {
-                all.renew();
-                let values = self.at(place, || all.evaluate_all(of.arguments))?;
-                let numbers = |value: &Value| value.elements.iter().map(number).collect();
-                values.iter().map(numbers).collect()
+            let now = now.map_or_else(
+                || {
+                    all.renew();
+                    let values = self.at(place, || all.evaluate_all(of.arguments))?;
+                    let numbers = |value: &Value| value.elements.iter().map(number).collect();
+                    Ok(values.iter().map(numbers).collect())
+                },
+                Ok,
+            );
+            let rng = stream_at(rng, seed, source, draw);
+            let now: Vec<Vec<f64>> = match now {
+                Ok(now) => now,
+                Err(failure) => {
+                    failures += 1;
+                    first.get_or_insert(failure);
+                    for out in &mut out {
+                        out.push(f64::NAN);
+                    }
+                    continue;
+                }
             };
             if fixed.as_ref().is_none_or(|(last, _)| *last != now) {
                 let made = Fixed::new(of.distribution, &now, own.size);
                 let array = Element::scalar(&model.arrays[own.array].name);
-                let made = made.map_err(|bad| bad.diagnostic(of, &array))?;
-                fixed = made.map(|made| (now, made));
+                fixed = match made {
+                    Ok(made) => made.map(|made| (now, made)),
+                    Err(bad) => {
+                        failures += 1;
+                        first.get_or_insert_with(|| bad.diagnostic(of, &array));
+                        None
+                    }
+                };
             }
-            let rng = stream_at(rng, seed, source, draw);
             match &fixed {
                 Some((_, fixed)) => fixed.draw(rng, &mut x),
                 None => x.fill(f64::NAN),
             }
             out.iter_mut().zip(&x).for_each(|(out, x)| out.push(*x));
         }
-        Ok(out.into_iter().map(Rc::new).collect())
+        self.note(failures, first);
+        out.into_iter().map(Rc::new).collect()
     }
 
     /// Looks at one draw: some functions need one at a time.

@@ -10,6 +10,7 @@ mod drawing;
 mod draws;
 mod elaborate;
 mod exact;
+mod inits;
 mod lower;
 mod mass;
 mod mixed;
@@ -28,6 +29,7 @@ pub use chains::{ChainDraws, ChainEstimate, ChainOptions, ChainStart, ChainState
 pub use data::{Array, Data, Sparse};
 pub use diagnostic::{Diagnostic, Position};
 pub use drawing::Drawing;
+pub use inits::{Inits, InitsError};
 pub use lower::Prepared;
 pub use mixed::MixedPosterior;
 pub use model::{Marginals, Model, UnknownArray, UsedGrid};

@@ -23,6 +23,8 @@ const FEWEST: usize = 400;
 /// Numbers of draws that are kept at a time.
 const KEPT: usize = 40_000_000;
 
+/// Draws that show whether a line can be computed at all.
+const TRIAL: usize = 20;
 /// Numbers that are drawn before lines are computed from them.
 const AT_ONCE: usize = 1_000_000;
 
@@ -366,6 +368,17 @@ impl Posterior<'_> {
         in_batches(quantities, &needed, which, |some| sampler.draws(some))
     }
 
+    /// Refuses lines that cannot be computed, or predicted, from any of a few draws of q: what a fit would have nothing to say of.
+    ///
+    /// # Errors
+    /// The first such line.
+    pub fn trial(&self, quantities: &[Quantity]) -> Result<(), PosteriorError> {
+        let needed = Dependencies::of(self.prepared, quantities);
+        let drawn = Sampler::new(self, &needed).draws(0..TRIAL)?;
+        drawn.values(quantities);
+        Ok(drawn.failed()?)
+    }
+
     /// Draws with the covariance of linear response, unless there are too many messages for it.
     fn corrected(
         &self,
@@ -410,7 +423,7 @@ impl Posterior<'_> {
                 }
             }
             let random = (&seed, predicted.as_mut_slice());
-            Drawn::new(self.prepared, needed, columns, random, some)
+            Ok(Drawn::new(self.prepared, needed, columns, random, some))
         })
     }
 }
@@ -441,7 +454,7 @@ fn in_batches<'a>(
         let some = first..which.end.min(first + at_once);
         let drawn = batch(some.clone())?;
         let early = which.start.saturating_sub(first).min(some.len());
-        for (all, mut values) in all.iter_mut().zip(drawn.values(quantities)?) {
+        for (all, mut values) in all.iter_mut().zip(drawn.values(quantities)) {
             all.extend(values.drain(early..));
         }
     }
@@ -531,10 +544,11 @@ impl Summary {
         Self::new(mean, (squares / (count - 1.0)).sqrt(), quantile)
     }
 
-    /// Draws; quantiles lie between neighbours, as R's do unless told otherwise.
+    /// Draws; quantiles lie between neighbours, as R's do unless told otherwise. Nothing is told of a number that some draws
+    /// do not have.
     pub(crate) fn of_draws(values: &mut [f64]) -> Self {
         let count = values.len() as f64;
-        if values.is_empty() {
+        if values.is_empty() || values.iter().any(|value| value.is_nan()) {
             return Self::new(f64::NAN, f64::NAN, |_| f64::NAN);
         }
         let mean = values.iter().sum::<f64>() / count;

@@ -32,16 +32,18 @@ impl Model {
         let lacking: Vec<&str> = (mentioned.iter().copied())
             .filter(|name| given().all(|given| given != name))
             .collect();
-        let like = |name: &str| {
-            let near = lacking.iter().map(|other| (distance(name, other), *other));
-            let near = near.filter(|(distance, other)| 2 * distance < name.len().max(other.len()));
-            near.filter(|(distance, _)| *distance <= 2)
-                .min()
-                .map(|(_, other)| other.to_owned())
-        };
         let unused = given().filter(|name| !mentioned.contains(name.as_str()));
-        unused.map(|name| (name.clone(), like(name))).collect()
+        let with = |name: &String| (name.clone(), like(name, lacking.iter().copied()));
+        unused.map(with).collect()
     }
+}
+
+/// The one of these names that may have been meant.
+pub(crate) fn like<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let near = names.map(|other| (distance(name, other), other));
+    let near = near.filter(|(distance, other)| 2 * distance < name.len().max(other.len()));
+    let nearest = near.filter(|(distance, _)| *distance <= 2).min();
+    nearest.map(|(_, other)| other.to_owned())
 }
 
 /// Letters to change, add or leave out; capitals, dots and underscores count as no change.

@@ -68,6 +68,14 @@ impl Scalar {
         }
     }
 
+    /// The number that it is in a draw of many, where it is one.
+    pub(crate) fn in_draw(&self, draw: usize) -> Option<f64> {
+        match self {
+            Self::Draws(values) => Some(values[draw]),
+            other => other.known(),
+        }
+    }
+
     /// A function of it, which is known by name where it is a polynomial.
     pub(crate) fn linked(&self, inverse: Inverse, function: fn(f64) -> f64) -> Self {
         match self {
@@ -461,10 +469,8 @@ impl Value {
 
     /// One draw of many.
     pub(crate) fn of_draw(&self, draw: usize) -> Self {
-        self.map(|element| match element {
-            Scalar::Draws(values) => Scalar::Known(values[draw]),
-            element => element.clone(),
-        })
+        let number = |element: &Scalar| element.in_draw(draw).map(Scalar::Known);
+        self.map(|element| number(element).unwrap_or_else(|| element.clone()))
     }
 
     /// All elements as numbers.

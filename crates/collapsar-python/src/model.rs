@@ -3,11 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
-use collapsar::graph::Demands;
 use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse, Summary};
 use collapsar_run::fit::{
     ModelRequest, ModelResult, ModelRun, ModelSource, PosteriorOptions, class_name, class_names,
-    lone_labels,
 };
 use collapsar_run::{PosteriorKind, Watch};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -122,10 +120,16 @@ impl BugsModel {
         &self,
         py: Python<'py>,
         given: Vec<(String, Given<'py>)>,
+        inits: Vec<Vec<(String, Given<'py>)>>,
         options: Options,
         plan: Plan,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(BugsFit, Bound<'py, PyDict>)> {
+        let inits = (inits.into_iter().enumerate())
+            .map(|(place, values)| -> PyResult<(String, Data)> {
+                Ok((format!("inits[{place}]"), data(values)?))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
         let data = data(given)?;
         let outline = self.source.model.outline(&data);
         let unused = self.source.model.unused(&data);
@@ -135,12 +139,14 @@ impl BugsModel {
                 collapse: options.collapse,
                 explicit: options.explicit,
                 enumerate: options.enumerate,
+                inits,
                 messages: options.messages,
                 climb: plan.options()?,
                 ..ModelRequest::default()
             };
             let prepared = self.source.with(data)?;
             let run = request.prepare(Arc::clone(&self.source), prepared)?;
+            run.check_lines(&quantities(&run, None)?)?;
             let climbed = run.climb(control)?;
             Ok((run, climbed))
         })?;
@@ -149,6 +155,7 @@ impl BugsModel {
         best.point.bound = point.bound;
         let report = report(py, &climbed, raised)?;
         report.set_item("unused", unused)?;
+        report.set_item("idle", &run.idle_inits)?;
         let fit = BugsFit {
             outline,
             run: Mutex::new(run),
@@ -167,19 +174,24 @@ impl BugsModel {
     ) -> PyResult<Bound<'py, PyDict>> {
         let data = data(given)?;
         let source = &self.source;
-        let demands = Demands { collapse, explicit };
-        let (prepared, compiled) = whole(py, 0, |_| {
-            let prepared = source.with(data)?;
-            let compiled = source.compile(&prepared, &demands)?;
-            Ok((prepared, compiled))
+        let run = whole(py, 0, |_| {
+            let request = ModelRequest {
+                collapse,
+                explicit,
+                ..ModelRequest::default()
+            };
+            let run = request.prepare(Arc::clone(source), source.with(data)?)?;
+            run.check(&quantities(&run, None)?)?;
+            Ok(run)
         })?;
+        let (prepared, compiled) = (&run.prepared, &run.compiled);
         let choice = compiled.choice();
         let named = |class: usize| class_name(&choice.classes[class]);
         let out = PyDict::new(py);
-        out.set_item("collapsed", class_names(&compiled, true))?;
-        out.set_item("explicit", class_names(&compiled, false))?;
-        let enumerated = lone_labels(prepared.graph(), compiled.size(), &demands).into_iter();
-        let enumerated: Vec<String> = enumerated.map(|array| array.name).collect();
+        out.set_item("collapsed", class_names(compiled, true))?;
+        out.set_item("explicit", class_names(compiled, false))?;
+        let enumerated = run.enumerated.iter().flat_map(|of| &of.arrays);
+        let enumerated: Vec<String> = enumerated.map(|array| array.name.clone()).collect();
         out.set_item("enumerated", enumerated)?;
         out.set_item("observed", prepared.observed())?;
         out.set_item("predicted", prepared.predicted())?;

@@ -317,3 +317,30 @@ def test_change_points_are_enumerated():
     assert again.states == found
     whole = model.fit(data, enumerate=())
     assert whole.states is None and whole.bound < fit.bound
+
+
+def test_initial_values_are_starts(groups):
+    model = pycollapsar.Model(MIXTURE)
+    poor = {"z": np.arange(100) % 2 + 1}
+    good = {"mu": [0.0, 8.0], "tau": [1.0, np.nan]}
+    fit = model.fit(groups, inits=[poor, good], n_init=2)
+    low, high = fit.bounds
+    assert low < high - 10 and fit.bound == high
+    np.testing.assert_allclose(fit.mean("mu"), [0, 8], atol=0.5)
+    # Beside the usual starts, where it is not said how many there are.
+    assert model.fit(groups, inits=good).spread["starts"] > 3
+    again = pickle.loads(pickle.dumps(fit))
+    assert again.bound == fit.bound
+    with pytest.warns(UserWarning, match="no effect, since random numbers"):
+        model.fit(groups, inits={**good, ".RNG.name": "base::Wichmann-Hill"})
+    with pytest.raises(pycollapsar.DataError, match=r"inits\[0\]: mus is no name of the model"):
+        model.fit(groups, inits={"mus": 1})
+    with pytest.raises(pycollapsar.SettingError, match="n_init is 1, expected at least 2"):
+        model.fit(groups, inits=[poor, good], n_init=1)
+
+
+def test_a_check_tells_what_a_fit_refuses():
+    model = pycollapsar.Model("model { y ~ dnorm(a + b, 1); a ~ dflat(); b ~ dflat() }")
+    for ask in (model.check, model.fit):
+        with pytest.raises(pycollapsar.CollapsarError, match="positive definite"):
+            ask({"y": 1.0})

@@ -159,6 +159,7 @@ impl ClimbOptions {
             stop,
             resume,
             compete: false,
+            given: 0,
         })
     }
 }
@@ -171,6 +172,8 @@ pub struct Plan {
     pub(crate) resume: Option<Checkpoint>,
     /// Whether many starts compete for one climb to the end, as `restarts` was not given.
     pub(crate) compete: bool,
+    /// How many starts are given, beside those.
+    pub(crate) given: usize,
 }
 
 impl Plan {
@@ -182,7 +185,7 @@ impl Plan {
     /// How many starts there are at most.
     pub(crate) fn starts(&self) -> usize {
         if self.compete {
-            MOST_STARTS
+            MOST_STARTS + self.given
         } else {
             self.restarts()
         }

@@ -194,15 +194,8 @@ impl Scope<'_> {
                 return Ok(None);
             };
             for (draw, element) in elements.iter_mut().enumerate() {
-                let place = match number {
-                    Scalar::Known(place) => *place,
-                    Scalar::Draws(places) => places[draw],
-                    Scalar::Polynomial(_)
-                    | Scalar::Product(_)
-                    | Scalar::Linked(..)
-                    | Scalar::Mass(_)
-                    | Scalar::Power(..)
-                    | Scalar::Opaque => return Ok(None),
+                let Some(place) = number.in_draw(draw) else {
+                    return Ok(None);
                 };
                 if place.fract() != 0.0 || place < 1.0 || place > length as f64 {
                     // Told of where one draw is looked at.
@@ -220,16 +213,10 @@ impl Scope<'_> {
                     place.insert(self.element(array, element, reference.span)?)
                 }
             };
-            values.push(match number {
-                Scalar::Known(value) => *value,
-                Scalar::Draws(all) => all[draw],
-                Scalar::Polynomial(_)
-                | Scalar::Product(_)
-                | Scalar::Linked(..)
-                | Scalar::Mass(_)
-                | Scalar::Power(..)
-                | Scalar::Opaque => return Ok(None),
-            });
+            let Some(value) = number.in_draw(draw) else {
+                return Ok(None);
+            };
+            values.push(value);
         }
         Ok(Some(Scalar::Draws(Rc::new(values))))
     }

@@ -9,13 +9,13 @@ pub(crate) use report::list;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
-use collapsar::graph::Demands;
 use collapsar_bugs::Drawing;
 use collapsar_formats::{read_data, write_atomically};
 use collapsar_run::check_target;
-use collapsar_run::fit::{ModelSource, lone_labels};
+use collapsar_run::fit::{ModelRequest, ModelSource};
 
 use crate::common::Common;
 use crate::fit::{SourceArgs, grids, with};
@@ -48,7 +48,7 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    args.source.check()?;
+    args.source.check(&[])?;
     let source = ModelSource::read(&args.source.model)?;
     let data = read_data(&args.source.data)?;
     let outline = source.model.outline(&data);
@@ -60,17 +60,24 @@ pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode>
         )
     } else {
         let prepared = with(&source, data, common)?;
-        let demands = Demands {
+        let request = ModelRequest {
             collapse: args.source.collapse.clone(),
             explicit: args.source.explicit.clone(),
+            enumerate: args.source.enumerate(),
+            ..ModelRequest::default()
         };
-        let compiled = source.compile(&prepared, &demands)?;
+        let run = request.prepare(Arc::new(source.clone()), prepared)?;
+        run.check(&run.monitor(&[])?.quantities)?;
+        let (compiled, prepared) = (&run.compiled, &run.prepared);
         let drawing = Drawing::new(&outline, Some(compiled.choice()));
-        let mut text = report::classes(&source, &compiled, &prepared, &args.source.explicit);
-        text += &grids(&prepared);
-        if args.source.enumerate().is_none() {
-            let labels = lone_labels(prepared.graph(), compiled.size(), &demands);
-            text += &report::enumerated(&labels);
+        let mut text = report::classes(&source, compiled, prepared, &args.source.explicit);
+        text += &grids(prepared);
+        if let Some(of) = run
+            .enumerated
+            .as_ref()
+            .filter(|_| args.source.enumerate().is_none())
+        {
+            text += &report::enumerated(&of.arrays);
         }
         (drawing, text)
     };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use collapsar_bugs::{Data, Prepared, Selection};
+use collapsar_formats::read_data;
 use collapsar_run::fit::{ModelRequest, ModelSource, PosteriorOptions};
 
 use crate::climb::ClimbArgs;
@@ -16,6 +17,7 @@ Examples:
   collapsar fit rats.bug --data rats.json               what is known of every parameter
   collapsar fit rats.bug --data Y.csv N.json --out fit  the same, with all results in the folder fit
   collapsar fit gmm.bug --data d.R --restarts 20        from 20 starts; the best bound is kept
+  collapsar fit gmm.bug --data d.R --inits a.R b.R      also from these initial values
   collapsar fit gmm.bug --data d.R --monitor 'pi,z[3]'  only these
   collapsar fit gmm.bug --data d.R --out fit --draws 1000
                                                         also 1000 draws, as from a sampler
@@ -46,6 +48,10 @@ pub(crate) struct FitArgs {
     #[arg(help = "Tell of these only: arrays, or elements such as mu[2,1], mu[1:3] and mu[2,]")]
     #[arg(long, value_name = "A,B", value_parser = selections)]
     pub(crate) monitor: Vec<Selections>,
+    /// Begin at these values: R dumps, list(...) or JSON, a file for each start; other starts compete
+    /// with them, unless --restarts says how many there are
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) inits: Vec<PathBuf>,
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -82,9 +88,20 @@ impl FitArgs {
             monitor: self.monitor.concat(),
             posterior: self.posterior()?,
             climb: self.climb.options(self.tolerance, 1, "models")?,
+            inits: self.inits()?,
             messages: None,
             files: (source.model.clone(), source.data.clone()),
+            init_files: self.inits.clone(),
         })
+    }
+
+    /// The initial values of each file.
+    fn inits(&self) -> anyhow::Result<Vec<(String, Data)>> {
+        let read = |file: &PathBuf| {
+            let values = read_data(std::slice::from_ref(file))?;
+            Ok((file.display().to_string(), values))
+        };
+        self.inits.iter().map(read).collect()
     }
 }
 
@@ -124,10 +141,10 @@ impl SourceArgs {
         (!self.enumerate.is_empty()).then(|| names.cloned().collect())
     }
 
-    /// Refuses what clap cannot know of.
-    pub(crate) fn check(&self) -> Result<(), Usage> {
+    /// Refuses what clap cannot know of, of these files and `more`.
+    pub(crate) fn check(&self, more: &[PathBuf]) -> Result<(), Usage> {
         let stdin = |file: &&PathBuf| file.as_path() == Path::new("-");
-        let files = std::iter::once(&self.model).chain(&self.data);
+        let files = std::iter::once(&self.model).chain(&self.data).chain(more);
         match files.filter(stdin).count() {
             0 | 1 => Ok(()),
             times => Err(Usage(format!(

@@ -20,12 +20,16 @@ pub(crate) use args::{FitArgs, SourceArgs, with};
 pub(crate) use summary::{grids, posterior as verdict};
 
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
-    args.source.check()?;
+    args.source.check(&args.inits)?;
     let request = args.request()?;
     let source = ModelSource::read(&args.source.model)?;
     let prepared = with(&source, read_data(&args.source.data)?, common)?;
     let run = request.prepare(Arc::new(source), prepared)?;
+    for idle in &run.idle_inits {
+        common.warn(idle);
+    }
     let monitored = run.monitor(&run.request.monitor)?;
+    run.check_lines(&monitored.quantities)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
     let climbed = run.climb(&Bar::new(common, run.starts()))?;

@@ -74,6 +74,7 @@ class BugsModel:
     def fit(
         self,
         given: list[tuple[str, NDArray[float64] | _Sparse]],
+        inits: list[list[tuple[str, NDArray[float64] | _Sparse]]],
         options: Mapping[str, Any],
         plan: Mapping[str, Any],
         callback: _Callback | None,

@@ -67,6 +67,7 @@ class Model:
         max_iter: int = MAX_ITERATIONS,
         n_init: int | None = None,
         seed: int = 0,
+        inits: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
         posterior: str | None = None,
         n_chains: int = 4,
         collapse: Iterable[str] = (),
@@ -99,6 +100,9 @@ class Model:
             climb a little way, most are abandoned, and the best climbs to the end.
         seed : int, default=0
             Where climbs begin.
+        inits : mapping or iterable of mappings, optional
+            Initial values by name (NaN where there is none), or several such, for unknowns of all kinds: a climb
+            begins at each. Where there are labels other starts compete with them, unless `n_init` says how many there are.
         posterior : {'mean-field', 'linear-response', 'exact'}, optional
             What results are of: the fit's own distribution, fast and too sure of itself; its means with
             deviations that know of what was not observed; or Markov chains that begin at the fit. Where it is
@@ -157,15 +161,18 @@ class Model:
             resume=resume,
         )
         given = _arrays(data)
+        begin = _initial(inits)
         watch, close = watcher(callback, progress, None)
         try:
-            fit, report = self._model.fit(given, options, how, watch)
+            fit, report = self._model.fit(given, begin, options, how, watch)
         finally:
             close()
         fitted = Fit(self, fit, report, (given, options, how))
         unused = [name + (f" (is {like} meant?)" if like else "") for name, like in report["unused"]]
         if unused:
             warnings.warn(f"nothing reads {', '.join(unused)} of the data", stacklevel=2)
+        for idle in report["idle"]:
+            warnings.warn(idle, stacklevel=2)
         raised = report["raised"]
         if raised is not None:
             # What was reached can still be used: `except KeyboardInterrupt as stop: stop.fit`.
@@ -428,7 +435,7 @@ def _again(text: str, asked: tuple[Any, ...], report: dict[str, Any], messages: 
     model = Model(text)
     there = {**options, "messages": messages}
     still = {"max_iter": 0, "restarts": 1, "checkpoint": None, "resume": None}
-    fit, _ = model._model.fit(given, there, {**how, **still}, None)
+    fit, _ = model._model.fit(given, [], there, {**how, **still}, None)
     return Fit(model, fit, report, asked)
 
 
@@ -469,6 +476,19 @@ def _arrays(data: Any) -> list[tuple[str, Any]]:
     else:
         raise TypeError(f"data is a {type(data).__name__}, expected a mapping or a DataFrame")
     return [(str(name), _array_of(str(name), value)) for name, value in items]
+
+
+def _initial(inits: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None) -> list[list[Any]]:
+    """Initial values of each start."""
+    several = [] if inits is None else [inits] if isinstance(inits, Mapping) else list(inits)
+    out = []
+    for values in several:
+        if not isinstance(values, Mapping):
+            raise TypeError(f"inits has a {type(values).__name__}, expected mappings")
+        # What generators of other programs are called is text.
+        numbers = {name: 0.0 if str(name).startswith(".RNG.") else values[name] for name in values}
+        out.append(_arrays(numbers))
+    return out
 
 
 def _array_of(name: str, value: Any) -> Any:

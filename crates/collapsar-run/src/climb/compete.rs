@@ -86,7 +86,7 @@ impl Run<'_> {
         let least = all[0].steps.first().map_or(0, |step| step.passes) + SHORTEST;
         let passes = |share: f64| ((share * cost).ceil() as u64).max(least);
         let affordable = (ROUND * cost / passes(LEGS[0].0) as f64) as usize;
-        let count = affordable.clamp(FEWEST, MOST_STARTS - 1);
+        let count = affordable.clamp(FEWEST, MOST_STARTS - 1) + self.plan.given;
         let indices = all.len()..all.len() + count;
         let begin = |index: usize| {
             let over = self.is_over();

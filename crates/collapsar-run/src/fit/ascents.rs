@@ -60,6 +60,7 @@ impl ModelRun {
             best: Mutex::new(f64::NEG_INFINITY),
             gains: Mutex::new(BTreeMap::new()),
         };
+        let inits = &self.inits;
         let mut given = self.request.messages.as_deref();
         let mut ends: Vec<Fit> = vec![];
         let numbers: Vec<usize> = (0..of.states.len()).collect();
@@ -76,6 +77,9 @@ impl ModelRun {
             let start = |index: usize, seed: u64| -> collapsar::Result<(Vec<f64>, u64)> {
                 if let Some(first) = first {
                     return Ok((first.to_vec(), 0));
+                }
+                if let Some(given) = inits.get(index) {
+                    return state.compiled.start_at(given, seed);
                 }
                 let cold = state.compiled.start(seed)?;
                 let Some(warm) = warm.filter(|_| index == 0) else {

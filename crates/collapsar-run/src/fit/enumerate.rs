@@ -76,7 +76,7 @@ pub struct States {
 
 /// Which labels of a model are enumerated unless anything is said: those that most of it meets, as long as their states
 /// are not too many for a model of this size.
-pub fn lone_labels(graph: &Graph, size: usize, demands: &Demands) -> Vec<LoneLabels> {
+fn lone_labels(graph: &Graph, size: usize, demands: &Demands) -> Vec<LoneLabels> {
     let named = |name: &String| demands.collapse.contains(name) || demands.explicit.contains(name);
     let mut states = 1;
     let mut arrays = graph.lone_labels(MOST);

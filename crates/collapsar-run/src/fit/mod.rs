@@ -1,15 +1,19 @@
 //! Runs of models in the BUGS language: text and data, then a graph that is climbed, then posteriors.
 //!
 //! - `source`: the text of a model, and how complaints about it are kept
+//! - `begins`: what is wrong with a model before it climbs
 //! - `ascents`: a climb for each state of labels that are enumerated
 //! - `enumerate`: which labels are enumerated
+//! - `inits`: where climbs begin that are given initial values
 //! - `monitor`: which numbers are summarised
 //! - `posterior`: which posterior results are of, and what signs say of it
 //! - `results`: the files of a run
 //! - `states`: what is known of numbers where labels are enumerated
 
 mod ascents;
+mod begins;
 mod enumerate;
+mod inits;
 mod monitor;
 mod posterior;
 mod results;
@@ -20,16 +24,16 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use collapsar::graph::{Compiled, Demands};
+use collapsar::graph::{Compiled, Demands, GivenNumbers};
 use collapsar::{Collapsed, Point, Potential};
-use collapsar_bugs::{Posterior, Prepared, Quantity, Selection};
+use collapsar_bugs::{Data, Posterior, Prepared, Quantity, Selection};
 use serde::{Serialize, Serializer};
 
 use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan, model_tolerance};
 
-pub use enumerate::{Enumerated, EnumeratedLabel, EnumeratedState, States, lone_labels};
+pub use enumerate::{Enumerated, EnumeratedLabel, EnumeratedState, States};
 pub use monitor::Monitored;
 pub use posterior::{CHAIN_DRAWS, DIAGNOSTICS, ModelResult, PosteriorOptions};
 pub use source::{ModelSource, class_name, class_names, one_line, parted};
@@ -52,12 +56,18 @@ pub struct ModelRequest {
     /// How the model is climbed.
     #[serde(flatten)]
     pub climb: ClimbOptions,
+    /// Initial values, each with what it is called: the first climbs begin there.
+    #[serde(skip)]
+    pub inits: Vec<(String, Data)>,
     /// Where to begin, instead of where seeds say.
     #[serde(skip)]
     pub messages: Option<Vec<f64>>,
     /// The model's file and those of its data, for the record.
     #[serde(skip)]
     pub files: (PathBuf, Vec<PathBuf>),
+    /// The files of initial values, for the record.
+    #[serde(skip)]
+    pub init_files: Vec<PathBuf>,
 }
 
 fn as_texts<S: Serializer>(
@@ -82,6 +92,10 @@ pub struct ModelRun {
     pub observed: Vec<(String, usize)>,
     /// What was asked for.
     pub request: ModelRequest,
+    /// Initial values that have no effect, each in a sentence.
+    pub idle_inits: Vec<String>,
+    /// Values that the first climbs begin at.
+    inits: Vec<GivenNumbers>,
     plan: Plan,
     /// Starts that climbed to the end, and how many of them ended within a nat of the best.
     agreed: OnceLock<(usize, usize)>,
@@ -99,15 +113,18 @@ impl ModelRequest {
         let enumerated = Enumerated::new(&self, &source, &prepared, (&demands, &compiled))?;
         let observed = prepared.observed();
         let data = observed.iter().map(|(_, count)| count).sum();
+        let (inits, idle_inits) = self.initial(&prepared, (&compiled, enumerated.as_ref()))?;
         let given = self.climb.restarts;
-        let mut plan = self.climb.plan(model_tolerance(data))?;
-        plan.compete = given.is_none()
+        let compete = given.is_none()
             && enumerated.is_none()
             && compiled.explicit_labels() > 0
             && compiled.local().dim() > 0
             && self.climb.max_iterations > 0
             && self.messages.is_none()
-            && plan.resume.is_none();
+            && self.climb.resume.is_none();
+        self.restart_from(inits.len(), compete)?;
+        let mut plan = self.climb.plan(model_tolerance(data))?;
+        (plan.compete, plan.given) = (compete, inits.len());
         if plan.compete {
             self.climb.restarts = None;
         }
@@ -119,6 +136,8 @@ impl ModelRequest {
             enumerated,
             observed,
             request: self,
+            idle_inits,
+            inits,
             plan,
             agreed: OnceLock::new(),
         })
@@ -175,10 +194,11 @@ impl ModelRun {
         if let Some(enumerated) = &self.enumerated {
             return self.climb_states(enumerated, watch);
         }
-        let (compiled, messages) = (&self.compiled, &self.request.messages);
-        let start = |_, seed| match messages {
-            Some(messages) => Ok((messages.clone(), 0)),
-            None => compiled.start_from_data(seed),
+        let (compiled, messages, inits) = (&self.compiled, &self.request.messages, &self.inits);
+        let start = |index: usize, seed| match (messages, inits.get(index)) {
+            (Some(messages), _) => Ok((messages.clone(), 0)),
+            (None, Some(given)) => compiled.start_at(given, seed),
+            (None, None) => compiled.start_from_data(seed),
         };
         let ascent = Ascent::new(compiled, self.source.name.clone(), &start);
         let (climbed, ()) = each(

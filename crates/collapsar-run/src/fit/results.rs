@@ -74,10 +74,13 @@ impl ModelRun {
                 own: json!({
                     // Apart from the data, so that runs of other models have the same inputs.
                     "model": inputs(std::slice::from_ref(model))?.first(),
+                    // Apart for the same reason.
+                    "inits": inputs(&self.request.init_files)?,
                     "collapsed": self.class_names(point, true),
                     "explicit": self.class_names(point, false),
                     "enumerated": enumerated.transpose()?,
                     "grids": grids,
+                    "warnings": self.idle_inits,
                     "messages": self.messages(),
                     "data": self.data(),
                     "posterior": result.kind,

@@ -161,6 +161,41 @@ impl Local {
         out
     }
 
+    /// The statistics at messages, but for blocks whose means `change` changes, and rows some of which `states` gives states:
+    /// the others of these count `faint`.
+    pub(super) fn statistics_with(
+        &self,
+        messages: &[f64],
+        mut change: impl FnMut(&Block, &[f64], &mut [f64]) -> Result<()>,
+        faint: f64,
+        states: impl Fn(&RowKernel) -> Option<Vec<Option<usize>>>,
+    ) -> Result<Vec<f64>> {
+        let (shared, own) = self.naturals(messages);
+        let mut means = vec![0.0; shared.len()];
+        let mut out = vec![0.0; self.dim()];
+        let (slots, rest) = out.split_at_mut(self.slots);
+        for (blocks, naturals, means) in [
+            (&self.shared, &shared, &mut means[..]),
+            (&self.own, &own, rest),
+        ] {
+            evaluate_all(blocks, naturals, means)?;
+            for placed in blocks {
+                let range = range_of(placed);
+                change(&placed.0, &naturals[range.clone()], &mut means[range])?;
+            }
+        }
+        self.sharing.multiply_transposed(&means, slots);
+        for rows in &self.rows {
+            match states(rows) {
+                Some(states) => rows.statistics_at(faint, &states, slots),
+                None => {
+                    rows.value_and_gradient(&messages[..self.slots], slots)?;
+                }
+            }
+        }
+        Ok(out)
+    }
+
     /// The messages that rows look at.
     pub(super) fn slots<'a>(&self, messages: &'a [f64]) -> &'a [f64] {
         &messages[..self.slots]

@@ -5,6 +5,7 @@
 //! what may be collapsed, and the two log-partition functions of a [`crate::Collapsed`] model.
 //!
 //! - `terms`: how a log joint is kept: as a sum of products of statistics, like terms together
+//! - `begin`: where a climb begins that is given values of variables
 //! - `blocks`: which variables have one joint factor of q
 //! - `block`: what a block is: a family, and where products of atoms stand among its statistics
 //! - `centre`: where numbers should be counted from, so that no digits are lost
@@ -43,6 +44,7 @@
 //! - `variational`: the posterior of each variable at the end of a fit
 //! - `weights`: what draws are worth against the posterior
 
+mod begin;
 mod block;
 mod blocks;
 mod bridged;
@@ -89,6 +91,7 @@ use collapsar_core::family::Tail;
 use collapsar_core::{Error, Factor, Place, Result};
 use terms::Terms;
 
+pub use begin::GivenNumbers;
 pub use centre::{Centring, Moved};
 pub use chain::{Chain, LeapingChain, Relabelling, Stage, SwitchingChain};
 pub use choice::{Choice, Class, Conflict, Demands, Role};

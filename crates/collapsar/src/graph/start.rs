@@ -19,7 +19,7 @@ const SEEDS: usize = 4;
 /// Of many labels, this fraction is given a state.
 const FRACTION: f64 = 0.05;
 /// The weight of the other labels.
-const FAINT: f64 = 0.1;
+pub(super) const FAINT: f64 = 0.1;
 /// By how much precisions of data begin higher where factors are to explain them. A guess of factors explains
 /// nothing, and the precisions that follow from it treat all of the data as noise: in their best basis, all
 /// factors but one or two then shrink to zero (a state space that needs four ends 1,300 or 3,000 nats lower,
@@ -162,8 +162,26 @@ pub(super) fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
 
 /// Means of a block's statistics to begin with; labels are given a state with this probability.
 pub(super) fn guess(block: &Block, probability: f64, rng: &mut impl Rng, mean: &mut [f64]) {
+    if labelled(block, |_, states| choose(states, probability, rng), mean) {
+        return;
+    }
+    let mut natural = vec![0.0; block.len()];
+    plain(block, rng, &mut natural);
+    // Inside the domain by construction.
+    if block.evaluate(&natural, mean).is_err() {
+        mean.fill(0.0);
+    }
+}
+
+/// Means of the statistics of labels, by their places in a block of which `chosen` gives some a state; false where it holds no
+/// labels.
+pub(super) fn labelled(
+    block: &Block,
+    mut chosen: impl FnMut(usize, usize) -> Option<usize>,
+    mean: &mut [f64],
+) -> bool {
     match &block.family {
-        BlockFamily::Label(family) => match choose(family.components, probability, rng) {
+        BlockFamily::Label(family) => match chosen(0, family.components) {
             Some(state) => {
                 mean.fill(0.0);
                 mean[state] = 1.0;
@@ -171,8 +189,9 @@ pub(super) fn guess(block: &Block, probability: f64, rng: &mut impl Rng, mean: &
             None => mean.fill(FAINT / family.components as f64),
         },
         BlockFamily::Network(family, _) => {
-            let chosen: Vec<Option<usize>> = (family.states().iter())
-                .map(|&states| choose(states, probability, rng))
+            let states = family.states().iter().enumerate();
+            let chosen: Vec<Option<usize>> = states
+                .map(|(label, &states)| chosen(label, states))
                 .collect();
             for (index, table) in family.tables().iter().enumerate() {
                 let faint = (table.scope.iter()).any(|&label| chosen[label as usize].is_none());
@@ -191,13 +210,7 @@ pub(super) fn guess(block: &Block, probability: f64, rng: &mut impl Rng, mean: &
                 }
             }
         }
-        _ => {
-            let mut natural = vec![0.0; block.len()];
-            plain(block, rng, &mut natural);
-            // Inside the domain by construction.
-            if block.evaluate(&natural, mean).is_err() {
-                mean.fill(0.0);
-            }
-        }
+        _ => return false,
     }
+    true
 }

@@ -28,6 +28,15 @@ pub enum PosteriorMarginal {
 }
 
 impl PosteriorMarginal {
+    /// The mean of a number, where it is one.
+    pub fn mean(&self) -> Option<f64> {
+        match self {
+            Self::Closed(marginal) => Some(marginal.mean()),
+            Self::Moments { mean, .. } => Some(*mean),
+            Self::States(_) => None,
+        }
+    }
+
     /// The same mean with a variance that is larger by `extra`: of the same family, within the same bounds
     /// (maths §10.2).
     #[must_use]
@@ -354,7 +363,7 @@ impl VariationalPosterior<'_> {
 }
 
 /// The posterior of each number of a block's variables, one variable after another.
-fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>> {
+pub(super) fn marginals_of(block: &Block, natural: &[f64]) -> Result<Vec<PosteriorMarginal>> {
     use PosteriorMarginal::{Closed, Moments, States};
     Ok(match &block.family {
         BlockFamily::Gaussian(family) => {

@@ -102,7 +102,7 @@ impl Parser<'_> {
     fn foreign_list(&self) -> Diagnostic {
         let message = "a `list(...)` stands in the text of the model";
         self.complaint(message, "data or initial values as WinBUGS keeps them")
-            .help("put the list in a file of its own")
+            .help("put it in a file of its own: of data, or of initial values")
     }
 
     /// After the model there must be nothing.

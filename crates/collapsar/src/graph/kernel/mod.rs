@@ -223,30 +223,37 @@ impl RowKernel {
         Ok(())
     }
 
-    /// Adds the statistics of rows that `choose` gives a state, and `faint` of all others.
+    /// Adds the statistics of rows that `choose` gives a state, and `faint` of all others; rows that may have a few states
+    /// only are in all of these alike.
     pub(super) fn statistics_of(
         &self,
         faint: f64,
         mut choose: impl FnMut(usize) -> Option<usize>,
         out: &mut [f64],
     ) {
-        const NONE: u32 = u32::MAX;
-        let states = self.states;
-        if let Shape::Squares(squares) = &self.shape {
-            // Every variable has its prior mean.
-            let mut statistics = vec![0.0; squares.dim()];
-            let zero = statistics.clone();
-            if squares.value_and_gradient(&zero, &mut statistics).is_ok() {
-                self.logits.entries.multiply_transposed(&statistics, out);
-            }
-            return;
-        }
-        let chosen: Vec<u32> = (0..self.count)
-            .map(|_| choose(states).map_or(NONE, |state| state as u32))
-            .collect();
+        // Pólya-Gamma variables have no states to choose from.
+        let rows = if self.are_labels() { self.count } else { 0 };
+        let chosen: Vec<Option<usize>> = (0..rows).map(|_| choose(self.states)).collect();
+        let weight = |row: usize| Some(if chosen[row].is_some() { 1.0 } else { faint });
+        self.add_chosen(faint, &chosen, weight, out);
+    }
+
+    /// Adds the statistics of rows in these states, and `faint` of those without one.
+    pub(super) fn statistics_at(&self, faint: f64, states: &[Option<usize>], out: &mut [f64]) {
+        let weight = |row: usize| states[row].is_none().then_some(faint);
+        self.add_chosen(faint, states, weight, out);
+    }
+
+    fn add_chosen(
+        &self,
+        faint: f64,
+        chosen: &[Option<usize>],
+        weight: impl Fn(usize) -> Option<f64>,
+        out: &mut [f64],
+    ) {
         let fill = |row: usize, state: usize| match chosen[row] {
-            NONE => faint / states as f64,
-            one => f64::from(u8::from(one as usize == state)),
+            None => faint / self.states as f64,
+            Some(one) => f64::from(u8::from(one == state)),
         };
         let found = match &self.shape {
             Shape::Features(mixture) => mixture.statistics_of(|first, width, out| {
@@ -254,11 +261,13 @@ impl RowKernel {
                     *out = fill(first + place % width, place / width);
                 }
             }),
-            Shape::Product(product) => {
-                let weight = |row: usize| if chosen[row] == NONE { faint } else { 1.0 };
-                Ok(product.statistics_of(weight, fill))
+            Shape::Product(product) => Ok(product.statistics_of(weight, fill)),
+            Shape::Squares(squares) => {
+                // Every variable has its prior mean.
+                let mut statistics = vec![0.0; squares.dim()];
+                let zero = statistics.clone();
+                (squares.value_and_gradient(&zero, &mut statistics)).map(|_| statistics)
             }
-            Shape::Squares(_) => return,
         };
         if let Ok(statistics) = found {
             self.logits.entries.multiply_transposed(&statistics, out);

@@ -258,10 +258,10 @@ impl Product {
     }
 
     /// The statistics of rows whose responsibilities `fill` gives; those that may have a few
-    /// states only have all of these alike, with the row's `weight`.
+    /// states only have all of these alike, with the row's `weight`, where it has one.
     pub(super) fn statistics_of(
         &self,
-        weight: impl Fn(usize) -> f64,
+        weight: impl Fn(usize) -> Option<f64>,
         fill: impl Fn(usize, usize) -> f64,
     ) -> Vec<f64> {
         let mut sums = vec![0.0; self.logits];
@@ -269,9 +269,14 @@ impl Product {
         for (row, &merged) in self.of.iter().enumerate() {
             let merged = merged as usize;
             let filled = if let Some(support) = &self.support {
-                let possible = support.row(merged).0.len();
-                responsibilities[..possible].fill(weight(row) / possible as f64);
-                &responsibilities[..possible]
+                let possible = support.row(merged).0;
+                let out = &mut responsibilities[..possible.len()];
+                match weight(row) {
+                    Some(weight) => out.fill(weight / possible.len() as f64),
+                    None => (out.iter_mut().zip(possible))
+                        .for_each(|(r, &state)| *r = fill(row, state as usize)),
+                }
+                &responsibilities[..possible.len()]
             } else {
                 for (state, r) in responsibilities.iter_mut().enumerate() {
                     *r = fill(row, state);
