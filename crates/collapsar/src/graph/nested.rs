@@ -1,6 +1,8 @@
 //! Decides how a proposal follows uncertain precisions: given each of several values of these, normal variables have
 //! about the normal distribution of Laplace's method (maths §10.10).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::block::{Block, BlockFamily, Placed, evaluate_all, range_of};
@@ -10,6 +12,9 @@ use super::proposal::Proposal;
 use super::student::{NARROW, Student};
 use collapsar_core::Result;
 
+/// Precisions of one declaration that parts differ by, at most: where there are more, as weights of data that have one each, they are summed
+/// out or stay apart like everything else.
+const FEW: usize = 6;
 /// Places of a chain that have a part each.
 const PARTS: usize = 32;
 /// By what factor the precisions of parts are further from their mean than those of the chain, in coordinates without bounds: tails
@@ -30,6 +35,37 @@ struct Site<'a> {
     collapsed: Vec<f64>,
     /// The normal blocks that are kept, with their roles and first coordinates.
     fields: Vec<(Role, &'a Placed, usize)>,
+    scales: &'a Scales,
+}
+
+/// Which blocks are precisions that parts differ by: their declarations.
+#[derive(Debug, Default)]
+struct Scales(BTreeSet<Vec<u32>>);
+
+impl Scales {
+    fn of(blocks: &[&[Placed]]) -> Self {
+        let mut counts: BTreeMap<&[u32], usize> = BTreeMap::new();
+        let positive = |block: &Block| {
+            matches!(
+                block.family,
+                BlockFamily::Gamma(_) | BlockFamily::Positive(..)
+            )
+        };
+        let all = blocks
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|(block, _)| positive(block));
+        for (block, _) in all {
+            *counts.entry(block.declarations.as_slice()).or_default() += 1;
+        }
+        let few = counts.into_iter().filter(|(_, count)| *count <= FEW);
+        Self(few.map(|(declarations, _)| declarations.to_vec()).collect())
+    }
+
+    fn holds(&self, block: &Block) -> bool {
+        self.0.contains(&block.declarations)
+    }
 }
 
 impl<'a> Kept<'a> {
@@ -53,7 +89,7 @@ impl<'a> Kept<'a> {
             .iter()
             .copied()
             .flatten()
-            .filter(|(block, _)| is_scale(block))
+            .filter(|(block, _)| scales.holds(block))
         {
             let own = self.places_of(block);
             spread_out(block, &own, &mut further);
@@ -63,7 +99,7 @@ impl<'a> Kept<'a> {
         let spread = self.spread_of_rest(&coordinates);
         let every = places.len().div_ceil(PARTS);
         let chosen = further.iter().zip(&coordinates).step_by(every);
-        let parts = chosen.filter_map(|(numbers, at)| self.part(numbers, at, &spread));
+        let parts = chosen.filter_map(|(numbers, at)| self.part(numbers, at, &spread, &scales));
         Proposal::of_parts(parts.collect())
     }
 
@@ -84,8 +120,14 @@ impl<'a> Kept<'a> {
     }
 
     /// The part at one place.
-    fn part(&self, numbers: &[f64], at: &[f64], spread: &[f64]) -> Option<Student> {
-        let mut site = self.site(numbers);
+    fn part(
+        &self,
+        numbers: &[f64],
+        at: &[f64],
+        spread: &[f64],
+        scales: &Scales,
+    ) -> Option<Student> {
+        let mut site = self.site(numbers, scales);
         let mut centre = at.to_vec();
         let covariance = site.settle(&mut centre).ok().flatten()?;
         let places: Vec<usize> = site.places().collect();
@@ -99,7 +141,7 @@ impl<'a> Kept<'a> {
     }
 
     /// All statistics at numbers of all variables.
-    fn site(&'a self, numbers: &[f64]) -> Site<'a> {
+    fn site<'s>(&'s self, numbers: &[f64], scales: &'s Scales) -> Site<'s> {
         let (local, posterior) = (&self.model.local, &self.model.posterior);
         let first = local.own_first();
         let (shared, own) = local.blocks();
@@ -109,9 +151,10 @@ impl<'a> Kept<'a> {
             shared: vec![0.0; local.shared_base().len()],
             collapsed: vec![0.0; posterior.statistics()],
             fields: vec![],
+            scales,
         };
         let at = |placed: &Placed, out: &mut [f64]| {
-            if is_scale(&placed.0) || self.holds_block(placed) {
+            if scales.holds(&placed.0) || self.holds_block(placed) {
                 let places = self.places_of(&placed.0);
                 let own: Vec<f64> = places.iter().map(|&place| numbers[place]).collect();
                 placed.0.statistics_at(&own, &mut out[range_of(placed)]);
@@ -200,7 +243,7 @@ impl Site<'_> {
         if self.kept.role == Role::Collapsed {
             posterior.backward(&self.explicit, &self.collapsed, &mut messages);
             let (naturals, _) = local.naturals(&messages);
-            follow(local.blocks().0, &naturals, &mut self.shared)?;
+            follow((local.blocks().0, self.scales), &naturals, &mut self.shared)?;
         }
         self.explicit[..first].fill(0.0);
         local.gather(0, &self.shared, &mut self.explicit[..first]);
@@ -209,7 +252,11 @@ impl Site<'_> {
         }
         let (given, _) = posterior.naturals(&self.explicit);
         if self.kept.role != Role::Collapsed {
-            follow(posterior.blocks(), &given, &mut self.collapsed)?;
+            follow(
+                (posterior.blocks(), self.scales),
+                &given,
+                &mut self.collapsed,
+            )?;
         }
         posterior.backward(&self.explicit, &self.collapsed, &mut messages);
         let (shared, own) = local.naturals(&messages);
@@ -294,10 +341,14 @@ fn spread_out(block: &Block, own: &[usize], places: &mut [Vec<f64>]) {
 }
 
 /// Writes the means of blocks but for precisions, which stay.
-fn follow(blocks: &[Placed], naturals: &[f64], statistics: &mut [f64]) -> Result<()> {
+fn follow(
+    (blocks, scales): (&[Placed], &Scales),
+    naturals: &[f64],
+    statistics: &mut [f64],
+) -> Result<()> {
     let mut means = vec![0.0; naturals.len()];
     evaluate_all(blocks, naturals, &mut means)?;
-    for placed in blocks.iter().filter(|(block, _)| !is_scale(block)) {
+    for placed in blocks.iter().filter(|(block, _)| !scales.holds(block)) {
         statistics[range_of(placed)].copy_from_slice(&means[range_of(placed)]);
     }
     Ok(())
@@ -305,11 +356,4 @@ fn follow(blocks: &[Placed], naturals: &[f64], statistics: &mut [f64]) -> Result
 
 fn is_field(block: &Block) -> bool {
     matches!(block.family, BlockFamily::Gaussian(_))
-}
-
-fn is_scale(block: &Block) -> bool {
-    matches!(
-        block.family,
-        BlockFamily::Gamma(_) | BlockFamily::Positive(..)
-    )
 }
