@@ -47,13 +47,60 @@ pub(crate) enum Scalar {
     /// A product of powers of unknowns, sorted, none of them zero, with a coefficient: what is no polynomial, such as a
     /// standard deviation whose precision is unknown. What went through a root stays one, since a root has lost a sign.
     Power(f64, Rc<Vec<(Unknown, f64)>>),
+    /// A product of powers of unknowns, which is the first, times the exponential of a polynomial.
+    Scaled(Rc<Scalar>, Rc<Vec<Monomial>>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
     Opaque,
 }
 
+impl Monomial {
+    fn times(&self, other: &Self) -> Self {
+        let mut unknowns = [self.unknowns.as_slice(), &other.unknowns].concat();
+        unknowns.sort_unstable();
+        Self {
+            coefficient: self.coefficient * other.coefficient,
+            unknowns,
+        }
+    }
+}
+
 impl Scalar {
+    /// A product of powers times an exponential, as which single products and exponentials can be seen.
+    fn as_scaled(&self) -> Option<(Self, Self)> {
+        match self {
+            Self::Linked(Inverse::Log, psi) => Some((Self::Known(1.0), Self::inner(psi))),
+            Self::Scaled(scale, psi) => Some((scale.as_ref().clone(), Self::inner(psi))),
+            other => other.powers().map(|_| (other.clone(), Self::Known(0.0))),
+        }
+    }
+
+    /// Its product with another, where one of them has an exponential and none is a sum.
+    fn scaled_by(&self, other: &Self) -> Option<Self> {
+        let exponential =
+            |of: &Self| matches!(of, Self::Linked(Inverse::Log, _) | Self::Scaled(..));
+        if !exponential(self) && !exponential(other) {
+            return None;
+        }
+        let ((a, left), (b, right)) = (self.as_scaled()?, other.as_scaled()?);
+        Some(Self::of_scaled(a.times(&b), left.plus(&right)))
+    }
+
+    /// A product of powers times the exponential of a polynomial.
+    fn of_scaled(scale: Self, psi: Self) -> Self {
+        match (scale, psi) {
+            (Self::Known(0.0), _) => Self::Known(0.0),
+            (Self::Known(scale), Self::Polynomial(psi)) if scale > 0.0 => {
+                let psi = Self::Polynomial(psi).plus(&Self::Known(scale.ln()));
+                Self::of_inner(Inverse::Log, psi)
+            }
+            (scale, Self::Polynomial(psi)) => Self::Scaled(Rc::new(scale), psi),
+            (scale, Self::Known(psi)) => scale.times(&Self::Known(psi.exp())),
+            _ => Self::Opaque,
+        }
+    }
+
     pub(crate) fn unknown(variable: u32, element: u32) -> Self {
         Self::Polynomial(Rc::new(vec![Monomial {
             coefficient: 1.0,
@@ -116,9 +163,12 @@ impl Scalar {
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
             Self::Product(product) => product.expanded()?.monomials(),
-            Self::Linked(..) | Self::Mass(_) | Self::Power(..) | Self::Draws(_) | Self::Opaque => {
-                None
-            }
+            Self::Linked(..)
+            | Self::Scaled(..)
+            | Self::Mass(_)
+            | Self::Power(..)
+            | Self::Draws(_)
+            | Self::Opaque => None,
         }
     }
 
@@ -169,10 +219,14 @@ impl Scalar {
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Known(0.0), linked @ (Self::Linked(..) | Self::Mass(_) | Self::Power(..)))
-            | (linked @ (Self::Linked(..) | Self::Mass(_) | Self::Power(..)), Self::Known(0.0)) => {
-                return linked.clone();
-            }
+            (
+                Self::Known(0.0),
+                linked @ (Self::Linked(..) | Self::Scaled(..) | Self::Mass(_) | Self::Power(..)),
+            )
+            | (
+                linked @ (Self::Linked(..) | Self::Scaled(..) | Self::Mass(_) | Self::Power(..)),
+                Self::Known(0.0),
+            ) => return linked.clone(),
             (Self::Mass(a), Self::Mass(b)) => return a.plus(b),
             (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
                 if are_opposite(a, b) =>
@@ -203,16 +257,15 @@ impl Scalar {
     }
 
     pub(crate) fn times(&self, other: &Self) -> Self {
+        if let Some(scaled) = self.scaled_by(other) {
+            return scaled;
+        }
         match (self, other) {
-            (Self::Known(factor), linked @ Self::Linked(inverse, psi))
-            | (linked @ Self::Linked(inverse, psi), Self::Known(factor)) => {
-                return match (*factor, inverse) {
-                    (0.0, _) => Self::Known(0.0),
-                    (1.0, _) => linked.clone(),
-                    (factor, Inverse::Log) if factor > 0.0 => {
-                        let more = Self::inner(psi).plus(&Self::Known(factor.ln()));
-                        Self::of_inner(Inverse::Log, more)
-                    }
+            (Self::Known(factor), linked @ Self::Linked(..))
+            | (linked @ Self::Linked(..), Self::Known(factor)) => {
+                return match *factor {
+                    0.0 => Self::Known(0.0),
+                    1.0 => linked.clone(),
                     _ => Self::Opaque,
                 };
             }
@@ -229,28 +282,13 @@ impl Scalar {
                     _ => Self::Opaque,
                 };
             }
-            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Log, b)) => {
-                let sum = Self::inner(a).plus(&Self::inner(b));
-                return match sum {
-                    Self::Known(sum) => Self::Known(sum.exp()),
-                    sum => Self::of_inner(Inverse::Log, sum),
-                };
-            }
             _ => {}
         }
         if let Some(product) = Product::joined(self, other) {
             return product;
         }
-        let times = |a: &Monomial, b: &Monomial| {
-            let mut unknowns = [a.unknowns.as_slice(), &b.unknowns].concat();
-            unknowns.sort_unstable();
-            Monomial {
-                coefficient: a.coefficient * b.coefficient,
-                unknowns,
-            }
-        };
         let join = |a: Vec<Monomial>, b: Vec<Monomial>| {
-            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| times(a, b)));
+            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| a.times(b)));
             pairs.collect()
         };
         self.combine(other, |a, b| a * b, join)
@@ -259,7 +297,9 @@ impl Scalar {
     pub(crate) fn over(&self, other: &Self) -> Self {
         let opposite = |psi: &Rc<Vec<Monomial>>| Self::inner(psi).times(&Self::Known(-1.0));
         match (self, other) {
-            (linked @ Self::Linked(..), Self::Known(b)) => linked.times(&Self::Known(1.0 / b)),
+            (linked @ (Self::Linked(..) | Self::Scaled(..)), Self::Known(b)) => {
+                linked.times(&Self::Known(1.0 / b))
+            }
             (Self::Known(1.0), Self::Linked(Inverse::OnePlus, psi)) => {
                 Self::of_inner(Inverse::Logit, opposite(psi))
             }
@@ -282,7 +322,9 @@ impl Scalar {
                 let reduced = Product::reduced(self, other);
                 reduced.unwrap_or_else(|| self.times(&other.raised(-1.0)))
             }
-            (_, Self::Polynomial(_) | Self::Power(..)) => self.times(&other.raised(-1.0)),
+            (_, Self::Polynomial(_) | Self::Power(..) | Self::Scaled(..)) => {
+                self.times(&other.raised(-1.0))
+            }
             _ => self.map_with(other, |a, b| a / b),
         }
     }
@@ -293,17 +335,21 @@ impl Scalar {
             (Self::Polynomial(_) | Self::Product(_) | Self::Draws(_), Self::Known(2.0)) => {
                 self.times(self)
             }
-            (Self::Polynomial(_) | Self::Power(..) | Self::Linked(..), Self::Known(exponent)) => {
-                self.raised(*exponent)
-            }
+            (
+                Self::Polynomial(_) | Self::Power(..) | Self::Linked(..) | Self::Scaled(..),
+                Self::Known(exponent),
+            ) => self.raised(*exponent),
             _ => self.map_with(exponent, f64::powf),
         }
     }
 
     /// What is not known to the power of a number.
     fn raised(&self, exponent: f64) -> Self {
-        if let (Self::Linked(Inverse::Log, psi), true) = (self, exponent != 0.0) {
-            return Self::of_inner(Inverse::Log, Self::inner(psi).times(&Self::Known(exponent)));
+        if let (Self::Linked(Inverse::Log, _) | Self::Scaled(..), Some((scale, psi)), true) =
+            (self, self.as_scaled(), exponent != 0.0)
+        {
+            let scale = scale.power(&Self::Known(exponent));
+            return Self::of_scaled(scale, psi.times(&Self::Known(exponent)));
         }
         let Some((coefficient, factors)) = self.powers() else {
             return Self::Opaque;
@@ -358,6 +404,7 @@ impl Scalar {
             Self::Polynomial(_)
             | Self::Product(_)
             | Self::Linked(..)
+            | Self::Scaled(..)
             | Self::Mass(_)
             | Self::Power(..)
             | Self::Opaque => Self::Opaque,

@@ -110,7 +110,7 @@ impl Emit<'_> {
         if *rate == Scalar::Known(0.0) {
             return if x == 0.0 { Ok(()) } else { self.impossible() };
         }
-        let rate = self.rate(0, rate)?;
+        let rate = self.log_rate(0, rate, x + 0.5)?;
         self.add(-ln_gamma(x + 1.0), &[])?;
         self.add_ln(x, &rate)?;
         self.add_rate(-1.0, &rate, &Scalar::Known(1.0))
@@ -129,7 +129,7 @@ impl Emit<'_> {
 
     pub(super) fn weibull(&mut self, x: &Scalar, shape: &Scalar, rate: &Scalar) -> Resolved {
         let shape = self.positive(0, shape)?;
-        let rate = self.rate(1, rate)?;
+        let rate = self.log_rate(1, rate, 1.0)?;
         let x = match x {
             Scalar::Known(x) if *x > 0.0 => *x,
             Scalar::Known(_) => return Err(self.outside().into()),

@@ -16,6 +16,7 @@
 //! - `place`: where grids are refined
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
+//! - `loglinear`: how rates whose logarithms are predictors become terms
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `roots`: what is to blame where a line is not conjugate, and what to write instead
 //! - `probit`: the same by normal variables, where a normal probability is of a predictor
@@ -39,6 +40,7 @@ mod joint;
 mod kinds;
 mod links;
 mod logistic;
+mod loglinear;
 mod matrices;
 mod nodes;
 mod odds;
