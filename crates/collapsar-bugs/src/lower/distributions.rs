@@ -197,6 +197,7 @@ impl Emit<'_> {
         match x {
             Scalar::Known(x) if *x > lower && *x <= upper => Ok(()),
             Scalar::Known(_) => Err(self.outside().into()),
+            Scalar::Opaque if self.is_censored() => Ok(()),
             x => {
                 let own = self.own(x, "a number").ok();
                 let bounded = |x: &Unknown| self.line.variables.kind(x.variable) == Kind::Bounded;

@@ -22,6 +22,7 @@
 //! - `probit`: the same by normal variables, where a normal probability is of a predictor
 //! - `odds`: which probabilities are counted in log odds
 //! - `links`: what is said of probabilities that no family takes in
+//! - `censored`: which waiting times are summed out, as they are only known to be long
 //! - `within`: how bounds of distributions other than the normal are met
 //! - `products`: how the product of two polynomials becomes terms
 //! - `cells`: how a probability that is computed from others becomes terms
@@ -31,6 +32,7 @@
 
 mod barren;
 mod cells;
+mod censored;
 mod counts;
 mod distributions;
 mod emit;
@@ -346,9 +348,12 @@ impl Stochastic<'_> {
             return Ok(());
         }
         for instance in 0..self.scope.model.lines[self.line].instances {
-            if self.variables.barren.contains(self.line, instance) {
+            let predicted = self.variables.barren.contains(self.line, instance);
+            if predicted {
                 self.check_prediction(instance)?;
-            } else {
+            }
+            let censored = self.variables.censored.above(self.line, instance);
+            if !predicted || censored.is_some_and(|above| above > 0.0) {
                 self.each_state(instance, graph, sink)?;
             }
         }
@@ -382,6 +387,10 @@ impl Stochastic<'_> {
 
     /// Adds the terms of one repetition to `sink`; `target` stands for what is observed.
     fn terms(&self, instance: usize, target: Option<&[Scalar]>, sink: &mut Sink) -> Resolved {
+        if let Some(above) = self.variables.censored.above(self.line, instance) {
+            let arguments = self.scope.evaluate_all(self.of.arguments)?;
+            return self.emit(instance, sink)?.survivor(above, &arguments);
+        }
         let target = match target {
             Some(target) => target.to_vec(),
             None => self.target(instance)?,
