@@ -20,14 +20,14 @@ pub(crate) struct Monomial {
 }
 
 /// What undoes a link function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Inverse {
     /// e^ψ / (1 + e^ψ)
     Logit,
     /// e^ψ
     Log,
-    /// 1 + e^ψ, on the way to the first.
-    OnePlus,
+    /// c + e^ψ with a positive c, on the way to the first.
+    Plus(f64),
     /// Φ(ψ), which is kept as a [`Mass`].
     Probit,
 }
@@ -141,6 +141,12 @@ impl Scalar {
         matches!(self, Self::Linked(Inverse::Logit, _))
     }
 
+    /// Whether these have no products of unknowns.
+    pub(crate) fn is_log_odds_of_sums(&self) -> bool {
+        let single = |monomial: &Monomial| monomial.unknowns.len() < 2;
+        matches!(self, Self::Linked(Inverse::Logit, psi) if psi.iter().all(single))
+    }
+
     /// The polynomial that a function is of.
     fn inner(monomials: &Rc<Vec<Monomial>>) -> Self {
         Self::Polynomial(monomials.clone())
@@ -233,9 +239,11 @@ impl Scalar {
             {
                 return Self::Known(1.0);
             }
-            (Self::Known(1.0), Self::Linked(Inverse::Log, psi))
-            | (Self::Linked(Inverse::Log, psi), Self::Known(1.0)) => {
-                return Self::Linked(Inverse::OnePlus, psi.clone());
+            (Self::Known(c), Self::Linked(Inverse::Log, psi))
+            | (Self::Linked(Inverse::Log, psi), Self::Known(c))
+                if *c > 0.0 && c.is_finite() =>
+            {
+                return Self::Linked(Inverse::Plus(*c), psi.clone());
             }
             _ => {}
         }
@@ -300,11 +308,14 @@ impl Scalar {
             (linked @ (Self::Linked(..) | Self::Scaled(..)), Self::Known(b)) => {
                 linked.times(&Self::Known(1.0 / b))
             }
-            (Self::Known(1.0), Self::Linked(Inverse::OnePlus, psi)) => {
-                Self::of_inner(Inverse::Logit, opposite(psi))
+            // The odds of c/(c + e^ψ) are c/e^ψ.
+            (Self::Known(a), Self::Linked(Inverse::Plus(c), psi)) if a == c => {
+                let odds = opposite(psi).plus(&Self::Known(c.ln()));
+                Self::of_inner(Inverse::Logit, odds)
             }
-            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::OnePlus, b)) if a == b => {
-                Self::Linked(Inverse::Logit, a.clone())
+            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Plus(c), b)) if a == b => {
+                let odds = Self::inner(a).minus(&Self::Known(c.ln()));
+                Self::of_inner(Inverse::Logit, odds)
             }
             // Odds.
             (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))

@@ -102,6 +102,12 @@ impl Fitted {
         (mean(marginal), (sd * sd + more).sqrt())
     }
 
+    fn variable(&self, name: &str) -> u32 {
+        let declared = self.prepared.graph().declared().iter();
+        let mut named = declared.filter(|declared| declared.names == [name]);
+        named.next().expect("a variable").first
+    }
+
     /// Mean and deviation of chains, with the standard error of the former.
     fn drawn(&self, variable: u32, sweeps: usize) -> (f64, f64, f64) {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -322,26 +328,196 @@ fn predictors_are_explicit() {
     assert!(refused.to_string().contains("dpois"), "{refused}");
 }
 
-/// What is no linear predictor is refused in words.
+/// Offsets and factors may be written in any way.
 #[test]
-fn other_rates_are_refused() {
-    let cases = [
-        ("mu <- exp(a * b); a ~ dnorm(0, 1)", "products"),
-        (
-            "mu <- exp(a) + exp(b); a ~ dnorm(0, 1)",
-            "times the exponential of a linear predictor",
-        ),
-        (
-            "mu <- exp(a + b); a ~ dgamma(1, 1)",
-            "linear in Gaussian variables",
-        ),
-        ("mu <- exp(a + b); a ~ dnorm(0, 1) T(0,)", "without bounds"),
-    ];
-    for (lines, expected) in cases {
-        let text = format!("model {{ y ~ dpois(mu); b ~ dnorm(0, 1); {lines} }}");
-        let model = Model::parse(text.as_str()).expect("a text");
-        let refusal = model.with(data("y=2")).expect_err("a refusal");
-        let words = refusal.render("m.bug", &text);
-        assert!(words.contains(expected), "{words}");
+fn spellings_are_the_same() {
+    let fit = |lines: &str| {
+        let text = format!(
+            "model {{ for (i in 1:8) {{ y[i] ~ dpois(mu[i]); {lines} }} a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1) }}"
+        );
+        let numbers = numbers(&[("y", &Y), ("x", &X), ("n", &N)]);
+        fitted(&text, &numbers).point().bound
+    };
+    let bound = fit("log(mu[i]) <- log(n[i]) + a + b * x[i]");
+    for lines in [
+        "mu[i] <- exp(log(n[i]) + a + b * x[i])",
+        "mu[i] <- n[i] * exp(a) * exp(b * x[i])",
+        "mu[i] <- l[i] * n[i]; log(l[i]) <- a + b * x[i]",
+        "mu[i] <- n[i] / l[i]; l[i] <- exp(-a - b * x[i])",
+        "mu[i] <- n[i] * sqrt(exp(2 * a + 2 * b * x[i]))",
+    ] {
+        assert!((fit(lines) - bound).abs() < 1e-9, "{lines}");
     }
+}
+
+/// A random effect's standard deviation, precision or gamma factor may have any prior that they have elsewhere.
+#[test]
+fn scales_stand_beside_predictors() {
+    let text = |prior: &str| {
+        format!(
+            "model {{
+               for (i in 1:8) {{ y[i] ~ dpois(mu[i]); log(mu[i]) <- a + b * x[i] + e[i]; e[i] ~ dnorm(0, tau) }}
+               a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1); {prior}
+             }}"
+        )
+    };
+    let data = numbers(&[("y", &Y), ("x", &X)]);
+    // Near zero effects do not matter, and the evidence is that without them.
+    let none = text("tau <- 1.0E8");
+    let without = fitted(&none, &data).point().bound;
+    for prior in [
+        "sigma ~ dunif(0, 1.0E-3); tau <- pow(sigma, -2)",
+        "sigma ~ dnorm(0, 1.0E8) T(0,); tau <- 1 / (sigma * sigma)",
+        "tau ~ dgamma(1.0E5, 1.0E-3)",
+    ] {
+        let near = fitted(&text(prior), &data);
+        let bound = near.point().bound;
+        assert!((bound - without).abs() < 0.05, "{prior}: {bound} {without}");
+        near.drawn(0, 400);
+    }
+}
+
+/// Counts of a log-linear mean that vary more than Poisson counts do, of a known size and of one of two.
+#[test]
+fn negative_binomial_counts_are_below_the_evidence() {
+    let density = |size: f64, [a, b]: [f64; 2]| {
+        let each = (0..8).map(|i| {
+            let mu = (a + b * X[i]).exp();
+            let ways = collapsar::special::ln_gamma(Y[i] + size)
+                - collapsar::special::ln_gamma(size)
+                - collapsar::special::ln_gamma(Y[i] + 1.0);
+            ways + size * (size / (size + mu)).ln() + Y[i] * (mu / (size + mu)).ln()
+        });
+        each.sum::<f64>() + ln_normal(a, 0.1) + ln_normal(b, 0.1)
+    };
+    let text = |size: &str| {
+        format!(
+            "model {{
+               for (i in 1:8) {{ y[i] ~ dnegbin(p[i], r); p[i] <- r / (r + mu[i]); log(mu[i]) <- a + b * x[i] }}
+               a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1); {size}
+             }}"
+        )
+    };
+    let data = numbers(&[("y", &Y), ("x", &X)]);
+    let (evidence, known) = quadrature([0.4, 1.1], [0.45, 0.45], |at| density(3.0, at));
+    let one = fitted(&text("r <- 3"), &data);
+    let bound = one.point().bound;
+    assert!(
+        bound <= evidence && bound > evidence - 1.0,
+        "{bound} {evidence}"
+    );
+    for place in 0..2 {
+        let (drawn, spread, error) = one.drawn(place as u32, 12_000);
+        let (mean, sd) = known[place];
+        assert!((drawn - mean).abs() < 4.0 * error, "{drawn} {mean} {error}");
+        assert!((spread / sd - 1.0).abs() < 0.05, "{spread} {sd}");
+    }
+    let two = fitted(&text("r <- 1 + 4 * k; k ~ dbern(0.4)"), &data);
+    let parts = [(1.0, 0.6), (5.0, 0.4)].map(|(size, weight): (f64, f64)| {
+        let (evidence, known) = quadrature([0.4, 1.1], [0.5, 0.5], |at| density(size, at));
+        (weight * evidence.exp(), known)
+    });
+    let total = parts[0].0 + parts[1].0;
+    let (evidence, bound) = (total.ln(), two.point().bound);
+    assert!(
+        bound <= evidence && bound > evidence - 1.5,
+        "{bound} {evidence}"
+    );
+    let mean = (parts[0].0 * parts[0].1[1].0 + parts[1].0 * parts[1].1[1].0) / total;
+    let slope = two.variable("b");
+    let (drawn, _, error) = two.drawn(slope, 12_000);
+    assert!((drawn - mean).abs() < 4.0 * error, "{drawn} {mean} {error}");
+}
+
+/// Times that are only known to be long count by the probability of that, and are drawn beyond what they are known to be.
+#[test]
+fn censored_times_are_summed_out() {
+    let t = [0.3, 1.2, 2.0, 0.7, f64::NAN, 0.2, 0.9, f64::NAN];
+    let (cut, seen) = (1.5, [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+    let cuts = t.map(|t| if t.is_nan() { cut } else { 100.0 });
+    let seen = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| if t[i].is_nan() { seen[i] } else { 0.0 });
+    for (line, shape) in [("dweib(1.7, mu[i])", 1.7), ("dexp(mu[i])", 1.0)] {
+        let text = format!(
+            "model {{
+               for (i in 1:8) {{ c[i] ~ dinterval(t[i], cut[i]); t[i] ~ {line}; log(mu[i]) <- a + b * x[i] }}
+               a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1)
+             }}"
+        );
+        let all = numbers(&[("t", &t), ("x", &X), ("cut", &cuts), ("c", &seen)]);
+        let fitted = fitted(&text, &all);
+        let density = |[a, b]: [f64; 2]| {
+            let each = (0..8).map(|i| {
+                let (eta, time): (f64, f64) = (a + b * X[i], t[i]);
+                if time.is_nan() {
+                    -eta.exp() * cut.powf(shape)
+                } else {
+                    shape.ln() + (shape - 1.0) * time.ln() + eta - eta.exp() * time.powf(shape)
+                }
+            });
+            each.sum::<f64>() + ln_normal(a, 0.1) + ln_normal(b, 0.1)
+        };
+        let (evidence, known) = quadrature([-0.2, -0.5], [0.5, 0.5], density);
+        let bound = fitted.point().bound;
+        assert!(
+            bound <= evidence && bound > evidence - 0.05,
+            "{line}: {bound} {evidence}"
+        );
+        let (drawn, _, error) = fitted.drawn(0, 8_000);
+        let mean = known[0].0;
+        assert!(
+            (drawn - mean).abs() < 4.0 * error,
+            "{line}: {drawn} {mean} {error}"
+        );
+    }
+}
+
+/// Unknown counts with log-linear rates: all values of each are summed.
+#[test]
+fn unknown_counts_may_have_log_linear_rates() {
+    let (y, x) = ([2.0, 5.0, 1.0, 7.0], [-0.5, 0.4, -0.9, 1.0]);
+    let text = "model {
+      for (i in 1:4) { N[i] ~ dpois(l[i]); log(l[i]) <- a + b * x[i]; y[i] ~ dbin(0.6, N[i]) }
+      a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1)
+    }";
+    let fitted = fitted(text, &numbers(&[("y", &y), ("x", &x)]));
+    // A Poisson count of which each is seen with probability 0.6 is a Poisson count.
+    let density = |[a, b]: [f64; 2]| {
+        let each = (0..4).map(|i| ln_poisson(y[i], a + b * x[i] + 0.6_f64.ln()));
+        each.sum::<f64>() + ln_normal(a, 0.1) + ln_normal(b, 0.1)
+    };
+    let (evidence, known) = quadrature([1.8, 0.9], [0.4, 0.5], density);
+    let bound = fitted.point().bound;
+    assert!(
+        bound <= evidence && bound > evidence - 0.5,
+        "{bound} {evidence}"
+    );
+    let slope = fitted.variable("b");
+    let (drawn, _, error) = fitted.drawn(slope, 8_000);
+    let mean = known[1].0;
+    assert!((drawn - mean).abs() < 4.0 * error, "{drawn} {mean} {error}");
+}
+
+/// What is no linear predictor is put on a grid, one scalar at least, and refused in words where more would have to be.
+#[test]
+fn other_rates_take_grids() {
+    for lines in [
+        "mu <- exp(a * b); a ~ dnorm(0, 1)",
+        "mu <- exp(a) + exp(b); a ~ dnorm(0, 1)",
+        "mu <- exp(a + b); a ~ dnorm(0, 1) T(0,)",
+    ] {
+        let text = format!("model {{ y ~ dpois(mu); b ~ dnorm(0, 1); {lines} }}");
+        let bound = fitted(&text, "y=2").point().bound;
+        assert!(bound.is_finite() && bound < 0.0, "{lines}: {bound}");
+    }
+    let text = "model {
+      y ~ dpois(mu); mu <- exp(a[1]) + exp(a[2]) + exp(a[3]) + exp(a[4]) + exp(a[5])
+      for (i in 1:5) { a[i] ~ dnorm(0, 1) }
+    }";
+    let model = Model::parse(text).expect("a text");
+    let refusal = model.with(data("y=2")).expect_err("a refusal");
+    let words = refusal.render("m.bug", text);
+    assert!(
+        words.contains("exponential of a linear predictor"),
+        "{words}"
+    );
 }

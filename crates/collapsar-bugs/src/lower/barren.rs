@@ -42,11 +42,7 @@ struct Search<'a> {
 
 impl Barren {
     /// Waiting times that are censored are left out as well, once what they depend on is kept.
-    pub(super) fn find(
-        model: &Elaborated,
-        bounded: &BTreeSet<usize>,
-        censored: &Censored,
-    ) -> Self {
+    pub(super) fn find(model: &Elaborated, bounded: &BTreeSet<usize>, censored: &Censored) -> Self {
         let mut found = Self::search(model, bounded);
         for (line, instances) in censored.lines() {
             found.lines.resize(model.lines.len(), vec![]);

@@ -119,6 +119,11 @@ impl Emit<'_> {
     pub(super) fn negative_binomial(&mut self, x: &Scalar, p: &Scalar, size: &Scalar) -> Resolved {
         let x = self.count(x)?;
         let size = self.positive(1, size)?;
+        // One gamma variable serves all sizes, for each of which a Pólya-Gamma variable would be another.
+        let linear = p.is_log_odds_of_sums() || *p == Scalar::Known(1.0);
+        if !self.states.is_empty() && linear {
+            return self.poisson_gamma(x, size, p);
+        }
         self.add(ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0), &[])?;
         if p.is_logistic() {
             return self.logistic(size, size + x, p);

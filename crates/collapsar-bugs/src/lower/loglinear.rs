@@ -1,6 +1,7 @@
 //! How rates whose logarithms are linear predictors become terms: by exponentials of Gaussians (maths §9.14).
 
 use collapsar::graph::{Atom, Kind, Predictor};
+use collapsar::special::ln_gamma;
 
 use super::emit::{Emit, Rate, slope};
 use crate::elaborate::{Resolved, Unresolved};
@@ -84,6 +85,26 @@ impl Emit<'_> {
                 Err(self.edge_of(argument, what).into())
             }
         }
+    }
+
+    /// A negative binomial count by a gamma variable of its own, given which it is a Poisson count: with the odds e^ω of its
+    /// probability, the rate is u e^{-ω} with u ~ Gamma(size, 1) (maths §9.14).
+    pub(super) fn poisson_gamma(&mut self, x: f64, size: f64, p: &Scalar) -> Resolved {
+        let variable = self.hidden_in_any_state("the rates", Kind::Gamma)?;
+        let [ln_u, u] = [0, 1].map(|part| Atom { variable, part });
+        self.add(-ln_gamma(size), &[])?;
+        self.add(size - 1.0, &[ln_u])?;
+        self.add(-1.0, &[u])?;
+        let Scalar::Linked(Inverse::Logit, odds) = p else {
+            // A probability of one: there is nothing to count.
+            return if x == 0.0 { Ok(()) } else { self.impossible() };
+        };
+        let odds = Scalar::Linked(Inverse::Log, odds.clone());
+        let mut rate = self.log_rate(0, &Scalar::Known(1.0).over(&odds), x + 0.5)?;
+        rate.factors.push((variable, false));
+        self.add(-ln_gamma(x + 1.0), &[])?;
+        self.add_ln(x, &rate)?;
+        self.add_rate(-1.0, &rate, &Scalar::Known(1.0))
     }
 
     /// Adds `power` times a predictor.

@@ -571,6 +571,24 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
         "y=0 2 0 1 5 0; x=-1 -0.4 0.2 0.1 0.9 1.1",
     ),
     (
+        "zero-inflated negative binomial counts with log-linear means",
+        "model {
+           for (i in 1:6) {
+             y[i] ~ dnegbin(p[i], 2); p[i] <- 2 / (2 + mu[i]); mu[i] <- z[i] * exp(a + b * x[i]); z[i] ~ dbern(w)
+           }
+           w ~ dbeta(2, 2); a ~ dnorm(0, 0.5); b ~ dnorm(0, 0.5)
+         }",
+        "y=0 2 0 1 5 0; x=-1 -0.4 0.2 0.1 0.9 1.1",
+    ),
+    (
+        "log-linear counts with a standard deviation of its own",
+        "model {
+           for (i in 1:6) { y[i] ~ dpois(mu[i]); log(mu[i]) <- a + b * x[i] + e[i]; e[i] ~ dnorm(0, pow(s, -2)) }
+           a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.5); s ~ dnorm(0, 1) T(0,)
+         }",
+        "y=0 2 3 1 5 4; x=-1 -0.4 0.2 0.1 0.9 1.1",
+    ),
+    (
         "waiting times with log-linear rates",
         "model {
            for (i in 1:4) {
