@@ -362,9 +362,12 @@ fn scales_stand_beside_predictors() {
         )
     };
     let data = numbers(&[("y", &Y), ("x", &X)]);
-    // Near zero effects do not matter, and the evidence is that without them.
-    let none = text("tau <- 1.0E8");
-    let without = fitted(&none, &data).point().bound;
+    // Effects are so small that the posterior is that without them.
+    let density = |[a, b]: [f64; 2]| {
+        let each = (0..8).map(|i| ln_poisson(Y[i], a + b * X[i]));
+        each.sum::<f64>() + ln_normal(a, 0.1) + ln_normal(b, 0.1)
+    };
+    let (evidence, known) = quadrature([0.4, 1.1], [0.4, 0.4], density);
     for prior in [
         "sigma ~ dunif(0, 1.0E-3); tau <- pow(sigma, -2)",
         "sigma ~ dnorm(0, 1.0E8) T(0,); tau <- 1 / (sigma * sigma)",
@@ -372,8 +375,17 @@ fn scales_stand_beside_predictors() {
     ] {
         let near = fitted(&text(prior), &data);
         let bound = near.point().bound;
-        assert!((bound - without).abs() < 0.05, "{prior}: {bound} {without}");
-        near.drawn(0, 400);
+        // Mean field: a deviation and eight effects that follow it have factors of their own.
+        assert!(
+            bound <= evidence && bound > evidence - 1.5,
+            "{prior}: {bound} {evidence}"
+        );
+        let (drawn, _, error) = near.drawn(near.variable("b"), 8_000);
+        let mean = known[1].0;
+        assert!(
+            (drawn - mean).abs() < 4.0 * error,
+            "{prior}: {drawn} {mean} {error}"
+        );
     }
 }
 
@@ -412,6 +424,16 @@ fn negative_binomial_counts_are_below_the_evidence() {
         assert!((drawn - mean).abs() < 4.0 * error, "{drawn} {mean} {error}");
         assert!((spread / sd - 1.0).abs() < 0.05, "{spread} {sd}");
     }
+    // The same by gamma variables, where the size is looked up: weights of draws of q have the evidence as their mean.
+    let same = fitted(&text("r <- 3 + 0 * k; k ~ dbern(0.4)"), &data);
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let weights = same.model.ln_weights(same.point(), 40_000, &mut rng);
+    let weights = weights.expect("weights");
+    let found = collapsar::special::log_sum_exp(&weights) - 40_000_f64.ln();
+    assert!(
+        same.point().bound <= evidence && (found - evidence).abs() < 0.3,
+        "{found} {evidence}"
+    );
     let two = fitted(&text("r <- 1 + 4 * k; k ~ dbern(0.4)"), &data);
     let parts = [(1.0, 0.6), (5.0, 0.4)].map(|(size, weight): (f64, f64)| {
         let (evidence, known) = quadrature([0.4, 1.1], [0.5, 0.5], |at| density(size, at));
@@ -419,8 +441,9 @@ fn negative_binomial_counts_are_below_the_evidence() {
     });
     let total = parts[0].0 + parts[1].0;
     let (evidence, bound) = (total.ln(), two.point().bound);
+    // Mean field: the size and eight rates that it tells of have factors of their own.
     assert!(
-        bound <= evidence && bound > evidence - 1.5,
+        bound <= evidence && bound > evidence - 4.0,
         "{bound} {evidence}"
     );
     let mean = (parts[0].0 * parts[0].1[1].0 + parts[1].0 * parts[1].1[1].0) / total;
@@ -459,7 +482,7 @@ fn censored_times_are_summed_out() {
         let (evidence, known) = quadrature([-0.2, -0.5], [0.5, 0.5], density);
         let bound = fitted.point().bound;
         assert!(
-            bound <= evidence && bound > evidence - 0.05,
+            bound <= evidence && bound > evidence - 0.1,
             "{line}: {bound} {evidence}"
         );
         let (drawn, _, error) = fitted.drawn(0, 8_000);
@@ -488,7 +511,7 @@ fn unknown_counts_may_have_log_linear_rates() {
     let (evidence, known) = quadrature([1.8, 0.9], [0.4, 0.5], density);
     let bound = fitted.point().bound;
     assert!(
-        bound <= evidence && bound > evidence - 0.5,
+        bound <= evidence && bound > evidence - 1.0,
         "{bound} {evidence}"
     );
     let slope = fitted.variable("b");
