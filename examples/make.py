@@ -185,6 +185,21 @@ def poisson_gamma(draw):
     return data, {"beta": rate} | named("theta", rounded(rates, 3)), {}
 
 
+def overdispersed_counts(draw):
+    a, b, between, within = 0.8, 0.6, 0.5, 0.4
+    sites, visits = 25, 4
+    effects = [draw.gauss(0, between) for _ in range(sites)]
+    x = [round(draw.gauss(0, 1), 2) for _ in range(sites)]
+    hours = [[round(draw.uniform(0.5, 3), 1) for _ in range(visits)] for _ in range(sites)]
+    y = [
+        [poisson(draw, hours[i][j] * math.exp(a + b * x[i] + effects[i] + draw.gauss(0, within))) for j in range(visits)]
+        for i in range(sites)
+    ]
+    data = {"N": sites, "T": visits, "x": x, "hours": hours, "y": y}
+    truth = {"a": a, "b": b, "sigma.site": between, "sigma.visit": within} | named("site", rounded(effects, 3))
+    return data, truth, {}
+
+
 def latent_class(draw):
     shares = [0.65, 0.35]
     chances = [[0.9, 0.8, 0.85, 0.7, 0.9, 0.75], [0.2, 0.3, 0.1, 0.4, 0.25, 0.15]]
@@ -309,7 +324,7 @@ EXAMPLES = [
         mixture, lda, quantification, hmm, state_space, factor_analysis, ard_regression, hierarchical_normal, poisson_gamma,
         latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy,
     ], 1),
-    (14, robust_regression), (14, growth), (14, eight_schools),
+    (14, robust_regression), (14, growth), (14, eight_schools), (14, overdispersed_counts),
 ]
 
 

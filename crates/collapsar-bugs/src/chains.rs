@@ -41,8 +41,8 @@ pub enum ChainStart<'a> {
 pub struct ChainStates<'a> {
     /// The labels.
     pub labels: Vec<u32>,
-    /// The models, each with the states that are given in it.
-    pub models: Vec<(&'a Compiled, &'a [u32])>,
+    /// The models, each with the states that are given in it, and its fit.
+    pub models: Vec<(&'a Compiled, &'a [u32], Point)>,
     /// Numbers that each chain begins at, laid out as those of [`collapsar::graph::Chain::numbers`].
     pub begin: Vec<Vec<f64>>,
 }
@@ -173,7 +173,9 @@ impl Prepared {
                 ChainStart::Point(point) => Moving::one(compiled.chain(point, &mut rng)?, one),
                 ChainStart::States(of) => {
                     let begin = &of.begin[chain];
-                    match SwitchingChain::new(&of.models, &of.labels, begin, &mut rng)? {
+                    let models = of.models.iter();
+                    let models: Vec<_> = models.map(|(of, at, fit)| (*of, *at, fit)).collect();
+                    match SwitchingChain::new(&models, &of.labels, begin, &mut rng)? {
                         Some(chain) => Moving::Several(Box::new(chain)),
                         None => Moving::one(compiled.chain_at(begin, &mut rng)?, one),
                     }

@@ -42,6 +42,9 @@ impl Posterior<'_> {
     fn predicted(&self, definer: Definer) -> Option<PosteriorMarginal> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
         let (model, variables) = (&self.prepared.model, &self.prepared.variables);
+        if variables.censored.above(line, instance).is_some() {
+            return None;
+        }
         let of = model.lines[line].sampling()?;
         let symbols = Symbols::new(variables);
         let scope = Scope::within(model, Mode::Latent(&symbols), line, instance);

@@ -218,6 +218,27 @@ impl Fixed {
         }))
     }
 
+    /// Draws all elements; a waiting time above a number, where there is one.
+    pub(crate) fn draw_above<R: Rng + ?Sized>(
+        &self,
+        above: Option<f64>,
+        rng: &mut R,
+        out: &mut [f64],
+    ) {
+        match (self, above) {
+            (Self::Weibull(shape, rate), Some(above)) => {
+                let e: f64 = Exp1.sample(rng);
+                out[0] = (above.powf(*shape) + e / rate).powf(shape.recip());
+            }
+            // Exponential ones do not age.
+            (Self::Gamma(..), Some(above)) => {
+                self.draw(rng, out);
+                out[0] += above;
+            }
+            _ => self.draw(rng, out),
+        }
+    }
+
     /// Draws all elements.
     pub(crate) fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [f64]) {
         out[0] = match self {

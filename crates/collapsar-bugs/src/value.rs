@@ -20,14 +20,14 @@ pub(crate) struct Monomial {
 }
 
 /// What undoes a link function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Inverse {
     /// e^ψ / (1 + e^ψ)
     Logit,
     /// e^ψ
     Log,
-    /// 1 + e^ψ, on the way to the first.
-    OnePlus,
+    /// c + e^ψ with a positive c, on the way to the first.
+    Plus(f64),
     /// Φ(ψ), which is kept as a [`Mass`].
     Probit,
 }
@@ -47,13 +47,60 @@ pub(crate) enum Scalar {
     /// A product of powers of unknowns, sorted, none of them zero, with a coefficient: what is no polynomial, such as a
     /// standard deviation whose precision is unknown. What went through a root stays one, since a root has lost a sign.
     Power(f64, Rc<Vec<(Unknown, f64)>>),
+    /// A product of powers of unknowns, which is the first, times the exponential of a polynomial.
+    Scaled(Rc<Scalar>, Rc<Vec<Monomial>>),
     /// Known numbers, one for each of many draws at once.
     Draws(Rc<Vec<f64>>),
     /// What no family takes in, such as the logarithm of an unknown.
     Opaque,
 }
 
+impl Monomial {
+    fn times(&self, other: &Self) -> Self {
+        let mut unknowns = [self.unknowns.as_slice(), &other.unknowns].concat();
+        unknowns.sort_unstable();
+        Self {
+            coefficient: self.coefficient * other.coefficient,
+            unknowns,
+        }
+    }
+}
+
 impl Scalar {
+    /// A product of powers times an exponential, as which single products and exponentials can be seen.
+    fn as_scaled(&self) -> Option<(Self, Self)> {
+        match self {
+            Self::Linked(Inverse::Log, psi) => Some((Self::Known(1.0), Self::inner(psi))),
+            Self::Scaled(scale, psi) => Some((scale.as_ref().clone(), Self::inner(psi))),
+            other => other.powers().map(|_| (other.clone(), Self::Known(0.0))),
+        }
+    }
+
+    /// Its product with another, where one of them has an exponential and none is a sum.
+    fn scaled_by(&self, other: &Self) -> Option<Self> {
+        let exponential =
+            |of: &Self| matches!(of, Self::Linked(Inverse::Log, _) | Self::Scaled(..));
+        if !exponential(self) && !exponential(other) {
+            return None;
+        }
+        let ((a, left), (b, right)) = (self.as_scaled()?, other.as_scaled()?);
+        Some(Self::of_scaled(a.times(&b), left.plus(&right)))
+    }
+
+    /// A product of powers times the exponential of a polynomial.
+    fn of_scaled(scale: Self, psi: Self) -> Self {
+        match (scale, psi) {
+            (Self::Known(0.0), _) => Self::Known(0.0),
+            (Self::Known(scale), Self::Polynomial(psi)) if scale > 0.0 => {
+                let psi = Self::Polynomial(psi).plus(&Self::Known(scale.ln()));
+                Self::of_inner(Inverse::Log, psi)
+            }
+            (scale, Self::Polynomial(psi)) => Self::Scaled(Rc::new(scale), psi),
+            (scale, Self::Known(psi)) => scale.times(&Self::Known(psi.exp())),
+            _ => Self::Opaque,
+        }
+    }
+
     pub(crate) fn unknown(variable: u32, element: u32) -> Self {
         Self::Polynomial(Rc::new(vec![Monomial {
             coefficient: 1.0,
@@ -102,6 +149,12 @@ impl Scalar {
         matches!(self, Self::Linked(Inverse::Logit, _))
     }
 
+    /// Whether these have no products of unknowns.
+    pub(crate) fn is_log_odds_of_sums(&self) -> bool {
+        let single = |monomial: &Monomial| monomial.unknowns.len() < 2;
+        matches!(self, Self::Linked(Inverse::Logit, psi) if psi.iter().all(single))
+    }
+
     /// The polynomial that a function is of.
     fn inner(monomials: &Rc<Vec<Monomial>>) -> Self {
         Self::Polynomial(monomials.clone())
@@ -124,9 +177,12 @@ impl Scalar {
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
             Self::Product(product) => product.expanded()?.monomials(),
-            Self::Linked(..) | Self::Mass(_) | Self::Power(..) | Self::Draws(_) | Self::Opaque => {
-                None
-            }
+            Self::Linked(..)
+            | Self::Scaled(..)
+            | Self::Mass(_)
+            | Self::Power(..)
+            | Self::Draws(_)
+            | Self::Opaque => None,
         }
     }
 
@@ -177,19 +233,25 @@ impl Scalar {
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Known(0.0), linked @ (Self::Linked(..) | Self::Mass(_) | Self::Power(..)))
-            | (linked @ (Self::Linked(..) | Self::Mass(_) | Self::Power(..)), Self::Known(0.0)) => {
-                return linked.clone();
-            }
+            (
+                Self::Known(0.0),
+                linked @ (Self::Linked(..) | Self::Scaled(..) | Self::Mass(_) | Self::Power(..)),
+            )
+            | (
+                linked @ (Self::Linked(..) | Self::Scaled(..) | Self::Mass(_) | Self::Power(..)),
+                Self::Known(0.0),
+            ) => return linked.clone(),
             (Self::Mass(a), Self::Mass(b)) => return a.plus(b),
             (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
                 if are_opposite(a, b) =>
             {
                 return Self::Known(1.0);
             }
-            (Self::Known(1.0), Self::Linked(Inverse::Log, psi))
-            | (Self::Linked(Inverse::Log, psi), Self::Known(1.0)) => {
-                return Self::Linked(Inverse::OnePlus, psi.clone());
+            (Self::Known(c), Self::Linked(Inverse::Log, psi))
+            | (Self::Linked(Inverse::Log, psi), Self::Known(c))
+                if *c > 0.0 && c.is_finite() =>
+            {
+                return Self::Linked(Inverse::Plus(*c), psi.clone());
             }
             _ => {}
         }
@@ -211,16 +273,15 @@ impl Scalar {
     }
 
     pub(crate) fn times(&self, other: &Self) -> Self {
+        if let Some(scaled) = self.scaled_by(other) {
+            return scaled;
+        }
         match (self, other) {
-            (Self::Known(factor), linked @ Self::Linked(inverse, psi))
-            | (linked @ Self::Linked(inverse, psi), Self::Known(factor)) => {
-                return match (*factor, inverse) {
-                    (0.0, _) => Self::Known(0.0),
-                    (1.0, _) => linked.clone(),
-                    (factor, Inverse::Log) if factor > 0.0 => {
-                        let more = Self::inner(psi).plus(&Self::Known(factor.ln()));
-                        Self::of_inner(Inverse::Log, more)
-                    }
+            (Self::Known(factor), linked @ Self::Linked(..))
+            | (linked @ Self::Linked(..), Self::Known(factor)) => {
+                return match *factor {
+                    0.0 => Self::Known(0.0),
+                    1.0 => linked.clone(),
                     _ => Self::Opaque,
                 };
             }
@@ -237,28 +298,13 @@ impl Scalar {
                     _ => Self::Opaque,
                 };
             }
-            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Log, b)) => {
-                let sum = Self::inner(a).plus(&Self::inner(b));
-                return match sum {
-                    Self::Known(sum) => Self::Known(sum.exp()),
-                    sum => Self::of_inner(Inverse::Log, sum),
-                };
-            }
             _ => {}
         }
         if let Some(product) = Product::joined(self, other) {
             return product;
         }
-        let times = |a: &Monomial, b: &Monomial| {
-            let mut unknowns = [a.unknowns.as_slice(), &b.unknowns].concat();
-            unknowns.sort_unstable();
-            Monomial {
-                coefficient: a.coefficient * b.coefficient,
-                unknowns,
-            }
-        };
         let join = |a: Vec<Monomial>, b: Vec<Monomial>| {
-            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| times(a, b)));
+            let pairs = a.iter().flat_map(|a| b.iter().map(move |b| a.times(b)));
             pairs.collect()
         };
         self.combine(other, |a, b| a * b, join)
@@ -267,12 +313,17 @@ impl Scalar {
     pub(crate) fn over(&self, other: &Self) -> Self {
         let opposite = |psi: &Rc<Vec<Monomial>>| Self::inner(psi).times(&Self::Known(-1.0));
         match (self, other) {
-            (linked @ Self::Linked(..), Self::Known(b)) => linked.times(&Self::Known(1.0 / b)),
-            (Self::Known(1.0), Self::Linked(Inverse::OnePlus, psi)) => {
-                Self::of_inner(Inverse::Logit, opposite(psi))
+            (linked @ (Self::Linked(..) | Self::Scaled(..)), Self::Known(b)) => {
+                linked.times(&Self::Known(1.0 / b))
             }
-            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::OnePlus, b)) if a == b => {
-                Self::Linked(Inverse::Logit, a.clone())
+            // The odds of c/(c + e^ψ) are c/e^ψ.
+            (Self::Known(a), Self::Linked(Inverse::Plus(c), psi)) if a == c => {
+                let odds = opposite(psi).plus(&Self::Known(c.ln()));
+                Self::of_inner(Inverse::Logit, odds)
+            }
+            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Plus(c), b)) if a == b => {
+                let odds = Self::inner(a).minus(&Self::Known(c.ln()));
+                Self::of_inner(Inverse::Logit, odds)
             }
             // Odds.
             (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
@@ -290,7 +341,9 @@ impl Scalar {
                 let reduced = Product::reduced(self, other);
                 reduced.unwrap_or_else(|| self.times(&other.raised(-1.0)))
             }
-            (_, Self::Polynomial(_) | Self::Power(..)) => self.times(&other.raised(-1.0)),
+            (_, Self::Polynomial(_) | Self::Power(..) | Self::Scaled(..)) => {
+                self.times(&other.raised(-1.0))
+            }
             _ => self.map_with(other, |a, b| a / b),
         }
     }
@@ -301,17 +354,21 @@ impl Scalar {
             (Self::Polynomial(_) | Self::Product(_) | Self::Draws(_), Self::Known(2.0)) => {
                 self.times(self)
             }
-            (Self::Polynomial(_) | Self::Power(..) | Self::Linked(..), Self::Known(exponent)) => {
-                self.raised(*exponent)
-            }
+            (
+                Self::Polynomial(_) | Self::Power(..) | Self::Linked(..) | Self::Scaled(..),
+                Self::Known(exponent),
+            ) => self.raised(*exponent),
             _ => self.map_with(exponent, f64::powf),
         }
     }
 
     /// What is not known to the power of a number.
     fn raised(&self, exponent: f64) -> Self {
-        if let (Self::Linked(Inverse::Log, psi), true) = (self, exponent != 0.0) {
-            return Self::of_inner(Inverse::Log, Self::inner(psi).times(&Self::Known(exponent)));
+        if let (Self::Linked(Inverse::Log, _) | Self::Scaled(..), Some((scale, psi)), true) =
+            (self, self.as_scaled(), exponent != 0.0)
+        {
+            let scale = scale.power(&Self::Known(exponent));
+            return Self::of_scaled(scale, psi.times(&Self::Known(exponent)));
         }
         let Some((coefficient, factors)) = self.powers() else {
             return Self::Opaque;
@@ -366,6 +423,7 @@ impl Scalar {
             Self::Polynomial(_)
             | Self::Product(_)
             | Self::Linked(..)
+            | Self::Scaled(..)
             | Self::Mass(_)
             | Self::Power(..)
             | Self::Opaque => Self::Opaque,

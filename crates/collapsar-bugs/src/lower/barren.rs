@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::censored::Censored;
 use crate::distribution::Support::{PositiveDefinite, States, Vectors};
 use crate::elaborate::{Elaborated, Known, Mode, Read, Reads, Scope};
 
@@ -40,7 +41,19 @@ struct Search<'a> {
 }
 
 impl Barren {
-    pub(super) fn find(model: &Elaborated, bounded: &BTreeSet<usize>) -> Self {
+    /// Waiting times that are censored are left out as well, once what they depend on is kept.
+    pub(super) fn find(model: &Elaborated, bounded: &BTreeSet<usize>, censored: &Censored) -> Self {
+        let mut found = Self::search(model, bounded);
+        for (line, instances) in censored.lines() {
+            found.lines.resize(model.lines.len(), vec![]);
+            let marks = &mut found.lines[line];
+            marks.resize(model.lines[line].instances, false);
+            instances.for_each(|instance| marks[instance] = true);
+        }
+        found
+    }
+
+    fn search(model: &Elaborated, bounded: &BTreeSet<usize>) -> Self {
         let count = model.lines.len();
         let mut search = Search {
             model,

@@ -110,7 +110,7 @@ impl Emit<'_> {
         if *rate == Scalar::Known(0.0) {
             return if x == 0.0 { Ok(()) } else { self.impossible() };
         }
-        let rate = self.rate(0, rate)?;
+        let rate = self.log_rate(0, rate, x + 0.5)?;
         self.add(-ln_gamma(x + 1.0), &[])?;
         self.add_ln(x, &rate)?;
         self.add_rate(-1.0, &rate, &Scalar::Known(1.0))
@@ -119,6 +119,11 @@ impl Emit<'_> {
     pub(super) fn negative_binomial(&mut self, x: &Scalar, p: &Scalar, size: &Scalar) -> Resolved {
         let x = self.count(x)?;
         let size = self.positive(1, size)?;
+        // One gamma variable serves all sizes, for each of which a Pólya-Gamma variable would be another.
+        let linear = p.is_log_odds_of_sums() || *p == Scalar::Known(1.0);
+        if !self.states.is_empty() && linear {
+            return self.poisson_gamma(x, size, p);
+        }
         self.add(ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0), &[])?;
         if p.is_logistic() {
             return self.logistic(size, size + x, p);
@@ -129,7 +134,7 @@ impl Emit<'_> {
 
     pub(super) fn weibull(&mut self, x: &Scalar, shape: &Scalar, rate: &Scalar) -> Resolved {
         let shape = self.positive(0, shape)?;
-        let rate = self.rate(1, rate)?;
+        let rate = self.log_rate(1, rate, 1.0)?;
         let x = match x {
             Scalar::Known(x) if *x > 0.0 => *x,
             Scalar::Known(_) => return Err(self.outside().into()),

@@ -64,9 +64,10 @@ impl Emit<'_> {
             Distribution::NormalMixture => self.normal_mixture(value, arguments),
             Distribution::Interval => self.interval(value, first, &arguments[1]),
             Distribution::Gamma => {
-                self.gamma(value, self.positive(0, first)?, &self.rate(1, second)?)
+                let shape = self.positive(0, first)?;
+                self.gamma(value, shape, &self.log_rate(1, second, shape)?)
             }
-            Distribution::Exponential => self.gamma(value, 1.0, &self.rate(0, first)?),
+            Distribution::Exponential => self.gamma(value, 1.0, &self.log_rate(0, first, 1.0)?),
             Distribution::ChiSquared => {
                 let shape = 0.5 * self.positive(0, first)?;
                 self.gamma(value, shape, &Rate::constant(0.5))
@@ -196,6 +197,7 @@ impl Emit<'_> {
         match x {
             Scalar::Known(x) if *x > lower && *x <= upper => Ok(()),
             Scalar::Known(_) => Err(self.outside().into()),
+            Scalar::Opaque if self.is_censored() => Ok(()),
             x => {
                 let own = self.own(x, "a number").ok();
                 let bounded = |x: &Unknown| self.line.variables.kind(x.variable) == Kind::Bounded;

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use collapsar::family::Tail;
-use collapsar::graph::{Atom, Kind, Told};
+use collapsar::graph::{Atom, Kind, Predictor, Told};
 
 use super::Stochastic;
+use super::loglinear::LogLinear;
 use super::variables::{LineVariables, PLACEHOLDER};
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Support;
@@ -39,6 +40,8 @@ pub(super) struct Sink {
     pub(super) brought: u32,
     /// Positive variables with factors of their densities that are no terms.
     pub(super) tails: Vec<(u32, Tail)>,
+    /// Exponentials of predictors with their coefficients and other atoms.
+    pub(super) exponentials: Vec<(f64, Vec<Atom>, Predictor)>,
 }
 
 impl Sink {
@@ -49,6 +52,7 @@ impl Sink {
         self.shapes.clear();
         self.brought = 0;
         self.tails.clear();
+        self.exponentials.clear();
     }
 
     pub(super) fn add(&mut self, coefficient: f64, states: &[Atom], atoms: &[Atom]) {
@@ -65,11 +69,13 @@ impl Sink {
     }
 }
 
-/// A positive number that is a product of positive variables, or of inverses of them, with a coefficient.
+/// A positive number that is a product of positive variables, or of inverses of them, with a coefficient, and perhaps the
+/// exponential of a predictor.
 pub(super) struct Rate {
     pub(super) coefficient: f64,
     /// The variables, and whether it is the inverse that is a factor.
     pub(super) factors: Vec<(u32, bool)>,
+    pub(super) predictor: Option<LogLinear>,
 }
 
 impl Rate {
@@ -78,6 +84,7 @@ impl Rate {
         Self {
             coefficient,
             factors,
+            predictor: None,
         }
     }
 
@@ -152,12 +159,25 @@ impl Emit<'_> {
 
     /// Adds a polynomial times `factor` and a rate.
     pub(super) fn add_rate(&mut self, factor: f64, rate: &Rate, times: &Scalar) -> Resolved {
-        self.add_times(factor * rate.coefficient, rate.atoms(), times)
+        let (coefficient, mut atoms) = (factor * rate.coefficient, rate.atoms());
+        let Some(predictor) = &rate.predictor else {
+            return self.add_times(coefficient, atoms, times);
+        };
+        let Some(times) = times.monomial() else {
+            return Err(self.not_linear());
+        };
+        for &unknown in &times.unknowns {
+            atoms.push(self.factor_atom(unknown)?);
+        }
+        self.add_exponential(coefficient * times.coefficient, &atoms, predictor)
     }
 
     /// Adds `power` times the logarithm of a rate.
     pub(super) fn add_ln(&mut self, power: f64, rate: &Rate) -> Resolved {
         self.add(power * rate.coefficient.ln(), &[])?;
+        if let Some(predictor) = &rate.predictor {
+            self.add_predictor(power, predictor)?;
+        }
         let mut factors = rate.factors.iter();
         factors.try_for_each(|&(variable, inverse)| {
             let power = if inverse { -power } else { power };
@@ -185,18 +205,20 @@ impl Emit<'_> {
         Ok(Rate {
             coefficient,
             factors: found,
+            predictor: None,
         })
     }
 
     /// A coefficient and powers of unknowns; the exponential of a multiple of ln x is a power of x.
     fn rate_factors(&self, rate: &Scalar) -> Option<(f64, Vec<(Unknown, f64)>)> {
-        let Scalar::Linked(Inverse::Log, monomials) = rate else {
-            return rate.powers();
+        let ((mut coefficient, mut factors), predictor) = match rate {
+            Scalar::Linked(Inverse::Log, predictor) => ((1.0, vec![]), predictor),
+            Scalar::Scaled(scale, predictor) => (scale.powers()?, predictor),
+            rate => return rate.powers(),
         };
-        let (mut coefficient, mut factors) = (1.0, vec![]);
-        for monomial in monomials.iter() {
+        for monomial in predictor.iter() {
             match monomial.unknowns.as_slice() {
-                [] => coefficient = monomial.coefficient.exp(),
+                [] => coefficient *= monomial.coefficient.exp(),
                 &[unknown] if self.is_logarithm(unknown) => {
                     factors.push((unknown, monomial.coefficient));
                 }
@@ -207,7 +229,7 @@ impl Emit<'_> {
     }
 
     /// Whether an unknown stands for the logarithm of its variable.
-    fn is_logarithm(&self, unknown: Unknown) -> bool {
+    pub(super) fn is_logarithm(&self, unknown: Unknown) -> bool {
         matches!(
             self.line.variables.told(unknown.variable),
             Told::Logarithm(_)
@@ -329,7 +351,7 @@ impl Emit<'_> {
 }
 
 /// The only variable of a product, where it is multiplied by something else than one: a number, or data.
-fn slope(monomial: &Monomial) -> Option<u32> {
+pub(super) fn slope(monomial: &Monomial) -> Option<u32> {
     let (data, unknowns): (Vec<u32>, Vec<u32>) = (monomial.unknowns.iter())
         .map(|unknown| unknown.variable)
         .partition(|&variable| variable >= PLACEHOLDER);

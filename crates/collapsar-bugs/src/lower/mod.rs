@@ -16,11 +16,13 @@
 //! - `place`: where grids are refined
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
+//! - `loglinear`: how rates whose logarithms are predictors become terms
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
 //! - `roots`: what is to blame where a line is not conjugate, and what to write instead
 //! - `probit`: the same by normal variables, where a normal probability is of a predictor
 //! - `odds`: which probabilities are counted in log odds
 //! - `links`: what is said of probabilities that no family takes in
+//! - `censored`: which waiting times are summed out, as they are only known to be long
 //! - `within`: how bounds of distributions other than the normal are met
 //! - `products`: how the product of two polynomials becomes terms
 //! - `cells`: how a probability that is computed from others becomes terms
@@ -30,6 +32,7 @@
 
 mod barren;
 mod cells;
+mod censored;
 mod counts;
 mod distributions;
 mod emit;
@@ -39,6 +42,7 @@ mod joint;
 mod kinds;
 mod links;
 mod logistic;
+mod loglinear;
 mod matrices;
 mod nodes;
 mod odds;
@@ -349,9 +353,12 @@ impl Stochastic<'_> {
             return Ok(());
         }
         for instance in 0..self.scope.model.lines[self.line].instances {
-            if self.variables.barren.contains(self.line, instance) {
+            let predicted = self.variables.barren.contains(self.line, instance);
+            if predicted {
                 self.check_prediction(instance)?;
-            } else {
+            }
+            let censored = self.variables.censored.above(self.line, instance);
+            if !predicted || censored.is_some_and(|above| above > 0.0) {
                 self.each_state(instance, graph, sink)?;
             }
         }
@@ -385,6 +392,10 @@ impl Stochastic<'_> {
 
     /// Adds the terms of one repetition to `sink`; `target` stands for what is observed.
     fn terms(&self, instance: usize, target: Option<&[Scalar]>, sink: &mut Sink) -> Resolved {
+        if let Some(above) = self.variables.censored.above(self.line, instance) {
+            let arguments = self.scope.evaluate_all(self.of.arguments)?;
+            return self.emit(instance, sink)?.survivor(above, &arguments);
+        }
         let target = match target {
             Some(target) => target.to_vec(),
             None => self.target(instance)?,

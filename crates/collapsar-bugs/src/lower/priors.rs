@@ -321,6 +321,7 @@ impl Emit<'_> {
         let rate = Rate {
             coefficient: precision,
             factors: vec![(weight, false)],
+            predictor: None,
         };
         let twice = if normalised { 2.0_f64.ln() } else { 0.0 };
         self.add(twice - 0.5 * LN_2PI, &[])?;

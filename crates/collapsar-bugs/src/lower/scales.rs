@@ -31,8 +31,9 @@ pub(super) enum Form {
 struct Uses {
     /// The powers of them that are factors of rates and precisions.
     powers: Vec<f64>,
-    /// The multiples of them whose exponentials are.
+    /// The multiples of them whose exponentials are, and whether all of these are rates of counts and of waiting times.
     logarithms: Vec<f64>,
+    precision: bool,
     /// Whether they stand in means, and whether they are probabilities.
     mean: bool,
     probability: bool,
@@ -42,6 +43,7 @@ struct Uses {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Mean,
+    Precision,
     Rate,
     Probability,
     Other,
@@ -66,12 +68,11 @@ fn role(distribution: Distribution, argument: usize) -> Role {
             | D::StudentT
             | D::Laplace
             | D::NormalMixture
-            | D::Gamma
-            | D::GeneralisedGamma
-            | D::Weibull,
+            | D::GeneralisedGamma,
             1,
         )
-        | (D::Exponential | D::Poisson | D::Pareto, 0) => Role::Rate,
+        | (D::Pareto, 0) => Role::Precision,
+        (D::Gamma | D::Weibull, 1) | (D::Exponential | D::Poisson, 0) => Role::Rate,
         (D::Bernoulli | D::Binomial | D::NegativeBinomial | D::Categorical | D::Multinomial, 0)
         | (D::NormalMixture, 2) => Role::Probability,
         _ => Role::Other,
@@ -116,8 +117,10 @@ pub(super) fn forms(model: &Elaborated, barren: &Barren) -> Checked<Vec<Form>> {
     for (index, line) in model.lines.iter().enumerate() {
         let Some(of) = line.sampling() else { continue };
         let step = (line.instances.saturating_sub(1) / (SEEN - 1)).max(1);
-        for instance in (0..line.instances).step_by(step) {
-            if barren.contains(index, instance) {
+        let mut alone = false;
+        for instance in 0..line.instances {
+            // What is alone in an exponential here may be one of several in another repetition.
+            if barren.contains(index, instance) || !(alone || instance % step == 0) {
                 continue;
             }
             scope.enter(index, instance);
@@ -129,6 +132,7 @@ pub(super) fn forms(model: &Elaborated, barren: &Barren) -> Checked<Vec<Form>> {
                 let role = role(of.distribution, argument);
                 for element in &value.elements {
                     note(element, role, &probe.lines.borrow(), &mut uses);
+                    alone |= matches!(element, Scalar::Linked(Inverse::Log, _));
                 }
             }
         }
@@ -154,12 +158,12 @@ fn note(element: &Scalar, role: Role, lines: &[usize], uses: &mut [Uses]) {
         }
     };
     match (element, role) {
-        (Scalar::Power(_, factors), Role::Rate) => {
+        (Scalar::Power(_, factors), Role::Precision | Role::Rate) => {
             for (unknown, power) in factors.iter() {
                 of(unknown, &mut |uses| add(&mut uses.powers, *power));
             }
         }
-        (Scalar::Polynomial(monomials), Role::Rate) => {
+        (Scalar::Polynomial(monomials), Role::Precision | Role::Rate) => {
             for unknown in monomials.iter().flat_map(|monomial| &monomial.unknowns) {
                 let count = |all: &[Unknown]| all.iter().filter(|u| *u == unknown).count();
                 let power = monomials.iter().map(|m| count(&m.unknowns)).max();
@@ -167,13 +171,20 @@ fn note(element: &Scalar, role: Role, lines: &[usize], uses: &mut [Uses]) {
                 of(unknown, &mut |uses| add(&mut uses.powers, power));
             }
         }
-        (Scalar::Linked(Inverse::Log, monomials), Role::Rate) => {
+        (Scalar::Scaled(scale, monomials), Role::Precision | Role::Rate) => {
+            for unknown in monomials.iter().flat_map(|monomial| &monomial.unknowns) {
+                of(unknown, &mut |uses| uses.mean = true);
+            }
+            note(scale, role, lines, uses);
+        }
+        (Scalar::Linked(Inverse::Log, monomials), Role::Precision | Role::Rate) => {
             let mut varying = monomials.iter().filter(|m| !m.unknowns.is_empty());
             let only = varying.next().filter(|_| varying.next().is_none());
             match only.map(|one| (one.coefficient, one.unknowns.as_slice())) {
-                Some((factor, [unknown])) => {
-                    of(unknown, &mut |uses| add(&mut uses.logarithms, factor));
-                }
+                Some((factor, [unknown])) => of(unknown, &mut |uses| {
+                    add(&mut uses.logarithms, factor);
+                    uses.precision |= role == Role::Precision;
+                }),
                 _ => {
                     for unknown in monomials.iter().flat_map(|monomial| &monomial.unknowns) {
                         of(unknown, &mut |uses| uses.mean = true);
@@ -223,7 +234,12 @@ fn form(model: &Elaborated, (index, of): (usize, Sampling), uses: &Uses) -> Chec
             }
             !uses.probability
         }
-        D::Normal => (bounded && scale) || (logarithm && !bounded && !mean),
+        D::Normal if logarithm && !bounded => {
+            // In rates alone it may stay a normal variable (maths §9.14), and does where it is one of several.
+            let alone = uses.logarithms.len() == 1 && are_known(model, index, of);
+            !mean && (uses.precision || alone)
+        }
+        D::Normal => bounded && scale,
         D::StudentT if bounded && mean && !scale => return Ok(Form::Bounded),
         D::StudentT => bounded,
         D::LogNormal | D::Pareto | D::ScaledGamma => true,
@@ -273,6 +289,13 @@ fn form(model: &Elaborated, (index, of): (usize, Sampling), uses: &Uses) -> Chec
     // Only the inverse has terms where the rate of a gamma is not known.
     let inverse = inverse || (gamma && power == -1.0);
     Ok(Form::Scale(Told::Power(1.0 / power), inverse, normal))
+}
+
+/// Whether the parameters of a line are known, as far as its first repetition tells.
+fn are_known(model: &Elaborated, index: usize, of: Sampling) -> bool {
+    let scope = Scope::within(model, Mode::Shape, index, 0);
+    let parameters = scope.evaluate_all(of.arguments);
+    parameters.is_ok_and(|all| all.iter().all(|one| one.numbers().is_some()))
 }
 
 /// Whether a uniform line is from 0 to 1.

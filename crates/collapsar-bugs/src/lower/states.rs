@@ -72,6 +72,9 @@ impl Stochastic<'_> {
         for (coefficient, atoms) in sink.terms() {
             graph.add(coefficient, atoms, self.factor);
         }
+        for (coefficient, atoms, predictor) in sink.exponentials.drain(..) {
+            graph.add_exponential(coefficient, &atoms, predictor, self.factor);
+        }
         Ok(true)
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collapsar::graph::{Atom, Centring, Graph, Kind, Told};
 
 use super::barren::Barren;
+use super::censored::Censored;
 use super::joint::joint_lines;
 use super::kinds::{Components, kind};
 use super::nodes::Grid;
@@ -96,6 +97,8 @@ pub(crate) struct Variables {
     /// Whether each array holds labels that are not observed.
     pub(super) labels: Vec<bool>,
     pub(crate) barren: Barren,
+    /// Waiting times that are summed out.
+    pub(crate) censored: Censored,
     /// Where real variables are counted from.
     pub(crate) centring: Centring,
     /// Arrays whose probabilities are counted in log odds.
@@ -111,7 +114,8 @@ impl Variables {
         centring: Centring,
     ) -> Checked<Self> {
         let bounded = bounded_arrays(model);
-        let barren = Barren::find(model, &bounded);
+        let censored = Censored::find(model);
+        let barren = Barren::find(model, &bounded, &censored);
         let joint = joint_lines(model, apart, &barren);
         let forms = forms(model, &barren)?;
         let mut variables = Self {
@@ -121,6 +125,7 @@ impl Variables {
             hidden: vec![None; model.lines.len()],
             labels: vec![false; model.arrays.len()],
             barren,
+            censored,
             centring,
             odds: arrays_in_odds(model),
         };

@@ -540,4 +540,63 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
          }",
         "x[5,2]=1 2 -1 3 2 1 0 1 1.5 -2; y=2.1 -0.4 3 0.7 1.1",
     ),
+    (
+        "log-linear counts with effects of groups and of units",
+        "model {
+           for (i in 1:6) {
+             y[i] ~ dpois(mu[i])
+             log(mu[i]) <- log(n[i]) + a + b * x[i] + g[1 + step(i - 3.5)] + e[i]
+             e[i] ~ dnorm(0, tau)
+           }
+           for (j in 1:2) { g[j] ~ dnorm(0, tg) }
+           a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.5); tau ~ dgamma(3, 1); tg ~ dgamma(3, 1)
+         }",
+        "y=0 2 3 1 5 4; x=-1 -0.4 0.2 0.1 0.9 1.1; n=1 2 2 1 3 1",
+    ),
+    (
+        "a log-linear hazard times increments of a baseline",
+        "model {
+           for (i in 1:4) { for (j in 1:3) { dN[i,j] ~ dpois(Y[i,j] * exp(b * x[i]) * h[j]) } }
+           for (j in 1:3) { h[j] ~ dgamma(1.5, 2) }
+           b ~ dnorm(0, 0.5)
+         }",
+        "dN[4,3]=1 0 0 0 1 0 0 0 1 0 0 0; Y[4,3]=1 0 0 1 1 0 1 1 1 1 1 1; x=0.5 -0.5 0.5 -0.5",
+    ),
+    (
+        "zero inflation with log-linear rates",
+        "model {
+           for (i in 1:6) { y[i] ~ dpois(mu[i]); mu[i] <- z[i] * exp(a + b * x[i]); z[i] ~ dbern(p) }
+           p ~ dbeta(2, 2); a ~ dnorm(0, 0.5); b ~ dnorm(0, 0.5)
+         }",
+        "y=0 2 0 1 5 0; x=-1 -0.4 0.2 0.1 0.9 1.1",
+    ),
+    (
+        "zero-inflated negative binomial counts with log-linear means",
+        "model {
+           for (i in 1:6) {
+             y[i] ~ dnegbin(p[i], 2); p[i] <- 2 / (2 + mu[i]); mu[i] <- z[i] * exp(a + b * x[i]); z[i] ~ dbern(w)
+           }
+           w ~ dbeta(2, 2); a ~ dnorm(0, 0.5); b ~ dnorm(0, 0.5)
+         }",
+        "y=0 2 0 1 5 0; x=-1 -0.4 0.2 0.1 0.9 1.1",
+    ),
+    (
+        "log-linear counts with a standard deviation of its own",
+        "model {
+           for (i in 1:6) { y[i] ~ dpois(mu[i]); log(mu[i]) <- a + b * x[i] + e[i]; e[i] ~ dnorm(0, pow(s, -2)) }
+           a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.5); s ~ dnorm(0, 1) T(0,)
+         }",
+        "y=0 2 3 1 5 4; x=-1 -0.4 0.2 0.1 0.9 1.1",
+    ),
+    (
+        "waiting times with log-linear rates",
+        "model {
+           for (i in 1:4) {
+             t[i] ~ dexp(exp(a + b * x[i])); u[i] ~ dweib(1.5, mu[i]); log(mu[i]) <- a - b * x[i]
+             w[i] ~ dgamma(2, r[i]); log(r[i]) <- c + x[i] * b
+           }
+           a ~ dnorm(0, 0.2); b ~ dnorm(0, 0.5); c ~ dnorm(0, 0.2)
+         }",
+        "t=0.3 1.2 2 0.7; u=1 0.4 0.8 2; w=3 1.1 0.9 2.2; x=-1 -0.2 0.3 1.4",
+    ),
 ];

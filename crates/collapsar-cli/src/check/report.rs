@@ -156,7 +156,9 @@ fn reasons(
         if (any || asked.is_some()) && !told(other) {
             continue;
         }
-        let whom = if other == class {
+        let whom = if other == class && choice.classes[class].log_linear {
+            "exponentials of its own".to_owned()
+        } else if other == class {
             "another block of its own".to_owned()
         } else {
             class_name(&choice.classes[other])

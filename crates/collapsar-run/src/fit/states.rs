@@ -47,11 +47,11 @@ impl Enumerated {
             variational.draw(&mut rng, &mut numbers)?;
             begin.push(numbers);
         }
-        let models = self.states.iter();
+        let models = self.states.iter().zip(states.points);
         Ok(ChainStates {
             labels: self.labels.iter().map(EnumeratedLabel::variable).collect(),
             models: models
-                .map(|state| (&state.compiled, state.states.as_slice()))
+                .map(|(state, fit)| (&state.compiled, state.states.as_slice(), fit))
                 .collect(),
             begin,
         })

@@ -55,6 +55,8 @@ pub struct Class {
     pub role: Role,
     /// Whether its labels are approximated one by one, as their network is too dense to be summed exactly.
     pub parted: bool,
+    /// Whether it has exponentials of predictors, which keep it explicit.
+    pub log_linear: bool,
 }
 
 /// What is collapsed, and what else might be.
@@ -137,6 +139,7 @@ impl Choice {
             statistics: 0,
             role: Role::Own,
             parted: false,
+            log_linear: false,
         };
         let mut classes = vec![none; numbers.len()];
         for (block, &class) in blocks.blocks.iter().zip(&of) {
@@ -167,6 +170,7 @@ impl Choice {
                 statistics: rows.count * rows.states,
                 role: Role::Shared,
                 parted: false,
+                log_linear: false,
             };
         }
         Self {
@@ -222,12 +226,30 @@ impl Choice {
             }
             meet(&classes, factor);
         }
+        for (index, exponential) in (0_u64..).zip(graph.exponentials.all()) {
+            find(&exponential.atoms, &mut here, &mut classes);
+            for &class in &classes {
+                let (slot, sight) = (mix_number(index, 0.0), mix_number(index, 1.0));
+                seen[class].insert_unique(slot, (slot, sight), |entry| entry.0);
+            }
+            // A block with exponentials meets them in itself: it has the natural parameters of no family (maths §9.14).
+            for &(variable, _) in &exponential.predictor.slopes {
+                classes.extend([self.of[blocks.of[variable as usize] as usize] as usize; 2]);
+            }
+            meet(&classes, exponential.factor);
+        }
         for (rows, &class) in graph.rows.iter().zip(&self.rows) {
             messages[class as usize] = rows.products.len();
             for (atoms, _, factor) in rows.products.each() {
                 find(atoms, &mut here, &mut classes);
                 classes.push(class as usize);
                 meet(&classes, factor);
+            }
+        }
+        for exponential in graph.exponentials.all() {
+            for &(variable, _) in &exponential.predictor.slopes {
+                let class = self.of[blocks.of[variable as usize] as usize];
+                self.classes[class as usize].log_linear = true;
             }
         }
         self.conflicts = (conflicts.into_iter())
@@ -288,7 +310,9 @@ impl Choice {
                 let conflict =
                     (self.conflicts.iter()).find(|c| (c.first, c.second) == (a.min(b), a.max(b)));
                 if let Some(conflict) = conflict {
-                    let found = if a == b {
+                    let found = if a == b && self.classes[a].log_linear {
+                        format!("an exponential of {first}")
+                    } else if a == b {
                         format!("two blocks of {first}")
                     } else {
                         format!("both {second} and {first}")

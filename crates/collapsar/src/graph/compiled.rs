@@ -213,8 +213,21 @@ fn fingerprint(graph: &Graph, choice: &Choice) -> String {
             .map(|atom| u64::from(atom.variable) << 32 | u64::from(atom.part))
             .chain([coefficient.to_bits()])
     });
+    let exponentials = graph.exponentials.all().iter().flat_map(|exponential| {
+        let slopes = exponential.predictor.slopes.iter();
+        let slopes = slopes.flat_map(|&(variable, slope)| [u64::from(variable), slope.to_bits()]);
+        let offset = exponential.predictor.offset.to_bits();
+        let atoms = exponential.atoms.iter();
+        let atoms = atoms.map(|atom| u64::from(atom.variable) << 32 | u64::from(atom.part));
+        slopes
+            .chain(atoms)
+            .chain([exponential.coefficient.to_bits(), offset])
+    });
     let roles = choice.classes.iter().map(|class| class.role as u64);
-    let words = terms.chain(roles).chain([graph.constant.to_bits()]);
+    let words = terms
+        .chain(exponentials)
+        .chain(roles)
+        .chain([graph.constant.to_bits()]);
     format!(
         "graph of {} variables, digest {:016x}",
         graph.variables(),

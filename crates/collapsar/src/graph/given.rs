@@ -20,6 +20,17 @@ impl Graph {
                 graph.keep(coefficient, &rest, factor);
             }
         }
+        for exponential in std::mem::take(&mut graph.exponentials).all() {
+            if left(&exponential.atoms, known, &mut rest) {
+                let predictor = exponential.predictor.clone();
+                graph.add_exponential(
+                    exponential.coefficient,
+                    &rest,
+                    predictor,
+                    exponential.factor,
+                );
+            }
+        }
         graph.rows = graph.rows.iter().map(|rows| rows.given(known)).collect();
         let factor = graph.factor("a state that is given");
         for &(variable, state) in known {

@@ -35,6 +35,13 @@ impl Graph {
         for (atoms, coefficient, _) in self.terms.each() {
             sum += term(coefficient, atoms);
         }
+        for exponential in self.exponentials.all() {
+            let slopes = exponential.predictor.slopes.iter();
+            let slopes =
+                slopes.map(|&(variable, slope)| slope * numbers[places.places(variable).start]);
+            let exponent = exponential.predictor.offset + slopes.sum::<f64>();
+            sum += term(exponential.coefficient * exponent.exp(), &exponential.atoms);
+        }
         for rows in &self.rows {
             for row in 0..rows.count {
                 let number = numbers[places.places(rows.first + row as u32).start];

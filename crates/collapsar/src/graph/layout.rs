@@ -9,11 +9,14 @@ use std::collections::BTreeMap;
 
 use super::blocks::Blocks;
 use super::choice::{Choice, Role};
+use super::exponents::Exponents;
 use super::kernel::RowKernel;
 use super::terms::{Starts, Terms};
 use super::{Atom, Graph};
 use collapsar_core::{Error, Result};
 
+/// The first atom of layouts that stands for an exponential: they are in the place of variables there.
+const EXPONENTIAL: u32 = 1 << 31;
 /// No collapsed statistic.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -76,6 +79,8 @@ pub(super) struct Layout {
     /// From slots to the natural parameters of shared blocks.
     pub(super) sharing: Entries,
     pub(super) monomials: Monomials,
+    /// Exponentials of predictors, which are coordinates of monomials after all messages.
+    pub(super) exponents: Exponents,
     pub(super) rows: Vec<RowKernel>,
 }
 
@@ -98,8 +103,9 @@ struct Builder<'a> {
     layout: Layout,
     /// Natural parameter, slot, coefficient.
     sharing: Vec<(u32, u32, f64)>,
-    /// Monomials without a slot, by term.
+    /// Monomials without a slot, by term, and those of exponentials.
     free: Vec<usize>,
+    free_exponentials: Vec<usize>,
     /// Atoms of a term in its shared block, and the others.
     own: Vec<Atom>,
     rest: Vec<Atom>,
@@ -117,12 +123,16 @@ impl Layout {
             layout: Self::default(),
             sharing: vec![],
             free: vec![],
+            free_exponentials: vec![],
             own: vec![],
             rest: vec![],
         };
         builder.place_blocks();
         for term in 0..graph.terms.len() {
             builder.route(term)?;
+        }
+        for index in 0..graph.exponentials.all().len() {
+            builder.route_exponential(index)?;
         }
         for rows in rows {
             let kernel = RowKernel::new(rows, &mut builder.layout.slots)?;
@@ -184,6 +194,25 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// As [`Builder::route`], for a term with an exponential.
+    fn route_exponential(&mut self, index: usize) -> Result<()> {
+        let exponential = &self.graph.exponentials.all()[index];
+        let (atoms, factor) = (&exponential.atoms, exponential.factor);
+        let mut blocks = atoms.iter().map(|atom| self.blocks.holding(*atom));
+        let Some(shared) = blocks.find(|&block| self.choice.role(block) == Role::Shared) else {
+            self.free_exponentials.push(index);
+            return Ok(());
+        };
+        self.blocks
+            .split(atoms, shared, &mut self.own, &mut self.rest);
+        let (place, multiple) = self.statistic(shared, &self.own, factor)?;
+        self.rest.push(exponential_atom(index));
+        let slot = self.layout.slots.add(&self.rest, 1.0, factor) as u32;
+        let coefficient = exponential.coefficient * multiple;
+        self.sharing.push((place, slot, coefficient));
+        Ok(())
+    }
+
     /// Adds a product of statistics of own blocks and at most one that is collapsed.
     fn monomial(
         &mut self,
@@ -195,7 +224,10 @@ impl Builder<'_> {
         let mut factors: Vec<u32> = slot.into_iter().collect();
         let mut target = NONE;
         let holding = |atom: &Atom| self.blocks.holding(*atom);
-        let mut sorted = atoms.to_vec();
+        let (mut sorted, exponentials): (Vec<Atom>, Vec<Atom>) =
+            (atoms.iter()).partition(|atom| atom.variable < EXPONENTIAL);
+        let after = self.layout.messages as u32;
+        factors.extend((exponentials.iter()).map(|atom| after + atom.variable - EXPONENTIAL));
         sorted.sort_by_key(|atom| (holding(atom), *atom));
         for together in sorted.chunk_by(|a, b| holding(a) == holding(b)) {
             let block = holding(&together[0]);
@@ -268,6 +300,14 @@ impl Builder<'_> {
             let (atoms, coefficient, factor) = self.graph.terms.get(term);
             self.monomial(coefficient, None, atoms, factor)?;
         }
+        for index in std::mem::take(&mut self.free_exponentials) {
+            let exponential = &self.graph.exponentials.all()[index];
+            let mut atoms = exponential.atoms.clone();
+            atoms.push(exponential_atom(index));
+            self.monomial(exponential.coefficient, None, &atoms, exponential.factor)?;
+        }
+        let (firsts, slots) = (&self.layout.firsts, self.layout.slot_messages as u32);
+        self.layout.exponents = Exponents::new(self.graph, self.blocks, firsts, slots)?;
         let mut sharing: Vec<(u32, u32, f64)> = (self.sharing.iter())
             .map(|&(row, slot, value)| (row, merged[slot as usize], value))
             .collect();
@@ -283,5 +323,13 @@ impl Builder<'_> {
             values: sharing.iter().map(|entry| entry.2).collect(),
         };
         Ok(self.layout)
+    }
+}
+
+/// What stands for an exponential among the atoms of a layout.
+fn exponential_atom(index: usize) -> Atom {
+    Atom {
+        variable: EXPONENTIAL + index as u32,
+        part: 0,
     }
 }

@@ -16,6 +16,8 @@
 //! - `corrected`: draws with the covariance of linear response
 //! - `bridged`: the evidence from chains and a proposal that is fitted to them
 //! - `draw`: how a block is drawn, and what others see of a draw
+//! - `exponential`: exponentials of linear predictors beside products of statistics
+//! - `exponents`: what they are expected to be, as functions of means
 //! - `exchange`: whether the states of labels may be exchanged
 //! - `given`: a graph where the states of some labels are known
 //! - `growth`: by what factor uncertain precisions widen normal variables
@@ -42,6 +44,7 @@
 //! - `told`: in which scale a positive number is told
 //! - `turn`: how the basis of a space of factors is turned while a climb goes on
 //! - `variational`: the posterior of each variable at the end of a fit
+//! - `working`: where Gaussians of log-linear predictors begin
 //! - `weights`: what draws are worth against the posterior
 
 mod begin;
@@ -56,6 +59,8 @@ mod coordinates;
 mod corrected;
 mod draw;
 mod exchange;
+mod exponential;
+mod exponents;
 mod given;
 mod growth;
 mod joint;
@@ -83,12 +88,14 @@ mod told;
 mod turn;
 mod variational;
 mod weights;
+mod working;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use collapsar_core::family::Tail;
 use collapsar_core::{Error, Factor, Place, Result};
+use exponential::Exponentials;
 use terms::Terms;
 
 pub use begin::GivenNumbers;
@@ -98,6 +105,7 @@ pub use choice::{Choice, Class, Conflict, Demands, Role};
 pub use compiled::Compiled;
 pub use corrected::CorrectedDraws;
 pub use exchange::Exchange;
+pub use exponential::Predictor;
 pub use kept::Kept;
 pub use local::Local;
 pub use lone::LoneLabels;
@@ -224,6 +232,7 @@ pub struct Graph {
     declared: Vec<Declared>,
     factors: Vec<String>,
     terms: Terms,
+    exponentials: Exponentials,
     rows: Vec<Rows>,
     bounds: BTreeMap<u32, (f64, f64)>,
     /// Shapes of Pólya-Gamma variables that are not 1.

@@ -75,13 +75,9 @@ impl<'a> Kept<'a> {
     pub(super) fn nested(&self, places: &[Vec<f64>]) -> Option<Proposal> {
         let (shared, own) = self.model.local.blocks();
         let all = [own, shared, self.model.posterior.blocks()];
-        let scales = all
-            .iter()
-            .copied()
-            .flatten()
-            .any(|(block, _)| is_scale(block));
+        let scales = Scales::of(&all);
         let fields = self.blocks().any(|(block, _)| is_field(block));
-        if !scales || !fields || places.is_empty() {
+        if scales.0.is_empty() || !fields || places.is_empty() {
             return None;
         }
         let mut further = places.to_vec();

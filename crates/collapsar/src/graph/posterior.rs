@@ -6,9 +6,10 @@ use super::block::{
     Block, Placed, evaluate_all, fill_all, hessian_products, range_of, with_naturals,
 };
 use super::choice::Role;
+use super::exponents::Exponents;
 use super::layout::{Layout, Monomials, NONE};
 use collapsar_core::parallel::Buffers;
-use collapsar_core::{Potential, Result};
+use collapsar_core::{Error, Potential, Result};
 
 /// $C(\tau)$: log-partition functions of the collapsed blocks, whose natural parameters are
 /// multilinear in the statistics, and the terms that hold none of them (maths §9.4).
@@ -17,6 +18,8 @@ pub struct Posterior {
     blocks: Vec<Placed>,
     base: Vec<f64>,
     monomials: Monomials,
+    /// Coordinates of monomials after all messages.
+    exponents: Exponents,
     messages: usize,
     buffers: Buffers,
 }
@@ -27,6 +30,7 @@ impl Posterior {
             blocks,
             base: std::mem::take(layout.base(Role::Collapsed)),
             monomials: std::mem::take(&mut layout.monomials),
+            exponents: std::mem::take(&mut layout.exponents),
             messages: layout.messages,
             buffers: Buffers::default(),
         }
@@ -41,6 +45,14 @@ impl Posterior {
 
     /// Writes them, and returns that sum.
     pub(super) fn write_naturals(&self, statistics: &[f64], naturals: &mut [f64]) -> f64 {
+        if self.exponents.is_empty() {
+            return self.sum_naturals(statistics, naturals);
+        }
+        self.sum_naturals(&self.exponents.extended(statistics), naturals)
+    }
+
+    /// The same, at coordinates of monomials.
+    fn sum_naturals(&self, statistics: &[f64], naturals: &mut [f64]) -> f64 {
         naturals.copy_from_slice(&self.base);
         let mut value = 0.0;
         let at = |factor: u32| statistics[factor as usize];
@@ -69,10 +81,61 @@ impl Posterior {
         self.buffers.lend(2 * len, |buffer| {
             let (naturals, means) = buffer.split_at_mut(len);
             let value = self.write_naturals(at, naturals);
+            if !self.exponents.is_empty() && !value.is_finite() {
+                let found = "an exponential that is too large for a number";
+                let expected = "a predictor whose exponential is finite";
+                return Err(Error::domain("log-linear rate", found, expected));
+            }
             let value = value + evaluate_all(&self.blocks, naturals, means)?;
             see(naturals, means);
             Ok(value)
         })
+    }
+
+    /// Exponentials of predictors.
+    pub(super) fn exponents(&self) -> &Exponents {
+        &self.exponents
+    }
+
+    /// What a collapsed statistic tells statistics of explicit blocks, by place, where it tells them one by one; none where
+    /// it is in a product of several or with an exponential.
+    pub(super) fn told_alone(&self, statistic: usize) -> Option<Vec<(usize, f64)>> {
+        let held = |&(.., target): &(f64, &[u32], u32)| target as usize == statistic;
+        let mut alone = self.monomials.each().filter(held);
+        let mut found = vec![];
+        alone.try_for_each(|(coefficient, factors, _)| match *factors {
+            [place] if (place as usize) < self.messages => {
+                found.push((place as usize, coefficient));
+                Some(())
+            }
+            _ => None,
+        })?;
+        Some(found)
+    }
+
+    /// What each exponential is multiplied by, where statistics and collapsed ones have these values.
+    pub(super) fn exponential_weights(&self, statistics: &[f64], collapsed: &[f64]) -> Vec<f64> {
+        let mut weights = vec![0.0; self.exponents.len()];
+        for (coefficient, factors, target) in self.monomials.each() {
+            let exponential = |&factor: &u32| factor as usize >= self.messages;
+            if let Some(place) = factors.iter().position(exponential) {
+                let weight = &mut weights[factors[place] as usize - self.messages];
+                let seed = coefficient * mean_of(target, collapsed, 1.0);
+                *weight += seed * others(factors, place, statistics);
+            }
+        }
+        weights
+    }
+
+    /// What explicit blocks are told where collapsed statistics have these means and exponentials are as the data say.
+    pub(super) fn told_working(&self, statistics: &[f64], means: &[f64]) -> Vec<f64> {
+        let dim = statistics.len();
+        let at = self.exponents.extended(statistics);
+        let mut all = vec![0.0; at.len()];
+        self.sum_backward(&at, means, &mut all);
+        let seeds = all.split_off(dim);
+        self.exponents.add_working(&seeds, &mut all);
+        all
     }
 
     /// How many labels are collapsed.
@@ -94,6 +157,20 @@ impl Posterior {
 
     /// The gradient where the collapsed statistics have these means.
     pub(super) fn backward(&self, statistics: &[f64], means: &[f64], gradient: &mut [f64]) {
+        if self.exponents.is_empty() {
+            self.sum_backward(statistics, means, gradient);
+            return;
+        }
+        let at = self.exponents.extended(statistics);
+        let mut all = vec![0.0; at.len()];
+        self.sum_backward(&at, means, &mut all);
+        let (direct, seeds) = all.split_at(statistics.len());
+        gradient.copy_from_slice(direct);
+        self.exponents.backward(&at, seeds, gradient);
+    }
+
+    /// The same by coordinates of monomials.
+    fn sum_backward(&self, statistics: &[f64], means: &[f64], gradient: &mut [f64]) {
         gradient.fill(0.0);
         for (coefficient, factors, target) in self.monomials.each() {
             let seed = mean_of(target, means, 1.0) * coefficient;
@@ -114,8 +191,16 @@ impl Posterior {
 }
 
 impl Posterior {
-    /// How the natural parameters of the collapsed blocks change where the statistics change along `along`.
-    pub(super) fn forward(&self, statistics: &[f64], along: &[f64]) -> Vec<f64> {
+    /// A change of statistics, and that of exponentials after it; `at` is extended.
+    fn extended_along(&self, at: &[f64], along: &[f64]) -> Vec<f64> {
+        let mut all = along.to_vec();
+        all.resize(at.len(), 0.0);
+        (self.exponents).forward(at, along, &mut all[along.len()..]);
+        all
+    }
+
+    /// How the natural parameters of the collapsed blocks change where coordinates of monomials change along `along`.
+    fn sum_forward(&self, statistics: &[f64], along: &[f64]) -> Vec<f64> {
         let mut changes = vec![0.0; self.base.len()];
         for (coefficient, factors, target) in self.monomials.each() {
             if target != NONE {
@@ -130,6 +215,22 @@ impl Posterior {
 
     /// The transpose of that: what `changes` of the collapsed statistics' means do to the target.
     pub(super) fn backward_changes(&self, statistics: &[f64], changes: &[f64], out: &mut [f64]) {
+        if self.exponents.is_empty() {
+            self.sum_backward_changes(statistics, changes, out);
+            return;
+        }
+        let at = self.exponents.extended(statistics);
+        let mut all = vec![0.0; at.len()];
+        self.sum_backward_changes(&at, changes, &mut all);
+        let (direct, seeds) = all.split_at(statistics.len());
+        for (out, direct) in out.iter_mut().zip(direct) {
+            *out += direct;
+        }
+        self.exponents.backward(&at, seeds, out);
+    }
+
+    /// The same by coordinates of monomials.
+    fn sum_backward_changes(&self, statistics: &[f64], changes: &[f64], out: &mut [f64]) {
         for (coefficient, factors, target) in self.monomials.each() {
             if target == NONE || changes[target as usize] == 0.0 {
                 continue;
@@ -145,8 +246,8 @@ impl Posterior {
     pub(super) fn terms_of(&self, first: usize, blocks: &[Placed]) -> Vec<Vec<u32>> {
         let mut terms = vec![vec![]; blocks.len()];
         for (monomial, (_, factors, _)) in self.monomials.each().enumerate() {
-            let own = factors.iter().filter(|&&factor| factor as usize >= first);
-            for &factor in own {
+            let own = first..self.messages;
+            for &factor in factors.iter().filter(|&&f| own.contains(&(f as usize))) {
                 let place = factor as usize - first;
                 let block = blocks.partition_point(|placed| placed.1 <= place) - 1;
                 terms[block].push(monomial as u32);
@@ -162,9 +263,14 @@ impl Posterior {
         terms: &[u32],
         first: usize,
         statistics: &[f64],
+        exponentials: &[f64],
         collapsed: &[f64],
         out: &mut [f64],
     ) {
+        let at = |factor: u32| match (factor as usize).checked_sub(self.messages) {
+            Some(exponential) => exponentials[exponential],
+            None => statistics[factor as usize],
+        };
         let own = first as u32..(first + out.len()) as u32;
         for &term in terms {
             let (coefficient, factors, target) = self.monomials.get(term as usize);
@@ -172,7 +278,9 @@ impl Posterior {
                 continue;
             };
             let seed = coefficient * mean_of(target, collapsed, 1.0);
-            out[factors[place] as usize - first] += seed * others(factors, place, statistics);
+            let rest = factors[..place].iter().chain(&factors[place + 1..]);
+            let rest: f64 = rest.map(|&factor| at(factor)).product();
+            out[factors[place] as usize - first] += seed * rest;
         }
     }
 
@@ -255,7 +363,8 @@ impl Posterior {
     /// several.
     pub(super) fn is_linear(&self) -> bool {
         let mut monomials = self.monomials.each();
-        monomials.all(|(_, factors, target)| target == NONE || factors.len() < 2)
+        let linear = |factors: &[u32]| factors.iter().all(|&f| (f as usize) < self.messages);
+        monomials.all(|(_, factors, target)| target == NONE || factors.len() < 2 && linear(factors))
     }
 
     /// About how many numbers an evaluation goes through.
@@ -320,15 +429,42 @@ impl Potential for Posterior {
     }
 
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
-        let (naturals, _) = self.naturals(at);
-        let mut means = vec![0.0; naturals.len()];
-        let changes = self.forward(at, along);
+        if self.exponents.is_empty() {
+            return self.sum_hessian(at, along, out, &mut vec![]);
+        }
+        let dim = at.len();
+        let at = self.exponents.extended(at);
+        let extended = self.extended_along(&at, along);
+        let (mut all, mut means) = (vec![0.0; at.len()], vec![]);
+        self.sum_hessian(&at, &extended, &mut all, &mut means)?;
+        let mut gradient = vec![0.0; at.len()];
+        self.sum_backward(&at, &means, &mut gradient);
+        out.copy_from_slice(&all[..dim]);
+        self.exponents.backward(&at, &all[dim..], out);
+        (self.exponents).hessian(&at, along, &gradient[dim..], out);
+        Ok(())
+    }
+}
+
+impl Posterior {
+    /// The Hessian times `along` at coordinates of monomials; writes the means of collapsed statistics.
+    fn sum_hessian(
+        &self,
+        at: &[f64],
+        along: &[f64],
+        out: &mut [f64],
+        means: &mut Vec<f64>,
+    ) -> Result<()> {
+        let mut naturals = vec![0.0; self.base.len()];
+        self.sum_naturals(at, &mut naturals);
+        means.resize(naturals.len(), 0.0);
+        let changes = self.sum_forward(at, along);
         let mut mean_changes = vec![0.0; naturals.len()];
-        evaluate_all(&self.blocks, &naturals, &mut means)?;
+        evaluate_all(&self.blocks, &naturals, means)?;
         hessian_products(&self.blocks, &naturals, &changes, &mut mean_changes)?;
         out.fill(0.0);
         for (coefficient, factors, target) in self.monomials.each() {
-            let seed = mean_of(target, &means, 1.0);
+            let seed = mean_of(target, means, 1.0);
             let seed_change = mean_of(target, &mean_changes, 0.0);
             for (place, &factor) in factors.iter().enumerate() {
                 out[factor as usize] += coefficient

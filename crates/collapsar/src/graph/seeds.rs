@@ -86,7 +86,9 @@ impl Compiled {
     /// # Errors
     /// Where the start lies outside the domain.
     pub fn start_from_data(&self, seed: u64) -> Result<(Vec<f64>, u64)> {
-        if self.choice().classes.iter().any(|class| class.parted) {
+        // Sweeps look at terms that are products alone.
+        let parted = self.choice().classes.iter().any(|class| class.parted);
+        if parted && self.posterior.exponents().is_empty() {
             return match self.swept(seed) {
                 Err(error) if error.is_recoverable() => Ok((self.start(seed)?, 1)),
                 swept => swept,
@@ -172,6 +174,7 @@ impl Compiled {
             COMMON,
             |_| None,
         );
+        self.begin_predictors(&mut statistics, &mut rng);
         let ties: Vec<Option<Ties>> = (self.local.blocks().0.iter())
             .map(|(block, _)| Ties::new(block).filter(|_| window > 1))
             .collect();

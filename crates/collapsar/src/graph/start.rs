@@ -44,22 +44,24 @@ impl Compiled {
             let chosen = |block: &Block| fraction_of(largest_label(block), labels);
             let means = (self.posterior)
                 .means_at(|block, mean| guess(block, chosen(block), &mut rng, mean));
-            let statistics = self.local.statistics_of(
+            let mut statistics = self.local.statistics_of(
                 |block, mean| guess(block, 1.0, &mut rng, mean),
                 FAINT,
                 |_| None,
             );
+            self.begin_predictors(&mut statistics, &mut rng);
             let mut messages = vec![0.0; statistics.len()];
             self.posterior.backward(&statistics, &means, &mut messages);
             return Ok(self.settle(messages, &mut rng));
         }
         let chosen = |states: usize| fraction_of(states, labels);
         let mut row_rng = ChaCha8Rng::seed_from_u64(rng.random());
-        let statistics = self.local.statistics_of(
+        let mut statistics = self.local.statistics_of(
             |block, mean| guess(block, chosen(largest_label(block)), &mut rng, mean),
             FAINT,
             |states| choose(states, chosen(states), &mut row_rng),
         );
+        self.begin_predictors(&mut statistics, &mut rng);
         let mut messages = vec![0.0; statistics.len()];
         (self.posterior).value_and_gradient(&statistics, &mut messages)?;
         Ok(self.settle(messages, &mut rng))

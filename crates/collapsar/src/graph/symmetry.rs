@@ -105,8 +105,8 @@ impl Exchange {
             }
         }
         self.learn_terms(graph)?;
-        (self.keeps_terms(graph) && self.keeps_rows(graph) && self.keeps_bounds(graph))
-            .then_some(self)
+        let keeps = self.keeps_terms(graph) && self.keeps_rows(graph) && self.keeps_bounds(graph);
+        (keeps && self.keeps_exponentials(graph)).then_some(self)
     }
 
     /// What becomes of a state, or of a part of proportions that is one.
@@ -254,6 +254,24 @@ impl Exchange {
             atoms.sort_unstable();
             let other = graph.terms.find(&atoms);
             other.is_some_and(|other| same(coefficient, graph.terms.get(other).1))
+        })
+    }
+
+    fn keeps_exponentials(&self, graph: &Graph) -> bool {
+        graph.exponentials.all().iter().all(|one| {
+            let mut atoms: Vec<Atom> = one.atoms.iter().map(|&atom| self.image(atom)).collect();
+            atoms.sort_unstable();
+            let slopes = one.predictor.slopes.iter();
+            let image = |variable| self.image(Atom { variable, part: 0 }).variable;
+            let mut slopes: Vec<(u32, f64)> = slopes
+                .map(|&(variable, slope)| (image(variable), slope))
+                .collect();
+            slopes.sort_by_key(|slope| slope.0);
+            let other = graph.exponentials.find(&atoms, &slopes);
+            other.is_some_and(|other| {
+                same(one.coefficient, other.coefficient)
+                    && same(one.predictor.offset, other.predictor.offset)
+            })
         })
     }
 

@@ -344,6 +344,21 @@ impl GaussianSampler<'_> {
         pairs.map(|(mean, noise)| mean + noise).collect()
     }
 
+    /// The mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.0.mean
+    }
+
+    /// A draw less the mean.
+    pub fn noise<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
+        self.0.noise(rng)
+    }
+
+    /// $\Lambda^{-1}b$.
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+        self.0.factor.solve(b).0
+    }
+
     /// Writes the covariance of a scalar with each statistic: a column of the Hessian, for a solution in the place of a
     /// derivative. The pairs are those of the Gaussian.
     pub fn covariances(&self, pairs: &[(u32, u32)], scalar: usize, out: &mut [f64]) {

@@ -126,7 +126,8 @@ impl Graph {
             return Ok(None);
         }
         // What has no blocks is refused where it is compiled, in words.
-        let Ok(reference) = Reference::new(self) else {
+        let expanded = (!self.exponentials.is_empty()).then(|| self.expanded_exponentials());
+        let Ok(reference) = Reference::new(expanded.as_ref().unwrap_or(self)) else {
             return Ok(None);
         };
         let mut found = Centring::default();

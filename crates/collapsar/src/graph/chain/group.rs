@@ -43,6 +43,10 @@ impl Group {
     /// All that a graph has: components of the variables that squares of products join, and answers with what they are
     /// answers to.
     pub(in crate::graph) fn all(graph: &Graph) -> Vec<Self> {
+        // What is scaled may be in a predictor, whose exponential is no power of the scale.
+        if !graph.exponentials.is_empty() {
+            return vec![];
+        }
         let normal = |kind: Kind| matches!(kind, Kind::Gaussian | Kind::Bounded);
         let mut joined: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for (atoms, ..) in graph.terms.each() {

@@ -8,16 +8,20 @@
 //! - `group`: how factors and loadings move together
 //! - `leap`: how what is kept moves with all else summed out
 //! - `matrix`: how a precision matrix and the effects that it scales move together
+//! - `predictors`: how a Gaussian block with exponentials of predictors moves
 //! - `relabel`: what the states of a draw's labels are called
 //! - `scale`: how a precision and the effects that it scales move together
+//! - `stretch`: how a precision and the effects that it scales move together in log-linear predictors
 //! - `switch`: how a chain moves between the states of labels that are enumerated
 
 mod answers;
 mod group;
 mod leap;
 mod matrix;
+mod predictors;
 mod relabel;
 mod scale;
+mod stretch;
 mod switch;
 
 use rand::Rng;
@@ -32,8 +36,10 @@ use collapsar_core::{Point, Potential, Result};
 pub(super) use group::Group;
 pub use leap::{LeapingChain, Stage};
 use matrix::{Matrix, MatrixBuffers};
+use predictors::Predictors;
 pub use relabel::Relabelling;
 use scale::{Scale, ScaleBuffers};
+use stretch::Stretch;
 pub use switch::SwitchingChain;
 
 /// One Markov chain.
@@ -47,6 +53,8 @@ pub struct Chain<'a> {
     own_terms: Vec<Vec<u32>>,
     scales: Vec<Scale>,
     matrices: Vec<Matrix>,
+    predictors: Vec<Predictors>,
+    stretches: Vec<Stretch>,
     /// The own and the collapsed blocks that each group moves.
     grouped: Vec<[Vec<u32>; 2]>,
     /// What each slot is told by the statistics of shared blocks.
@@ -70,6 +78,8 @@ struct Work {
     /// Natural parameters of collapsed blocks, and of an own one.
     given: Vec<f64>,
     own: Vec<f64>,
+    /// The exponentials of predictors, where others are told of them.
+    exponentials: Vec<f64>,
     /// The numbers of a block, and the statistics of all shared ones.
     drawn: Vec<f64>,
     sent: Vec<f64>,
@@ -86,6 +96,7 @@ impl Compiled {
     /// Where the point is outside the domain.
     pub fn chain<'a, R: Rng + ?Sized>(&'a self, point: &Point, rng: &mut R) -> Result<Chain<'a>> {
         let mut chain = self.chain_of(point.statistics.clone());
+        chain.expect_predictors(&point.statistics);
         let (_, naturals) = self.local.naturals(&point.messages);
         for placed in self.local.blocks().1 {
             chain.draw_own(placed, &naturals[range_of(placed)], rng)?;
@@ -108,6 +119,8 @@ impl Compiled {
     ) -> Result<Chain<'a>> {
         let mut chain = self.chain_of(vec![0.0; self.local.dim()]);
         chain.enter(numbers);
+        let statistics = chain.statistics.clone();
+        chain.expect_predictors(&statistics);
         chain.sweep(rng)?;
         Ok(chain)
     }
@@ -130,6 +143,8 @@ impl Compiled {
             own_terms: self.posterior.terms_of(self.local.own_first(), own),
             scales: Scale::all(self),
             matrices: Matrix::all(self),
+            predictors: Predictors::all(self),
+            stretches: Stretch::all(self),
             grouped: (self.groups.iter())
                 .map(|group| [own, self.posterior.blocks()].map(|blocks| group.held(blocks)))
                 .collect(),
@@ -174,6 +189,7 @@ impl Chain<'_> {
         let model = self.model;
         let base = &model.local.own_base;
         let mut natural = std::mem::take(&mut self.work.own);
+        self.see_exponentials();
         for (block, placed) in model.local.blocks().1.iter().enumerate() {
             let range = range_of(placed);
             natural.clear();
@@ -181,12 +197,25 @@ impl Chain<'_> {
             let first = model.local.own_first() + range.start;
             let terms = &self.own_terms[block];
             let (statistics, collapsed) = (&self.statistics, &self.collapsed);
-            (model.posterior).add_told(terms, first, statistics, collapsed, &mut natural);
-            self.draw_own(placed, &natural, rng)?;
+            let exponentials = &self.work.exponentials;
+            (model.posterior).add_told(
+                terms,
+                first,
+                statistics,
+                exponentials,
+                collapsed,
+                &mut natural,
+            );
+            if self.has_predictors(block) {
+                self.turn_predictors(block, &natural, rng)?;
+            } else {
+                self.draw_own(placed, &natural, rng)?;
+            }
         }
         self.work.own = natural;
         self.draw_collapsed(rng)?;
         self.rescale(rng);
+        self.stretch(rng);
         self.respread(rng);
         self.regroup(rng);
         Ok(())

@@ -104,21 +104,7 @@ impl Scale {
                 .filter(|&statistic| statistic != 1)
                 .any(|statistic| told(statistic, 1.0).iter().any(|message| *message != 0.0)),
         };
-        (alone && scale.is_prior(family, form)).then_some(scale)
-    }
-
-    /// Whether nothing is left of the form once the effects are at their means: then it is their prior.
-    fn is_prior(&self, family: &Gaussian, form: &[f64]) -> bool {
-        // No special values of scalars are among these.
-        let x: Vec<f64> = (0..family.scalars())
-            .map(|i| (1.3 * i as f64 + 0.7).sin())
-            .collect();
-        let mut centre = x.clone();
-        for effect in &self.effects {
-            centre[effect.scalar] -= effect.distance(&x);
-        }
-        let left = dot(family, form, &centre);
-        left.abs() <= NOTHING * dot(family, form, &x).abs()
+        (alone && is_prior(&scale.effects, family, form)).then_some(scale)
     }
 }
 
@@ -303,6 +289,20 @@ impl<'a> More<'a> {
         };
         family.tail().ln_value(log) - inverse - 0.5 * self.square * log * log
     }
+}
+
+/// Whether nothing is left of a form once the effects are at their means: then it is their prior.
+pub(super) fn is_prior(effects: &[Effect], family: &Gaussian, form: &[f64]) -> bool {
+    // No special values of scalars are among these.
+    let x: Vec<f64> = (0..family.scalars())
+        .map(|i| (1.3 * i as f64 + 0.7).sin())
+        .collect();
+    let mut centre = x.clone();
+    for effect in effects {
+        centre[effect.scalar] -= effect.distance(&x);
+    }
+    let left = dot(family, form, &centre);
+    left.abs() <= NOTHING * dot(family, form, &x).abs()
 }
 
 /// Scalars that the form is quadratic in and that no two of which it joins: those with the fewest others first.

@@ -2,17 +2,20 @@
 //! out summed out (maths §10.7).
 //!
 //! A change-point hardly moves given the coefficients on both of its sides, and neither does an indicator given its
-//! coefficient. So a state is drawn given own and collapsed blocks alone, for each state the model that is given it.
+//! coefficient. So a state is drawn given own and collapsed blocks alone, for each state the model that is given it. In
+//! every other sweep these stay as far from where the fits of states have them as they are: where a shape goes up, so do
+//! the rates that go with it.
 
 use rand::Rng;
 
 use super::Chain;
-use crate::graph::block::BlockFamily;
+use crate::graph::Told;
+use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::compiled::Compiled;
 use crate::graph::kept::product;
-use collapsar_core::family::pick;
+use collapsar_core::family::{Tail, pick};
 use collapsar_core::special::log_sum_exp;
-use collapsar_core::{Collapsed, Result};
+use collapsar_core::{Collapsed, Point, Result};
 
 /// A chain over several models of the same variables, each the same one given other states of some labels.
 #[derive(Debug, Clone)]
@@ -27,6 +30,12 @@ pub struct SwitchingChain<'a> {
     neighbours: Vec<Vec<Vec<usize>>>,
     sweeps: usize,
     numbers: Vec<f64>,
+    /// The places of numbers that are moved with the state, and whether by a factor; for each state, where its fit has
+    /// them, as logarithms where it is by a factor.
+    moved: Vec<(u32, bool)>,
+    centres: Vec<Vec<f64>>,
+    /// Numbers at another state.
+    there: Vec<f64>,
     weights: Vec<f64>,
     messages: Vec<f64>,
 }
@@ -38,13 +47,13 @@ const EVERY: usize = 20;
 
 impl<'a> SwitchingChain<'a> {
     /// A chain that begins at numbers of all variables, with a sweep of the model whose states the labels have there. Each
-    /// model comes with those states. None where models do not keep the same blocks, so that their joints cannot be
+    /// model comes with those states and its fit. None where models do not keep the same blocks, so that their joints cannot be
     /// compared.
     ///
     /// # Errors
     /// Where the numbers are outside the domain.
     pub fn new<R: Rng + ?Sized>(
-        models: &[(&'a Compiled, &[u32])],
+        models: &[(&'a Compiled, &[u32], &Point)],
         labels: &[u32],
         numbers: &[f64],
         rng: &mut R,
@@ -67,19 +76,29 @@ impl<'a> SwitchingChain<'a> {
                 })
                 .collect()
         };
-        let Some(((first, _), rest)) = models.split_first() else {
+        let Some(((first, ..), rest)) = models.split_first() else {
             return Ok(None);
         };
         let same = kept(first);
-        if rest.iter().any(|(model, _)| kept(model) != same) {
+        if rest.iter().any(|(model, ..)| kept(model) != same) {
             return Ok(None);
         }
-        let chains: Vec<Chain<'a>> = (models.iter())
-            .map(|(model, _)| model.chain_of(vec![0.0; model.statistics()]))
-            .collect();
+        let (mut chains, mut moved, mut centres) = (vec![], vec![], vec![]);
+        for (model, _, point) in models {
+            let mut chain = model.chain_of(vec![0.0; model.statistics()]);
+            chain.expect_predictors(&point.statistics);
+            let (places, values): (Vec<(u32, bool)>, Vec<f64>) =
+                chain.centres(&point.statistics)?.into_iter().unzip();
+            chains.push(chain);
+            centres.push(values);
+            moved.push(places);
+        }
+        // Nothing moves where states differ in what may.
+        let alike = moved.windows(2).all(|pair| pair[0] == pair[1]);
+        let moved = moved.pop().filter(|_| alike).unwrap_or_default();
         let labels: Vec<usize> = labels.iter().map(|&label| chains[0].place(label)).collect();
         let states: Vec<Vec<f64>> = (models.iter())
-            .map(|(_, states)| states.iter().map(|&state| f64::from(state)).collect())
+            .map(|(_, states, _)| states.iter().map(|&state| f64::from(state)).collect())
             .collect();
         let here: Vec<f64> = labels.iter().map(|&place| numbers[place]).collect();
         let at = states.iter().position(|states| *states == here);
@@ -97,9 +116,12 @@ impl<'a> SwitchingChain<'a> {
             states,
             at: at.unwrap_or(0),
             numbers: numbers.to_vec(),
+            moved,
+            centres,
+            there: vec![],
             messages: vec![],
         };
-        chain.enter(chain.at);
+        chain.enter(chain.at, false);
         chain.chains[chain.at].sweep(rng)?;
         Ok(Some(chain))
     }
@@ -111,12 +133,13 @@ impl<'a> SwitchingChain<'a> {
     pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         self.numbers.copy_from_slice(self.chains[self.at].numbers());
         let neighbours = std::mem::take(&mut self.neighbours);
+        let moves = self.sweeps % 2 == 0;
         if neighbours.is_empty() || self.sweeps.is_multiple_of(EVERY) {
             let all: Vec<usize> = (0..self.chains.len()).collect();
-            self.draw_among(&all, rng);
+            self.draw_among(&all, moves, rng);
         } else {
             for label in 0..self.labels.len() {
-                self.draw_among(&neighbours[self.at][label], rng);
+                self.draw_among(&neighbours[self.at][label], moves, rng);
             }
         }
         self.neighbours = neighbours;
@@ -124,11 +147,11 @@ impl<'a> SwitchingChain<'a> {
         self.chains[self.at].sweep(rng)
     }
 
-    /// Draws one of these states, the present one among them.
-    fn draw_among<R: Rng + ?Sized>(&mut self, states: &[usize], rng: &mut R) {
+    /// Draws one of these states, the present one among them; numbers may move with it.
+    fn draw_among<R: Rng + ?Sized>(&mut self, states: &[usize], moves: bool, rng: &mut R) {
         self.weights.clear();
         for &state in states {
-            self.enter(state);
+            self.enter(state, moves);
             let ln_joint = self.chains[state].ln_joint(&mut self.messages);
             self.weights.push(ln_joint);
         }
@@ -137,7 +160,10 @@ impl<'a> SwitchingChain<'a> {
             for weight in &mut self.weights {
                 *weight = (*weight - total).exp();
             }
-            self.at = states[pick(&self.weights, 1.0, rng)];
+            let state = states[pick(&self.weights, 1.0, rng)];
+            self.enter(state, moves);
+            self.numbers.copy_from_slice(&self.there);
+            self.at = state;
         }
     }
 
@@ -151,12 +177,26 @@ impl<'a> SwitchingChain<'a> {
         self.chains[0].place(variable)
     }
 
-    /// Puts the chain of a state where the present numbers are, but for the labels.
-    fn enter(&mut self, state: usize) {
+    /// Puts the chain of a state where the present numbers are, but for the labels and for what moves with them. The
+    /// measures of families are those of what is moved: dx, and dx/x where it is by a factor.
+    fn enter(&mut self, state: usize, moves: bool) {
+        self.there.clear();
+        self.there.extend_from_slice(&self.numbers);
         for (&place, &label) in self.labels.iter().zip(&self.states[state]) {
-            self.numbers[place] = label;
+            self.there[place] = label;
         }
-        self.chains[state].enter(&self.numbers);
+        if moves && state != self.at {
+            let (here, there) = (&self.centres[self.at], &self.centres[state]);
+            for ((&(place, factor), here), there) in self.moved.iter().zip(here).zip(there) {
+                let number = &mut self.there[place as usize];
+                if factor {
+                    *number *= (there - here).exp();
+                } else {
+                    *number += there - here;
+                }
+            }
+        }
+        self.chains[state].enter(&self.there);
     }
 }
 
@@ -183,6 +223,41 @@ impl Compiled {
 }
 
 impl Chain<'_> {
+    /// Numbers that may move with a state: their places, whether by a factor, and where a fit has them, as logarithms where it
+    /// is by a factor. Those that have bounds or factors of their densities beside the terms are left out.
+    fn centres(&self, statistics: &[f64]) -> Result<Vec<((u32, bool), f64)>> {
+        let (local, posterior) = (&self.model.local, &self.model.posterior);
+        let mut found = vec![];
+        let mut look = |placed: &Placed, targets: &[u32], means: &[f64]| {
+            let means = &means[range_of(placed)];
+            match &placed.0.family {
+                BlockFamily::Gaussian(family) => {
+                    let each = targets.iter().zip(&means[..family.scalars()]);
+                    found.extend(each.map(|(&place, &mean)| ((place, false), mean)));
+                }
+                BlockFamily::Gamma(_) => found.push(((targets[0], true), means[0])),
+                BlockFamily::Positive(family, told)
+                    if family.bounds() == (0.0, f64::INFINITY) && *family.tail() == Tail::None =>
+                {
+                    found.push(match told {
+                        Told::Power(power) => ((targets[0], true), power * means[0]),
+                        Told::Logarithm(multiple) => ((targets[0], false), multiple * means[0]),
+                    });
+                }
+                _ => {}
+            }
+        };
+        for (placed, targets) in local.blocks().1.iter().zip(&self.targets[1]) {
+            look(placed, targets, &statistics[local.own_first()..]);
+        }
+        posterior.value_and_means(statistics, |_, means| {
+            for (placed, targets) in posterior.blocks().iter().zip(&self.targets[2]) {
+                look(placed, targets, means);
+            }
+        })?;
+        Ok(found)
+    }
+
     /// The log joint of data and what was entered, all else summed out, by the measures of the families: $-\infty$ where that
     /// is outside the domain (maths §10.5).
     fn ln_joint(&self, messages: &mut Vec<f64>) -> f64 {

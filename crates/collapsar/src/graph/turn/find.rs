@@ -73,6 +73,10 @@ impl Turn {
         blocks: &Blocks,
         choice: &Choice,
     ) -> (Self, Vec<(u32, u32)>) {
+        // Exponentials of predictors are no forms in vectors.
+        if !graph.exponentials.is_empty() {
+            return Default::default();
+        }
         let Some(mut finder) = Finder::new(graph, blocks, choice) else {
             return Default::default();
         };
