@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::mass::Mass;
 use crate::product::Product;
+use crate::share::Pair;
 
 /// An unknown number: an element of a variable of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,8 +27,6 @@ pub(crate) enum Inverse {
     Logit,
     /// e^ψ
     Log,
-    /// 1 + e^ψ, on the way to the first.
-    OnePlus,
     /// Φ(ψ), which is kept as a [`Mass`].
     Probit,
 }
@@ -42,6 +41,8 @@ pub(crate) enum Scalar {
     Product(Rc<Product>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
+    /// A sum of two exponentials, on the way to log odds.
+    Pair(Pair),
     /// A normal probability.
     Mass(Rc<Mass>),
     /// A product of powers of unknowns, sorted, none of them zero, with a coefficient: what is no polynomial, such as a
@@ -116,9 +117,12 @@ impl Scalar {
             }]),
             Self::Polynomial(monomials) => Some(monomials.as_ref().clone()),
             Self::Product(product) => product.expanded()?.monomials(),
-            Self::Linked(..) | Self::Mass(_) | Self::Power(..) | Self::Draws(_) | Self::Opaque => {
-                None
-            }
+            Self::Linked(..)
+            | Self::Pair(_)
+            | Self::Mass(_)
+            | Self::Power(..)
+            | Self::Draws(_)
+            | Self::Opaque => None,
         }
     }
 
@@ -179,11 +183,10 @@ impl Scalar {
             {
                 return Self::Known(1.0);
             }
-            (Self::Known(1.0), Self::Linked(Inverse::Log, psi))
-            | (Self::Linked(Inverse::Log, psi), Self::Known(1.0)) => {
-                return Self::Linked(Inverse::OnePlus, psi.clone());
-            }
             _ => {}
+        }
+        if let Some(pair) = Pair::new(self, other) {
+            return Self::Pair(pair);
         }
         self.combine(other, |a, b| a + b, |a, b| a.into_iter().chain(b).collect())
     }
@@ -204,6 +207,11 @@ impl Scalar {
 
     pub(crate) fn times(&self, other: &Self) -> Self {
         match (self, other) {
+            (Self::Known(factor), Self::Pair(sum)) | (Self::Pair(sum), Self::Known(factor))
+                if *factor > 0.0 =>
+            {
+                return sum.times(*factor);
+            }
             (Self::Known(factor), linked @ Self::Linked(inverse, psi))
             | (linked @ Self::Linked(inverse, psi), Self::Known(factor)) => {
                 return match (*factor, inverse) {
@@ -260,12 +268,8 @@ impl Scalar {
         let opposite = |psi: &Rc<Vec<Monomial>>| Self::inner(psi).times(&Self::Known(-1.0));
         match (self, other) {
             (linked @ Self::Linked(..), Self::Known(b)) => linked.times(&Self::Known(1.0 / b)),
-            (Self::Known(1.0), Self::Linked(Inverse::OnePlus, psi)) => {
-                Self::of_inner(Inverse::Logit, opposite(psi))
-            }
-            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::OnePlus, b)) if a == b => {
-                Self::Linked(Inverse::Logit, a.clone())
-            }
+            (_, Self::Pair(sum)) => sum.divides(self),
+            (Self::Pair(sum), Self::Known(b)) if *b > 0.0 => sum.times(1.0 / b),
             // Odds.
             (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
                 if are_opposite(a, b) =>
@@ -358,6 +362,7 @@ impl Scalar {
             Self::Polynomial(_)
             | Self::Product(_)
             | Self::Linked(..)
+            | Self::Pair(_)
             | Self::Mass(_)
             | Self::Power(..)
             | Self::Opaque => Self::Opaque,

@@ -200,6 +200,7 @@ impl Scope<'_> {
                     Scalar::Polynomial(_)
                     | Scalar::Product(_)
                     | Scalar::Linked(..)
+                    | Scalar::Pair(_)
                     | Scalar::Mass(_)
                     | Scalar::Power(..)
                     | Scalar::Opaque => return Ok(None),
@@ -226,6 +227,7 @@ impl Scope<'_> {
                 Scalar::Polynomial(_)
                 | Scalar::Product(_)
                 | Scalar::Linked(..)
+                | Scalar::Pair(_)
                 | Scalar::Mass(_)
                 | Scalar::Power(..)
                 | Scalar::Opaque => return Ok(None),

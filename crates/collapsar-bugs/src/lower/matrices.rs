@@ -237,6 +237,7 @@ fn finite(polynomial: &Scalar) -> bool {
         Scalar::Polynomial(monomials) => monomials.iter().all(|m| m.coefficient.is_finite()),
         Scalar::Product(_)
         | Scalar::Linked(..)
+        | Scalar::Pair(_)
         | Scalar::Mass(_)
         | Scalar::Power(..)
         | Scalar::Draws(_)

@@ -164,7 +164,10 @@ impl Emit<'_> {
 
 /// Whether a number is neither known nor a polynomial.
 fn strange(element: &Scalar) -> bool {
-    matches!(element, Scalar::Opaque | Scalar::Linked(..))
+    matches!(
+        element,
+        Scalar::Opaque | Scalar::Linked(..) | Scalar::Pair(_)
+    )
 }
 
 /// What defines the element of a reference at a place.
