@@ -20,6 +20,7 @@ mod posterior;
 mod predict;
 mod product;
 mod quantity;
+mod share;
 pub mod syntax;
 mod unused;
 mod value;

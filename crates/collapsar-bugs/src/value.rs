@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::mass::Mass;
 use crate::product::Product;
+use crate::share::Pair;
 
 /// An unknown number: an element of a variable of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,8 +27,6 @@ pub(crate) enum Inverse {
     Logit,
     /// e^ψ
     Log,
-    /// c + e^ψ with a positive c, on the way to the first.
-    Plus(f64),
     /// Φ(ψ), which is kept as a [`Mass`].
     Probit,
 }
@@ -42,6 +41,8 @@ pub(crate) enum Scalar {
     Product(Rc<Product>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
+    /// A sum of two exponentials, on the way to log odds.
+    Pair(Pair),
     /// A normal probability.
     Mass(Rc<Mass>),
     /// A product of powers of unknowns, sorted, none of them zero, with a coefficient: what is no polynomial, such as a
@@ -179,6 +180,7 @@ impl Scalar {
             Self::Product(product) => product.expanded()?.monomials(),
             Self::Linked(..)
             | Self::Scaled(..)
+            | Self::Pair(_)
             | Self::Mass(_)
             | Self::Power(..)
             | Self::Draws(_)
@@ -247,13 +249,10 @@ impl Scalar {
             {
                 return Self::Known(1.0);
             }
-            (Self::Known(c), Self::Linked(Inverse::Log, psi))
-            | (Self::Linked(Inverse::Log, psi), Self::Known(c))
-                if *c > 0.0 && c.is_finite() =>
-            {
-                return Self::Linked(Inverse::Plus(*c), psi.clone());
-            }
             _ => {}
+        }
+        if let Some(pair) = Pair::new(self, other) {
+            return Self::Pair(pair);
         }
         self.combine(other, |a, b| a + b, |a, b| a.into_iter().chain(b).collect())
     }
@@ -277,6 +276,11 @@ impl Scalar {
             return scaled;
         }
         match (self, other) {
+            (Self::Known(factor), Self::Pair(sum)) | (Self::Pair(sum), Self::Known(factor))
+                if *factor > 0.0 =>
+            {
+                return sum.times(*factor);
+            }
             (Self::Known(factor), linked @ Self::Linked(..))
             | (linked @ Self::Linked(..), Self::Known(factor)) => {
                 return match *factor {
@@ -316,15 +320,8 @@ impl Scalar {
             (linked @ (Self::Linked(..) | Self::Scaled(..)), Self::Known(b)) => {
                 linked.times(&Self::Known(1.0 / b))
             }
-            // The odds of c/(c + e^ψ) are c/e^ψ.
-            (Self::Known(a), Self::Linked(Inverse::Plus(c), psi)) if a == c => {
-                let odds = opposite(psi).plus(&Self::Known(c.ln()));
-                Self::of_inner(Inverse::Logit, odds)
-            }
-            (Self::Linked(Inverse::Log, a), Self::Linked(Inverse::Plus(c), b)) if a == b => {
-                let odds = Self::inner(a).minus(&Self::Known(c.ln()));
-                Self::of_inner(Inverse::Logit, odds)
-            }
+            (_, Self::Pair(sum)) => sum.divides(self),
+            (Self::Pair(sum), Self::Known(b)) if *b > 0.0 => sum.times(1.0 / b),
             // Odds.
             (Self::Linked(Inverse::Logit, a), Self::Linked(Inverse::Logit, b))
                 if are_opposite(a, b) =>
@@ -424,6 +421,7 @@ impl Scalar {
             | Self::Product(_)
             | Self::Linked(..)
             | Self::Scaled(..)
+            | Self::Pair(_)
             | Self::Mass(_)
             | Self::Power(..)
             | Self::Opaque => Self::Opaque,

@@ -238,6 +238,7 @@ fn finite(polynomial: &Scalar) -> bool {
         Scalar::Product(_)
         | Scalar::Linked(..)
         | Scalar::Scaled(..)
+        | Scalar::Pair(_)
         | Scalar::Mass(_)
         | Scalar::Power(..)
         | Scalar::Draws(_)

@@ -98,7 +98,8 @@ pub struct Prepared {
 impl Prepared {
     pub(crate) fn new(model: Elaborated, source: &str) -> Checked<Self> {
         let (mut apart, mut grids) = (BTreeSet::new(), Grids::new());
-        let (mut centring, mut rounds, mut placed) = (Centring::default(), 0, 0);
+        let (mut centring, mut rounds) = (Centring::default(), 0);
+        let (mut placed, mut work) = (0, 0);
         loop {
             match Lowered::new(&model, source, (&apart, &grids), centring.clone()) {
                 Ok(mut lowered) => {
@@ -112,7 +113,11 @@ impl Prepared {
                         rounds += 1;
                         continue;
                     }
-                    if placed < MOST_PLACES && lowered.place(&mut grids) {
+                    if placed == 0 {
+                        lowered.check_size(&model, &grids)?;
+                    }
+                    let may = placed < MOST_PLACES && work < place::ALL_WORK;
+                    if may && lowered.place(&mut grids, &mut work) {
                         placed += 1;
                         continue;
                     }
@@ -174,12 +179,37 @@ impl Lowered {
         })
     }
 
+    /// Refuses grids that are summed over together in more combinations than a fit can go through.
+    fn check_size(&self, model: &Elaborated, grids: &Grids) -> Checked {
+        let first = grids.keys().next();
+        let (Some(&first), true) = (first, grids.len() > 1) else {
+            return Ok(());
+        };
+        let Some(entries) = place::too_many(&self.graph, &self.variables) else {
+            return Ok(());
+        };
+        let name = |line: u32| &model.arrays[model.lines[line as usize].array].name;
+        let mut names: Vec<&str> = grids.keys().map(|&line| name(line).as_str()).collect();
+        names.dedup();
+        let message = format!(
+            "{} have no family here and are put on grids, which are summed over together: {:.1} million combinations, \
+             expected {} million at most",
+            names.join(", "),
+            entries as f64 / 1e6,
+            place::MOST_ENTRIES / 1_000_000,
+        );
+        let span = model.lines[first as usize].relation.span;
+        let help = "give one of them as data, or a prior that its place has a family for: dnorm in means, dgamma for \
+                    precisions and rates, dbeta for probabilities";
+        Err(Diagnostic::new(span, message, "one of them").help(help))
+    }
+
     /// Puts grids where they serve better; false where all are good as they are.
-    fn place(&self, grids: &mut Grids) -> bool {
+    fn place(&self, grids: &mut Grids, work: &mut usize) -> bool {
         if grids.is_empty() {
             return false;
         }
-        let masses = place::masses(&self.graph, &self.variables).unwrap_or_default();
+        let masses = place::masses(&self.graph, &self.variables, work).unwrap_or_default();
         // All grids are brought to where the posterior is before any becomes finer.
         [place::Look::Where, place::Look::HowFine]
             .into_iter()

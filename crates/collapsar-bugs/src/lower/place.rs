@@ -11,9 +11,15 @@ use super::nodes::{Grid, MOST_COUNTS, MOST_NODES, moments};
 const MOST_STATES: usize = 1024;
 /// Numbers that passes of the model, one for each of these, go through at most.
 const AFFORDABLE: usize = 50_000_000;
+/// Combinations of states of labels that are summed over together, at most: a fit goes through them hundreds of times.
+pub(super) const MOST_ENTRIES: usize = 4_000_000;
 /// Climbs end where a step gains less.
 const GAIN: f64 = 1e-7;
 const PASSES: u64 = 1000;
+/// Numbers that all climbs of one look go through about, with passes that each has at least, and those of all looks.
+const WORK: usize = 300_000_000;
+const FEWEST: u64 = 50;
+pub(super) const ALL_WORK: usize = 1_000_000_000;
 /// What nodes may weigh together that are left out at one end of a grid, and counts at one end of their range.
 const TAIL: f64 = 1e-7;
 const TAIL_OF_COUNTS: f64 = 1e-10;
@@ -145,10 +151,22 @@ fn halved(grid: &Grid, p: &[f64]) -> f64 {
     if found.is_nan() { f64::INFINITY } else { found }
 }
 
-/// The probabilities of all nodes under a fit; nothing where there is none.
-pub(super) fn masses(graph: &Graph, variables: &Variables) -> Option<Vec<Mass>> {
+/// Combinations of states that a fit would sum over in each pass, where they are more than it should.
+pub(super) fn too_many(graph: &Graph, variables: &Variables) -> Option<usize> {
+    let whole = Compiled::new(graph.clone(), &Demands::default()).ok()?;
+    let entries = whole.entries();
+    let many = entries > MOST_ENTRIES && enumerated(graph, variables, whole.size()).is_empty();
+    many.then_some(entries)
+}
+
+/// The probabilities of all nodes under a fit; nothing where there is none. Counts the numbers that it goes through.
+pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> Option<Vec<Mass>> {
     let whole = Compiled::new(graph.clone(), &Demands::default()).ok()?;
     let enumerated = enumerated(graph, variables, whole.size());
+    let states = enumerated
+        .iter()
+        .map(|&label| variables.states(label) as usize);
+    let passes = passes(&whole, states.product());
     let labels = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
     let all_labels = graph.declared().iter().all(labels);
     let lines = variables.lines.iter().enumerate();
@@ -164,7 +182,8 @@ pub(super) fn masses(graph: &Graph, variables: &Variables) -> Option<Vec<Mass>> 
         })
         .collect();
     if enumerated.is_empty() {
-        let fit = climbed(&whole, None)?;
+        let fit = climbed(&whole, None, passes)?;
+        *work += numbers(&whole) * fit.passes as usize;
         add(&mut found, variables, (&whole, &fit), 1.0, &[])?;
         return Some(found);
     }
@@ -175,7 +194,9 @@ pub(super) fn masses(graph: &Graph, variables: &Variables) -> Option<Vec<Mass>> 
         };
         let compiled = Compiled::new(given, &Demands::default()).ok()?;
         let warm = fits.last().map(|(.., fit)| fit.point.messages.as_slice());
-        let fit = climbed(&compiled, warm);
+        let fit = climbed(&compiled, warm, passes);
+        let made = fit.as_ref().map_or(passes, |fit| fit.passes);
+        *work += numbers(&compiled) * made as usize;
         fits.extend(fit.map(|fit| (known, compiled, fit)));
     }
     let bounds: Vec<f64> = fits.iter().map(|(.., fit)| fit.point.bound).collect();
@@ -228,12 +249,22 @@ fn joint_states(labels: &[u32], variables: &Variables) -> Vec<Known> {
     all
 }
 
+/// Numbers that a pass goes through.
+fn numbers(model: &Compiled) -> usize {
+    (model.size() + model.entries()).max(1)
+}
+
+/// Passes that each of so many climbs may have.
+fn passes(model: &Compiled, climbs: usize) -> u64 {
+    ((WORK / numbers(model) / climbs.max(1)) as u64).clamp(FEWEST, PASSES)
+}
+
 /// Where a climb ends, from where a neighbour's did if that is better.
-fn climbed(model: &Compiled, warm: Option<&[f64]>) -> Option<Fit> {
+fn climbed(model: &Compiled, warm: Option<&[f64]>, passes: u64) -> Option<Fit> {
     let run = |start: Vec<f64>| {
         let driver = Driver::new(model, Direction::Auto);
         driver
-            .stop(Stop::Gain(GAIN) | Stop::Passes(PASSES))
+            .stop(Stop::Gain(GAIN) | Stop::Passes(passes))
             .run(start)
             .ok()
     };

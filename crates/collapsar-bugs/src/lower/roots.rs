@@ -166,7 +166,7 @@ impl Emit<'_> {
 fn strange(element: &Scalar) -> bool {
     matches!(
         element,
-        Scalar::Opaque | Scalar::Linked(..) | Scalar::Scaled(..)
+        Scalar::Opaque | Scalar::Linked(..) | Scalar::Scaled(..) | Scalar::Pair(_)
     )
 }
 

@@ -97,6 +97,14 @@ impl Block {
         }
     }
 
+    /// Entries that a network of labels goes through in each pass.
+    pub(super) fn entries(&self) -> usize {
+        match &self.family {
+            BlockFamily::Network(family, _) => family.entries(),
+            _ => 0,
+        }
+    }
+
     /// Number of statistics.
     pub(super) fn len(&self) -> usize {
         self.potential().dim()

@@ -109,6 +109,13 @@ impl Compiled {
         metric.saturating_add(messages.saturating_pow(3))
     }
 
+    /// Entries that networks of labels have: states of labels that are summed out together.
+    pub fn entries(&self) -> usize {
+        let (shared, own) = self.local.blocks();
+        let all = shared.iter().chain(own);
+        all.map(|(block, _)| block.entries()).sum()
+    }
+
     /// How many labels are explicit: with them there are several optima.
     pub fn explicit_labels(&self) -> usize {
         self.local.labels()

@@ -89,6 +89,11 @@ impl Network {
         })
     }
 
+    /// Entries of all cliques, which each pass goes through.
+    pub fn entries(&self) -> usize {
+        self.tree.size
+    }
+
     /// How many states each variable has.
     pub fn states(&self) -> &[usize] {
         &self.states

@@ -1,0 +1,73 @@
+//! Shares of exponentials are log odds: negative binomial counts by their means, and choices between two.
+
+mod common;
+
+use collapsar_bugs::Model;
+use common::{best_bound, compiled, data};
+
+const COUNTS: &str = "y=0 3 1 7 2; x=-1 0 0.5 2 1";
+
+/// p = r/(r + mu) with ln mu linear is a logit with the predictor ln r - ln mu.
+#[test]
+fn size_over_size_and_mean() {
+    let text = |p: &str| {
+        format!(
+            "model {{ for (i in 1:5) {{ y[i] ~ dnegbin(p[i], 2.5)\n {p} }}\n a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1) }}"
+        )
+    };
+    let spellings = [
+        "logit(p[i]) <- log(2.5) - a - b*x[i]",
+        "log(mu[i]) <- a + b*x[i]; p[i] <- 2.5/(2.5 + mu[i])",
+        "mu[i] <- exp(a + b*x[i]); p[i] <- 2.5/(mu[i] + 2.5)",
+        "log(mu[i]) <- a + b*x[i]; p[i] <- 1 - mu[i]/(mu[i] + 2.5)",
+        "log(mu[i]) <- a + b*x[i]; p[i] <- 5/(2*(mu[i] + 2.5))",
+        "log(mu[i]) <- a + b*x[i]; p[i] <- exp(log(2.5))/(exp(log(2.5)) + mu[i])",
+    ];
+    let bounds = spellings.map(|p| best_bound(&compiled(&text(p), data(COUNTS))));
+    for (bound, spelling) in bounds.iter().zip(spellings) {
+        let error = (bound - bounds[0]).abs();
+        assert!(error < 1e-9, "{spelling}: {bound} {}", bounds[0]);
+    }
+}
+
+/// The size is put on a grid, and zeros beyond what it explains may have a label.
+#[test]
+fn unknown_size() {
+    let text = "model { for (i in 1:5) { y[i] ~ dnegbin(p[i], r)\n p[i] <- r/(r + (1 - z[i])*mu[i]) - 1.0E-10*z[i]
+        z[i] ~ dbern(w)\n log(mu[i]) <- a + b*x[i] }
+        a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1); w ~ dbeta(1, 1); r ~ dunif(0, 50) }";
+    assert!(best_bound(&compiled(text, data(COUNTS))).is_finite());
+}
+
+/// One of two exponentials, divided by their sum.
+#[test]
+fn choices_between_two() {
+    let text = |p: &str| {
+        format!(
+            "model {{ for (i in 1:5) {{ y[i] ~ dbern(p[i])\n {p} }}\n a ~ dnorm(0, 0.1); b ~ dnorm(0, 0.1) }}"
+        )
+    };
+    let spellings = [
+        "logit(p[i]) <- a*x[i] - b*v[i]",
+        "p[i] <- exp(a*x[i])/(exp(a*x[i]) + exp(b*v[i]))",
+        "q[i] <- exp(b*v[i])/(exp(a*x[i]) + exp(b*v[i])); p[i] <- 1 - q[i]",
+    ];
+    let choices = "y=0 1 1 0 1; x=-1 0.2 0.5 2 1; v=0.3 -0.7 1.1 0.4 2";
+    let bounds = spellings.map(|p| best_bound(&compiled(&text(p), data(choices))));
+    for (bound, spelling) in bounds.iter().zip(spellings) {
+        let error = (bound - bounds[0]).abs();
+        assert!(error < 1e-9, "{spelling}: {bound} {}", bounds[0]);
+    }
+}
+
+/// Many unknowns without a family are refused by their names where summing over all of them would never end.
+#[test]
+fn grids_that_are_too_many_together() {
+    let text = "model { for (i in 1:6) { y[i] ~ dpois(n*p[i]*u*v)\n p[i] ~ dbeta(a, b) }
+        u ~ dbeta(1, 1); v ~ dbeta(2, 1); a ~ dunif(0, 1); b ~ dunif(1, 100) }";
+    let model = Model::parse(text).expect("a text");
+    let refused = model.with(data("n=20; y=1 0 3 2 0 1"));
+    let said = refused.expect_err("too many").render("m.bug", text);
+    assert!(said.contains("million combinations"), "{said}");
+    assert!(said.contains("help"), "{said}");
+}
