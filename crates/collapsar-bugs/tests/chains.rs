@@ -120,7 +120,7 @@ fn identities(graph: &Graph, numbers: &mut [f64], out: &mut Vec<f64>) {
             let h: f64 = 1e-4;
             match declared.kind {
                 // Multiplied: the volume grows with the power that counts the numbers.
-                Kind::Gamma | Kind::Positive { .. } | Kind::Wishart(_) => {
+                Kind::Gamma | Kind::Wishart(_) => {
                     let free = match declared.kind {
                         Kind::Wishart(dim) => (dim * (dim + 1) / 2) as f64,
                         _ => 1.0,

@@ -84,3 +84,34 @@ fn ln_spread(ln_weights: &[f64]) -> f64 {
     let variance = ln_weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / (n - 1.0);
     (variance / n).sqrt()
 }
+
+/// Joint densities at many places at once are those at each: rows are then in blocks, and places in groups.
+#[test]
+fn joints_together_are_joints_one_by_one() {
+    let mut compared = 0;
+    for (name, text, numbers) in MODELS {
+        let model = prepared(text, data(numbers));
+        let model = model.compile(&Demands::default()).expect("a choice");
+        let fit = climb(&model, 1, 1e-6);
+        let Some(kept) = model.kept().filter(|kept| !kept.is_empty()) else {
+            continue;
+        };
+        let mut chain = (model.chain(&fit.point, &mut ChaCha8Rng::seed_from_u64(5))).expect("one");
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        let mut places = vec![];
+        for _ in 0..40 {
+            chain.sweep(&mut rng).expect("a sweep");
+            places.push(kept.coordinates(chain.numbers()));
+        }
+        // One that is nowhere must not shift the others.
+        places[3].fill(f64::INFINITY);
+        let together = kept.ln_joints(&places);
+        for (at, together) in places.iter().zip(together) {
+            let alone = kept.ln_joint(at);
+            let near = (alone - together).abs() <= 1e-10 * alone.abs().max(1.0);
+            assert!(near || alone == together, "{name}: {alone} {together}");
+            compared += usize::from(alone.is_finite());
+        }
+    }
+    assert!(compared > 500, "{compared}");
+}

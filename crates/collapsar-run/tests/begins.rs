@@ -1,4 +1,5 @@
 //! Runs that are given initial values, and what `check` tells as `fit` does.
+#![allow(clippy::result_large_err)] // errors are those of the library
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

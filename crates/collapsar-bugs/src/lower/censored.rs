@@ -138,6 +138,9 @@ fn times(model: &Elaborated, (index, of): (usize, Sampling)) -> Option<BTreeMap<
     Some(found)
 }
 
+/// About one in two of them is as long: the rate times the time is then a little below one.
+const ABOUT: f64 = 0.5;
+
 impl Emit<'_> {
     /// The probability of a waiting time above a number.
     pub(super) fn survivor(&mut self, above: f64, arguments: &[Value]) -> Resolved {
@@ -145,8 +148,6 @@ impl Emit<'_> {
             let value = arguments.get(place).and_then(Value::single);
             value.cloned().unwrap_or(Scalar::Opaque)
         };
-        // About one in two of them is as long: the rate times the time is then a little below one.
-        const ABOUT: f64 = 0.5;
         let (rate, time) = match self.line.of.distribution {
             Distribution::Weibull => {
                 let shape = self.positive(0, &single(0))?;

@@ -107,7 +107,7 @@ impl SquareSum {
     }
 
     /// Writes ½ x'Mx of each row of a block to `out`; `left` is [`Triangle::left`] of M.
-    fn half_squares(triangle: &Triangle, left: &[f64], block: &mut Block<'_>, changes: bool) {
+    fn half_squares(triangle: Triangle, left: &[f64], block: &mut Block<'_>, changes: bool) {
         let width = block.naturals.len();
         triangle.each(|first, count, entries| {
             let rest = triangle.columns() - first;
@@ -198,7 +198,7 @@ impl SquareSum {
         out.resize(self.dim(), 0.0);
         let left = Triangle::new(self.columns).left(matrix);
         self.weighted_pairs(0..self.shapes.len(), out, |triangle, block| {
-            Self::half_squares(triangle, &left, block, false);
+            Self::half_squares(*triangle, &left, block, false);
             let numbers = &mut numbers[block.first..];
             for (row, (natural, number)) in block.naturals.iter_mut().zip(numbers).enumerate() {
                 let family = PolyaGamma::new(self.shapes[block.first + row])?;
@@ -273,7 +273,7 @@ impl SquareSum {
                 let start = alignment(buffer);
                 let (lanes, room) = buffer[start..].split_at_mut(pairs.lanes());
                 self.visit(rows, |mut block| {
-                    Self::half_squares(&own, &left, &mut block, false);
+                    Self::half_squares(own, &left, &mut block, false);
                     self.vary(&mut block)?;
                     let width = block.naturals.len();
                     let size = pairs.columns() * width;
@@ -308,7 +308,7 @@ impl Potential for SquareSum {
         let left = Triangle::new(self.columns).left(at);
         sum(self.chunks(), &self.buffers, gradient, |rows, out| {
             self.weighted_pairs(rows, out, |triangle, block| {
-                Self::half_squares(triangle, &left, block, false);
+                Self::half_squares(*triangle, &left, block, false);
                 self.evaluate(block)
             })
         })
@@ -325,9 +325,9 @@ impl Potential for SquareSum {
         let (left, changes) = (triangle.left(at), triangle.left(along));
         sum(self.chunks(), &self.buffers, out, |rows, out| {
             self.weighted_pairs(rows, out, |triangle, block| {
-                Self::half_squares(triangle, &left, block, false);
+                Self::half_squares(*triangle, &left, block, false);
                 self.vary(block)?;
-                Self::half_squares(triangle, &changes, block, true);
+                Self::half_squares(*triangle, &changes, block, true);
                 for (natural, change) in block.naturals.iter_mut().zip(&*block.room) {
                     *natural *= change;
                 }

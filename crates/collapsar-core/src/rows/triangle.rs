@@ -18,17 +18,17 @@ impl Triangle {
         Self { columns }
     }
 
-    pub(super) fn columns(&self) -> usize {
+    pub(super) fn columns(self) -> usize {
         self.columns
     }
 
     /// Numbers of the triangle.
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn len(self) -> usize {
         self.columns * (self.columns + 1) / 2
     }
 
     /// Visits groups: the first row, how many there are, and the places of their entries, from the column of the first row on.
-    pub(super) fn each(&self, mut visit: impl FnMut(usize, usize, Range<usize>)) {
+    pub(super) fn each(self, mut visit: impl FnMut(usize, usize, Range<usize>)) {
         let mut place = 0;
         for first in (0..self.columns).step_by(GROUP) {
             let count = GROUP.min(self.columns - first);
@@ -39,19 +39,19 @@ impl Triangle {
     }
 
     /// Entries of all groups.
-    fn entries(&self) -> usize {
+    fn entries(self) -> usize {
         let mut entries = 0;
         self.each(|_, _, places| entries = places.end);
         entries
     }
 
     /// Numbers that [`Triangle::accumulate`] adds to.
-    pub(super) fn lanes(&self) -> usize {
+    pub(super) fn lanes(self) -> usize {
         self.entries() * LANES
     }
 
     /// Row, column and place of each number of the triangle.
-    pub(super) fn each_entry(&self, mut visit: impl FnMut(usize, usize, usize)) {
+    pub(super) fn each_entry(self, mut visit: impl FnMut(usize, usize, usize)) {
         let mut place = 0;
         for row in 0..self.columns {
             for column in row..self.columns {
@@ -62,7 +62,7 @@ impl Triangle {
     }
 
     /// Where row and column of the triangle are among the entries of groups.
-    fn entry(&self, row: usize, column: usize) -> usize {
+    fn entry(self, row: usize, column: usize) -> usize {
         let first = row - row % GROUP;
         // All groups before are full: Σ GROUP (columns − first).
         let groups = first / GROUP;
@@ -71,7 +71,7 @@ impl Triangle {
     }
 
     /// The matrix L of groups for which x'Lx is ½ x'Mx: halves of the diagonal, zeros below it.
-    pub(super) fn left(&self, matrix: &[f64]) -> Vec<f64> {
+    pub(super) fn left(self, matrix: &[f64]) -> Vec<f64> {
         let mut left = vec![0.0; self.entries()];
         self.each_entry(|row, column, place| {
             let half = if row == column { 0.5 } else { 1.0 };
@@ -81,7 +81,7 @@ impl Triangle {
     }
 
     /// Adds `weighted` times `features` transposed, both with a row of numbers for each column, in lanes.
-    pub(super) fn accumulate(&self, weighted: &[f64], features: &[f64], lanes: &mut [f64]) {
+    pub(super) fn accumulate(self, weighted: &[f64], features: &[f64], lanes: &mut [f64]) {
         let width = features.len() / self.columns.max(1);
         self.each(|first, count, places| {
             accumulate(
@@ -95,7 +95,7 @@ impl Triangle {
     }
 
     /// Visits the sums of lanes: the place in the triangle, and whether it is on the diagonal.
-    pub(super) fn gather(&self, lanes: &[f64], mut visit: impl FnMut(usize, bool, f64)) {
+    pub(super) fn gather(self, lanes: &[f64], mut visit: impl FnMut(usize, bool, f64)) {
         let mut sums = vec![0.0; self.entries()];
         gather(lanes, &mut sums);
         self.each_entry(|row, column, place| {
@@ -104,7 +104,7 @@ impl Triangle {
     }
 
     /// The gradient of ½ x'Mx for each row of a block: products of its columns, a half of squares.
-    pub(super) fn pairs(&self, x: &[f64], width: usize, out: &mut [f64]) {
+    pub(super) fn pairs(self, x: &[f64], width: usize, out: &mut [f64]) {
         let column = |column: usize| &x[column * width..(column + 1) * width];
         let mut rows = out.chunks_exact_mut(width.max(1));
         self.each_entry(|i, j, _| {
@@ -117,7 +117,7 @@ impl Triangle {
     }
 
     /// The vector c for which the matrix is cc', where there is one but for so much of its diagonal.
-    pub(super) fn vector_of(&self, matrix: &[f64], tolerance: f64) -> Option<Vec<f64>> {
+    pub(super) fn vector_of(self, matrix: &[f64], tolerance: f64) -> Option<Vec<f64>> {
         let n = self.columns;
         let place = |row: usize, column: usize| row * (2 * n - row + 1) / 2 + column - row;
         let diagonal = |row: usize| matrix[place(row, row)];

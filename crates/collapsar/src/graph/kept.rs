@@ -84,11 +84,10 @@ pub(super) fn product(a: &[f64], x: &[f64]) -> f64 {
 }
 
 /// A value, or negative infinity where there is none.
-fn finite_or_none(value: Option<Result<f64>>) -> f64 {
-    match value {
-        Some(Ok(value)) if !value.is_nan() => value,
-        _ => f64::NEG_INFINITY,
-    }
+fn or_least(value: Option<f64>) -> f64 {
+    value
+        .filter(|value| !value.is_nan())
+        .unwrap_or(f64::NEG_INFINITY)
 }
 
 impl Kept<'_> {
@@ -127,7 +126,7 @@ impl Kept<'_> {
     /// The log joint density of the data and of what is kept, by the coordinates: $-\infty$ outside the domain.
     pub fn ln_joint(&self, at: &[f64]) -> f64 {
         let value = self.statistics_at(at).map(|found| self.ln_joint_at(found));
-        finite_or_none(value)
+        or_least(value.and_then(Result::ok))
     }
 
     /// The same at several places: a pass over the data is then for many of them, where it can.
@@ -155,9 +154,10 @@ impl Kept<'_> {
                 ));
             }
             let mut summed = local.shared_values(&messages).into_iter();
-            out.extend(told.into_iter().map(|told| {
-                finite_or_none(told.and_then(|told| Some(summed.next()?.map(|value| told + value))))
-            }));
+            out.extend(
+                told.into_iter()
+                    .map(|told| or_least(told.and_then(|told| Some(told + summed.next()?.ok()?)))),
+            );
         }
         out
     }

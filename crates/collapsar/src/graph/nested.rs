@@ -68,7 +68,7 @@ impl Scales {
     }
 }
 
-impl<'a> Kept<'a> {
+impl Kept<'_> {
     /// A mixture with a part for each of several places of a chain, given as all numbers of all variables: normal variables
     /// given the precisions there, by Laplace's method, and what else is kept near where it is there. None without normal
     /// variables or precisions.
@@ -156,12 +156,15 @@ impl<'a> Kept<'a> {
                 placed.0.statistics_at(&own, &mut out[range_of(placed)]);
             }
         };
-        own.iter()
-            .for_each(|placed| at(placed, &mut site.explicit[first..]));
-        shared
-            .iter()
-            .for_each(|placed| at(placed, &mut site.shared));
-        (posterior.blocks().iter()).for_each(|placed| at(placed, &mut site.collapsed));
+        for placed in own {
+            at(placed, &mut site.explicit[first..]);
+        }
+        for placed in shared {
+            at(placed, &mut site.shared);
+        }
+        for placed in posterior.blocks() {
+            at(placed, &mut site.collapsed);
+        }
         let own = self.own.iter().map(|placed| (Role::Own, placed));
         let others = self.others.iter().map(|placed| (self.role, placed));
         let mut place = 0;

@@ -5,7 +5,7 @@ use rand::SeedableRng;
 
 /// Rows with predictors near zero and far from it, more than a block of them.
 fn table(rows: usize, columns: usize) -> SquareSum {
-    let number = |i: usize| (1.7 * i as f64).sin() * if i % 13 == 0 { 3.0 } else { 0.4 };
+    let number = |i: usize| (1.7 * i as f64).sin() * if i.is_multiple_of(13) { 3.0 } else { 0.4 };
     let values = (0..rows * columns).map(number).collect();
     let shapes = (0..rows).map(|row| [1.0, 2.5, 7.0][row % 3]).collect();
     SquareSum::new(columns, Arc::new(values), shapes).expect("shapes are positive")

@@ -133,7 +133,7 @@ impl<'a> SwitchingChain<'a> {
     pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         self.numbers.copy_from_slice(self.chains[self.at].numbers());
         let neighbours = std::mem::take(&mut self.neighbours);
-        let moves = self.sweeps % 2 == 0;
+        let moves = self.sweeps.is_multiple_of(2);
         if neighbours.is_empty() || self.sweeps.is_multiple_of(EVERY) {
             let all: Vec<usize> = (0..self.chains.len()).collect();
             self.draw_among(&all, moves, rng);
