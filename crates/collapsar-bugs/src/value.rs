@@ -67,6 +67,15 @@ impl Monomial {
     }
 }
 
+/// A product in which zero times infinity is zero, as in JAGS: `(n - r)*log(1 - r/n)` where all n were counted.
+fn product(a: f64, b: f64) -> f64 {
+    let none = |x: f64, y: f64| x == 0.0 && y.is_infinite();
+    if none(a, b) || none(b, a) {
+        return 0.0;
+    }
+    a * b
+}
+
 impl Scalar {
     /// A product of powers times an exponential, as which single products and exponentials can be seen.
     fn as_scaled(&self) -> Option<(Self, Self)> {
@@ -311,7 +320,7 @@ impl Scalar {
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| a.times(b)));
             pairs.collect()
         };
-        self.combine(other, |a, b| a * b, join)
+        self.combine(other, product, join)
     }
 
     pub(crate) fn over(&self, other: &Self) -> Self {

@@ -113,9 +113,6 @@ impl Prepared {
                         rounds += 1;
                         continue;
                     }
-                    if placed == 0 {
-                        lowered.check_size(&model, &grids)?;
-                    }
                     let may = placed < MOST_PLACES && work < place::ALL_WORK;
                     if may && lowered.place(&mut grids, &mut work) {
                         placed += 1;
@@ -177,31 +174,6 @@ impl Lowered {
             variables,
             slopes: slopes.into_inner(),
         })
-    }
-
-    /// Refuses grids that are summed over together in more combinations than a fit can go through.
-    fn check_size(&self, model: &Elaborated, grids: &Grids) -> Checked {
-        let first = grids.keys().next();
-        let (Some(&first), true) = (first, grids.len() > 1) else {
-            return Ok(());
-        };
-        let Some(entries) = place::too_many(&self.graph, &self.variables) else {
-            return Ok(());
-        };
-        let name = |line: u32| &model.arrays[model.lines[line as usize].array].name;
-        let mut names: Vec<&str> = grids.keys().map(|&line| name(line).as_str()).collect();
-        names.dedup();
-        let message = format!(
-            "{} have no family here and are put on grids, which are summed over together: {:.1} million combinations, \
-             expected {} million at most",
-            names.join(", "),
-            entries as f64 / 1e6,
-            place::MOST_ENTRIES / 1_000_000,
-        );
-        let span = model.lines[first as usize].relation.span;
-        let help = "give one of them as data, or a prior that its place has a family for: dnorm in means, dgamma for \
-                    precisions and rates, dbeta for probabilities";
-        Err(Diagnostic::new(span, message, "one of them").help(help))
     }
 
     /// Puts grids where they serve better; false where all are good as they are.

@@ -4,15 +4,16 @@ use collapsar::graph::{Compiled, Declared, Demands, Graph, Kind, PosteriorMargin
 use collapsar::special::log_sum_exp;
 use collapsar::{Collapsed, Direction, Driver, Fit, Potential, Stop};
 
-use super::Variables;
 use super::nodes::{Grid, MOST_COUNTS, MOST_NODES, moments};
+use super::{LineVariables, Variables};
 
 /// Joint states of grids that the model is fitted for one by one, at most.
 const MOST_STATES: usize = 1024;
 /// Numbers that passes of the model, one for each of these, go through at most.
 const AFFORDABLE: usize = 50_000_000;
-/// Combinations of states of labels that are summed over together, at most: a fit goes through them hundreds of times.
-pub(super) const MOST_ENTRIES: usize = 4_000_000;
+/// Numbers that a pass may go through where three grids or more are to have more nodes: twice as many are eight times as
+/// many combinations.
+const MOST_FINE: usize = 100_000;
 /// Climbs end where a step gains less.
 const GAIN: f64 = 1e-7;
 const PASSES: u64 = 1000;
@@ -42,6 +43,8 @@ pub(super) struct Mass {
     elements: Vec<Vec<f64>>,
     /// Whether they are those of a factor of q apart from others, which is too narrow.
     apart: bool,
+    /// Whether more nodes would be more combinations than are summed over in good time.
+    full: bool,
 }
 
 /// What is asked of a grid.
@@ -111,7 +114,7 @@ pub(super) fn refined(grid: &mut Grid, mass: &Mass, look: Look) -> Option<Grid> 
     let high = (high + more(at_last, ends.1)).min(grid.limits.1);
     let beyond = low < begin - 0.1 * span || high > stop + 0.1 * span;
     let narrow = high - low < 0.5 * (stop - begin);
-    let coarse = grid.error > TOLERANCE && 2 * nodes <= MOST_NODES;
+    let coarse = grid.error > TOLERANCE && 2 * nodes <= MOST_NODES && !mass.full;
     let nodes = match look {
         Look::Where if narrow || beyond => nodes,
         Look::HowFine if coarse => 2 * nodes,
@@ -151,14 +154,6 @@ fn halved(grid: &Grid, p: &[f64]) -> f64 {
     if found.is_nan() { f64::INFINITY } else { found }
 }
 
-/// Combinations of states that a fit would sum over in each pass, where they are more than it should.
-pub(super) fn too_many(graph: &Graph, variables: &Variables) -> Option<usize> {
-    let whole = Compiled::new(graph.clone(), &Demands::default()).ok()?;
-    let entries = whole.entries();
-    let many = entries > MOST_ENTRIES && enumerated(graph, variables, whole.size()).is_empty();
-    many.then_some(entries)
-}
-
 /// The probabilities of all nodes under a fit; nothing where there is none. Counts the numbers that it goes through.
 pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> Option<Vec<Mass>> {
     let whole = Compiled::new(graph.clone(), &Demands::default()).ok()?;
@@ -170,6 +165,9 @@ pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> 
     let labels = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
     let all_labels = graph.declared().iter().all(labels);
     let lines = variables.lines.iter().enumerate();
+    let continuous = |of: &LineVariables| of.grid.as_ref().is_some_and(|grid| !grid.counts());
+    let grids = variables.lines.iter().flatten().filter(|of| continuous(of));
+    let full = grids.count() > 2 && numbers(&whole) > MOST_FINE;
     let mut found: Vec<Mass> = lines
         .filter_map(|(line, of)| {
             let of = of.as_ref()?;
@@ -178,6 +176,7 @@ pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> 
                 line: line as u32,
                 elements: vec![vec![0.0; nodes]; variables.count(line)],
                 apart: !all_labels && !enumerated.contains(&of.first),
+                full,
             })
         })
         .collect();

@@ -77,6 +77,11 @@ impl Compiled {
     }
 }
 
+/// Pólya-Gamma variables, which no text can name.
+fn unread(family: &BlockFamily) -> bool {
+    matches!(family, BlockFamily::PolyaGamma(_))
+}
+
 /// ⟨a, x⟩, where infinite parameters of what is not the case do not count.
 pub(super) fn product(a: &[f64], x: &[f64]) -> f64 {
     let terms = a.iter().zip(x).filter(|(_, x)| **x != 0.0);
@@ -279,8 +284,8 @@ impl Kept<'_> {
         });
         match self.role {
             _ if !rest => Ok(()),
-            Role::Collapsed => chain.draw_shared(rng),
-            _ => chain.draw_collapsed(rng),
+            Role::Collapsed => chain.draw_shared_but(unread, rng),
+            _ => chain.draw_collapsed_but(unread, rng),
         }
     }
 

@@ -26,7 +26,7 @@ mod switch;
 
 use rand::Rng;
 
-use super::block::{Placed, range_of};
+use super::block::{BlockFamily, Placed, range_of};
 use super::compiled::Compiled;
 use super::draw::DrawBuffers;
 use super::kernel::RowBuffers;
@@ -257,12 +257,22 @@ impl Chain<'_> {
 
     /// Shared blocks and rows know of nothing but what is collapsed and own.
     pub(super) fn draw_shared<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        self.draw_shared_but(|_| false, rng)
+    }
+
+    /// The same without blocks whose numbers nobody reads.
+    pub(super) fn draw_shared_but<R: Rng + ?Sized>(
+        &mut self,
+        unread: impl Fn(&BlockFamily) -> bool,
+        rng: &mut R,
+    ) -> Result<()> {
         self.tell();
         let local = &self.model.local;
         let slots = local.own_first();
         let work = &mut self.work;
         work.sent.resize(work.shared.len(), 0.0);
-        for (placed, targets) in local.blocks().0.iter().zip(&self.targets[0]) {
+        let blocks = local.blocks().0.iter().zip(&self.targets[0]);
+        for (placed, targets) in blocks.filter(|(placed, _)| !unread(&placed.0.family)) {
             let range = range_of(placed);
             work.drawn.resize(targets.len(), 0.0);
             let (natural, sent) = (&work.shared[range.clone()], &mut work.sent[range]);
@@ -302,11 +312,21 @@ impl Chain<'_> {
     }
 
     pub(super) fn draw_collapsed<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
+        self.draw_collapsed_but(|_| false, rng)
+    }
+
+    /// The same without blocks whose numbers nobody reads.
+    pub(super) fn draw_collapsed_but<R: Rng + ?Sized>(
+        &mut self,
+        unread: impl Fn(&BlockFamily) -> bool,
+        rng: &mut R,
+    ) -> Result<()> {
         let (posterior, work) = (&self.model.posterior, &mut self.work);
         work.told = false;
         work.given.resize(posterior.statistics(), 0.0);
         posterior.write_naturals(&self.statistics, &mut work.given);
-        for (placed, targets) in posterior.blocks().iter().zip(&self.targets[2]) {
+        let blocks = posterior.blocks().iter().zip(&self.targets[2]);
+        for (placed, targets) in blocks.filter(|(placed, _)| !unread(&placed.0.family)) {
             let range = range_of(placed);
             let statistics = &mut self.collapsed[range.clone()];
             work.drawn.resize(targets.len(), 0.0);
