@@ -120,7 +120,9 @@ impl Emit<'_> {
         let x = self.count(x)?;
         let size = self.positive(1, size)?;
         // One gamma variable serves all sizes, for each of which a Pólya-Gamma variable would be another.
-        let linear = p.is_log_odds_of_sums() || *p == Scalar::Known(1.0);
+        // Where zeros have a label, the probability is one in its other state, or next to it as JAGS needs it.
+        let certain = matches!(p, Scalar::Known(p) if *p > 0.999);
+        let linear = p.is_log_odds_of_sums() || certain;
         if !self.states.is_empty() && linear {
             return self.poisson_gamma(x, size, p);
         }

@@ -95,9 +95,16 @@ impl Emit<'_> {
         self.add(-ln_gamma(size), &[])?;
         self.add(size - 1.0, &[ln_u])?;
         self.add(-1.0, &[u])?;
-        let Scalar::Linked(Inverse::Logit, odds) = p else {
+        let odds = match p {
+            Scalar::Linked(Inverse::Logit, odds) => odds,
             // A probability of one: there is nothing to count.
-            return if x == 0.0 { Ok(()) } else { self.impossible() };
+            Scalar::Known(1.0) if x > 0.0 => return self.impossible(),
+            Scalar::Known(p) => {
+                let ln_ways = ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0);
+                let ln_others = if x > 0.0 { x * (-p).ln_1p() } else { 0.0 };
+                return self.add(ln_ways + size * p.ln() + ln_others, &[]);
+            }
+            _ => return self.impossible(),
         };
         let odds = Scalar::Linked(Inverse::Log, odds.clone());
         let mut rate = self.log_rate(0, &Scalar::Known(1.0).over(&odds), x + 0.5)?;
