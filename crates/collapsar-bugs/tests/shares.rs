@@ -63,7 +63,7 @@ fn choices_between_two() {
 #[test]
 fn three_grids_stay_coarse() {
     let text =
-        "model { for (i in 1:4) { y[i] ~ dnorm(m[i], 4)\n m[i] <- c*exp(-k*x[i])/(1 + d*x[i]) }
+        "model { for (i in 1:4) { y[i] ~ dnorm(m[i], 4)\n m[i] <- pow(c, x[i])*exp(-k*x[i])/(1 + d*x[i]) }
         c ~ dunif(0, 10); k ~ dunif(0, 10); d ~ dunif(0, 10) }";
     let data = data("y=2.1 1.2 0.9 0.3; x=0 1 2 3");
     assert!(best_bound(&compiled(text, data)).is_finite());
