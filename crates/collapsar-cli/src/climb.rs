@@ -122,7 +122,7 @@ impl<'a> Bar<'a> {
 
 impl Watch for Bar<'_> {
     fn interrupt(&self) -> &AtomicBool {
-        self.common.interrupt
+        self.common.listen()
     }
 
     fn step(&self, _: usize, step: &Step) -> ControlFlow<()> {

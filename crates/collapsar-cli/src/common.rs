@@ -13,6 +13,8 @@ use collapsar::Terms;
 use collapsar_formats::write_atomically;
 
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
+/// Whether something looks at it, so that what there is can be kept.
+static LISTENING: AtomicBool = AtomicBool::new(false);
 /// How many threads were asked for; 0 where none were.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -30,9 +32,6 @@ pub(crate) struct Common {
     /// Use P threads (all cores unless given); results are the same, bit for bit, for any number
     #[arg(long, value_name = "P", global = true, help_heading = EVERYWHERE)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Set by Ctrl-C: runs end after their present step.
-    #[arg(skip = &INTERRUPT)]
-    pub(crate) interrupt: &'static AtomicBool,
 }
 
 impl Common {
@@ -50,7 +49,9 @@ impl Common {
         let quiet = self.quiet;
         // Where the system offers no signals, Ctrl-C ends the program as it always does.
         let _ = ctrlc::set_handler(move || {
-            if INTERRUPT.swap(true, Ordering::Relaxed) {
+            // While data are read and a model is prepared there is nothing to keep.
+            let listening = LISTENING.load(Ordering::Relaxed);
+            if INTERRUPT.swap(true, Ordering::Relaxed) || !listening {
                 std::process::exit(130);
             }
             if !quiet {
@@ -61,6 +62,16 @@ impl Common {
             }
         });
         Ok(())
+    }
+
+    /// Set by Ctrl-C: from the first look on, runs end after their present step.
+    #[expect(
+        clippy::unused_self,
+        reason = "there are signals once they are installed"
+    )]
+    pub(crate) fn listen(&self) -> &'static AtomicBool {
+        LISTENING.store(true, Ordering::Relaxed);
+        &INTERRUPT
     }
 
     /// Tells what a person may want to know.

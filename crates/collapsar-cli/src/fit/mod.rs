@@ -39,7 +39,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let result = run.result(
         &climbed.best().point,
         &monitored.quantities,
-        common.interrupt,
+        common.listen(),
     )?;
     let Some(result) = result else {
         return Ok(climb::nothing(common));

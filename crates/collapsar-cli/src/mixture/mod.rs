@@ -85,7 +85,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
-    let posterior = run.posterior(&result, common.interrupt)?;
+    let posterior = run.posterior(&result, common.listen())?;
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
     }

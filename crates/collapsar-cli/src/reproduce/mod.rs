@@ -76,7 +76,7 @@ impl Host for Program<'_> {
     }
 
     fn interrupt(&self) -> &AtomicBool {
-        self.common.interrupt
+        self.common.listen()
     }
 
     /// Makes the folder now: runs must not end in a refusal, and bad input leaves no folder.

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &TourArgs, common: &Common) -> anyhow::Result<ExitCode> 
     }
     let colour = std::io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let interrupt = common.interrupt;
+    let interrupt = common.listen();
     let text = [
         eruptions(colour, interrupt)?,
         topics::tour(interrupt)?,
