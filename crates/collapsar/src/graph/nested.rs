@@ -15,6 +15,8 @@ use collapsar_core::Result;
 /// Precisions of one declaration that parts differ by, at most: where there are more, as weights of data that have one each, they are summed
 /// out or stay apart like everything else.
 const FEW: usize = 6;
+/// Normal blocks at most: many of them, as rows of loadings, have no joint mode that is quickly found.
+const FIELDS: usize = 3;
 /// Places of a chain that have a part each.
 const PARTS: usize = 32;
 /// By what factor the precisions of parts are further from their mean than those of the chain, in coordinates without bounds: tails
@@ -76,8 +78,8 @@ impl Kept<'_> {
         let (shared, own) = self.model.local.blocks();
         let all = [own, shared, self.model.posterior.blocks()];
         let scales = Scales::of(&all);
-        let fields = self.blocks().any(|(block, _)| is_field(block));
-        if scales.0.is_empty() || !fields || places.is_empty() {
+        let fields = self.blocks().filter(|(block, _)| is_field(block)).count();
+        if scales.0.is_empty() || !(1..=FIELDS).contains(&fields) || places.is_empty() {
             return None;
         }
         let mut further = places.to_vec();
