@@ -41,7 +41,7 @@ struct Site<'a> {
 }
 
 /// Which blocks are precisions that parts differ by: their declarations.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Scales(BTreeSet<Vec<u32>>);
 
 impl Scales {
@@ -275,6 +275,11 @@ impl Site<'_> {
     /// The slope of the log density of normal variables, one block after another.
     fn slope(&mut self, at: &[f64]) -> Result<DVector<f64>> {
         let naturals = self.naturals(at)?;
+        Ok(self.slope_by(&naturals, at))
+    }
+
+    /// The same by their natural parameters there.
+    fn slope_by(&self, naturals: &[Vec<f64>], at: &[f64]) -> DVector<f64> {
         let mut out = vec![];
         for ((_, placed, first), natural) in self.fields.iter().zip(naturals) {
             let BlockFamily::Gaussian(family) = &placed.0.family else {
@@ -291,14 +296,15 @@ impl Site<'_> {
                 out[begin + j] -= coupling * x[i];
             }
         }
-        Ok(DVector::from_vec(out))
+        DVector::from_vec(out)
     }
 
     /// The slope, and the curvature with all that is summed out moving along, by differences; none where these are not finite.
     fn curvature(&mut self, at: &[f64]) -> Result<Option<(DVector<f64>, DMatrix<f64>)>> {
-        let slope = self.slope(at)?;
+        let naturals = self.naturals(at)?;
+        let slope = self.slope_by(&naturals, at);
         let mut deviations = Vec::with_capacity(slope.len());
-        for (natural, (_, placed, _)) in self.naturals(at)?.iter().zip(&self.fields) {
+        for (natural, (_, placed, _)) in naturals.iter().zip(&self.fields) {
             if let BlockFamily::Gaussian(family) = &placed.0.family {
                 deviations.extend(family.marginals(natural)?.1.iter().map(|v| v.sqrt()));
             }
