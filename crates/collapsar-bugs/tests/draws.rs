@@ -5,7 +5,8 @@ mod models;
 
 use collapsar::diagnostics::ImportanceWeights;
 use collapsar::graph::{
-    Compiled, Demands, LinearResponse, PosteriorMarginal, VariationalPosterior, WeightedDraws,
+    Compiled, Demands, LinearResponse, Origins, PosteriorMarginal, VariationalPosterior,
+    WeightedDraws,
 };
 use collapsar::special::ln_gamma;
 use collapsar::{Fit, Point};
@@ -43,7 +44,8 @@ fn weighted<'a>(
     let orders = exchange
         .as_ref()
         .map_or(&[][..], |exchange| &exchange.orders);
-    let found = kept.weighted(point, proposal, orders, draws, None, &mut rng);
+    let from = Origins { point, rivals: &[] };
+    let found = kept.weighted(from, proposal, orders, draws, None, &mut rng);
     let states = exchange
         .as_ref()
         .map_or(1.0, |exchange| exchange.states as f64);
@@ -465,4 +467,63 @@ fn chains_widen_what_is_too_narrow_and_nothing_else() {
     let mut narrow = before.clone();
     let told = posterior.widen(&short, Asked::default(), &all, &mut narrow);
     assert_eq!((told.expect("numbers"), narrow), (0, before));
+}
+
+/// A product of two normal variables is the same for both signs: a fit has one of two regions that are alike, and draws find the
+/// other where a climb that ended there shows them the way.
+#[test]
+fn rivals_show_other_regions() {
+    let text = "model {
+        a ~ dnorm(0, 100)
+        b ~ dnorm(0, 100)
+        for (i in 1:8) { y[i] ~ dnorm(a*b, 10) }
+    }";
+    let y = [3.9, 4.2, 4.1, 3.8, 4.3, 3.7, 4.0, 4.4];
+    let model = compiled(text, data("y=3.9 4.2 4.1 3.8 4.3 3.7 4.0 4.4"));
+    // ln p(y) with a integrated out, by the trapezoidal rule over b.
+    let (precision, step) = (10.0_f64, 1e-3);
+    let at = |b: f64| {
+        let squares: f64 = y.iter().map(|y| y * y).sum();
+        let slope = precision * b * y.iter().sum::<f64>();
+        let total = 100.0 + precision * 8.0 * b * b;
+        4.0 * (precision.ln() - LN_2PI) - 0.5 * precision * squares
+            + 0.5 * (100.0_f64.ln() - total.ln() + slope * slope / total)
+            + 0.5 * (100.0_f64.ln() - LN_2PI)
+            - 50.0 * b * b
+    };
+    let nodes: Vec<f64> = (-6000..=6000)
+        .map(|node| at(f64::from(node) * step))
+        .collect();
+    let evidence = log_sum_exp(&nodes) + step.ln();
+
+    let fits: Vec<Fit> = (1..=8).map(|seed| climb(&model, seed, 1e-12)).collect();
+    let (fit, rest) = fits.split_first().expect("fits");
+    let apart = |other: &Fit| {
+        let both = fit.point.messages.iter().zip(&other.point.messages);
+        both.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) > 1.0
+    };
+    let other = rest.iter().find(|other| apart(other)).expect("both signs");
+    let response = model.linear_response(&fit.point).expect("a maximum");
+    let kept = model.kept().expect("what is kept");
+    let estimate = |rivals: &[Point]| {
+        let proposal = response.proposal(&kept).expect("inside").expect("one");
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let short = Some((200, ChaCha8Rng::seed_from_u64(2)));
+        let point = &fit.point;
+        let from = Origins { point, rivals };
+        let found = kept.weighted(from, proposal, &[], 1000, short, &mut rng);
+        let weights = found.expect("inside the domain").expect("weights").weights;
+        (weights.ln_mean, weights.mcse_ln_mean)
+    };
+    let (alone, _) = estimate(&[]);
+    assert!(
+        (alone - (evidence - 2.0_f64.ln())).abs() < 0.2,
+        "{alone} {evidence}"
+    );
+    let (both, error) = estimate(std::slice::from_ref(&other.point));
+    // Four standard errors, which are a few hundredths.
+    assert!(
+        error < 0.1 && (both - evidence).abs() < 4.0 * error,
+        "{both} ± {error} {evidence}"
+    );
 }

@@ -90,6 +90,8 @@ pub struct Climbs {
     pub(crate) level: f64,
     /// Where each climb ended, in the order of their seeds; nothing of those that never began.
     pub ends: Vec<Option<End>>,
+    /// Where some of the climbs were that competed with it and are lower, from the highest.
+    pub(crate) rivals: Vec<Point>,
 }
 
 /// Where a climb ended, and what it cost.
@@ -343,6 +345,7 @@ impl<'a> Run<'a> {
             best_seed: self.seed(index),
             steps,
             ends,
+            rivals: vec![],
         })
     }
 

@@ -20,6 +20,8 @@ const LEGS: [(f64, f64); 2] = [(0.1, 0.35), (0.3, 0.5)];
 const SHORTEST: u64 = 1;
 /// What a round may cost up to its first choice, in climbs.
 const ROUND: f64 = 1.5;
+/// Points of other climbs that are kept.
+const RIVALS: usize = 4;
 
 /// A start on its way.
 struct Contender {
@@ -68,14 +70,20 @@ impl Run<'_> {
             })
         });
         let ends = ends.collect();
-        let best = all.into_iter().find(|contender| contender.index == index);
-        let best = best.expect("among all");
+        let place = all.iter().position(|contender| contender.index == index);
+        let best = all.swap_remove(place.expect("among all"));
+        all.sort_by(|a, b| b.bound().total_cmp(&a.bound()).then(a.index.cmp(&b.index)));
+        // From the lowest, which were the furthest from the best, in even steps.
+        let step = all.len().div_ceil(RIVALS).max(1);
+        let rivals = all.into_iter().rev().step_by(step);
+        let rivals = rivals.map(|contender| contender.fit.point).collect();
         Ok(Climbs {
             best: best.fit,
             best_seed: self.seed(index),
             steps: best.steps,
             level,
             ends,
+            rivals,
         })
     }
 

@@ -99,6 +99,8 @@ pub struct ModelRun {
     plan: Plan,
     /// Starts that climbed to the end, and how many of them ended within a nat of the best.
     agreed: OnceLock<(usize, usize)>,
+    /// Where climbs were that competed with the best and are lower.
+    rivals: OnceLock<Vec<Point>>,
 }
 
 impl ModelRequest {
@@ -140,6 +142,7 @@ impl ModelRequest {
             inits,
             plan,
             agreed: OnceLock::new(),
+            rivals: OnceLock::new(),
         })
     }
 }
@@ -210,6 +213,7 @@ impl ModelRun {
         )?;
         let spread = climbed.climbs.spread();
         let _ = self.agreed.set((spread.finished(), spread.within_a_nat));
+        let _ = self.rivals.set(climbed.climbs.rivals.clone());
         Ok(climbed)
     }
 

@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use collapsar::Point;
 use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
-use collapsar::graph::{Compiled, Exchange, Kept, LinearResponse, ShortChain, WeightedDraws};
+use collapsar::graph::{
+    Compiled, Exchange, Kept, LinearResponse, Origins, ShortChain, WeightedDraws,
+};
 use collapsar_bugs::{Asked, ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -268,7 +270,9 @@ impl ModelRun {
             stream(self.request.climb.seed, PROPOSALS + 1),
         ));
         let short = short.filter(|(sweeps, _)| *sweeps > 0);
-        let draws = kept.weighted(point, proposal, orders, draws, short, &mut rng)?;
+        let rivals = self.rivals.get().map_or(&[][..], Vec::as_slice);
+        let from = Origins { point, rivals };
+        let draws = kept.weighted(from, proposal, orders, draws, short, &mut rng)?;
         Ok(draws.map(|draws| Weighted { draws, exchange }))
     }
 

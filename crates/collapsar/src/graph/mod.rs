@@ -118,7 +118,7 @@ pub use short::ShortChain;
 pub use symmetry::Symmetry;
 pub use told::Told;
 pub use variational::{PosteriorMarginal, PosteriorMarginals, VariationalPosterior};
-pub use weights::{WeightedDraws, WeightedWalk};
+pub use weights::{Origins, WeightedDraws, WeightedWalk};
 
 /// What a variable is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
