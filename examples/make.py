@@ -312,6 +312,42 @@ def growth(draw):
     return data, {"high": high, "drop": drop, "share": share, "tau": tau}, {}
 
 
+def dose_response(draw):
+    middle, slope = 1.8, 4.0
+    dose = [1.2, 1.35, 1.5, 1.65, 1.8, 1.95, 2.1, 2.25]
+    died = lambda each: sum(draw.gauss(0, 1) < slope * (each - middle) for _ in range(25))
+    return {"N": 8, "n": [25] * 8, "dose": dose, "dead": [died(each) for each in dose]}, {"b": slope, "LD50": middle}, {}
+
+
+def survival(draw):
+    shape, medians, study = 1.6, [30, 55], 60
+    make = [1 + index % 2 for index in range(80)]
+    weeks = [medians[each - 1] * (draw.expovariate(1) / math.log(2)) ** (1 / shape) for each in make]
+    until = [study if index % 4 else study / 2 for index in range(80)]
+    running = [int(each > end) for each, end in zip(weeks, until)]
+    # What was seen to fail has no limit that matters: one behind it.
+    seen = [None if on else round(each, 1) for each, on in zip(weeks, running)]
+    limit = [end if on else 2 * study for end, on in zip(until, running)]
+    return {"N": 80, "make": make, "weeks": seen, "limit": limit, "is.censored": running}, {"shape": shape} | named("median", medians), {}
+
+
+def median_regression(draw):
+    at_60, slope = 720, 9.5
+    area = [round(draw.uniform(20, 120)) for _ in range(90)]
+    # Rents lie about the line as often above as below it; some far above.
+    rent = [at_60 + slope * (each - 60) + draw.choice([-1, 1]) * draw.expovariate(1 / 70) for each in area]
+    rent = [round(each + (600 if index % 15 == 7 else 0)) for index, each in enumerate(rent)]
+    return {"N": 90, "area": area, "rent": rent}, {"a": at_60, "b": slope}, {}
+
+
+def hidden_counts(draw):
+    rates, p = [12, 5], 0.45
+    habitat = [1 + index % 2 for index in range(30)]
+    there = [poisson(draw, rates[each - 1]) for each in habitat]
+    y = [[sum(draw.random() < p for _ in range(count)) for _ in range(3)] for count in there]
+    return {"S": 30, "J": 3, "habitat": habitat, "y": y}, named("lambda", rates) | {"p": p, "total": sum(there)}, {}
+
+
 def eight_schools(_):
     # The effects and standard errors of Rubin (1981), table 1, rounded as it has them: data, and no truth that is known.
     y, se = [28, 8, -3, 7, -1, 1, 18, 12], [15, 10, 16, 11, 9, 11, 10, 18]
@@ -325,6 +361,7 @@ EXAMPLES = [
         latent_class, dirichlet_multinomial, matrix_factorisation, bayesian_network, logistic_effects, occupancy,
     ], 1),
     (14, robust_regression), (14, growth), (14, eight_schools), (14, overdispersed_counts),
+    (14, dose_response), (14, survival), (14, median_regression), (14, hidden_counts),
 ]
 
 

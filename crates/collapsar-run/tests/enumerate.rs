@@ -8,7 +8,7 @@ use std::sync::Arc;
 use collapsar::family::Marginal;
 use collapsar_bugs::{Array, Selection};
 use collapsar_run::fit::{ModelRequest, ModelRun, ModelSource, PosteriorOptions};
-use collapsar_run::{ClimbOptions, PosteriorKind};
+use collapsar_run::{ClimbOptions, PosteriorKind, Verdict};
 use common::{array, data, fit, nobody, of, prepare, result, seeded};
 
 /// The log determinant of a positive definite matrix and the solution of a system, by elimination.
@@ -509,4 +509,20 @@ fn states_that_leave_none_to_others() {
     let bound = climbed.best().point.bound;
     assert!((bound - 0.2_f64.ln()).abs() < 1e-9, "{bound}");
     assert_eq!(of(&run, &climbed, "x").mean, 2.0);
+}
+
+/// Where all else is integrated out given each state, nothing is approximated, and the verdict says so.
+#[test]
+fn states_with_nothing_explicit_are_exact() {
+    let text = "model {
+        for (i in 1:6) { y[i] ~ dgamma(shape, rate) }
+        rate ~ dgamma(1, 1)
+        shape ~ dunif(0.5, 6)
+    }";
+    let y = array(&[6], &[1.2, 0.7, 2.1, 0.4, 1.6, 1.1]);
+    let run = prepare(text, data([("y", y)]), seeded(1));
+    let climbed = fit(&run);
+    let found = result(&run, &climbed, &[]);
+    assert!(found.signs.exact && run.enumerated.is_some());
+    assert_eq!(found.verdict(true), Verdict::Trust);
 }

@@ -68,6 +68,8 @@ impl ModelRun {
     ) -> Result<ModelResult> {
         let seed = self.request.climb.seed;
         let mut signs = self.weights_of_states(of, point)?;
+        // Given each state all else is integrated out.
+        signs.exact = of.messages() == 0;
         let (kind, rows, draws) = self.mixed(of, point, seed, |mixed| {
             let found = mixed.summaries(quantities);
             let (rows, draws) = found.map_err(|refusal| self.source.no_answer(refusal))?;
