@@ -114,6 +114,25 @@ impl Emit<'_> {
         self.add_rate(-1.0, &rate, &Scalar::Known(1.0))
     }
 
+    /// Counts with probabilities that are exponentials over their sum S, by a gamma variable of their own:
+    /// Γ(n) S⁻ⁿ = ∫ u^{n-1} e^{-uS} du, given which they are as Poisson counts (maths §9.14).
+    pub(super) fn softmax(&mut self, counts: &[f64], parts: &[&Scalar]) -> Resolved {
+        let n: f64 = counts.iter().sum();
+        if n == 0.0 {
+            return Ok(());
+        }
+        let variable = self.hidden_in_any_state("the rates", Kind::Gamma)?;
+        self.add(-ln_gamma(n), &[])?;
+        self.add(n - 1.0, &[Atom { variable, part: 0 }])?;
+        for (count, part) in counts.iter().zip(parts) {
+            let mut rate = self.log_rate(0, part, count + 0.5)?;
+            self.add_ln(*count, &rate)?;
+            rate.factors.push((variable, false));
+            self.add_rate(-1.0, &rate, &Scalar::Known(1.0))?;
+        }
+        Ok(())
+    }
+
     /// Adds `power` times a predictor.
     pub(super) fn add_predictor(&mut self, power: f64, predictor: &LogLinear) -> Resolved {
         if power == 0.0 {
