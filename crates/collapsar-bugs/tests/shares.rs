@@ -127,6 +127,6 @@ fn tables_that_are_too_large() {
     let refusal = model.with(numbers).expect_err("too many combinations");
     assert_eq!(
         refusal.message,
-        "y[1] is derived for 4096 combinations of nodes of b0, b1 and phi, 2000 times over, which takes too long"
+        "y[1] is derived for 18432 combinations of nodes of b0, b1 and phi, 2000 times over, which takes too long"
     );
 }

@@ -11,8 +11,8 @@ use super::variables::{Grids, Variables};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::{Elaborated, Resolved};
 
-/// Expressions evaluated and terms added, at nodes of grids, for one table of each line: about a second.
-const MOST: u64 = 10_000_000;
+/// Expressions evaluated and terms added, at nodes of grids, for one table of each line: about two seconds.
+const MOST: u64 = 20_000_000;
 /// The same for all tables until grids are placed.
 pub(super) const MOST_IN_ALL: u64 = 30_000_000;
 /// Deviations by which results change where every other node is left out, above which a grid is no answer.
