@@ -21,7 +21,7 @@ impl Emit<'_> {
         let (scale, predictor) = match rate {
             Scalar::Linked(Inverse::Log, predictor) => (Scalar::Known(1.0), predictor),
             Scalar::Scaled(scale, predictor) => (scale.as_ref().clone(), predictor),
-            Scalar::Linked(..) | Scalar::Opaque => {
+            Scalar::Linked(..) | Scalar::Pair(_) | Scalar::Share(_) | Scalar::Opaque => {
                 let what = "a constant, a product of gamma variables, or either of them times the exponential of a \
                             linear predictor";
                 return Err(self.must_be(argument, what).into());
