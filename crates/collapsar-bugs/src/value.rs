@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::mass::Mass;
 use crate::product::Product;
-use crate::share::Pair;
+use crate::share::{Pair, Share};
 
 /// An unknown number: an element of a variable of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,8 +41,10 @@ pub(crate) enum Scalar {
     Product(Rc<Product>),
     /// A function of a polynomial that some distributions have a likelihood for.
     Linked(Inverse, Rc<Vec<Monomial>>),
-    /// A sum of two exponentials, on the way to log odds.
+    /// A sum of exponentials, on the way to log odds or to cells of a softmax.
     Pair(Pair),
+    /// A cell of a softmax.
+    Share(Share),
     /// A normal probability.
     Mass(Rc<Mass>),
     /// A product of powers of unknowns, sorted, none of them zero, with a coefficient: what is no polynomial, such as a
@@ -190,6 +192,7 @@ impl Scalar {
             Self::Linked(..)
             | Self::Scaled(..)
             | Self::Pair(_)
+            | Self::Share(_)
             | Self::Mass(_)
             | Self::Power(..)
             | Self::Draws(_)
@@ -431,6 +434,7 @@ impl Scalar {
             | Self::Linked(..)
             | Self::Scaled(..)
             | Self::Pair(_)
+            | Self::Share(_)
             | Self::Mass(_)
             | Self::Power(..)
             | Self::Opaque => Self::Opaque,

@@ -82,6 +82,8 @@ pub(crate) struct Scope<'a> {
     place: Cell<Option<(usize, usize)>>,
     /// How often something unknown was looked at: what looked at nothing unknown is kept.
     pub(crate) looked: Cell<u64>,
+    /// How many expressions were evaluated, those within others counted.
+    pub(crate) steps: Cell<u64>,
     depth: Cell<u32>,
     /// The last line of several elements that was evaluated.
     #[expect(clippy::type_complexity, reason = "a memory of one")]
@@ -136,6 +138,7 @@ impl<'a> Scope<'a> {
             mode,
             place: Cell::new(None),
             looked: Cell::new(0),
+            steps: Cell::new(0),
             depth: Cell::new(0),
             last: RefCell::new(None),
             round: Cell::new(0),
@@ -214,6 +217,7 @@ impl<'a> Scope<'a> {
     }
 
     pub(crate) fn evaluate(&self, expr: &Expr) -> Resolved<Value> {
+        self.steps.set(self.steps.get() + 1);
         if self.watch.get() != Watch::Nothing
             && !matches!(expr.node, Node::Number(_))
             && self.is_data(expr)

@@ -4,6 +4,7 @@ use collapsar::special::ln_gamma;
 
 use super::emit::Emit;
 use crate::elaborate::Resolved;
+use crate::share::softmax;
 use crate::value::{Scalar, Value};
 
 impl Emit<'_> {
@@ -23,6 +24,11 @@ impl Emit<'_> {
         let probabilities = &probabilities.elements;
         if state.fract() != 0.0 || state < 1.0 || state as usize > probabilities.len() {
             return self.impossible();
+        }
+        if let Some(parts) = softmax(probabilities) {
+            let mut counts = vec![0.0; parts.len()];
+            counts[state as usize - 1] = 1.0;
+            return self.softmax(&counts, &parts);
         }
         self.check_simplex(0, probabilities)?;
         let p = &probabilities[state as usize - 1];
@@ -85,6 +91,11 @@ impl Emit<'_> {
             return Err(self.outside().into());
         }
         self.add(ln_gamma(n + 1.0), &[])?;
+        if let Some(parts) = softmax(&p.elements) {
+            let ways = counts.iter().map(|count| ln_gamma(count + 1.0));
+            self.add(-ways.sum::<f64>(), &[])?;
+            return self.softmax(&counts, &parts);
+        }
         self.check_simplex(0, &p.elements)?;
         let total: Option<f64> = p.numbers().map(|p| p.iter().sum());
         if let ([x, _], [p, _]) = (counts.as_slice(), p.elements.as_slice())

@@ -62,6 +62,11 @@ impl Sink {
         self.terms.push((coefficient, start..self.atoms.len()));
     }
 
+    /// How many terms there are.
+    pub(super) fn len(&self) -> usize {
+        self.terms.len() + self.exponentials.len()
+    }
+
     /// Coefficients and atoms.
     pub(super) fn terms(&self) -> impl Iterator<Item = (f64, &[Atom])> {
         let terms = self.terms.iter();

@@ -1,6 +1,6 @@
 //! Decides which scalars are put on a grid: the fewest that make a line conjugate once they are known (maths §9.13).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::Stochastic;
 use super::emit::Sink;
@@ -113,6 +113,7 @@ impl Stochastic<'_> {
             of,
             target: line.relation.target.span,
             simplexes: RefCell::default(),
+            looks: Cell::new(0),
             ..*self
         };
         let grid = prior.first_grid(definer.instance as usize)?;
@@ -222,7 +223,7 @@ impl Stochastic<'_> {
     }
 
     /// The terms of a repetition, with labels that it asks for in some state.
-    fn any_state(&self, instance: usize, sink: &mut Sink) -> Resolved {
+    pub(super) fn any_state(&self, instance: usize, sink: &mut Sink) -> Resolved {
         loop {
             self.scope.enter(self.line, instance);
             sink.clear();

@@ -21,7 +21,7 @@ impl Emit<'_> {
         let (scale, predictor) = match rate {
             Scalar::Linked(Inverse::Log, predictor) => (Scalar::Known(1.0), predictor),
             Scalar::Scaled(scale, predictor) => (scale.as_ref().clone(), predictor),
-            Scalar::Linked(..) | Scalar::Opaque => {
+            Scalar::Linked(..) | Scalar::Pair(_) | Scalar::Share(_) | Scalar::Opaque => {
                 let what = "a constant, a product of gamma variables, or either of them times the exponential of a \
                             linear predictor";
                 return Err(self.must_be(argument, what).into());
@@ -112,6 +112,25 @@ impl Emit<'_> {
         self.add(-ln_gamma(x + 1.0), &[])?;
         self.add_ln(x, &rate)?;
         self.add_rate(-1.0, &rate, &Scalar::Known(1.0))
+    }
+
+    /// Counts with probabilities that are exponentials over their sum S, by a gamma variable of their own:
+    /// Γ(n) S⁻ⁿ = ∫ u^{n-1} e^{-uS} du, given which they are as Poisson counts (maths §9.14).
+    pub(super) fn softmax(&mut self, counts: &[f64], parts: &[&Scalar]) -> Resolved {
+        let n: f64 = counts.iter().sum();
+        if n == 0.0 {
+            return Ok(());
+        }
+        let variable = self.hidden_in_any_state("the rates", Kind::Gamma)?;
+        self.add(-ln_gamma(n), &[])?;
+        self.add(n - 1.0, &[Atom { variable, part: 0 }])?;
+        for (count, part) in counts.iter().zip(parts) {
+            let mut rate = self.log_rate(0, part, count + 0.5)?;
+            self.add_ln(*count, &rate)?;
+            rate.factors.push((variable, false));
+            self.add_rate(-1.0, &rate, &Scalar::Known(1.0))?;
+        }
+        Ok(())
     }
 
     /// Adds `power` times a predictor.

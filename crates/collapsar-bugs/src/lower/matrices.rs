@@ -239,6 +239,7 @@ fn finite(polynomial: &Scalar) -> bool {
         | Scalar::Linked(..)
         | Scalar::Scaled(..)
         | Scalar::Pair(_)
+        | Scalar::Share(_)
         | Scalar::Mass(_)
         | Scalar::Power(..)
         | Scalar::Draws(_)

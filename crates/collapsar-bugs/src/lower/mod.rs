@@ -14,6 +14,7 @@
 //! - `grid`: which scalars are put on a grid
 //! - `nodes`: where the nodes of a grid stand
 //! - `place`: where grids are refined
+//! - `effort`: how much is derived for them
 //! - `emit`: how products of unknowns become terms
 //! - `hidden`: which variables likelihoods bring with them
 //! - `loglinear`: how rates whose logarithms are predictors become terms
@@ -35,6 +36,7 @@ mod cells;
 mod censored;
 mod counts;
 mod distributions;
+mod effort;
 mod emit;
 mod grid;
 mod hidden;
@@ -63,7 +65,7 @@ mod template;
 mod variables;
 mod within;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use collapsar::graph::{Atom, Centring, Graph};
@@ -75,6 +77,7 @@ use crate::predict::Fixed;
 use crate::quantity::{Element, Origin};
 use crate::syntax::ast::{Expr, Node, Span};
 use crate::value::{Scalar, Value};
+use effort::Effort;
 use emit::{Emit, Sink};
 use grid::Trial;
 use hidden::Hidden;
@@ -99,32 +102,44 @@ impl Prepared {
     pub(crate) fn new(model: Elaborated, source: &str) -> Checked<Self> {
         let (mut apart, mut grids) = (BTreeSet::new(), Grids::new());
         let (mut centring, mut rounds) = (Centring::default(), 0);
-        let (mut placed, mut work) = (0, 0);
-        loop {
-            match Lowered::new(&model, source, (&apart, &grids), centring.clone()) {
+        let (mut placed, mut work, mut spent) = (0, 0, 0);
+        // What serves where better grids would take too long.
+        let mut last: Option<(Lowered, Grids)> = None;
+        let found = loop {
+            let effort = Effort::default();
+            let lowered = Lowered::new(&model, source, (&apart, &grids), centring.clone(), &effort);
+            spent += effort.spent();
+            match lowered {
                 Ok(mut lowered) => {
                     // Derived again where numbers are far from zero: each time they are known better (maths §9.8).
                     let next = match lowered.graph.centre(&lowered.slopes) {
                         Ok(next) => next,
                         Err(error) => return Err(lowered.refused(&error)),
                     };
-                    if let Some(next) = next.filter(|_| rounds < MOST_ROUNDS) {
+                    if let Some(next) = next.filter(|_| rounds < most_rounds(&grids)) {
                         centring = centring.then(&next);
                         rounds += 1;
                         continue;
                     }
-                    let may = placed < MOST_PLACES && work < place::ALL_WORK;
-                    if may && lowered.place(&mut grids, &mut work) {
-                        placed += 1;
-                        continue;
-                    }
+                    let better = lowered.place(&mut grids, &mut work);
                     lowered.variables.note(&grids);
-                    return Ok(Self {
-                        model,
-                        graph: lowered.graph,
-                        factors: lowered.factors,
-                        variables: lowered.variables,
-                    });
+                    let Some(better) = better else {
+                        break lowered;
+                    };
+                    let may = placed < MOST_PLACES && work < place::ALL_WORK;
+                    if !may || spent >= effort::MOST_IN_ALL {
+                        effort::check(&model, &grids, &lowered.variables)?;
+                        break lowered;
+                    }
+                    placed += 1;
+                    last = Some((lowered, std::mem::replace(&mut grids, better)));
+                }
+                Err(Unresolved::Invalid(_)) if effort.exceeded() && last.is_some() => {
+                    let Some((lowered, grids)) = last else {
+                        continue;
+                    };
+                    effort::check(&model, &grids, &lowered.variables)?;
+                    break lowered;
                 }
                 Err(Unresolved::Joint(line)) if apart.insert(line) => {
                     // Variables are others now.
@@ -133,10 +148,17 @@ impl Prepared {
                 Err(Unresolved::Grid(lines)) if !lines.is_empty() => {
                     (centring, rounds, placed) = (Centring::default(), 0, 0);
                     grids.extend(lines);
+                    last = None;
                 }
                 Err(unresolved) => return Err(unresolved.into()),
             }
-        }
+        };
+        Ok(Self {
+            model,
+            graph: found.graph,
+            factors: found.factors,
+            variables: found.variables,
+        })
     }
 
     /// What the element that this repetition of a line defines is.
@@ -163,11 +185,12 @@ impl Lowered {
         source: &str,
         apart: (&BTreeSet<u32>, &Grids),
         centring: Centring,
+        effort: &Effort,
     ) -> Resolved<Self> {
         let mut graph = Graph::default();
         let variables = Variables::new(model, &mut graph, apart, centring)?;
         let slopes = RefCell::default();
-        let factors = lower(model, &variables, &mut graph, (source, &slopes))?;
+        let factors = lower(model, &variables, &mut graph, (source, &slopes), effort)?;
         Ok(Self {
             graph,
             factors,
@@ -176,25 +199,27 @@ impl Lowered {
         })
     }
 
-    /// Puts grids where they serve better; false where all are good as they are.
-    fn place(&self, grids: &mut Grids, work: &mut usize) -> bool {
+    /// Grids that serve better than those that are here, if any do; notes the errors of these.
+    fn place(&self, grids: &mut Grids, work: &mut usize) -> Option<Grids> {
         if grids.is_empty() {
-            return false;
+            return None;
         }
         let masses = place::masses(&self.graph, &self.variables, work).unwrap_or_default();
         // All grids are brought to where the posterior is before any becomes finer.
         [place::Look::Where, place::Look::HowFine]
             .into_iter()
-            .any(|look| {
-                let mut moved = false;
+            .find_map(|look| {
+                let (mut better, mut moved) = (grids.clone(), false);
                 for mass in &masses {
-                    let grid = grids.get_mut(&mass.line);
-                    let Some(grid) = grid else { continue };
-                    if let Some(better) = place::refined(grid, mass, look) {
-                        (*grid, moved) = (better, true);
+                    let Some(grid) = grids.get_mut(&mass.line) else {
+                        continue;
+                    };
+                    if let Some(other) = place::refined(grid, mass, look) {
+                        better.insert(mass.line, other);
+                        moved = true;
                     }
                 }
-                moved
+                moved.then_some(better)
             })
     }
 
@@ -217,6 +242,17 @@ impl Lowered {
 
 /// Changes of variables at most: shifts take two or three, and as many more for each slope that hid others.
 const MOST_ROUNDS: usize = 12;
+/// The same where tables over grids are derived again as well.
+const MOST_WITH_GRIDS: usize = 4;
+
+fn most_rounds(grids: &Grids) -> usize {
+    if grids.is_empty() {
+        MOST_ROUNDS
+    } else {
+        MOST_WITH_GRIDS
+    }
+}
+
 /// Refinements of grids at most.
 const MOST_PLACES: usize = 30;
 
@@ -226,6 +262,7 @@ fn lower(
     variables: &Variables,
     graph: &mut Graph,
     (source, slopes): (&str, &RefCell<BTreeSet<u32>>),
+    effort: &Effort,
 ) -> Resolved<Vec<Span>> {
     let symbols = Symbols::new(variables);
     let scope = Scope::new(model, Mode::Latent(&symbols));
@@ -248,6 +285,8 @@ fn lower(
                 simplexes: RefCell::default(),
                 slopes,
                 hidden: &hidden,
+                effort,
+                looks: Cell::new(0),
             }
         }));
     }
@@ -283,6 +322,10 @@ fn lower(
     for stochastic in lines.iter().flatten().filter(|of| !done[of.line]) {
         let added = stochastic.add(graph, &mut sink);
         refused.take(stochastic.line, added)?;
+        // The line that was too much is the one to name.
+        if effort.exceeded() {
+            break;
+        }
     }
     refused.end(model)?;
     variables.weigh_nodes(graph, |line| lines[line].as_ref().map_or(0, |of| of.factor));
@@ -346,6 +389,10 @@ struct Stochastic<'a> {
     slopes: &'a RefCell<BTreeSet<u32>>,
     /// Variables that likelihoods bring with them, of all lines.
     hidden: &'a Hidden,
+    /// What tables over grids have taken so far, of all lines.
+    effort: &'a Effort,
+    /// How often there was reason to look for scalars to put on grids.
+    looks: Cell<u64>,
 }
 
 impl Stochastic<'_> {
@@ -354,6 +401,7 @@ impl Stochastic<'_> {
         if self.by_templates(graph)? || self.by_predictors(graph) {
             return Ok(());
         }
+        let spent = self.effort.spent();
         for instance in 0..self.scope.model.lines[self.line].instances {
             let predicted = self.variables.barren.contains(self.line, instance);
             if predicted {
@@ -362,6 +410,7 @@ impl Stochastic<'_> {
             let censored = self.variables.censored.above(self.line, instance);
             if !predicted || censored.is_some_and(|above| above > 0.0) {
                 self.each_state(instance, graph, sink)?;
+                self.foresee_effort(spent, instance + 1)?;
             }
         }
         Ok(())

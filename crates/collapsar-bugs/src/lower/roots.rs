@@ -166,7 +166,11 @@ impl Emit<'_> {
 fn strange(element: &Scalar) -> bool {
     matches!(
         element,
-        Scalar::Opaque | Scalar::Linked(..) | Scalar::Scaled(..) | Scalar::Pair(_)
+        Scalar::Opaque
+            | Scalar::Linked(..)
+            | Scalar::Scaled(..)
+            | Scalar::Pair(_)
+            | Scalar::Share(_)
     )
 }
 

@@ -11,7 +11,7 @@ use crate::elaborate::{Resolved, Unresolved};
 const MOST_STATES: f64 = 1e6;
 
 /// A large count in words.
-fn large(count: f64) -> String {
+pub(super) fn large(count: f64) -> String {
     match count {
         count if count < 1e6 => format!("{count}"),
         count if count < 1e9 => format!("{:.0} million", count / 1e6),
@@ -31,7 +31,10 @@ impl Stochastic<'_> {
     ) -> Resolved<bool> {
         self.scope.enter(self.line, instance);
         sink.clear();
-        match self.terms(instance, None, sink) {
+        let steps = self.scope.steps.get();
+        let derived = self.terms(instance, None, sink);
+        self.count_effort(steps, sink.len(), instance)?;
+        match derived {
             Err(Unresolved::State(label)) => {
                 self.check_states(label, instance, sink)?;
                 let mut allowed = false;
@@ -53,7 +56,11 @@ impl Stochastic<'_> {
                 };
             }
             Err(Unresolved::Invalid(why)) => {
-                if let Some(grids) = self.grids(instance) {
+                // A node that the line cannot have may be refused for many others: not each is a reason to look.
+                self.looks.set(self.looks.get() + 1);
+                if self.looks.get().is_power_of_two()
+                    && let Some(grids) = self.grids(instance)
+                {
                     return Err(Unresolved::Grid(grids));
                 }
                 return self.no_node(why, graph);

@@ -6,7 +6,7 @@ use collapsar::graph::{Centring, Graph};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Grids, Lowered, Prepared};
+use super::{Effort, Grids, Lowered, Prepared};
 use crate::data::{Array, Data};
 use crate::model::Model;
 
@@ -92,6 +92,7 @@ fn the_log_joint_is_that_of_the_same_numbers() {
             text,
             (&none, &Grids::new()),
             Centring::default(),
+            &Effort::default(),
         );
         let Ok(plain) = plain else {
             panic!("{text}: lowered before");
