@@ -78,7 +78,7 @@ impl Compiled {
 }
 
 /// Pólya-Gamma variables, which no text can name.
-fn unread(family: &BlockFamily) -> bool {
+pub(super) fn unread(family: &BlockFamily) -> bool {
     matches!(family, BlockFamily::PolyaGamma(_))
 }
 
