@@ -100,9 +100,12 @@ pub(crate) struct Scope<'a> {
     data_only: RefCell<HashMap<Span, bool>>,
     /// What expressions are worth in the repetition that was entered last, where they are of data alone: a line that reads
     /// labels is derived for each of their states, and only what depends on these is another number then.
-    known: RefCell<HashMap<(usize, usize, usize), Option<Value>, BuildHasherDefault<Places>>>,
+    known: RefCell<Known>,
     keeps: Cell<Option<(usize, usize)>>,
 }
+
+/// Values by the address of an expression, a line and its repetition; none for what is not of data alone.
+type Known = HashMap<(usize, usize, usize), Option<Value>, BuildHasherDefault<Places>>;
 
 /// Hashes places of expressions and of lines, which are spread well enough by a product.
 #[derive(Default)]
