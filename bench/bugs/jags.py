@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 import subprocess
+import threading
 
 
 @dataclasses.dataclass
@@ -32,14 +33,20 @@ class Cost:
         return self.user + self.system
 
 
-def measured(command, log, folder=None, environment=None):
-    """Runs a command and tells what it and its children cost, from the start of the process to its end."""
+def measured(command, log, folder=None, environment=None, limit=None):
+    """Runs a command and tells what it and its children cost, from the start of the process to its end, or to `limit` seconds."""
     with open(log, "w") as file:
         words = [str(word) for word in command]
         started = os.times().elapsed
         process = subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT, cwd=folder, env=environment)
+        # Not by `timeout`, whose own start would be counted.
+        end = threading.Timer(limit, process.kill) if limit else None
+        if end:
+            end.start()
         # wait4 tells the cost of this child alone, and finely; RUSAGE_CHILDREN would add those before it.
         _, status, used = os.wait4(process.pid, 0)
+        if end:
+            end.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = os.times().elapsed - started
     return Cost(used.ru_utime, used.ru_stime, wall, used.ru_maxrss * 1024 / 1e6, process.returncode)

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::functions::{Function, without_link};
 use super::operators::{binary, truth};
@@ -99,6 +100,34 @@ pub(crate) struct Scope<'a> {
     pub(crate) seen: RefCell<Vec<Definer>>,
     /// Which expressions are of data alone, by where they stand.
     data_only: RefCell<HashMap<Span, bool>>,
+    /// What expressions are worth in the repetition that was entered last, where they are of data alone: a line that reads
+    /// labels is derived for each of their states, and only what depends on these is another number then.
+    known: RefCell<Known>,
+    keeps: Cell<Option<(usize, usize)>>,
+}
+
+/// Values by the address of an expression, a line and its repetition; none for what is not of data alone.
+type Known = HashMap<(usize, usize, usize), Option<Value>, BuildHasherDefault<Places>>;
+
+/// Hashes places of expressions and of lines, which are spread well enough by a product.
+#[derive(Default)]
+struct Places(u64);
+
+impl Hasher for Places {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(usize::from(byte));
+        }
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        let mixed = (self.0.rotate_left(23) ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 29);
+    }
 }
 
 /// Lines that are computed from one another, one inside the other: as many as the 2 MB of a
@@ -147,6 +176,8 @@ impl<'a> Scope<'a> {
             leaves: RefCell::default(),
             seen: RefCell::default(),
             data_only: RefCell::default(),
+            known: RefCell::default(),
+            keeps: Cell::new(None),
         }
     }
 
@@ -163,6 +194,22 @@ impl<'a> Scope<'a> {
 
     /// Goes to a repetition of a line.
     pub(crate) fn enter(&self, line: usize, instance: usize) {
+        if self
+            .keeps
+            .get()
+            .is_some_and(|kept| kept != (line, instance))
+        {
+            self.keeps.set(None);
+        }
+        self.place.set(Some((line, instance)));
+        self.renew();
+    }
+
+    /// Goes to a repetition that is evaluated again and again: what it has of data alone is kept.
+    pub(crate) fn enter_again(&self, line: usize, instance: usize) {
+        if self.keeps.replace(Some((line, instance))) != Some((line, instance)) {
+            self.known.borrow_mut().clear();
+        }
         self.place.set(Some((line, instance)));
         self.renew();
     }
@@ -228,6 +275,28 @@ impl<'a> Scope<'a> {
                 element => element.clone(),
             }));
         }
+        if self.keeps.get().is_none()
+            || self.watch.get() != Watch::Nothing
+            || matches!(expr.node, Node::Number(_))
+        {
+            return self.evaluate_anew(expr);
+        }
+        let (line, instance) = self.place.get().unwrap_or((usize::MAX, 0));
+        let key = (std::ptr::from_ref(expr) as usize, line, instance);
+        if let Some(known) = self.known.borrow().get(&key) {
+            match known {
+                Some(value) => return Ok(value.clone()),
+                None => return self.evaluate_anew(expr),
+            }
+        }
+        let data = self.is_data(expr);
+        let value = self.evaluate_anew(expr)?;
+        let known = data.then(|| value.clone());
+        self.known.borrow_mut().insert(key, known);
+        Ok(value)
+    }
+
+    fn evaluate_anew(&self, expr: &Expr) -> Resolved<Value> {
         match &expr.node {
             Node::Number(value) => Ok(Value::number(*value)),
             Node::Reference(reference) => self.reference(reference),

@@ -29,7 +29,11 @@ impl Stochastic<'_> {
         graph: &mut Graph,
         sink: &mut Sink,
     ) -> Resolved<bool> {
-        self.scope.enter(self.line, instance);
+        if self.states.borrow().is_empty() {
+            self.scope.enter(self.line, instance);
+        } else {
+            self.scope.enter_again(self.line, instance);
+        }
         sink.clear();
         let steps = self.scope.steps.get();
         let derived = self.terms(instance, None, sink);

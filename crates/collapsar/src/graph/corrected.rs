@@ -7,6 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::block::{Placed, are_inside, range_of};
 use super::chain::Chain;
+use super::kept::unread;
 use super::response::LinearResponse;
 use collapsar_core::{Point, Result};
 
@@ -89,7 +90,8 @@ impl CorrectedDraws<'_> {
     pub fn draw<R: Rng + ?Sized>(&mut self, explicit: bool, rng: &mut R) -> Result<&[f64]> {
         self.draw_collapsed(rng)?;
         if explicit {
-            self.chain.draw_shared(rng)?;
+            // What shared blocks send is not that of their draws here, so that nobody reads what has no name.
+            self.chain.draw_shared_but(unread, rng)?;
         }
         Ok(self.chain.numbers())
     }

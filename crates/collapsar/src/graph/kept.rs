@@ -78,14 +78,15 @@ impl Compiled {
 }
 
 /// Pólya-Gamma variables, which no text can name.
-fn unread(family: &BlockFamily) -> bool {
+pub(super) fn unread(family: &BlockFamily) -> bool {
     matches!(family, BlockFamily::PolyaGamma(_))
 }
 
 /// ⟨a, x⟩, where infinite parameters of what is not the case do not count.
 pub(super) fn product(a: &[f64], x: &[f64]) -> f64 {
-    let terms = a.iter().zip(x).filter(|(_, x)| **x != 0.0);
-    terms.map(|(a, x)| a * x).sum()
+    // A zero is added and no branch taken: labels have many of them.
+    let term = |(a, x): (&f64, &f64)| if *x == 0.0 { 0.0 } else { a * x };
+    a.iter().zip(x).map(term).sum()
 }
 
 /// A value, or negative infinity where there is none.

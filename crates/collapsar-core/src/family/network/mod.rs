@@ -12,6 +12,7 @@ mod tree;
 mod tests;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::Rng;
 
@@ -50,7 +51,12 @@ pub struct Network {
     /// The support of all tables, empty if none has one.
     support: Vec<bool>,
     tree: Tree,
+    /// Tells it from every network that was made otherwise: buffers know by it whose sums they hold.
+    number: u64,
 }
+
+/// The number of the next network.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Network {
     /// A network of variables with so many `states` each.
@@ -86,6 +92,7 @@ impl Network {
             starts,
             support,
             tree,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
 
@@ -138,7 +145,8 @@ impl Network {
         Ok(buffers.states)
     }
 
-    /// Draws as [`Network::sample`] does, in buffers that are kept between draws; the states are left there.
+    /// Draws as [`Network::sample`] does, in buffers that are kept between draws; the states are left there. Sums are taken anew
+    /// only where the natural parameters are others than in the last draw.
     ///
     /// # Errors
     /// As [`Potential::value_and_gradient`].
@@ -151,10 +159,18 @@ impl Network {
         let NetworkBuffers {
             entries,
             message,
+            of,
             states: draw,
         } = buffers;
-        self.check(natural)?;
-        self.up(self.supported(natural), entries, message)?;
+        if of.0 != self.number || of.1 != natural {
+            // Until the sums are there, they are nobody's.
+            of.0 = 0;
+            self.check(natural)?;
+            self.up(self.supported(natural), entries, message)?;
+            of.0 = self.number;
+            of.1.clear();
+            of.1.extend_from_slice(natural);
+        }
         draw.clear();
         draw.resize(self.states.len(), 0);
         for clique in self.tree.cliques.iter().rev() {
@@ -300,6 +316,8 @@ impl Potential for Network {
 pub struct NetworkBuffers {
     entries: Vec<f64>,
     message: Vec<f64>,
+    /// Which network the entries are of, and at which natural parameters.
+    of: (u64, Vec<f64>),
     /// The state of each variable.
     pub states: Vec<u32>,
 }

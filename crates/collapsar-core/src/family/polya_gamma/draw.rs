@@ -122,16 +122,17 @@ impl One {
             } else {
                 left(1.0, self.z, TURN, rng)
             };
-            let mut sum = one_term(0, x);
+            let terms = OneTerms::at(x);
+            let mut sum = terms.get(0);
             let level = rng.random::<f64>() * sum;
             for n in 1.. {
                 if n % 2 == 1 {
-                    sum -= one_term(n, x);
+                    sum -= terms.get(n);
                     if level <= sum {
                         return x;
                     }
                 } else {
-                    sum += one_term(n, x);
+                    sum += terms.get(n);
                     if level > sum {
                         break;
                     }
@@ -141,13 +142,33 @@ impl One {
     }
 }
 
-/// The nth term of the density at x, without the tilt; terms fall with n on either side of the turn.
-fn one_term(n: u32, x: f64) -> f64 {
-    let k = f64::from(n) + 0.5;
-    if x <= TURN {
-        PI * k * (2.0 / (PI * x)).powf(1.5) * (-2.0 * k * k / x).exp()
-    } else {
-        PI * k * (-0.5 * k * k * PI * PI * x).exp()
+/// The terms of the density at a place, without the tilt; they fall on either side of the turn.
+struct OneTerms {
+    scale: f64,
+    /// The exponent of a term is this times the square of its place.
+    exponent: f64,
+}
+
+impl OneTerms {
+    fn at(x: f64) -> Self {
+        if x <= TURN {
+            // A power of three halves, which all terms share.
+            let ratio = 2.0 / (PI * x);
+            return Self {
+                scale: PI * ratio * ratio.sqrt(),
+                exponent: -2.0 / x,
+            };
+        }
+        Self {
+            scale: PI,
+            exponent: -0.5 * PI * PI * x,
+        }
+    }
+
+    /// The nth term.
+    fn get(&self, n: u32) -> f64 {
+        let k = f64::from(n) + 0.5;
+        self.scale * k * (self.exponent * k * k).exp()
     }
 }
 
