@@ -195,7 +195,9 @@ impl ModelRun {
                 .map_err(|refusal| self.source.no_answer(refusal))?;
         }
         let trusted = signs.verdict(PosteriorKind::LinearResponse, true) == Verdict::Trust;
-        if response.is_some() && !trusted && signs.flat == 0 {
+        // Chains that may exchange states would be asked for nothing.
+        let apart = (self.asked(weighted.as_ref(), 0)).is_some_and(|asked| asked.held.is_none());
+        if response.is_some() && !trusted && apart && signs.flat == 0 {
             let worth = believed.map(|weighted| weighted.draws.weights.ess);
             let known = (quantities, rows.as_mut_slice());
             signs.taken = self.ask_chains(point, known, worth, interrupt)?;
