@@ -35,7 +35,12 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
         1 => "; one mean is that of weighted draws".to_owned(),
         many => format!("; {many} means are those of weighted draws"),
     };
-    format!("{name}{widened}{moved}{added}\nverdict: {verdict}{reasons}{next}")
+    let taken = match signs.taken {
+        0 => String::new(),
+        1 => "; one number is that of exact draws".to_owned(),
+        many => format!("; {many} numbers are those of exact draws"),
+    };
+    format!("{name}{widened}{moved}{taken}{added}\nverdict: {verdict}{reasons}{next}")
 }
 
 /// What signs say, those that matter most first.

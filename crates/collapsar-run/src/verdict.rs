@@ -65,6 +65,9 @@ pub struct Signs {
     pub weighted: Option<bool>,
     /// Numbers whose deviation is how far a Markov chain goes from the mean, as linear response has less (maths §10.10).
     pub widened: usize,
+    /// Numbers that are told as a few exact draws have them, as mean or deviation differ from linear response's by more than their
+    /// error (maths §10.10).
+    pub taken: usize,
     /// By how many deviations at most the means of weighted draws differ from those of the fit.
     pub shift: Option<f64>,
     /// Numbers whose mean is that of weighted draws, as it differs from the fit's by more than their error.

@@ -3,8 +3,8 @@
 mod common;
 
 use collapsar::special::{ln_gamma, log_sum_exp};
-use collapsar_run::Verdict;
-use collapsar_run::fit::ModelRun;
+use collapsar_run::fit::{ModelRequest, ModelRun, PosteriorOptions};
+use collapsar_run::{PosteriorKind, Verdict};
 use common::{array, data, fit, of, prepare, result, seeded};
 
 const COUNTS: [f64; 12] = [
@@ -103,4 +103,65 @@ fn effects_under_counts() {
             );
         }
     }
+}
+
+/// How often each count from 4 to 16 is seen: a little more spread than that of coins.
+const OFTEN: [usize; 13] = [1, 2, 6, 9, 13, 17, 20, 17, 13, 9, 6, 2, 1];
+
+/// More effects than draws are proposed for: a few exact draws tell of their deviation what linear response does not.
+#[test]
+fn many_effects() {
+    let text = "model {
+      for (i in 1:116) {
+        y[i] ~ dbin(p[i], 20)
+        logit(p[i]) <- sigma*b[i]
+        b[i] ~ dnorm(0, 1)
+      }
+      sigma ~ dunif(0, 3)
+    }";
+    let counts = (4..).zip(OFTEN);
+    let counts = counts.flat_map(|(count, often)| vec![f64::from(count); often]);
+    let counts: Vec<f64> = counts.collect();
+    let nodes = (0..300).map(|k| 0.0025 * (f64::from(k) + 0.5));
+    let weighed = nodes.map(|sigma| {
+        let each = (4..).zip(OFTEN);
+        let ln = each.map(|(y, often)| often as f64 * ln_count(f64::from(y), 0.0, sigma));
+        (sigma, ln.sum::<f64>())
+    });
+    let weighed: Vec<(f64, f64)> = weighed.collect();
+    let total = log_sum_exp(&weighed.iter().map(|(_, ln)| *ln).collect::<Vec<f64>>());
+    let moment = |of: &dyn Fn(f64) -> f64| -> f64 {
+        (weighed.iter())
+            .map(|(sigma, ln)| (ln - total).exp() * of(*sigma))
+            .sum()
+    };
+    let mean = moment(&|x| x);
+    let sd = moment(&|x| (x - mean).powi(2)).sqrt();
+    let mut taken = 0;
+    for seed in [1, 2, 3] {
+        let request = ModelRequest {
+            posterior: PosteriorOptions {
+                posterior: Some(PosteriorKind::LinearResponse),
+                ..PosteriorOptions::default()
+            },
+            ..seeded(seed)
+        };
+        let run = prepare(text, data([("y", array(&[116], &counts))]), request);
+        let climbed = fit(&run);
+        let monitored = run.monitor(&["sigma".into()]).expect("a number");
+        let found = result(&run, &climbed, &monitored.quantities);
+        let told = found.rows[0];
+        assert_ne!(found.verdict(true), Verdict::Trust);
+        taken += found.signs.taken;
+        // Draws that are worth fifty at least: three errors.
+        assert!(
+            found.signs.taken == 0 || (told.mean - mean).abs() < 0.42 * sd,
+            "{told:?} {mean} {sd}"
+        );
+        assert!(
+            found.signs.taken == 0 || (told.sd / sd).ln().abs() < 0.3,
+            "{told:?} {mean} {sd}"
+        );
+    }
+    assert!(taken > 0);
 }

@@ -18,9 +18,9 @@ const MOST_FINE: usize = 100_000;
 const GAIN: f64 = 1e-7;
 const PASSES: u64 = 1000;
 /// Numbers that all climbs of one look go through about, with passes that each has at least, and those of all looks.
-const WORK: usize = 100_000_000;
+const WORK: usize = 200_000_000;
 const FEWEST: u64 = 50;
-pub(super) const ALL_WORK: usize = 200_000_000;
+pub(super) const ALL_WORK: usize = 500_000_000;
 /// What nodes may weigh together that are left out at one end of a grid, and counts at one end of their range.
 const TAIL: f64 = 1e-7;
 const TAIL_OF_COUNTS: f64 = 1e-10;

@@ -11,6 +11,7 @@
 //! - `states`: what is known of numbers where labels are enumerated
 
 mod ascents;
+mod asked;
 mod begins;
 mod enumerate;
 mod inits;

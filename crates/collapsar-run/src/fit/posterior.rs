@@ -148,9 +148,14 @@ impl ModelRun {
             return self.sampled(point, quantities, interrupt);
         }
         if let Some(enumerated) = &self.enumerated {
-            return self
-                .result_of_states(enumerated, point, quantities)
-                .map(Some);
+            let mut result = self.result_of_states(enumerated, point, quantities)?;
+            if result.kind == PosteriorKind::LinearResponse
+                && result.verdict(true) != Verdict::Trust
+            {
+                let known = (quantities, result.rows.as_mut_slice());
+                result.signs.taken = self.ask_chains(point, known, None, interrupt)?;
+            }
+            return Ok(Some(result));
         }
         let (response, saddle) = self.response(&self.compiled, point, 1);
         let weighted = self.weighted(point, response.as_ref())?;
@@ -190,6 +195,14 @@ impl ModelRun {
         {
             signs.widened = (posterior.widen(went, asked, quantities, &mut rows))
                 .map_err(|refusal| self.source.no_answer(refusal))?;
+        }
+        let trusted = signs.verdict(PosteriorKind::LinearResponse, true) == Verdict::Trust;
+        // Chains that may exchange states would be asked for nothing.
+        let apart = (self.asked(weighted.as_ref(), 0)).is_some_and(|asked| asked.held.is_none());
+        if response.is_some() && !trusted && apart && signs.flat == 0 {
+            let worth = believed.map(|weighted| weighted.draws.weights.ess);
+            let known = (quantities, rows.as_mut_slice());
+            signs.taken = self.ask_chains(point, known, worth, interrupt)?;
         }
         Ok(Some(ModelResult {
             kind: match response {
@@ -353,8 +366,19 @@ impl ModelRun {
             warmup: (self.request.posterior.warmup).unwrap_or((draws / 4).min(LONGEST_WARMUP)),
             seed,
         };
+        self.chains_of(point, quantities, options, interrupt)
+    }
+
+    /// Exact draws of chains that begin at a point; none where they were interrupted.
+    pub(super) fn chains_of(
+        &self,
+        point: &Point,
+        quantities: &[Quantity],
+        options: ChainOptions,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<ChainDraws>> {
         let states = (self.enumerated.as_ref())
-            .map(|of| of.chain_states(point, (options.chains, seed)))
+            .map(|of| of.chain_states(point, (options.chains, options.seed)))
             .transpose()?;
         let start = (states.as_ref()).map_or(ChainStart::Point(point), ChainStart::States);
         (self.prepared)
