@@ -190,6 +190,12 @@ fn extreme_draws_have_their_moments() {
 }
 
 #[test]
-fn a_shape_is_what_was_given() {
-    assert_eq!(PolyaGamma::new(2.5).expect("positive").shape(), 2.5);
+fn shapes_tilts_and_products_are_what_was_given() {
+    let family = PolyaGamma::new(2.5).expect("positive");
+    assert_eq!(family.shape(), 2.5);
+    assert_eq!(family.ordinary(&[3.0]).expect("inside"), 6.0);
+    let (_, variance) = family.mean_and_variance(&[3.0]).expect("inside");
+    let mut product = [0.0];
+    (family.hessian_product(&[3.0], &[-4.0], &mut product)).expect("inside");
+    assert_eq!(product[0], -4.0 * variance);
 }
