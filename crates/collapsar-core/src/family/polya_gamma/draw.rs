@@ -122,21 +122,30 @@ impl One {
             } else {
                 left(1.0, self.z, TURN, rng)
             };
-            let terms = OneTerms::at(x);
-            let mut sum = terms.get(0);
-            let level = rng.random::<f64>() * sum;
-            for n in 1.. {
-                if n % 2 == 1 {
-                    sum -= terms.get(n);
-                    if level <= sum {
-                        return x;
-                    }
-                } else {
-                    sum += terms.get(n);
-                    if level > sum {
-                        break;
-                    }
-                }
+            if one_accepts(x, rng.random::<f64>()) {
+                return x;
+            }
+        }
+    }
+}
+
+/// Whether a level, as a share of the first term, is below the density at x.
+fn one_accepts(x: f64, share: f64) -> bool {
+    let terms = OneTerms::at(x);
+    let mut sum = terms.get(0);
+    let level = share * sum;
+    let mut n = 0;
+    loop {
+        n += 1;
+        if n % 2 == 1 {
+            sum -= terms.get(n);
+            if level <= sum {
+                return true;
+            }
+        } else {
+            sum += terms.get(n);
+            if level > sum {
+                return false;
             }
         }
     }
@@ -223,20 +232,29 @@ impl Between {
             } else {
                 left(self.h, self.z, self.turn, rng)
             };
-            let level = rng.random::<f64>() * self.bound(x);
-            let (mut sum, mut last) = (self.term(0, x), f64::INFINITY);
-            for n in 1.. {
-                let term = self.term(n, x);
-                sum += if n % 2 == 1 { -term } else { term };
-                // Sums are on either side of the density in turn, once terms fall.
-                let falls = term <= last;
-                last = term;
-                if falls && n % 2 == 1 && level <= sum {
-                    return x;
-                }
-                if falls && n % 2 == 0 && level > sum {
-                    break;
-                }
+            if self.accepts(x, rng.random::<f64>()) {
+                return x;
+            }
+        }
+    }
+
+    /// Whether a level, as a share of the bound, is below the density at x.
+    fn accepts(&self, x: f64, share: f64) -> bool {
+        let level = share * self.bound(x);
+        let (mut sum, mut last) = (self.term(0, x), f64::INFINITY);
+        let mut n = 0;
+        loop {
+            n += 1;
+            let term = self.term(n, x);
+            sum += if n % 2 == 1 { -term } else { term };
+            // Sums are on either side of the density in turn, once terms fall.
+            let falls = term <= last;
+            last = term;
+            if falls && n % 2 == 1 && level <= sum {
+                return true;
+            }
+            if falls && n % 2 == 0 && level > sum {
+                return false;
             }
         }
     }
@@ -332,3 +350,6 @@ fn tail(power: i32, count: f64, s: f64) -> f64 {
     let square = count * count;
     integral + slope / (24.0 * square) - third * 7.0 / (5760.0 * square * square)
 }
+
+#[cfg(test)]
+mod tests;

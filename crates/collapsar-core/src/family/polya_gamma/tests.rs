@@ -20,7 +20,7 @@ fn moments_match_mpmath() {
         let row: Vec<f64> = (line.split(' '))
             .map(|field| field.parse().expect("a number"))
             .collect();
-        for shape in [1.0, 0.3, 1e5] {
+        for shape in [1.0, 0.3, 1e5, 1e-12] {
             for (found, expected) in of(shape, 0.5 * row[0]).iter().zip(&row[1..]) {
                 let expected = shape * expected;
                 // The closed form of the variance loses two digits at most where the series ends.
@@ -57,6 +57,8 @@ fn draws_have_the_laplace_transform() {
         (25.5, 12.0),
         (400.0, 0.3),
         (3000.0, 45.0),
+        (1e-3, 0.0),
+        (1e-3, 20.0),
     ] {
         let family = PolyaGamma::new(b).expect("positive");
         let r = 0.5 * c * c;
@@ -85,6 +87,7 @@ fn draws_have_the_laplace_transform() {
 fn series_have_the_cumulant_function() {
     for (b, c) in [
         (21.0, 0.0),
+        (1e5, 0.0),
         (21.0, 3.0),
         (50.0, 12.0),
         (400.0, 30.0),
@@ -147,4 +150,52 @@ fn parameters_outside_the_domain_are_errors() {
         family.natural(&-20.0).expect_err("too far").to_string(),
         "Pólya-Gamma block: the parameter is -10, expected a finite number above -π²/2"
     );
+}
+
+/// Draws of the largest shapes and tilts, and of a shape that is next to nothing, have the mean and the variance.
+#[test]
+fn extreme_draws_have_their_moments() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    for (b, c) in [
+        (1.0, 1e6),
+        (1.5, 1e6),
+        (19.0, 1e6),
+        (1e5, 0.0),
+        (1e5, 30.0),
+        (1e5, 1e6),
+    ] {
+        let family = PolyaGamma::new(b).expect("positive");
+        let r = 0.5 * c * c;
+        let (mean, variance) = family.mean_and_variance(&[r]).expect("inside");
+        let count = 4_000;
+        let (mut first, mut second) = (0.0, 0.0);
+        for _ in 0..count {
+            let z = (family.sample(&[r], &mut rng).expect("inside") - mean) / variance.sqrt();
+            first += z / f64::from(count);
+            second += z * z / f64::from(count);
+        }
+        // Next to normal: standard errors of 1/√n and √(2/n).
+        let error = f64::from(count).sqrt().recip();
+        assert!(first.abs() < 4.5 * error, "b = {b}, c = {c}: {first}");
+        assert!(
+            (second - 1.0).abs() < 4.5 * std::f64::consts::SQRT_2 * error,
+            "b = {b}, c = {c}: {second}"
+        );
+    }
+    let family = PolyaGamma::new(1e-300).expect("positive");
+    for c in [0.0, 100.0] {
+        let draw = family.sample(&[0.5 * c * c], &mut rng).expect("inside");
+        assert!(draw >= 0.0 && draw.is_finite(), "c = {c}: {draw}");
+    }
+}
+
+#[test]
+fn shapes_tilts_and_products_are_what_was_given() {
+    let family = PolyaGamma::new(2.5).expect("positive");
+    assert_eq!(family.shape(), 2.5);
+    assert_eq!(family.ordinary(&[3.0]).expect("inside"), 6.0);
+    let (_, variance) = family.mean_and_variance(&[3.0]).expect("inside");
+    let mut product = [0.0];
+    (family.hessian_product(&[3.0], &[-4.0], &mut product)).expect("inside");
+    assert_eq!(product[0], -4.0 * variance);
 }

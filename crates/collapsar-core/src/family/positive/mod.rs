@@ -31,6 +31,11 @@ const BLOCK: &str = "positive block";
 /// With $b$ alone it is a gamma variable, with $b$ and $c$ a generalised inverse Gaussian one, with $d$ alone a
 /// log-normal one, each between bounds. $b$, $c$ and $d$ are not negative; an end at which the density does not fall must
 /// be bounded. A [`Tail`] is one more factor.
+///
+/// The integral and the moments of $\ln x$ are right to 1e-11 for the extreme parameters of the tests: bounds of 1e-300 and 1e300, deep
+/// tails, shapes of -1e5 and 1e5. Not so where the density is flat over many orders of magnitude: with $a=10^{-3}$ and $b=c=10^{-6}$ the
+/// integral is off by 1e-7 of itself. Means of $x$ and $1/x$ that come from where the density is below $e^{-40}$ of its top, or
+/// from the far end of such a flat stretch, are not right and may be infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Positive {
     lower: f64,

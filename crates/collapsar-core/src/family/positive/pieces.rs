@@ -302,11 +302,14 @@ impl Pieces {
         (self.top + side * away).exp()
     }
 
-    /// Ends and slopes of a hat for draws, by side: where the density has fallen by one, or its end.
+    /// Ends and slopes of a hat for draws, by side: where the density has fallen by one, or its end, where it is flat.
     pub(super) fn shoulder(&self, side: f64) -> (f64, f64) {
-        let away = self
-            .reach(side, 1.0, 0.0)
-            .min(self.ends[usize::from(side > 0.0)]);
+        let away = self.reach(side, 1.0, 0.0);
+        let end = self.ends[usize::from(side > 0.0)];
+        if away >= end {
+            // A hat beyond a near bound would be nearly all of it, and every draw from there be refused.
+            return (end, 0.0);
+        }
         (away, side * self.fall_slope(side * away))
     }
 

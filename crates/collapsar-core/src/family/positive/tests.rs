@@ -242,3 +242,63 @@ fn draws_follow_tails() {
         }
     }
 }
+
+// By quad of mpmath 1.3.0 with 30 digits, means of x and 1/x by incomplete gamma and Bessel functions with 60, the variance at 1e6 by an
+// asymptotic series with 150.
+const EXTREMES: &str = include_str!("extremes.txt");
+
+/// Bounds of 1e-300 and 1e300, tails of a gamma variable, shapes of either sign: to 1e-11.
+#[test]
+fn extreme_parameters_match_mpmath() {
+    for line in EXTREMES.lines().skip(1) {
+        let row: Vec<f64> = (line.split(' '))
+            .map(|field| field.parse().expect("a number"))
+            .collect();
+        let family = Positive::new(row[0], row[1]).expect("bounds in order");
+        let family = family.with_inverse();
+        let natural = &row[2..6];
+        let mut gradient = [0.0; 4];
+        let value = family
+            .value_and_gradient(natural, &mut gradient)
+            .expect("inside");
+        let (mean, variance) = family.moments_of_logarithm(natural).expect("inside");
+        assert_eq!(mean, gradient[0], "{line}");
+        let found = [value, mean, -gradient[1], -gradient[2], variance];
+        for (place, (f, e)) in found.iter().zip(&row[6..]).enumerate() {
+            // Logarithms are rounded where numbers are far from one, the rest is the rule's.
+            let size = if place < 2 { e.abs().max(1.0) } else { e.abs() };
+            // Not a number where nearly all of a mean is beyond what is integrated.
+            let near = (f - e).abs() <= 1e-11 * size;
+            assert!(near || e.is_nan(), "{line}: {place}: {f} {e}");
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let count = 2_000;
+        let mut sum = 0.0;
+        for _ in 0..count {
+            let draw = family.sample(natural, &mut rng).expect("inside");
+            let inside = row[0].ln() <= draw && draw <= row[1].ln();
+            assert!(inside, "{line}: {draw}");
+            sum += (draw - mean) / variance.sqrt();
+        }
+        let error = sum.abs() / f64::from(count).sqrt();
+        assert!(error < 4.5, "{line}: {error} standard errors");
+    }
+}
+
+#[test]
+fn bounds_with_nothing_between_them_are_refused() {
+    for (lower, upper) in [
+        (1.0, 1.0),
+        (2.0, 1.0),
+        (0.0, 0.0),
+        (f64::INFINITY, f64::INFINITY),
+        (f64::NAN, 1.0),
+        (0.0, f64::NAN),
+    ] {
+        let refused = Positive::new(lower, upper).expect_err("empty").to_string();
+        let expected = format!(
+            "positive block: the bounds are {lower} and {upper}, expected a lower bound of 0 or more, below the upper one"
+        );
+        assert_eq!(refused, expected);
+    }
+}

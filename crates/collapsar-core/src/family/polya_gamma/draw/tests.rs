@@ -1,0 +1,131 @@
+//! What draws are made of: terms, bounds and masses against quadrature, decisions against sums.
+
+use super::*;
+
+/// The integral from a to b, by Simpson's rule in the logarithm.
+fn integral(a: f64, b: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let parts = 4000_u32;
+    let step = (b / a).ln() / f64::from(parts);
+    let term = |k: u32| {
+        let x = a * (f64::from(k) * step).exp();
+        let weight = match k {
+            k if k == 0 || k == parts => 1.0,
+            k if k % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
+        weight * x * f(x)
+    };
+    (0..=parts).map(term).sum::<f64>() * step / 3.0
+}
+
+/// Signed terms, added up.
+fn alternating(term: impl Fn(u32) -> f64) -> f64 {
+    (0..60)
+        .map(|n| if n % 2 == 0 { term(n) } else { -term(n) })
+        .sum()
+}
+
+fn tilt(z: f64, x: f64) -> f64 {
+    (-0.5 * z * z * x).exp()
+}
+
+// By mpmath 1.3.0 with 50 digits; the series in 1/x² is cut off at 1e-10 of itself.
+#[test]
+fn logarithms_of_the_normal_cdf() {
+    for (x, expected) in [
+        (-5.0, -15.0649983939887257),
+        (-29.5, -439.429474609150228),
+        (-30.5, -469.462737322912114),
+        (-45.0, -1017.22609424195237),
+        (-1000.0, -500007.826694812184),
+    ] {
+        let found = ln_normal_cdf(x);
+        assert!((found - expected).abs() < 1e-9, "{x}: {found} {expected}");
+    }
+}
+
+/// Both series are the density of four times PG(h, 0), whose Laplace transform is cosh(z)^{-h}: to the rule's 1e-9.
+#[test]
+fn terms_add_up_to_the_density() {
+    for z in [0.0, 0.8, 3.0_f64] {
+        let density = |x: f64| alternating(|n| OneTerms::at(x).get(n)) * tilt(z, x);
+        // In two parts, as the series differ by rounding where they meet.
+        let found = integral(1e-3, TURN, density) + integral(TURN, 60.0, density);
+        assert!((found - z.cosh().recip()).abs() < 1e-9, "z = {z}: {found}");
+        for h in [1.0, 1.3, 1.8, 2.0] {
+            let of = Between::new(h, z);
+            let density = |x: f64| alternating(|n| of.term(n, x)) * tilt(z, x);
+            let found = integral(1e-3, 60.0, density);
+            let expected = z.cosh().powf(-h);
+            assert!((found - expected).abs() < 1e-9, "h = {h}, z = {z}: {found}");
+        }
+    }
+}
+
+/// The side on which a draw begins has the share of the bound's mass.
+#[test]
+fn sides_have_their_masses() {
+    for z in [0.0, 0.8, 3.0, 9.0] {
+        let share = |turn: f64, bound: &dyn Fn(f64) -> f64| {
+            let left = integral(1e-3, turn, |x| bound(x) * tilt(z, x));
+            // From just beyond, where the other bound holds.
+            let right = integral(turn * (1.0 + 1e-14), 80.0, |x| bound(x) * tilt(z, x));
+            right / (left + right)
+        };
+        let (found, expected) = (One::new(z).right, share(TURN, &|x| OneTerms::at(x).get(0)));
+        assert!((found - expected).abs() < 1e-9, "{z}: {found} {expected}");
+        for h in [1.1, 1.5, 2.0] {
+            let of = Between::new(h, z);
+            let (found, expected) = (of.right, share(of.turn, &|x| of.bound(x)));
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{h} {z}: {found} {expected}"
+            );
+        }
+    }
+}
+
+/// What is decided term by term is what all terms say.
+#[test]
+fn decisions_are_those_of_the_sum() {
+    for x in [0.05, 0.3, 0.6, 0.64, 0.65, 0.9, 1.4, 2.5] {
+        let share = alternating(|n| OneTerms::at(x).get(n)) / OneTerms::at(x).get(0);
+        assert!(share > 0.9 && share <= 1.0, "{x}: {share}");
+        assert!(
+            one_accepts(x, share - 1e-10) && !one_accepts(x, share + 1e-10),
+            "{x}"
+        );
+        for h in [1.1, 1.5, 2.0] {
+            let of = Between::new(h, 0.5);
+            let share = alternating(|n| of.term(n, x)) / of.bound(x);
+            assert!(share > 0.0 && share <= 1.0 + 1e-12, "{h} {x}: {share}");
+            assert!(of.accepts(x, share - 1e-10), "{h} {x}");
+            assert!(!of.accepts(x, share + 1e-10), "{h} {x}");
+        }
+    }
+}
+
+/// The sum of what is not drawn, against more of its terms.
+#[test]
+fn tails_of_the_series() {
+    for (power, count, s) in [
+        (2, 10.0, 0.0),
+        (2, 20.0, 3.0),
+        (3, 12.0, 0.3),
+        (3, 60.0, 8.0),
+    ] {
+        let last = 200_000_u32;
+        let term = |k: u32| ((count + f64::from(k) + 0.5).powi(2) + s * s).powi(-power);
+        let end = count + f64::from(last);
+        let rest = end.powi(1 - 2 * power) / f64::from(2 * power - 1);
+        let exact = (0..last).rev().map(term).sum::<f64>() + rest;
+        let found = tail(power, count, s);
+        // The first correction that is left out: 31/967680 of the fifth derivative.
+        let steep: f64 = (0..5).map(|j| f64::from(2 * power + j)).product();
+        let left_out = 31.0 / 967_680.0 * steep * count.powi(-2 * power - 5);
+        assert!(
+            (found - exact).abs() < 1.1 * left_out + 1e-12 * exact,
+            "{power} {count} {s}: {found} {exact}"
+        );
+    }
+}
