@@ -143,7 +143,7 @@ pub(super) fn check(
     variables: &Variables,
 ) -> Result<(), Diagnostic> {
     let used = |line: usize| variables.lines[line].is_some();
-    let poor = |grid: &Grid| !grid.counts() && !(grid.error <= POOR);
+    let poor = |grid: &Grid| !grid.counts() && (grid.error > POOR || grid.error.is_nan());
     let lines: Vec<usize> = (grids.iter())
         .map(|(&line, grid)| (line as usize, grid))
         .filter(|(line, grid)| used(*line) && poor(grid))
