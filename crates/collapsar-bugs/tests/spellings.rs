@@ -100,3 +100,19 @@ fn refusals_name_the_root() {
         "sigma stands in precisions as sigma^-2 and sigma^-1"
     );
 }
+
+/// What a label picks may be a line that is computed from others, and these from others again.
+#[test]
+fn labels_pick_computed_lines() {
+    let model = |mean: &str| {
+        format!(
+            "model {{ for (i in 1:6) {{ z[i] ~ dcat(p[]); {mean} }}
+             p[1:2] ~ ddirch(c(1, 1)); lambda[1] ~ dnorm(0, 0.01); lambda[2] <- lambda[1] + theta
+             theta ~ dnorm(0, 0.01) T(0,); tau ~ dgamma(1, 1) }}"
+        )
+    };
+    let of = |mean: &str| best_bound(&compiled(&model(mean), data(&numbers())));
+    let direct = of("y[i] ~ dnorm(lambda[z[i]], tau)");
+    let computed = of("mu[i] <- lambda[z[i]] + 0*i; y[i] ~ dnorm(mu[i], tau)");
+    assert!((direct - computed).abs() < 1e-9, "{direct} {computed}");
+}

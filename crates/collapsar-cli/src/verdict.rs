@@ -1,6 +1,6 @@
 //! How far results may be trusted, in words: the last lines that a fit prints.
 
-use collapsar_run::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, Verdict};
+use collapsar_run::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, UNCERTAIN, Verdict};
 
 use crate::text::count;
 
@@ -120,10 +120,16 @@ pub(crate) fn evidence(signs: &Signs, bound: f64) -> Option<String> {
 
 /// What so many draws of so many chains say of themselves; `constant` where no number varies.
 pub(crate) fn of_chains(signs: &Signs, draws: usize, chains: usize, constant: bool) -> String {
-    let verdict = if signs.mixed == Some(true) {
-        "trust means and sds"
-    } else {
-        "do not trust this yet; try more --draws"
+    let uncertain = signs.sd_error.filter(|error| *error > UNCERTAIN);
+    let verdict = match (signs.mixed, uncertain) {
+        (Some(true), None) => "trust means and sds".to_owned(),
+        (Some(true), Some(error)) => {
+            let percent = 100.0 * error;
+            format!(
+                "trust means but not sds (one is known to {percent:.0}% only); try more --draws"
+            )
+        }
+        _ => "do not trust this yet; try more --draws".to_owned(),
     };
     let agree = match (signs.r_hat, signs.ess) {
         (Some(r_hat), Some(ess)) => {

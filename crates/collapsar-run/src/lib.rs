@@ -30,4 +30,4 @@ pub use plan::{
     threads, threads_of_jobs, topics_tolerance,
 };
 pub use record::{check_target, inputs, name_of};
-pub use verdict::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, Verdict};
+pub use verdict::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, UNCERTAIN, Verdict};

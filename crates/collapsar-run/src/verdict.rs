@@ -25,6 +25,10 @@ pub const COARSE: f64 = 0.1;
 /// bench/bugs with less than this have ratios of 0.74 or more to those of JAGS.
 const LIGHT: f64 = 0.5;
 
+/// The error of a deviation of chains, as a part of it, above which it is not to be trusted: draws with heavy tails have mixed and yet
+/// say little of their deviation, as those of precisions under vague priors.
+pub const UNCERTAIN: f64 = 0.1;
+
 /// Which posterior results are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -94,6 +98,8 @@ pub struct Signs {
     pub ess: Option<f64>,
     /// Whether all numbers of chains have mixed.
     pub mixed: Option<bool>,
+    /// The largest Monte Carlo error of a deviation of chains, as a part of it.
+    pub sd_error: Option<f64>,
 }
 
 /// How far results may be trusted, and why.
@@ -132,10 +138,13 @@ impl Signs {
         });
         let known = || numbers.iter().filter_map(|(_, known)| *known);
         let sizes = known().flat_map(|of| [of.ess_bulk, of.ess_tail]);
+        let errors = known().filter(|of| of.sd > 0.0);
+        let errors = errors.filter_map(|of| Some(of.mcse_sd? / of.sd));
         Self {
             r_hat: known().filter_map(|of| of.r_hat).max_by(f64::total_cmp),
             ess: sizes.flatten().min_by(f64::total_cmp),
             mixed: Some(mixed),
+            sd_error: errors.max_by(f64::total_cmp),
             ..Self::default()
         }
     }
@@ -147,10 +156,10 @@ impl Signs {
             return Verdict::Doubt;
         }
         if let Some(mixed) = self.mixed {
-            return if mixed {
-                Verdict::Trust
-            } else {
-                Verdict::Doubt
+            return match mixed {
+                true if above(self.sd_error, UNCERTAIN) => Verdict::TrustMeans,
+                true => Verdict::Trust,
+                false => Verdict::Doubt,
             };
         }
         let several = self.starts.filter(|(starts, _)| *starts > 2);
@@ -254,6 +263,18 @@ mod tests {
         ] {
             assert_eq!(uncertain.verdict(LinearResponse, true), Verdict::TrustMeans);
         }
+        let drawn = Signs {
+            mixed: Some(true),
+            sd_error: Some(0.02),
+            ..Signs::default()
+        };
+        let tailed = Signs {
+            sd_error: Some(0.3),
+            ..drawn
+        };
+        let exact_verdict = |signs: Signs| signs.verdict(PosteriorKind::Exact, true);
+        assert_eq!(exact_verdict(drawn), Verdict::Trust);
+        assert_eq!(exact_verdict(tailed), Verdict::TrustMeans);
         let exact = Signs {
             exact: true,
             ..Signs::default()

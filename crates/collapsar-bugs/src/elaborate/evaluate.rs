@@ -283,11 +283,12 @@ impl<'a> Scope<'a> {
         }
         let (line, instance) = self.place.get().unwrap_or((usize::MAX, 0));
         let key = (std::ptr::from_ref(expr) as usize, line, instance);
-        if let Some(known) = self.known.borrow().get(&key) {
-            match known {
-                Some(value) => return Ok(value.clone()),
-                None => return self.evaluate_anew(expr),
-            }
+        // Not while it is borrowed: what is within is looked up and kept as well.
+        let known = self.known.borrow().get(&key).cloned();
+        match known {
+            Some(Some(value)) => return Ok(value),
+            Some(None) => return self.evaluate_anew(expr),
+            None => {}
         }
         let data = self.is_data(expr);
         let value = self.evaluate_anew(expr)?;
