@@ -285,7 +285,7 @@ impl Between {
 }
 
 /// A shape above which a sum of gamma variables takes less than one of variables of shape one.
-const MANY: f64 = 20.0;
+const MANY: f64 = 10.0;
 
 /// The logarithm of 1e-15.
 const LN_ROUNDING: f64 = -34.5;
@@ -306,15 +306,16 @@ impl Series {
     pub(super) fn new(b: f64, c: f64) -> Self {
         let s = 0.5 * c / PI;
         // A shape below one has nothing that would smooth what is left out.
-        let least = if b < 1.0 { 60 } else { 10 };
+        let least = if b < 1.0 { 60 } else { 5 };
         let count = least + (6.0 * s) as usize;
         let scale = 0.5 / (PI * PI);
         let weight = |k: usize| scale / ((k as f64 + 0.5).powi(2) + s * s);
         let weights: Vec<f64> = (0..count).map(weight).collect();
         // Of one unit of shape; the tilt is that of a number of 0 or more: inside the domain.
-        let mean = super::unit(0.5 * c * c).mean - weights.iter().sum::<f64>();
-        let variance = scale * scale * tail(2, count as f64, s);
-        let third = 2.0 * scale.powi(3) * tail(3, count as f64, s);
+        let whole = super::unit(0.5 * c * c);
+        let mean = whole.mean - weights.iter().sum::<f64>();
+        let variance = whole.variance - weights.iter().map(|w| w * w).sum::<f64>();
+        let third = 2.0 * scale.powi(3) * sixth_powers(count as f64, s);
         let size = 0.5 * third / variance;
         let shape = variance / (size * size);
         Self {
@@ -332,23 +333,29 @@ impl Series {
     }
 }
 
-/// $\sum_{k\ge K}((k+\frac12)^2+s^2)^{-p}$ for K well beyond s: the integral from K on, by a series in s²/K², and the first
+/// $\sum_{k\ge K}((k+\frac12)^2+s^2)^{-3}$ for K well beyond s: the integral from K on, by a series in s²/K², and the first
 /// corrections of the midpoint rule.
-fn tail(power: i32, count: f64, s: f64) -> f64 {
-    let ratio = s * s / (count * count);
-    let p = f64::from(power);
-    let [mut integral, mut slope, mut third] = [0.0; 3];
-    let mut term = count.powi(1 - 2 * power);
-    for j in 0..20 {
-        // Of x^{-e}: the integral x^{1-e}/(e-1), the slope -e x^{-e-1}, the third derivative -e(e+1)(e+2) x^{-e-3}.
-        let e = 2.0 * (p + f64::from(j));
+fn sixth_powers(count: f64, s: f64) -> f64 {
+    let square = count * count;
+    let ratio = s * s / square;
+    let [mut integral, mut slope, mut third, mut fifth] = [0.0; 4];
+    let mut term = count.powi(-5);
+    for j in (0..20).map(f64::from) {
+        // Of x^{-e}: the integral x^{1-e}/(e-1), the slope -e x^{-e-1}, the third derivative -e(e+1)(e+2) x^{-e-3}, and so on.
+        let e = 2.0 * (3.0 + j);
+        let steep = e * (e + 1.0) * (e + 2.0);
         integral += term / (e - 1.0);
         slope -= term * e;
-        third -= term * e * (e + 1.0) * (e + 2.0);
-        term *= -ratio * (p + f64::from(j)) / (f64::from(j) + 1.0);
+        third -= term * steep;
+        fifth -= term * steep * (e + 3.0) * (e + 4.0);
+        term *= -ratio * (3.0 + j) / (j + 1.0);
+        if term.abs() < f64::EPSILON * integral {
+            break;
+        }
     }
-    let square = count * count;
-    integral + slope / (24.0 * square) - third * 7.0 / (5760.0 * square * square)
+    let corrections = slope / 24.0 - third * 7.0 / (5760.0 * square)
+        + fifth * 31.0 / (967_680.0 * square * square);
+    integral + corrections / square
 }
 
 #[cfg(test)]

@@ -86,8 +86,10 @@ fn draws_have_the_laplace_transform() {
 #[test]
 fn series_have_the_cumulant_function() {
     for (b, c) in [
+        (10.5, 0.0),
         (21.0, 0.0),
         (1e5, 0.0),
+        (10.5, 3.0),
         (21.0, 3.0),
         (50.0, 12.0),
         (400.0, 30.0),
