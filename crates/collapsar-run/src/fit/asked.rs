@@ -10,7 +10,7 @@ use super::ModelRun;
 use super::posterior::affordable;
 use crate::error::Result;
 
-/// Chains, the draws of each at most, twice as many where the posterior was asked for by name, and the fewest that are worth it.
+/// Chains, the draws of each at most, and the fewest that are worth it.
 const CHAINS: usize = 2;
 const DRAWS: usize = 500;
 const FEWEST: usize = 100;
@@ -43,9 +43,7 @@ impl ModelRun {
             None => 1,
         };
         let sweeps = affordable(&self.compiled) * fits / self.compiled.sweep_cost().max(1);
-        let by_name = self.request.posterior.posterior.is_some();
-        let most = if by_name { 2 * DRAWS } else { DRAWS };
-        let draws = (sweeps / CHAINS * WARMUP / (WARMUP + 1)).min(most);
+        let draws = (sweeps / CHAINS * WARMUP / (WARMUP + 1)).min(DRAWS);
         if draws < FEWEST {
             return Ok(0);
         }
