@@ -41,6 +41,8 @@ pub enum ChainStart<'a> {
 pub struct ChainStates<'a> {
     /// The labels.
     pub labels: Vec<u32>,
+    /// Of each label, whether its states are nodes of a grid.
+    pub on_grid: Vec<bool>,
     /// The models, each with the states that are given in it, and its fit.
     pub models: Vec<(&'a Compiled, &'a [u32], Point)>,
     /// Numbers that each chain begins at, laid out as those of [`collapsar::graph::Chain::numbers`].
@@ -175,7 +177,8 @@ impl Prepared {
                     let begin = &of.begin[chain];
                     let models = of.models.iter();
                     let models: Vec<_> = models.map(|(of, at, fit)| (*of, *at, fit)).collect();
-                    match SwitchingChain::new(&models, &of.labels, begin, &mut rng)? {
+                    match SwitchingChain::new(&models, (&of.labels, &of.on_grid), begin, &mut rng)?
+                    {
                         Some(chain) => Moving::Several(Box::new(chain)),
                         None => Moving::one(compiled.chain_at(begin, &mut rng)?, one),
                     }

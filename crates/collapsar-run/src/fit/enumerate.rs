@@ -45,6 +45,8 @@ pub struct EnumeratedLabel {
     pub lowest: u32,
     /// What its states stand for.
     pub values: Vec<f64>,
+    /// Whether these are nodes of a grid.
+    pub(super) on_grid: bool,
     variable: u32,
     states: usize,
 }
@@ -141,6 +143,7 @@ impl Enumerated {
                 lowest,
                 states,
                 values: prepared.nodes(variable).map_or_else(whole, <[f64]>::to_vec),
+                on_grid: prepared.nodes(variable).is_some(),
             })
         };
         let labels: Vec<EnumeratedLabel> = quantities.iter().filter_map(label).collect();
@@ -395,6 +398,7 @@ mod tests {
             variable: 0,
             states,
             values: vec![],
+            on_grid: false,
         };
         let labels = [label(2), label(3), label(1), label(4)];
         let mut all = joint_states(&labels);

@@ -50,6 +50,7 @@ impl Enumerated {
         let models = self.states.iter().zip(states.points);
         Ok(ChainStates {
             labels: self.labels.iter().map(EnumeratedLabel::variable).collect(),
+            on_grid: self.labels.iter().map(|label| label.on_grid).collect(),
             models: models
                 .map(|(state, fit)| (&state.compiled, state.states.as_slice(), fit))
                 .collect(),

@@ -6,7 +6,8 @@
 //! every other sweep these stay as far from where the fits of states have them as they are: where a shape goes up, so do
 //! the rates that go with it.
 
-use rand::Rng;
+use rand::{Rng, RngExt};
+use rand_distr::{Distribution, Exp1};
 
 use super::Chain;
 use crate::graph::Told;
@@ -25,9 +26,11 @@ pub struct SwitchingChain<'a> {
     labels: Vec<usize>,
     states: Vec<Vec<f64>>,
     at: usize,
-    /// For each state and each label, the states that differ from it in no other label, itself among them; empty where
-    /// there are few states, all of which are looked at.
+    /// For each state and each label, the states that differ from it in no other label, itself among them, in the order of that
+    /// label; empty where all states are looked at.
     neighbours: Vec<Vec<Vec<usize>>>,
+    /// For each label, whether its states are nodes of a grid: next to a likely one there are others.
+    on_grid: Vec<bool>,
     sweeps: usize,
     numbers: Vec<f64>,
     /// The places of numbers that are moved with the state, and whether by a factor; for each state, where its fit has
@@ -44,17 +47,20 @@ pub struct SwitchingChain<'a> {
 const FEW: usize = 32;
 /// Sweeps of which one looks at all states: not all that were asked for need be next to another.
 const EVERY: usize = 20;
+/// Nodes of a grid beyond which only some are looked at, and how many of them a slice is extended by.
+const LONG: usize = 16;
+const STEP: i64 = 6;
 
 impl<'a> SwitchingChain<'a> {
     /// A chain that begins at numbers of all variables, with a sweep of the model whose states the labels have there. Each
-    /// model comes with those states and its fit. None where models do not keep the same blocks, so that their joints cannot be
-    /// compared.
+    /// model comes with those states and its fit, each label with whether its states are nodes of a grid. None where models do not
+    /// keep the same blocks, so that their joints cannot be compared.
     ///
     /// # Errors
     /// Where the numbers are outside the domain.
     pub fn new<R: Rng + ?Sized>(
         models: &[(&'a Compiled, &[u32], &Point)],
-        labels: &[u32],
+        (labels, on_grid): (&[u32], &[bool]),
         numbers: &[f64],
         rng: &mut R,
     ) -> Result<Option<Self>> {
@@ -102,7 +108,9 @@ impl<'a> SwitchingChain<'a> {
             .collect();
         let here: Vec<f64> = labels.iter().map(|&place| numbers[place]).collect();
         let at = states.iter().position(|states| *states == here);
-        let neighbours = if chains.len() > FEW && labels.len() > 1 {
+        let one_by_one = chains.len() > FEW && labels.len() > 1;
+        let sliced = chains.len() > LONG && on_grid.contains(&true);
+        let neighbours = if one_by_one || sliced {
             neighbours(&states)
         } else {
             vec![]
@@ -110,6 +118,7 @@ impl<'a> SwitchingChain<'a> {
         let mut chain = Self {
             weights: Vec::with_capacity(chains.len()),
             neighbours,
+            on_grid: on_grid.to_vec(),
             sweeps: 0,
             chains,
             labels,
@@ -139,7 +148,12 @@ impl<'a> SwitchingChain<'a> {
             self.draw_among(&all, moves, rng);
         } else {
             for label in 0..self.labels.len() {
-                self.draw_among(&neighbours[self.at][label], moves, rng);
+                let line = &neighbours[self.at][label];
+                if self.on_grid[label] && line.len() > LONG {
+                    self.draw_along(line, moves, rng);
+                } else {
+                    self.draw_among(line, moves, rng);
+                }
             }
         }
         self.neighbours = neighbours;
@@ -151,8 +165,7 @@ impl<'a> SwitchingChain<'a> {
     fn draw_among<R: Rng + ?Sized>(&mut self, states: &[usize], moves: bool, rng: &mut R) {
         self.weights.clear();
         for &state in states {
-            self.enter(state, moves);
-            let ln_joint = self.chains[state].ln_joint(&mut self.messages);
+            let ln_joint = self.ln_joint(state, moves);
             self.weights.push(ln_joint);
         }
         let total = log_sum_exp(&self.weights);
@@ -160,11 +173,58 @@ impl<'a> SwitchingChain<'a> {
             for weight in &mut self.weights {
                 *weight = (*weight - total).exp();
             }
-            let state = states[pick(&self.weights, 1.0, rng)];
-            self.enter(state, moves);
-            self.numbers.copy_from_slice(&self.there);
-            self.at = state;
+            self.settle(states[pick(&self.weights, 1.0, rng)], moves);
         }
+    }
+
+    /// Moves to a state along a line of nodes, the present one among them: a slice of the line, extended by steps and then
+    /// shrunk (Neal03). It leaves the same distribution as a draw among all of them, and looks at a few.
+    fn draw_along<R: Rng + ?Sized>(&mut self, line: &[usize], moves: bool, rng: &mut R) {
+        let Some(here) = line.iter().position(|&state| state == self.at) else {
+            return;
+        };
+        let fall: f64 = Exp1.sample(rng);
+        let level = self.ln_joint(self.at, moves) - fall;
+        if !level.is_finite() {
+            return;
+        }
+        // Ends are steps apart, wherever in the slice it was begun: nothing is likely beyond those of the line.
+        let begin = here as i64 - rng.random_range(0..STEP);
+        let mut end = |from: i64, step: i64| {
+            let mut at = from;
+            while let Some(&state) = usize::try_from(at).ok().and_then(|at| line.get(at)) {
+                if self.ln_joint(state, moves) <= level {
+                    break;
+                }
+                at += step;
+            }
+            at.clamp(0, line.len() as i64 - 1) as usize
+        };
+        let (mut first, mut last) = (end(begin, -STEP), end(begin + STEP, STEP));
+        loop {
+            let next = rng.random_range(first..=last);
+            if next == here || self.ln_joint(line[next], moves) > level {
+                return self.settle(line[next], moves);
+            }
+            if next < here {
+                first = next + 1;
+            } else {
+                last = next - 1;
+            }
+        }
+    }
+
+    /// The log joint at a state.
+    fn ln_joint(&mut self, state: usize, moves: bool) -> f64 {
+        self.enter(state, moves);
+        self.chains[state].ln_joint(&mut self.messages)
+    }
+
+    /// Goes to a state.
+    fn settle(&mut self, state: usize, moves: bool) {
+        self.enter(state, moves);
+        self.numbers.copy_from_slice(&self.there);
+        self.at = state;
     }
 
     /// All numbers of all variables.
@@ -200,7 +260,7 @@ impl<'a> SwitchingChain<'a> {
     }
 }
 
-/// For each state and each label, the states that differ in no other label.
+/// For each state and each label, the states that differ in no other label, in the order of that one.
 fn neighbours(states: &[Vec<f64>]) -> Vec<Vec<Vec<usize>>> {
     let labels = states.first().map_or(0, Vec::len);
     let same_but = |label: usize, a: &[f64], b: &[f64]| {
@@ -209,7 +269,9 @@ fn neighbours(states: &[Vec<f64>]) -> Vec<Vec<Vec<usize>>> {
     let of = |state: &Vec<f64>, label: usize| {
         let others = states.iter().enumerate();
         let near = others.filter(|(_, other)| same_but(label, state, other));
-        near.map(|(place, _)| place).collect()
+        let mut near: Vec<usize> = near.map(|(place, _)| place).collect();
+        near.sort_by(|&a, &b| states[a][label].total_cmp(&states[b][label]));
+        near
     };
     let each = |state| (0..labels).map(|label| of(state, label)).collect();
     states.iter().map(each).collect()
