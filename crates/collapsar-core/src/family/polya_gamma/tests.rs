@@ -157,6 +157,7 @@ fn parameters_outside_the_domain_are_errors() {
 fn extreme_draws_have_their_moments() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     for (b, c) in [
+        (0.3, 1e6),
         (1.0, 1e6),
         (1.5, 1e6),
         (19.0, 1e6),
