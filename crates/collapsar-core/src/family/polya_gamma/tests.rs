@@ -195,7 +195,10 @@ fn shapes_tilts_and_products_are_what_was_given() {
     let family = PolyaGamma::new(2.5).expect("positive");
     assert_eq!(family.shape(), 2.5);
     assert_eq!(family.ordinary(&[3.0]).expect("inside"), 6.0);
-    let (_, variance) = family.mean_and_variance(&[3.0]).expect("inside");
+    let (mean, variance) = family.mean_and_variance(&[3.0]).expect("inside");
+    let mut gradient = [0.0];
+    (family.value_and_gradient(&[3.0], &mut gradient)).expect("inside");
+    assert_eq!(gradient[0], -mean);
     let mut product = [0.0];
     (family.hessian_product(&[3.0], &[-4.0], &mut product)).expect("inside");
     assert_eq!(product[0], -4.0 * variance);
