@@ -348,6 +348,17 @@ def hidden_counts(draw):
     return {"S": 30, "J": 3, "habitat": habitat, "y": y}, named("lambda", rates) | {"p": p, "total": sum(there)}, {}
 
 
+def multinomial_choice(draw):
+    a, b, c = [0, 0.4, -0.8], [0, -0.2, 0.9], -0.08
+    income = rounded([draw.gauss(0, 1) for _ in range(250)], 2)
+    minutes = [[round(draw.uniform(15, 60)), round(draw.uniform(10, 70)), round(draw.uniform(10, 45))] for _ in income]
+    phi = [[math.exp(a[k] + b[k] * each + c * row[k]) for k in range(3)] for each, row in zip(income, minutes)]
+    way = [category(draw, row) for row in phi]
+    share = [math.exp(each) / sum(map(math.exp, a)) for each in a]
+    nodes = {"a[2]": a[1], "a[3]": a[2], "b[2]": b[1], "b[3]": b[2], "c": c}
+    return {"N": 250, "income": income, "minutes": minutes, "way": way}, nodes | named("share", rounded(share, 4)), {}
+
+
 def eight_schools(_):
     # The effects and standard errors of Rubin (1981), table 1, rounded as it has them: data, and no truth that is known.
     y, se = [28, 8, -3, 7, -1, 1, 18, 12], [15, 10, 16, 11, 9, 11, 10, 18]
@@ -362,6 +373,7 @@ EXAMPLES = [
     ], 1),
     (14, robust_regression), (14, growth), (14, eight_schools), (14, overdispersed_counts),
     (14, dose_response), (14, survival), (14, median_regression), (14, hidden_counts),
+    (14, multinomial_choice),
 ]
 
 

@@ -14,6 +14,30 @@ pub(super) struct LogLinear {
     about: f64,
 }
 
+/// Multiplies rates of a softmax, whose sum alone matters, by one number: so that one that is known, or their mean, is about its
+/// count. Then the gamma variable of the sum is near one, and a fit begins near the data, whatever the predictors are counted from.
+fn scale_together(rates: &mut [Rate], counts: &[f64]) {
+    let known = rates.iter().zip(counts);
+    let mut known = known.filter(|(rate, _)| rate.predictor.is_none() && rate.factors.is_empty());
+    let more = match known.next() {
+        Some((rate, count)) => (count + 0.5).ln() - rate.coefficient.ln(),
+        None => {
+            let size = rates.len() as f64;
+            let offset = |rate: &Rate| {
+                rate.coefficient.ln() + rate.predictor.as_ref().map_or(0.0, |of| of.offset)
+            };
+            let mean = rates.iter().map(offset).sum::<f64>() / size;
+            (counts.iter().sum::<f64>() / size).ln() - mean
+        }
+    };
+    for rate in rates {
+        match &mut rate.predictor {
+            Some(predictor) => predictor.offset += more,
+            None => rate.coefficient *= more.exp(),
+        }
+    }
+}
+
 impl Emit<'_> {
     /// A rate: a constant or a product of positive variables, times the exponential of a linear predictor where there is
     /// one; a term with it is about as large as `about`.
@@ -124,8 +148,12 @@ impl Emit<'_> {
         let variable = self.hidden_in_any_state("the rates", Kind::Gamma)?;
         self.add(-ln_gamma(n), &[])?;
         self.add(n - 1.0, &[Atom { variable, part: 0 }])?;
-        for (count, part) in counts.iter().zip(parts) {
-            let mut rate = self.log_rate(0, part, count + 0.5)?;
+        let rates = counts.iter().zip(parts);
+        let mut rates: Vec<Rate> = rates
+            .map(|(count, part)| self.log_rate(0, part, count + 0.5))
+            .collect::<Resolved<_>>()?;
+        scale_together(&mut rates, counts);
+        for (count, mut rate) in counts.iter().zip(rates) {
             self.add_ln(*count, &rate)?;
             rate.factors.push((variable, false));
             self.add_rate(-1.0, &rate, &Scalar::Known(1.0))?;

@@ -599,4 +599,19 @@ pub(crate) const MODELS: &[(&str, &str, &str)] = &[
          }",
         "t=0.3 1.2 2 0.7; u=1 0.4 0.8 2; w=3 1.1 0.9 2.2; x=-1 -0.2 0.3 1.4",
     ),
+    (
+        "choices and counts among three with exponentials over their sum",
+        "model {
+           for (i in 1:5) {
+             y[i] ~ dcat(p[i,1:3])
+             for (k in 1:3) { p[i,k] <- phi[i,k] / sum(phi[i,1:3]); log(phi[i,k]) <- a[k] + b[k] * x[i] }
+           }
+           n[1:3] ~ dmulti(q[1:3], 9)
+           for (k in 1:3) { q[k] <- exp(a[k] + e) / sum(exp(a[1:3] + e)) }
+           a[1] <- 0; b[1] <- 0; e ~ dnorm(0, 2)
+           for (k in 2:3) { a[k] ~ dnorm(0, 0.3); b[k] ~ dnorm(0, tau) }
+           tau ~ dgamma(3, 2)
+         }",
+        "y=1 2 3 2 3; x=-1 -0.4 0.9 0.3 1.2; n=2 3 4",
+    ),
 ];

@@ -216,6 +216,80 @@ mod tests {
         }
     }
 
+    /// −ln cosh(c/2), tanh(c/2)/(2c) and (sinh c − c)/(4c³cosh²(c/2)) as they are written, the last two by ten terms of series where
+    /// they would cancel.
+    fn plain(c: f64) -> [f64; 3] {
+        let half: f64 = 0.5 * c;
+        let (mean, variance) = if c < 1.0 {
+            let powers = |first: u32| {
+                let term = |k: u32| {
+                    let product: f64 = (2..=2 * k + first).map(f64::from).product();
+                    c.powi(2 * k as i32) / product
+                };
+                (0..10).map(term).sum::<f64>()
+            };
+            // sinh(c/2)/c by the series of sinh c = 2 sinh(c/2) cosh(c/2).
+            let square = half.cosh().powi(2);
+            (0.25 * powers(1) / square, 0.25 * powers(3) / square)
+        } else {
+            let square = half.cosh().powi(2);
+            (
+                half.tanh() / (2.0 * c),
+                (c.sinh() - c) / (4.0 * c.powi(3) * square),
+            )
+        };
+        [-half.cosh().ln(), mean, variance]
+    }
+
+    /// One by one and in blocks that do not fill the lanes, on both sides of where the series end.
+    #[test]
+    fn sums_are_those_of_plain_functions() {
+        let cs: Vec<f64> = (0..37).map(|i| f64::from(i * i) / 60.0).collect();
+        let shapes: Vec<f64> = (0..37).map(|i| 0.3 + f64::from(i % 5)).collect();
+        let naturals: Vec<f64> = cs.iter().map(|c| 0.5 * c * c).collect();
+        let (mut means, mut values) = (naturals.clone(), vec![f64::NAN; 40]);
+        let sum = values_and_means(&mut means, &shapes, &mut values);
+        let mut second = naturals.clone();
+        variances(&mut second, &shapes);
+        let mut expected = 0.0;
+        for (i, (c, shape)) in cs.iter().zip(&shapes).enumerate() {
+            let [value, mean, variance] = plain(*c);
+            expected += shape * value;
+            // The value is as exact as numbers near one, the closed form of the variance loses two digits near c = 1.
+            assert!(
+                (values[i] - value).abs() < 4e-16 * (1.0 + c),
+                "{c}: {} {value}",
+                values[i]
+            );
+            assert!(
+                (means[i] / (-shape * mean) - 1.0).abs() < 3e-15,
+                "{c}: {} {mean}",
+                means[i]
+            );
+            assert!(
+                (second[i] / (shape * variance) - 1.0).abs() < 3e-14,
+                "{c}: {} {variance}",
+                second[i]
+            );
+        }
+        assert!(
+            (sum - expected).abs() < 1e-14 * expected.abs(),
+            "{sum} {expected}"
+        );
+        // Two sums of the same shapes: of the predictors, whatever their signs, and of none.
+        let mut predictors: Vec<f64> = (cs.iter().enumerate())
+            .map(|(i, c)| if i % 2 == 0 { *c } else { -c })
+            .chain(std::iter::repeat_n(0.0, 37))
+            .collect();
+        let mut out = [1.0, 2.0];
+        add_values(&mut predictors, &shapes, &mut out);
+        assert!(
+            (out[0] - 1.0 - sum).abs() < 1e-14 * sum.abs(),
+            "{out:?} {sum}"
+        );
+        assert!((out[1] - 2.0).abs() < 1e-13, "{out:?}");
+    }
+
     #[test]
     fn products_are_those_of_plain_loops() {
         let (x, y) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);

@@ -2,8 +2,8 @@
 //!
 //! A variable of shape b is a sum of variables whose shapes add up to b. Those of shape one are drawn by Devroye's method
 //! (PolsonEtAl13), one of a shape between one and two by that of WindleEtAl14, both exactly. Shapes that are small or large
-//! have a sum of gamma variables, of which the first are drawn and the rest is one gamma variable with its mean and variance
-//! ([`Series`]); for large tilts an inverse Gaussian variable is the same to rounding.
+//! have a sum of gamma variables, of which the first are drawn and the rest is a number and a gamma variable with its first
+//! three cumulants ([`Series`]). For large tilts an inverse Gaussian variable is the same to rounding, whatever the shape.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI};
 
@@ -16,8 +16,8 @@ use crate::special::{gamma_tails, ln_gamma};
 /// A draw of PG(b, c), c of 0 or more.
 pub(super) fn draw<R: Rng + ?Sized>(b: f64, c: f64, rng: &mut R) -> f64 {
     let z = 0.5 * c;
-    if b > MANY && b.ln() - c < LN_ROUNDING {
-        // All terms of the density but the first are below b e^{-c} of it (WindleEtAl14), and the first is inverse Gaussian.
+    if b.max(1.0).ln() - c < LN_ROUNDING {
+        // All terms of the density but the first have b e^{-c} of its mass (WindleEtAl14), and the first is inverse Gaussian.
         return 0.25 * left(b, z, f64::INFINITY, rng);
     }
     if !(1.0..=MANY).contains(&b) {
@@ -39,15 +39,9 @@ pub(super) fn draw<R: Rng + ?Sized>(b: f64, c: f64, rng: &mut R) -> f64 {
     0.25 * sum
 }
 
-/// ln Φ(x), also where Φ underflows.
+/// ln Φ(x), for x down to -37, below which Φ underflows: tilts at which that is so have the inverse Gaussian alone.
 fn ln_normal_cdf(x: f64) -> f64 {
-    if x > -30.0 {
-        return (0.5 * libm::erfc(-x * FRAC_1_SQRT_2)).ln();
-    }
-    // Mills' ratio, to 1e-9 of itself from here on.
-    let square = 1.0 / (x * x);
-    let ratio = 1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square));
-    -0.5 * x * x - (-x * (2.0 * PI).sqrt()).ln() + ratio.ln()
+    (0.5 * libm::erfc(-x * FRAC_1_SQRT_2)).ln()
 }
 
 /// ln P(X ≤ t) for an inverse Gaussian X of shape λ = h² and mean h / z, plus −hz: the mass of
@@ -80,7 +74,7 @@ fn left<R: Rng + ?Sized>(h: f64, z: f64, t: f64, rng: &mut R) -> f64 {
     loop {
         let y: f64 = StandardNormal.sample(rng);
         // The smaller root, by the larger: their product is the square of the mean.
-        let w = mean * y * y / (h * h);
+        let w = y * y / (h * z);
         let mut x = mean / (1.0 + 0.5 * (w + (w * (4.0 + w)).sqrt()));
         if rng.random::<f64>() > mean / (mean + x) {
             x = mean * mean / x;
@@ -259,19 +253,10 @@ impl Between {
         }
     }
 
-    /// A gamma variable beyond the turn: as many tries as it takes, few since most of its mass is there, or an
-    /// exponential with a thinning where it is not.
+    /// A gamma variable beyond the turn: an exponential with a thinning.
     fn beyond<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        // The turn is beyond its top, from where x^{h-1} e^{-x} is below the exponential that touches it there.
         let shift = self.rate * self.turn;
-        if shift < self.h {
-            loop {
-                let x = gamma_draw(self.h, rng);
-                if x > shift {
-                    return x / self.rate;
-                }
-            }
-        }
-        // Beyond its top, x^{h-1} e^{-x} is below the exponential that touches it at the turn.
         let slope = 1.0 - (self.h - 1.0) / shift;
         loop {
             let e: f64 = Exp1.sample(rng);

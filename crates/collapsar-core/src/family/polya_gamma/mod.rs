@@ -18,7 +18,7 @@ const BLOCK: &str = "Pólya-Gamma block";
 /// $$p(\omega) \propto e^{-r\omega}\,\mathrm{PG}(\omega; b, 0), \qquad A(r) = -b\ln\cosh(\tfrac12 c)$$
 ///
 /// A datum with log odds $\psi$ adds $\tfrac12\psi^2$ to $r$ (PolsonEtAl13). Value, mean and variance are right to 2e-14 of themselves
-/// for $c$ from 0 to 1e6 and shapes from 1e-12 to 1e5. A draw of a shape below one takes time in proportion to $c$.
+/// for $c$ from 0 to 1e6 and shapes from 1e-12 to 1e5. A draw takes about as long for any $c$.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolyaGamma {
     shape: f64,

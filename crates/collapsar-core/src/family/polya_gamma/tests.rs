@@ -159,6 +159,7 @@ fn parameters_outside_the_domain_are_errors() {
 fn extreme_draws_have_their_moments() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     for (b, c) in [
+        (0.3, 1e6),
         (1.0, 1e6),
         (1.5, 1e6),
         (19.0, 1e6),
@@ -196,7 +197,10 @@ fn shapes_tilts_and_products_are_what_was_given() {
     let family = PolyaGamma::new(2.5).expect("positive");
     assert_eq!(family.shape(), 2.5);
     assert_eq!(family.ordinary(&[3.0]).expect("inside"), 6.0);
-    let (_, variance) = family.mean_and_variance(&[3.0]).expect("inside");
+    let (mean, variance) = family.mean_and_variance(&[3.0]).expect("inside");
+    let mut gradient = [0.0];
+    (family.value_and_gradient(&[3.0], &mut gradient)).expect("inside");
+    assert_eq!(gradient[0], -mean);
     let mut product = [0.0];
     (family.hessian_product(&[3.0], &[-4.0], &mut product)).expect("inside");
     assert_eq!(product[0], -4.0 * variance);

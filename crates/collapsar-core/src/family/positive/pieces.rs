@@ -23,7 +23,9 @@ pub(super) struct Pieces {
 /// Mass, and the means of statistics as they are counted from the top.
 pub(super) struct Moments {
     pub(super) ln_mass: f64,
-    pub(super) means: [f64; 4],
+    means: [f64; 4],
+    /// What x and 1/x are counted from.
+    from: [f64; 2],
 }
 
 /// How far the log density has fallen at the ends of panels. The rule below integrates along each to rounding; beyond the
@@ -32,7 +34,14 @@ const FALLS: [f64; 6] = [0.5, 2.0, 6.0, 13.0, 24.0, 40.0];
 
 /// Distances at which panels end too: within the last of them exponentials of the distance still bend a density that falls
 /// slowly.
-pub(super) const BENDS: [f64; 3] = [2.0, 8.0, 24.0];
+pub(super) const BENDS: [f64; 4] = [2.0, 8.0, 24.0, 44.0];
+
+/// How far before the distance at which an exponential of it takes over, or a bound is, panels end too: means of x and 1/x may come from
+/// there, where from each to the next the rule integrates exponentials to rounding.
+pub(super) const BEFORE: [f64; 3] = [40.0, 20.0, 8.0];
+
+/// A reach beyond which exponentials of distances would overflow when they are squared.
+const WIDE: f64 = 300.0;
 
 /// eʷ - 1 - w, in all its digits near zero.
 pub(super) fn exponential_gap(w: f64) -> f64 {
@@ -108,7 +117,11 @@ impl Pieces {
         let slope = -side * self.slope;
         let bend = self.bends.iter().sum::<f64>() + self.about.bend();
         let parabola = 2.0 * fall / (slope + (slope * slope + 2.0 * fall * bend).sqrt());
-        let (mut low, mut high) = (from, parabola.max(f64::MIN_POSITIVE));
+        // Beyond 2 an exponential that bends it is at least half of its fall.
+        let exponential = (2.0 * fall / self.bends[usize::from(side < 0.0)])
+            .ln()
+            .max(2.0);
+        let (mut low, mut high) = (from, parabola.min(exponential).max(f64::MIN_POSITIVE));
         // A fall that bends less than at the top is not there yet.
         while self.fall(side * high) < fall && high < 1e300 {
             low = high;
@@ -133,11 +146,25 @@ impl Pieces {
         high
     }
 
+    /// Distances on a side at which panels end too, in order; the rest is infinite or negative.
+    fn breaks(&self, side: f64, end: f64) -> [f64; 16] {
+        let mut out = [f64::INFINITY; 16];
+        out[..10].copy_from_slice(&self.about.breaks(side));
+        // Where it is not there it never takes over.
+        let over = -self.bends[usize::from(side < 0.0)].ln();
+        for k in 0..3 {
+            out[10 + k] = over - BEFORE[k];
+            out[13 + k] = end - BEFORE[k];
+        }
+        out.sort_unstable_by(f64::total_cmp);
+        out
+    }
+
     /// Visits panels from the top outwards: the side, and the distances at which it begins and ends.
     fn panels(&self, mut visit: impl FnMut(f64, f64, f64)) {
         for (side, end) in [-1.0, 1.0].into_iter().zip(self.ends) {
             let mut from = 0.0;
-            let breaks = self.about.breaks(side);
+            let breaks = self.breaks(side, end);
             for fall in FALLS {
                 let to = self.reach(side, fall, from).min(end);
                 for between in breaks {
@@ -164,29 +191,52 @@ impl Pieces {
         });
     }
 
+    /// The distances at which x and 1/x are counted from: the top, unless the density reaches so far that they would
+    /// overflow; then the end of its reach, where the largest of them are.
+    fn origins(&self) -> [f64; 2] {
+        [1, 0].map(|place: usize| {
+            let (side, end) = ([-1.0, 1.0][place], self.ends[place]);
+            if end < WIDE {
+                return 0.0;
+            }
+            let far = self.reach(side, FALLS[FALLS.len() - 1], 0.0).min(end);
+            if far < WIDE { 0.0 } else { far }
+        })
+    }
+
     pub(super) fn moments(&self) -> Moments {
+        let from = self.origins();
         let (mut mass, mut sums) = (0.0, [0.0; 4]);
         self.visit(|w, weight| {
             mass += weight;
-            for (sum, statistic) in sums.iter_mut().zip(statistics(w)) {
+            for (sum, statistic) in sums.iter_mut().zip(statistics(w, from)) {
                 *sum += weight * statistic;
             }
         });
         Moments {
             ln_mass: self.ln_peak + mass.ln(),
             means: sums.map(|sum| sum / mass),
+            from,
         }
     }
 
     /// Means of the statistics of x from those that are counted from the top.
-    pub(super) fn of_number(&self, [w, up, down, square]: [f64; 4]) -> [f64; 4] {
+    pub(super) fn of_number(&self, moments: &Moments) -> [f64; 4] {
         let top = self.top;
+        let [w, up, down, square] = moments.means;
+        let one = |from: f64| if from == 0.0 { 1.0 } else { 0.0 };
+        let [x, inverse] = self.scales(moments.from);
         [
             top + w,
-            top.exp() * (up - 1.0),
-            (-top).exp() * (down - 1.0),
+            x * (up - one(moments.from[0])),
+            inverse * (down - one(moments.from[1])),
             -0.5 * top * top - top * w + square,
         ]
+    }
+
+    /// What x and 1/x are where they are counted from.
+    fn scales(&self, [up, down]: [f64; 2]) -> [f64; 2] {
+        [(self.top + up).exp(), (down - self.top).exp()]
     }
 
     /// The covariance of the statistics of x, those that are there, times a vector.
@@ -195,21 +245,22 @@ impl Pieces {
         along: [f64; 4],
         (inverse, square): (bool, bool),
     ) -> [f64; 4] {
-        let (x, top) = (self.top.exp(), self.top);
+        let top = self.top;
+        let Moments { means, from, .. } = self.moments();
+        let [x, one_over] = self.scales(from);
         let mut along = [
             along[0] - top * along[3],
             x * along[1],
-            along[2] / x,
+            one_over * along[2],
             along[3],
         ];
-        let means = self.moments().means;
         let (mut mass, mut out) = (0.0, [0.0; 4]);
         if !inverse {
             along[2] = 0.0;
         }
         self.visit(|w, weight| {
             mass += weight;
-            let mut away = statistics(w);
+            let mut away = statistics(w, from);
             for (away, mean) in away.iter_mut().zip(&means) {
                 *away -= mean;
             }
@@ -230,12 +281,12 @@ impl Pieces {
             }
         });
         let out = out.map(|sum| sum / mass);
-        [out[0], x * out[1], out[2] / x, out[3] - top * out[0]]
+        [out[0], x * out[1], one_over * out[2], out[3] - top * out[0]]
     }
 
     /// The covariance of a power with the statistics of x.
     pub(super) fn covariance_of_power(&self, power: f64) -> [f64; 4] {
-        let means = self.moments().means;
+        let Moments { means, from, .. } = self.moments();
         let (mut mass, mut first) = (0.0, 0.0);
         self.visit(|w, weight| {
             mass += weight;
@@ -245,13 +296,14 @@ impl Pieces {
         let mut out = [0.0; 4];
         self.visit(|w, weight| {
             let away = weight * ((power * w).exp_m1() - mean) / mass;
-            for ((out, statistic), mean) in out.iter_mut().zip(statistics(w)).zip(&means) {
+            for ((out, statistic), mean) in out.iter_mut().zip(statistics(w, from)).zip(&means) {
                 *out += away * (statistic - mean);
             }
         });
-        let (x, top) = (self.top.exp(), self.top);
+        let ([x, one_over], top) = (self.scales(from), self.top);
         let scale = (power * top).exp();
-        [out[0], x * out[1], out[2] / x, out[3] - top * out[0]].map(|covariance| scale * covariance)
+        let out = [out[0], x * out[1], one_over * out[2], out[3] - top * out[0]];
+        out.map(|covariance| scale * covariance)
     }
 
     /// Mean and variance of a power where it hardly varies.
@@ -328,9 +380,17 @@ impl Pieces {
     }
 }
 
-/// w, -(eʷ - 1), -(e⁻ʷ - 1) and -w²/2: the statistics of x, counted from the top.
-fn statistics(w: f64) -> [f64; 4] {
-    [w, -w.exp_m1(), -(-w).exp_m1(), -0.5 * w * w]
+/// w, -(eʷ - 1), -(e⁻ʷ - 1) and -w²/2: the statistics of x, counted from the top. Where exponentials are counted from elsewhere
+/// they are those of the distance from there, and one is not subtracted.
+fn statistics(w: f64, [up, down]: [f64; 2]) -> [f64; 4] {
+    let counted = |w: f64, from: f64| {
+        if from == 0.0 {
+            w.exp_m1()
+        } else {
+            (w - from).exp()
+        }
+    };
+    [w, -counted(w, up), -counted(-w, down), -0.5 * w * w]
 }
 
 /// Where the slope, which falls, is zero.

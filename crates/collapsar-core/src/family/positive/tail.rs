@@ -171,11 +171,19 @@ impl About {
     }
 
     /// Distances on a side at which panels end too, so that each is smooth: in order, the rest infinite.
-    pub(super) fn breaks(&self, side: f64) -> [f64; 9] {
-        let mut out = [f64::INFINITY; 9];
+    pub(super) fn breaks(&self, side: f64) -> [f64; 10] {
+        let mut out = [f64::INFINITY; 10];
         let power = match *self {
             Self::Nothing => 1.0,
-            Self::Exponential { power, .. } => power,
+            Self::Exponential { weight, power } => {
+                if side * power > 0.0 {
+                    for (out, before) in out[4..].iter_mut().zip(super::pieces::BEFORE) {
+                        let at = -(weight.ln() + before) / power.abs();
+                        *out = if at > 0.0 { at } else { f64::INFINITY };
+                    }
+                }
+                power
+            }
             Self::Student {
                 shares: [with, without],
                 power,
@@ -183,7 +191,7 @@ impl About {
             } => {
                 // About where both parts are equal, in units of how fast one takes over from the other.
                 let turn = (without / with).ln() / power;
-                for (out, away) in out[3..].iter_mut().zip([-20.0, -6.0, -2.0, 2.0, 6.0, 20.0]) {
+                for (out, away) in out[4..].iter_mut().zip([-20.0, -6.0, -2.0, 2.0, 6.0, 20.0]) {
                     let at = side * turn + away / power.abs();
                     *out = if at > 0.0 { at } else { f64::INFINITY };
                 }

@@ -302,3 +302,34 @@ fn bounds_with_nothing_between_them_are_refused() {
         assert_eq!(refused, expected);
     }
 }
+
+#[test]
+fn what_was_given_is_what_is_there() {
+    let plain = Positive::new(0.5, 4.0).expect("bounds in order");
+    assert_eq!((plain.bounds(), plain.dim()), ((0.5, 4.0), 4));
+    assert!(!plain.has_inverse() && !plain.has_square());
+    let all = plain.with_inverse().with_square();
+    assert!(all.has_inverse() && all.has_square());
+    let natural = [0.3, 2.0, 0.1, 0.4];
+    assert_eq!(all.ordinary(&natural).expect("inside"), natural);
+    let mut statistics = [f64::NAN; 4];
+    all.statistics(&2.0, &mut statistics);
+    assert_eq!(statistics, [2.0, -2.0_f64.exp(), -(-2.0_f64).exp(), -2.0]);
+    plain.statistics(&2.0, &mut statistics);
+    assert_eq!(statistics, [2.0, -2.0_f64.exp(), 0.0, 0.0]);
+    for (rate, power) in [(0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (1.0, f64::NAN)] {
+        assert!(plain.with_tail(Tail::Exponential { rate, power }).is_err());
+    }
+    // Each end by itself: a density that does not fall there.
+    let unbounded = Positive::new(0.0, f64::INFINITY).expect("bounds in order");
+    for bad in [[1.0, 0.0, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0]] {
+        assert!(unbounded.natural(&bad).is_err(), "{bad:?}");
+    }
+    for bad in [
+        [1.0, -1.0, 0.0, 0.0],
+        [1.0, 1.0, -1.0, 0.0],
+        [1.0, 1.0, 0.0, -1.0],
+    ] {
+        assert!(all.natural(&bad).is_err(), "{bad:?}");
+    }
+}
