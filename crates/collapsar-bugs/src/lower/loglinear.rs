@@ -19,16 +19,15 @@ pub(super) struct LogLinear {
 fn scale_together(rates: &mut [Rate], counts: &[f64]) {
     let known = rates.iter().zip(counts);
     let mut known = known.filter(|(rate, _)| rate.predictor.is_none() && rate.factors.is_empty());
-    let more = match known.next() {
-        Some((rate, count)) => (count + 0.5).ln() - rate.coefficient.ln(),
-        None => {
-            let size = rates.len() as f64;
-            let offset = |rate: &Rate| {
-                rate.coefficient.ln() + rate.predictor.as_ref().map_or(0.0, |of| of.offset)
-            };
-            let mean = rates.iter().map(offset).sum::<f64>() / size;
-            (counts.iter().sum::<f64>() / size).ln() - mean
-        }
+    let more = if let Some((rate, count)) = known.next() {
+        (count + 0.5).ln() - rate.coefficient.ln()
+    } else {
+        let size = rates.len() as f64;
+        let offset = |rate: &Rate| {
+            rate.coefficient.ln() + rate.predictor.as_ref().map_or(0.0, |of| of.offset)
+        };
+        let mean = rates.iter().map(offset).sum::<f64>() / size;
+        (counts.iter().sum::<f64>() / size + 0.5).ln() - mean
     };
     for rate in rates {
         match &mut rate.predictor {

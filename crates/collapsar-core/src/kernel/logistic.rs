@@ -224,7 +224,7 @@ mod tests {
             let powers = |first: u32| {
                 let term = |k: u32| {
                     let product: f64 = (2..=2 * k + first).map(f64::from).product();
-                    c.powi(2 * k as i32) / product
+                    (c * c).powf(f64::from(k)) / product
                 };
                 (0..10).map(term).sum::<f64>()
             };

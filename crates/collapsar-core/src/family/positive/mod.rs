@@ -227,6 +227,10 @@ impl Potential for Positive {
         Ok(moments.ln_mass)
     }
 
+    fn value(&self, at: &[f64]) -> Result<f64> {
+        Ok(self.pieces(at)?.ln_mass())
+    }
+
     /// Without the integral: what falls on both sides from a finite top has one.
     fn contains(&self, at: &[f64]) -> bool {
         self.pieces(at).is_ok()

@@ -204,6 +204,13 @@ impl Pieces {
         })
     }
 
+    /// The logarithm of the integral.
+    pub(super) fn ln_mass(&self) -> f64 {
+        let mut mass = 0.0;
+        self.visit(|_, weight| mass += weight);
+        self.ln_peak + mass.ln()
+    }
+
     pub(super) fn moments(&self) -> Moments {
         let from = self.origins();
         let (mut mass, mut sums) = (0.0, [0.0; 4]);

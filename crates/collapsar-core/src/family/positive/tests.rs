@@ -24,6 +24,7 @@ fn moments_match_mpmath() {
             .value_and_gradient(natural, &mut gradient)
             .expect("inside");
         assert!(family.contains(natural), "{line}");
+        assert_eq!(family.value(natural).expect("inside"), value, "{line}");
         let mut product = [0.0; 4];
         (family.hessian_product(natural, &[1.0, 0.0, 0.0, 0.0], &mut product)).expect("inside");
         let found = [

@@ -49,7 +49,7 @@ const FEW: usize = 32;
 const EVERY: usize = 20;
 /// Nodes of a grid beyond which only some are looked at, and how many of them a slice is extended by.
 const LONG: usize = 16;
-const STEP: i64 = 6;
+const STEP: usize = 6;
 
 impl<'a> SwitchingChain<'a> {
     /// A chain that begins at numbers of all variables, with a sweep of the model whose states the labels have there. Each
@@ -189,18 +189,18 @@ impl<'a> SwitchingChain<'a> {
             return;
         }
         // Ends are steps apart, wherever in the slice it was begun: nothing is likely beyond those of the line.
-        let begin = here as i64 - rng.random_range(0..STEP);
-        let mut end = |from: i64, step: i64| {
-            let mut at = from;
-            while let Some(&state) = usize::try_from(at).ok().and_then(|at| line.get(at)) {
-                if self.ln_joint(state, moves) <= level {
-                    break;
-                }
-                at += step;
-            }
-            at.clamp(0, line.len() as i64 - 1) as usize
-        };
-        let (mut first, mut last) = (end(begin, -STEP), end(begin + STEP, STEP));
+        let offset = rng.random_range(0..STEP);
+        let mut first = here.checked_sub(offset);
+        while let Some(at) = first
+            && self.ln_joint(line[at], moves) > level
+        {
+            first = at.checked_sub(STEP);
+        }
+        let mut last = here + STEP - offset;
+        while last < line.len() && self.ln_joint(line[last], moves) > level {
+            last += STEP;
+        }
+        let (mut first, mut last) = (first.unwrap_or(0), last.min(line.len() - 1));
         loop {
             let next = rng.random_range(first..=last);
             if next == here || self.ln_joint(line[next], moves) > level {
