@@ -208,6 +208,10 @@ impl Enumerated {
         }
         let bounds: Vec<f64> = points.iter().map(|point| point.bound).collect();
         let total = log_sum_exp(&bounds); // maths §10.6
+        if total == f64::NEG_INFINITY {
+            let expected = "one state at least with a bound that is known; rescale the data or narrow the prior";
+            return Err(collapsar::Error::domain("states", "no bound", expected).into());
+        }
         Ok(States {
             points,
             probabilities: bounds.iter().map(|bound| (bound - total).exp()).collect(),
