@@ -359,6 +359,7 @@ impl<'a> Drawn<'a> {
             values.map(|value| value.of_draw(place).numbers()).collect()
         };
         let above = self.prepared.variables.censored.above(line, instance);
+        let share = self.prepared.variables.shares.of(line, instance);
         let mut out = vec![Vec::with_capacity(which.len()); own.size];
         let mut x = vec![0.0; own.size];
         let mut fixed: Option<(Vec<Vec<f64>>, Fixed)> = None;
@@ -399,7 +400,10 @@ impl<'a> Drawn<'a> {
                 };
             }
             match &fixed {
-                Some((_, fixed)) => fixed.draw_above(above, rng, &mut x),
+                Some((_, fixed)) => match share {
+                    Some(share) => fixed.draw_share(share, rng, &mut x),
+                    None => fixed.draw_above(above, rng, &mut x),
+                },
                 None => x.fill(f64::NAN),
             }
             out.iter_mut().zip(&x).for_each(|(out, x)| out.push(*x));

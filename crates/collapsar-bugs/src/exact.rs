@@ -42,7 +42,9 @@ impl Posterior<'_> {
     fn predicted(&self, definer: Definer) -> Option<PosteriorMarginal> {
         let (line, instance) = (definer.line as usize, definer.instance as usize);
         let (model, variables) = (&self.prepared.model, &self.prepared.variables);
-        if variables.censored.above(line, instance).is_some() {
+        if variables.censored.above(line, instance).is_some()
+            || variables.shares.of(line, instance).is_some()
+        {
             return None;
         }
         let of = model.lines[line].sampling()?;

@@ -299,9 +299,26 @@ impl Prepared {
 
     /// Arrays with elements that are left out of the fit and predicted, and how many those are.
     pub fn predicted(&self) -> Vec<(String, usize)> {
+        self.left_out(|line| !self.is_summed(line))
+    }
+
+    /// The same of elements that data do depend on: they are summed out, and drawn afterwards.
+    pub fn summed(&self) -> Vec<(String, usize)> {
+        self.left_out(|line| self.is_summed(line))
+    }
+
+    fn is_summed(&self, line: usize) -> bool {
+        let lines = 0..self.model.lines[line].instances;
+        let (shares, censored) = (&self.variables.shares, &self.variables.censored);
+        lines.into_iter().any(|instance| {
+            shares.of(line, instance).is_some() || censored.above(line, instance).is_some()
+        })
+    }
+
+    fn left_out(&self, of: impl Fn(usize) -> bool) -> Vec<(String, usize)> {
         let model = &self.model;
         let mut found: Vec<(String, usize)> = vec![];
-        for (index, line) in model.lines.iter().enumerate() {
+        for (index, line) in model.lines.iter().enumerate().filter(|(line, _)| of(*line)) {
             let elements = self.variables.barren.count(index) * line.size;
             let name = &model.arrays[line.array].name;
             match found.iter_mut().find(|(known, _)| known == name) {

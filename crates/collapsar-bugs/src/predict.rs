@@ -3,6 +3,7 @@
 
 use collapsar::family::{Family, Marginal, NormalWishart, NormalWishartOrdinary};
 use collapsar::graph::PosteriorMarginal;
+use collapsar::special::beta_cdf;
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
 use rand_distr::{
@@ -12,7 +13,13 @@ use rand_distr::{
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
 use crate::elaborate::Sampling;
+use crate::lower::Share;
 use crate::quantity::Element;
+
+/// Draws of which one should be within bounds, before its place is computed.
+const MOST_TRIED: usize = 100;
+/// Halvings of an interval until its ends are the same number.
+const HALVINGS: usize = 60;
 
 /// A parameter that a distribution cannot have.
 #[derive(Debug, Clone, PartialEq)]
@@ -237,6 +244,34 @@ impl Fixed {
             }
             _ => self.draw(rng, out),
         }
+    }
+
+    /// Draws a probability of which counts are known.
+    pub(crate) fn draw_share<R: Rng + ?Sized>(&self, share: Share, rng: &mut R, out: &mut [f64]) {
+        let Self::Beta(a, b) = self else {
+            return self.draw(rng, out);
+        };
+        let (a, b) = (a + share.successes, b + share.failures);
+        let within = share.lower..=share.upper;
+        for _ in 0..MOST_TRIED {
+            Self::Beta(a, b).draw(rng, out);
+            if within.contains(&out[0]) {
+                return;
+            }
+        }
+        // Nearly all of the distribution is outside: by the inverse of its distribution function.
+        let (low, high) = (beta_cdf(a, b, share.lower), beta_cdf(a, b, share.upper));
+        let wanted = low + (high - low) * rng.random::<f64>();
+        let (mut below, mut above) = (share.lower, share.upper);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (below + above);
+            if beta_cdf(a, b, middle) < wanted {
+                below = middle;
+            } else {
+                above = middle;
+            }
+        }
+        out[0] = 0.5 * (below + above);
     }
 
     /// Draws all elements.

@@ -97,6 +97,73 @@ fn shape_of_a_gamma() {
     });
 }
 
+/// The logarithm of what a truncated beta density leaves under counts, and the mean of its probability then.
+fn left(shapes: (f64, f64), counts: (f64, f64), upper: f64, normalised: bool) -> (f64, f64) {
+    let within = |a: f64, b: f64| ln_beta(a, b) + beta_cdf(a, b, upper).ln();
+    let (a, b) = shapes;
+    let before = if normalised {
+        within(a, b)
+    } else {
+        ln_beta(a, b)
+    };
+    let (a, b) = (a + counts.0, b + counts.1);
+    (
+        within(a, b) - before,
+        (within(a + 1.0, b) - within(a, b)).exp(),
+    )
+}
+
+/// Probabilities within bounds that only counts depend on have no nodes: they are summed out at each of those of their shapes, and drawn
+/// afterwards.
+#[test]
+fn probabilities_within_bounds() {
+    let counts = [(3.0, 2.0), (0.0, 4.0), (5.0, 1.0)];
+    let ways = 10_f64.ln() + 6_f64.ln();
+    for (bound, normalised) in [("T(,0.8)", true), ("I(,0.8)", false)] {
+        let text = format!(
+            "model {{ for (i in 1:3) {{ r[i] ~ dbin(p[i], n[i]); p[i] ~ dbeta(4*mu, 4*(1 - mu)) {bound} }}
+               mu ~ dunif(0, 1); again ~ dbin(p[1], 9) }}"
+        );
+        let numbers = "r=3 0 5; n=5 4 6";
+        let shapes = |mu: f64| (4.0 * mu, 4.0 * (1.0 - mu));
+        let ln_joint = |mu: f64| {
+            let each = counts.map(|counts| left(shapes(mu), counts, 0.8, normalised).0);
+            ways + each.iter().sum::<f64>()
+        };
+        alone(&text, numbers, "mu", (1e-6, 1.0 - 1e-6), ln_joint);
+        let expected = ln_integral(1e-6, 1.0 - 1e-6, |mu| {
+            ln_joint(mu) + left(shapes(mu), counts[0], 0.8, normalised).1.ln()
+        }) - ln_integral(1e-6, 1.0 - 1e-6, ln_joint);
+        let found = summary(&prepared(&text, data(numbers)), "p[1]");
+        // 4000 draws: four errors of the mean.
+        assert!(
+            (found.mean - expected.exp()).abs() < 0.065 * found.sd,
+            "{found:?} {expected}"
+        );
+        assert!(found.quantiles[2] < 0.8);
+        let again = summary(&prepared(&text, data(numbers)), "again");
+        assert!(
+            (again.mean - 9.0 * expected.exp()).abs() < 0.065 * again.sd,
+            "{again:?}"
+        );
+    }
+}
+
+/// Single trials of one probability add up to counts.
+#[test]
+fn trials_of_probabilities_within_bounds() {
+    let hyper =
+        "for (j in 1:2) { p[j] ~ dbeta(4*mu, 4*(1 - mu)) T(0.01,0.99) }\n mu ~ dunif(0, 1) }";
+    let single = format!("model {{ for (i in 1:7) {{ y[i] ~ dbern(p[g[i]]) }}\n {hyper}");
+    let counted = format!("model {{ for (j in 1:2) {{ y[j] ~ dbin(p[j], n[j]) }}\n {hyper}");
+    let single = prepared(&single, data("y=1 0 1 1 0 0 1; g=1 1 1 1 2 2 2"));
+    let counted = prepared(&counted, data("y=3 1; n=4 3"));
+    let bound =
+        |prepared: &Prepared| best_bound(&prepared.compile(&Demands::default()).expect("a choice"));
+    let ways = 4_f64.ln() + 3_f64.ln();
+    assert!((bound(&counted) - bound(&single) - ways).abs() < 1e-9);
+}
+
 #[test]
 fn shapes_of_a_beta_and_a_size() {
     let text = "model { for (i in 1:3) { y[i] ~ dbeta(s, 2) } s ~ dunif(0, 20) }";

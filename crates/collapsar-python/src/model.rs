@@ -194,6 +194,7 @@ impl BugsModel {
         let enumerated: Vec<String> = enumerated.map(|array| array.name.clone()).collect();
         out.set_item("enumerated", enumerated)?;
         out.set_item("observed", prepared.observed())?;
+        out.set_item("summed", prepared.summed())?;
         out.set_item("predicted", prepared.predicted())?;
         let meetings = choice.conflicts.iter().map(|meeting| {
             let place = source.place(prepared.factor(&meeting.factor));

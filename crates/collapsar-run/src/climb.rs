@@ -94,6 +94,36 @@ pub struct Climbs {
     pub(crate) rivals: Vec<Point>,
 }
 
+impl Climbs {
+    /// A climb that could not begin: from these messages nothing can be computed.
+    pub(crate) fn nowhere(messages: Vec<f64>) -> Self {
+        let point = Point {
+            statistics: vec![0.0; messages.len()],
+            gradient: vec![0.0; messages.len()],
+            messages,
+            bound: f64::NEG_INFINITY,
+            ..Point::default()
+        };
+        Self {
+            best: Fit {
+                point,
+                outcome: Outcome::Stationary,
+                iterations: 0,
+                passes: 0,
+                fallbacks: 0,
+                jumps_tried: 0,
+                jumps_taken: 0,
+                seconds: 0.0,
+            },
+            best_seed: 0,
+            steps: vec![],
+            level: f64::NEG_INFINITY,
+            ends: vec![],
+            rivals: vec![],
+        }
+    }
+}
+
 /// Where a climb ended, and what it cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct End {

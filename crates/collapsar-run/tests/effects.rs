@@ -165,3 +165,41 @@ fn many_effects() {
     }
     assert!(taken > 0);
 }
+
+/// Deviations that may be next to nothing: some draws have precisions that are too unlike to draw the rest with, and count for nothing.
+#[test]
+fn deviations_next_to_nothing() {
+    let text = "model {
+      for (i in 1:4) { z[i] ~ dnorm(b0 + b1*x[i], 1/sp); y[i] ~ dnorm(z[i], 1/sm) }
+      b0 ~ dnorm(0, 0.01); b1 ~ dnorm(0, 0.01); sp ~ dunif(0, 100); sm ~ dunif(0, 100)
+    }";
+    let x = array(&[4], &[1.29, 1.45, 0.07, -0.76]);
+    let y = array(&[4], &[-0.092, 1.031, -0.022, -0.437]);
+    for seed in 0..3 {
+        let given = data([("x", x.clone()), ("y", y.clone())]);
+        let run = prepare(text, given, seeded(seed));
+        let climbed = fit(&run);
+        for name in ["b0", "sp", "z[2]"] {
+            let told = of(&run, &climbed, name);
+            assert!(
+                told.mean.is_finite() && told.sd.is_finite(),
+                "{name} {told:?}"
+            );
+        }
+    }
+}
+
+/// Nodes of a grid at which nothing can be computed are left out.
+#[test]
+fn nodes_that_are_too_large() {
+    let text = "model {
+      for (i in 1:4) { y[i] ~ dnegbin(p[i], 1/alpha); p[i] <- 1/(1 + alpha*mu[i]); log(mu[i]) <- a + b*x[i] }
+      a ~ dnorm(0, 0.01); b ~ dnorm(0, 0.01); alpha ~ dgamma(0.01, 0.01)
+    }";
+    let x = array(&[4], &[1.29, 1.45, 0.07, -0.76]);
+    let y = array(&[4], &[4.0, 3.0, 2.0, 7.0]);
+    let run = prepare(text, data([("x", x), ("y", y)]), seeded(0));
+    let climbed = fit(&run);
+    let told = of(&run, &climbed, "a");
+    assert!((told.mean - 1.4).abs() < 0.5 && told.sd < 2.0, "{told:?}");
+}

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::censored::Censored;
+use super::shares::Shares;
 use crate::distribution::Support::{PositiveDefinite, States, Vectors};
 use crate::elaborate::{Elaborated, Known, Mode, Read, Reads, Scope};
 
@@ -41,14 +42,23 @@ struct Search<'a> {
 }
 
 impl Barren {
-    /// Waiting times that are censored are left out as well, once what they depend on is kept.
-    pub(super) fn find(model: &Elaborated, bounded: &BTreeSet<usize>, censored: &Censored) -> Self {
+    /// What is summed out is left out as well, once what it depends on is kept: waiting times that are censored, and
+    /// probabilities.
+    pub(super) fn find(
+        model: &Elaborated,
+        bounded: &BTreeSet<usize>,
+        (censored, shares): (&Censored, &Shares),
+    ) -> Self {
         let mut found = Self::search(model, bounded);
         for (line, instances) in censored.lines() {
             found.lines.resize(model.lines.len(), vec![]);
             let marks = &mut found.lines[line];
             marks.resize(model.lines[line].instances, false);
             instances.for_each(|instance| marks[instance] = true);
+        }
+        for (line, instances) in shares.lines() {
+            found.lines.resize(model.lines.len(), vec![]);
+            found.lines[line] = vec![true; instances];
         }
         found
     }

@@ -19,7 +19,7 @@ pub(crate) struct Censored {
 }
 
 /// What an expression names, element by element.
-struct Names(RefCell<Vec<Definer>>);
+pub(super) struct Names(pub(super) RefCell<Vec<Definer>>);
 
 impl Latent for Names {
     fn latent(&self, definer: Definer) -> Resolved<Scalar> {

@@ -62,7 +62,9 @@ impl Emit<'_> {
         self.add_ln_probability(times, 0, &Scalar::Known(1.0).minus(p))
     }
 
-    pub(super) fn binomial(&mut self, x: &Scalar, p: &Scalar, trials: &Scalar) -> Resolved {
+    /// In how many ways so many of all trials may be successes, where there is more than one trial.
+    pub(super) fn ways(&mut self, x: &Scalar, trials: Option<&Scalar>) -> Resolved {
+        let Some(trials) = trials else { return Ok(()) };
         let x = self.count(x)?;
         let n = self.constant(1, trials)?;
         if n.is_nan() || n < 0.0 || n.fract() != 0.0 {
@@ -72,7 +74,15 @@ impl Emit<'_> {
             return self.impossible();
         }
         let ways = ln_gamma(n + 1.0) - ln_gamma(x + 1.0) - ln_gamma(n - x + 1.0);
-        self.add(ways, &[])?;
+        self.add(ways, &[])
+    }
+
+    pub(super) fn binomial(&mut self, x: &Scalar, p: &Scalar, trials: &Scalar) -> Resolved {
+        self.ways(x, Some(trials))?;
+        let (x, n) = (self.count(x)?, self.constant(1, trials)?);
+        if x > n {
+            return Ok(());
+        }
         if p.is_logistic() {
             return self.logistic(x, n, p);
         }

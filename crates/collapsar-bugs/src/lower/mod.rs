@@ -23,6 +23,7 @@
 //! - `probit`: the same by normal variables, where a normal probability is of a predictor
 //! - `odds`: which probabilities are counted in log odds
 //! - `links`: what is said of probabilities that no family takes in
+//! - `shares`: which probabilities within bounds are summed out
 //! - `censored`: which waiting times are summed out, as they are only known to be long
 //! - `within`: how bounds of distributions other than the normal are met
 //! - `products`: how the product of two polynomials becomes terms
@@ -58,6 +59,7 @@ mod robust;
 mod roots;
 mod rows;
 mod scales;
+mod shares;
 mod skewed;
 mod states;
 mod symbols;
@@ -84,6 +86,7 @@ use hidden::Hidden;
 use variables::Grids;
 
 pub(crate) use nodes::Grid;
+pub(crate) use shares::Share;
 pub(crate) use symbols::Symbols;
 pub(crate) use variables::{LineVariables, Variables};
 pub(crate) use within::may_be_bounded;
@@ -408,7 +411,8 @@ impl Stochastic<'_> {
                 self.check_prediction(instance)?;
             }
             let censored = self.variables.censored.above(self.line, instance);
-            if !predicted || censored.is_some_and(|above| above > 0.0) {
+            let summed = self.variables.shares.of(self.line, instance);
+            if !predicted || summed.is_some() || censored.is_some_and(|above| above > 0.0) {
                 self.each_state(instance, graph, sink)?;
                 self.foresee_effort(spent, instance + 1)?;
             }
@@ -447,10 +451,23 @@ impl Stochastic<'_> {
             let arguments = self.scope.evaluate_all(self.of.arguments)?;
             return self.emit(instance, sink)?.survivor(above, &arguments);
         }
+        if let Some(share) = self.variables.shares.of(self.line, instance) {
+            let arguments = self.scope.evaluate_all(self.of.arguments)?;
+            return self.emit(instance, sink)?.share(share, &arguments);
+        }
         let target = match target {
             Some(target) => target.to_vec(),
             None => self.target(instance)?,
         };
+        if self.variables.shares.counts(self.line) {
+            // A line of counts is left with the ways in which they may come about.
+            let trials = self.of.arguments.get(1);
+            let trials = trials
+                .map(|trials| self.scope.evaluate(trials))
+                .transpose()?;
+            let trials = trials.as_ref().and_then(Value::single);
+            return self.emit(instance, sink)?.ways(&target[0], trials);
+        }
         if let Some(p) = self.probability(&target)? {
             return self.emit(instance, sink)?.add_ln_probability(1.0, 0, &p);
         }

@@ -11,6 +11,7 @@ use super::kinds::{Components, kind};
 use super::nodes::Grid;
 use super::odds::arrays_in_odds;
 use super::scales::{Form, forms};
+use super::shares::Shares;
 use crate::diagnostic::{Checked, Complaints, Diagnostic};
 use crate::distribution::Distribution;
 use crate::elaborate::{Definer, Elaborated, Line, Mode, Sampling, Scope};
@@ -99,6 +100,8 @@ pub(crate) struct Variables {
     pub(crate) barren: Barren,
     /// Waiting times that are summed out.
     pub(crate) censored: Censored,
+    /// Probabilities that are summed out.
+    pub(crate) shares: Shares,
     /// Where real variables are counted from.
     pub(crate) centring: Centring,
     /// Arrays whose probabilities are counted in log odds.
@@ -115,7 +118,8 @@ impl Variables {
     ) -> Checked<Self> {
         let bounded = bounded_arrays(model);
         let censored = Censored::find(model);
-        let barren = Barren::find(model, &bounded, &censored);
+        let shares = Shares::find(model);
+        let barren = Barren::find(model, &bounded, (&censored, &shares));
         let joint = joint_lines(model, apart, &barren);
         let forms = forms(model, &barren)?;
         let mut variables = Self {
@@ -126,6 +130,7 @@ impl Variables {
             labels: vec![false; model.arrays.len()],
             barren,
             censored,
+            shares,
             centring,
             odds: arrays_in_odds(model),
         };

@@ -71,7 +71,12 @@ pub(crate) fn classes(
         line(format_args!("\n{parted}"));
     }
     let left_out = "predicted after the fit: no datum depends on it";
-    for (title, arrays) in [("observed", observed), (left_out, prepared.predicted())] {
+    let summed = "summed out, and drawn after the fit";
+    for (title, arrays) in [
+        ("observed", observed),
+        (summed, prepared.summed()),
+        (left_out, prepared.predicted()),
+    ] {
         if arrays.is_empty() {
             continue;
         }

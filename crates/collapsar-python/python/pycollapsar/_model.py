@@ -201,8 +201,9 @@ class Model:
             'collapsed' and 'explicit': arrays, what is joint in brackets. 'enumerated': arrays of labels
             for each state of which `fit` fits the model, unless told otherwise. 'meetings': pairs that
             cannot both be collapsed, and where they meet, as ``model:line:column``.
-            'alternatives': what might be collapsed instead. 'observed' and 'predicted': arrays
-            that have data, arrays that no datum depends on, and how many numbers of each.
+            'alternatives': what might be collapsed instead. 'observed', 'summed' and 'predicted': arrays
+            that have data, arrays that are summed out and drawn afterwards, arrays that no datum
+            depends on, and how many numbers of each.
 
         Raises
         ------
@@ -218,7 +219,7 @@ class Model:
         (1, 1, {'y': 1})
         """
         found = self._model.check(_arrays(data), list(collapse), list(explicit))
-        return {**found, **{name: dict(found[name]) for name in ("observed", "predicted")}}
+        return {**found, **{name: dict(found[name]) for name in ("observed", "summed", "predicted")}}
 
 
 class Fit:

@@ -63,6 +63,7 @@ impl ModelRun {
         let inits = &self.inits;
         let mut given = self.request.messages.as_deref();
         let mut ends: Vec<Fit> = vec![];
+        let mut failed = None;
         let numbers: Vec<usize> = (0..of.states.len()).collect();
         let fit = |run: &Run<'_>, state: usize| {
             let state = &of.states[state];
@@ -85,16 +86,20 @@ impl ModelRun {
                 let Some(warm) = warm.filter(|_| index == 0) else {
                     return Ok((cold, 0));
                 };
-                let bound = |messages: &[f64]| {
-                    let point = state.point(messages.to_vec());
-                    point.map_or(f64::NEG_INFINITY, |point| point.bound)
-                };
+                let bound = |messages: &[f64]| state.point(messages.to_vec()).bound;
                 let warmer = bound(warm) > bound(&cold);
                 Ok((if warmer { warm.to_vec() } else { cold }, 2))
             };
             lock(&impatient.gains).clear();
             let name = of.name(state);
-            let climbs = run.climbs(&Ascent::new(&state.compiled, name, &start))?;
+            let climbs = match run.climbs(&Ascent::new(&state.compiled, name, &start)) {
+                Ok(climbs) => climbs,
+                // A node may be where numbers are too large to compute with; others are not.
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    Climbs::nowhere(vec![0.0; state.messages()])
+                }
+            };
             let bound = climbs.best.point.bound;
             let mut best = lock(&impatient.best);
             *best = best.max(bound);
@@ -103,11 +108,17 @@ impl ModelRun {
         };
         let score = |climbs: &Climbs, (): &()| climbs.best.point.bound;
         let (mut climbed, ()) = each(&self.plan, &impatient, &numbers, fit, score)?;
+        let nowhere = ends.iter().all(|end| end.point.bound == f64::NEG_INFINITY);
+        if let Some(error) = failed.filter(|_| nowhere) {
+            return Err(error);
+        }
         let mut joined = Point::default();
         let begun = ends.len();
         let mut bounds: Vec<f64> = vec![];
         for (place, state) in of.states.iter().enumerate() {
-            let never = || state.point(state.compiled.start(self.request.climb.seed)?);
+            let never = || -> Result<Point> {
+                Ok(state.point(state.compiled.start(self.request.climb.seed)?))
+            };
             let point = match ends.get(place) {
                 Some(end) => end.point.clone(),
                 None => never()?,

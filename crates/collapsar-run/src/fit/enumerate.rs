@@ -24,6 +24,8 @@ const AFFORDABLE: usize = 50_000_000;
 const FEW: usize = 4;
 /// What states that are left out of results weigh together.
 pub(super) const NEGLIGIBLE: f64 = 1e-5;
+/// Rounding of a bound, as a part of it, beyond which it says nothing.
+const LOST: f64 = 1e-6;
 
 /// The labels of a model that are enumerated, and the model for each of their states.
 #[derive(Debug)]
@@ -98,7 +100,8 @@ impl EnumeratedState {
     /// Whether the other labels can have states at all, given this one: tables with zeros may leave none.
     fn is_possible(&self, seed: u64) -> bool {
         let start = self.compiled.start(seed).map_err(Error::from);
-        !self.compiled.has_labels() || start.and_then(|start| self.point(start)).is_ok()
+        !self.compiled.has_labels()
+            || start.is_ok_and(|start| self.point(start).bound > f64::NEG_INFINITY)
     }
 }
 
@@ -203,11 +206,15 @@ impl Enumerated {
         let mut points = vec![];
         for state in &self.states {
             let (messages, others) = rest.split_at(state.messages().min(rest.len()));
-            points.push(state.point(messages.to_vec())?);
+            points.push(state.point(messages.to_vec()));
             rest = others;
         }
         let bounds: Vec<f64> = points.iter().map(|point| point.bound).collect();
         let total = log_sum_exp(&bounds); // maths §10.6
+        if total == f64::NEG_INFINITY {
+            let expected = "one state at least with a bound that is known; rescale the data or narrow the prior";
+            return Err(collapsar::Error::domain("states", "no bound", expected).into());
+        }
         Ok(States {
             points,
             probabilities: bounds.iter().map(|bound| (bound - total).exp()).collect(),
@@ -262,22 +269,30 @@ impl EnumeratedState {
         self.compiled.local().dim()
     }
 
-    /// The point at these messages.
-    pub(super) fn point(&self, messages: Vec<f64>) -> Result<Point> {
+    /// The point at these messages; its bound is that of an impossible state where rounding leaves nothing of it.
+    pub(super) fn point(&self, messages: Vec<f64>) -> Point {
         let mut point = Point {
             statistics: vec![0.0; messages.len()],
             gradient: vec![0.0; messages.len()],
             messages,
             ..Point::default()
         };
-        let (local, posterior) = self.compiled.evaluate(&mut point)?;
+        let Ok((local, posterior)) = self.compiled.evaluate(&mut point) else {
+            point.bound = f64::NEG_INFINITY;
+            return point;
+        };
         let sent = point.messages.iter().zip(&point.statistics);
-        let sent: f64 = sent.map(|(message, statistic)| message * statistic).sum();
-        point.bound = local - sent + posterior + self.compiled.constant();
+        let sent = sent.map(|(message, statistic)| message * statistic);
+        let size = local.abs() + sent.clone().map(f64::abs).sum::<f64>();
+        point.bound = local - sent.sum::<f64>() + posterior + self.compiled.constant();
+        let lost = f64::EPSILON * size > LOST * point.bound.abs().max(1.0);
+        if lost || point.bound.is_nan() {
+            point.bound = f64::NEG_INFINITY;
+        }
         for (gradient, message) in point.gradient.iter_mut().zip(&point.messages) {
             *gradient -= message;
         }
-        Ok(point)
+        point
     }
 }
 

@@ -14,6 +14,9 @@ use collapsar_core::{Point, Result};
 /// A step that leads outside the domain is halved so often before it is not made.
 const HALVINGS: usize = 12;
 
+/// So often a draw is made again where the others cannot be drawn given it: precisions that are too unlike to compute with.
+const REDRAWN: usize = 20;
+
 /// Extents that differ by more than this have no eigenvectors in common that are known to half of all digits.
 const UNLIKE: f64 = 1e8;
 
@@ -41,7 +44,7 @@ pub struct CorrectedDraws<'a> {
 }
 
 impl<'a> LinearResponse<'a> {
-    /// Draws with the covariance of linear response; none where there are too many messages to keep it.
+    /// Draws with the covariance of linear response; none where there are too many messages to keep it, or where it is not finite.
     ///
     /// # Errors
     /// Where the point is outside the domain.
@@ -49,6 +52,9 @@ impl<'a> LinearResponse<'a> {
         let Some(statistics) = self.response.statistics() else {
             return Ok(None);
         };
+        if statistics.iter().any(|of| !of.is_finite()) {
+            return Ok(None);
+        }
         let (model, point) = (self.model, self.point);
         let mut covariance = statistics.clone();
         let (first, mut inverses) = (model.local.own_first(), vec![]);
@@ -88,10 +94,18 @@ impl CorrectedDraws<'_> {
     /// # Errors
     /// Where the fit ended outside the domain.
     pub fn draw<R: Rng + ?Sized>(&mut self, explicit: bool, rng: &mut R) -> Result<&[f64]> {
-        self.draw_collapsed(rng)?;
-        if explicit {
+        let mut again = REDRAWN;
+        loop {
+            self.draw_collapsed(rng)?;
+            if !explicit {
+                break;
+            }
             // What shared blocks send is not that of their draws here, so that nobody reads what has no name.
-            self.chain.draw_shared_but(unread, rng)?;
+            match self.chain.draw_shared_but(unread, rng) {
+                Ok(()) => break,
+                Err(_) if again > 0 => again -= 1,
+                Err(error) => return Err(error),
+            }
         }
         Ok(self.chain.numbers())
     }
@@ -180,17 +194,26 @@ impl CorrectedDraws<'_> {
         let first = local.own_first();
         let statistics = self.point.statistics[..first].iter().zip(change);
         for (slot, (tau, change)) in chain.statistics[..first].iter_mut().zip(statistics) {
-            *slot = tau + length * change;
+            *slot = moved_by(*tau, *change, length);
         }
         for (placed, inverse) in local.blocks().1.iter().zip(&self.inverses) {
             let range = range_of(placed);
             let moved = inverse * change.rows(first + range.start, range.len());
             let natural: Vec<f64> = (self.own[range].iter().zip(&moved))
-                .map(|(natural, moved)| natural + length * moved)
+                .map(|(natural, moved)| moved_by(*natural, *moved, length))
                 .collect();
             chain.draw_own(placed, &natural, rng)?;
         }
         chain.draw_collapsed(rng)
+    }
+}
+
+/// A number that is moved; not at all by nothing, however far that would be.
+fn moved_by(from: f64, change: f64, length: f64) -> f64 {
+    if length == 0.0 {
+        from
+    } else {
+        from + length * change
     }
 }
 

@@ -396,6 +396,9 @@ impl WeightedDraws<'_> {
     }
 }
 
+/// The logarithm of a weight that no sum sees.
+const WITHOUT: f64 = -600.0;
+
 /// Numbers at weighted draws, one draw at a time.
 #[derive(Debug)]
 pub struct WeightedWalk<'a> {
@@ -415,7 +418,11 @@ impl WeightedWalk<'_> {
         rng: &mut R,
     ) -> Result<&[f64]> {
         let at = &self.of.draws[index];
-        self.of.kept.place(&mut self.chain, at, rest, rng)?;
+        let placed = self.of.kept.place(&mut self.chain, at, rest, rng);
+        // Where the others cannot be computed a draw has no weight, and theirs are those of the draw before.
+        if self.of.weights.ln_weights[index] > WITHOUT {
+            placed?;
+        }
         Ok(self.chain.numbers())
     }
 }
