@@ -22,6 +22,35 @@ pub struct Table {
     pub skipped: Vec<String>,
 }
 
+impl Table {
+    /// Which column an option means, by name or by index from 1, of the table that `path` has.
+    ///
+    /// # Errors
+    /// Where there is no such column, or no other that would be left.
+    pub fn find(&self, path: &str, option: &'static str, column: &str) -> Result<usize> {
+        let index = find_column(path, &self.columns, option, column)?;
+        if self.columns.len() == 1 {
+            let found = format!("no column but {column:?}");
+            return Err(Error::content(path, found, "columns of data beside it"));
+        }
+        Ok(index)
+    }
+
+    /// Takes a column out of the table.
+    pub fn take(&mut self, column: usize) -> Vec<f64> {
+        let width = self.columns.len();
+        let taken = self.values.iter().skip(column).step_by(width);
+        let taken = taken.copied().collect();
+        let mut place = 0;
+        self.values.retain(|_| {
+            place += 1;
+            (place - 1) % width != column
+        });
+        self.columns.remove(column);
+        taken
+    }
+}
+
 /// Reads a table of numbers from CSV, TSV, NPY or Parquet; `-` reads CSV from standard input.
 ///
 /// `columns` selects by name or by index from 1, in the order given; a name wins over an index. Without

@@ -11,7 +11,7 @@ use collapsar::{Collapsed, Error};
 use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
 use collapsar_run::{Watch, threads_of_jobs};
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,11 +35,26 @@ impl<'py> FromPyObject<'_, 'py> for Responsibilities {
     }
 }
 
+/// A number for each row.
+#[derive(Debug)]
+struct RowWeights(Vec<f64>);
+
+impl<'py> FromPyObject<'_, 'py> for RowWeights {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let array: PyReadonlyArray1<'py, f64> = array.extract()?;
+        Ok(Self(array.as_array().to_vec()))
+    }
+}
+
 /// A mixture as Python's dictionary says.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
     components: usize,
+    /// How often each row is there.
+    row_weights: Option<RowWeights>,
     covariance: String,
     process: bool,
     concentration: Option<f64>,
@@ -135,7 +150,7 @@ struct Fitted {
 pub(crate) fn fit_mixture<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f64>,
-    options: Options,
+    mut options: Options,
     plan: Plan,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -143,10 +158,12 @@ pub(crate) fn fit_mixture<'py>(
     let threads = plan.threads(Some(
         values.len() * options.components * plan.restarts.unwrap_or(1),
     ));
+    let weights = options.row_weights.take();
     let (result, raised) = detached(py, threads, callback, |control| {
         let input = MixtureInput {
             values,
             columns,
+            weights: weights.as_ref().map(|weights| &weights.0[..]),
             file: None,
         };
         let run = options.request(plan)?.prepare(input)?;

@@ -353,7 +353,7 @@ def test_climbs_begin_where_scikit_learn_s_do(init_params):
     best = []
     for some in ([ours[0]], [ours[1]], [ours[2]], ours):
         mixture.set_params(n_init=len(some))
-        mixture._first = lambda X, rng, some=some: {name: some}
+        mixture._first = lambda X, rng, weights, some=some: {name: some}
         with pytest.warns(UserWarning):
             best.append(mixture.fit(X).lower_bound_)
     assert best[3] == max(best[:3]) and len(set(best[:3])) == 3
@@ -477,3 +477,30 @@ def test_draws_do_not_depend_on_threads(overlapping):
 def test_an_unknown_posterior_is_refused(overlapping):
     with pytest.raises(ValueError, match="posterior"):
         fitted(overlapping, "exactly")
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_weights_are_repeated_rows(kind):
+    rng = np.random.default_rng(3)
+    X = np.vstack([rng.normal(0, 1, (40, 2)), rng.normal(7, 1, (40, 2))])
+    weights = rng.integers(0, 4, len(X))
+    how = dict(n_components=2, covariance_type=kind, tol=1e-12, max_iter=2000, random_state=0)
+    weighted = BayesianGaussianMixture(**how).fit(X, sample_weight=weights)
+    repeated = BayesianGaussianMixture(**how).fit(np.repeat(X, weights, axis=0))
+    order = [np.argsort(fit.means_[:, 0]) for fit in (weighted, repeated)]
+    # A Dirichlet process prefers an order, which k-means does not.
+    if (order[0] == order[1]).all():
+        assert weighted.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-10)
+    assert weighted.means_[order[0]] == pytest.approx(repeated.means_[order[1]], rel=1e-3)
+    assert weighted.score(X, sample_weight=weights) == pytest.approx(
+        weighted.score(np.repeat(X, weights, axis=0))
+    )
+
+
+def test_weights_that_are_none_are_refused():
+    X = np.arange(6.0).reshape(3, 2) ** 2
+    for bad in ([1, -1, 1], [1, np.nan, 1], [0, 0, 0]):
+        with pytest.raises(ValueError, match="weight"):
+            BayesianGaussianMixture().fit(X, sample_weight=bad)
+    with pytest.raises(ValueError, match="sample_weight.shape"):
+        BayesianGaussianMixture().fit(X, sample_weight=[1, 1])

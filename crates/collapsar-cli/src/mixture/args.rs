@@ -26,6 +26,12 @@ pub(crate) struct FitArgs {
     /// Use these columns, by name or by index from 1 (all unless given)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
+    /// Column that says how often each row is there, by name or by index from 1; it is no data then
+    ///
+    /// A row of weight 2 is as two rows, one of weight 0 as none. Weights need not be whole numbers, but for
+    /// --posterior exact.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) row_weights: Option<String>,
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collapsar_formats::read_table;
+use collapsar_formats::{Table, read_table};
 use collapsar_run::RunFolder;
 use collapsar_run::mixture::MixtureInput;
 
@@ -29,6 +29,7 @@ Examples:
   collapsar mixture data.parquet --weights dp --components 50 --covariance diag
   collapsar mixture big.npy --checkpoint run.ckpt   and, if it is stopped, again with
   collapsar mixture big.npy --resume run.ckpt       to end at the same numbers, bit for bit
+  collapsar mixture counts.csv --row-weights n      rows that are there n times
   collapsar mixture data.csv --posterior exact      uncertainty by Markov chains from the fit
   collapsar mixture predict fit new.csv             label new data with the fit in the folder fit
 
@@ -72,12 +73,12 @@ pub(crate) fn run(args: &MixtureArgs, common: &Common) -> anyhow::Result<ExitCod
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let request = args.request()?;
-    let table = read_table(args.data(), args.columns.as_deref())?;
+    let (table, weights) = read(args)?;
     if !table.skipped.is_empty() {
         let names = table.skipped.join(", ");
         common.say(&format!("left out row names ({names})"));
     }
-    let run = request.prepare(MixtureInput::of(args.data(), &table))?;
+    let run = request.prepare(MixtureInput::of(args.data(), &table, weights.as_deref()))?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
     let climbs = args.components.0.len() * args.climb.climbs();
@@ -89,7 +90,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
     }
-    let summary = summary::of(args, &table, &result, &posterior);
+    let summary = summary::of(args, (&table, weights.as_deref()), &result, &posterior);
     climb::warn(&result.climbed, common);
     if !posterior.result.mixed() {
         common.warn("the chains have not mixed: try more --draws");
@@ -98,4 +99,23 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let mut outcome = result.climbed.outcome.clone();
     outcome.converged &= posterior.result.mixed();
     Ok(climb::exit(&outcome, args.climb.require_convergence))
+}
+
+/// The table, and the weights of its rows.
+fn read(args: &FitArgs) -> anyhow::Result<(Table, Option<Vec<f64>>)> {
+    let mut columns = args.columns.clone();
+    if let (Some(columns), Some(weights)) = (&mut columns, &args.row_weights) {
+        columns.push(weights.clone());
+    }
+    let mut table = read_table(args.data(), columns.as_deref())?;
+    let Some(column) = &args.row_weights else {
+        return Ok((table, None));
+    };
+    let index = match columns {
+        // What was selected last, whatever it is called.
+        Some(columns) => columns.len() - 1,
+        None => table.find(&args.data().display().to_string(), "row_weights", column)?,
+    };
+    let weights = table.take(index);
+    Ok((table, Some(weights)))
 }

@@ -15,7 +15,7 @@ const WIDTH: usize = 100;
 
 pub(crate) fn of(
     args: &FitArgs,
-    data: &Table,
+    (data, weights): (&Table, Option<&[f64]>),
     result: &MixtureResult,
     posterior: &MixturePosterior,
 ) -> String {
@@ -25,6 +25,12 @@ pub(crate) fn of(
         count(data.rows, "row"),
         count(data.columns.len(), "column")
     )];
+    if let Some(weights) = weights {
+        let total = short(weights.iter().sum());
+        text.push(format!(
+            "rows count by their weights, which add up to {total}\n"
+        ));
+    }
     if result.compared.len() > 1 {
         text.push(format!("\n{}\n", comparison(result)));
     }

@@ -15,7 +15,7 @@ const MOST: usize = 100_000;
 /// Which rows each component has a share of.
 #[derive(Debug)]
 pub struct Overlaps {
-    /// Rows with their responsibilities, in order, for each component.
+    /// Rows with their responsibilities times the roots of their weights, in order, for each component.
     components: Vec<Vec<(u32, f64)>>,
     /// How often two components share a row.
     pairs: u64,
@@ -84,10 +84,13 @@ impl SoftmaxSum {
                     let known = || shares.clone().filter(|(_, share)| *share >= least);
                     let total: f64 = known().map(|(_, share)| share).sum();
                     let count = known().count() as u64;
-                    if count > 1 {
+                    let root = self.weight(first + column).sqrt();
+                    if count > 1 && root > 0.0 {
                         part.pairs += count * (count - 1) / 2;
                         for (k, share) in known() {
-                            part.components[k].push(((first + column) as u32, share / total));
+                            // Two shares are multiplied, which makes the weight of the row.
+                            let share = share / total * root;
+                            part.components[k].push(((first + column) as u32, share));
                         }
                     }
                 }

@@ -1,6 +1,7 @@
 //! A sum over rows: logits, softmax and statistics of a block of rows at a time.
 
 use rand::Rng;
+use rand_distr::{Binomial, Distribution};
 
 use super::{BLOCK, Features, Rows};
 use crate::collapsed::Potential;
@@ -10,10 +11,11 @@ use crate::kernel::product::{LANES, accumulate, alignment, gather, multiply};
 use crate::kernel::{softmax_columns, softmax_jacobian_columns};
 use crate::parallel::{Buffers, Chunks, sum};
 
-/// $A(m) = \sum_n \ln \sum_k \exp \langle m_k, \psi(y_n) \rangle$ (maths §4.1).
+/// $A(m) = \sum_n w_n \ln \sum_k \exp \langle m_k, \psi(y_n) \rangle$ (maths §4.1), all $w_n$ one unless weights are given.
 #[derive(Debug)]
 pub struct SoftmaxSum {
     rows: Rows,
+    weights: Option<Vec<f64>>,
     features: Features,
     components: usize,
     pub(super) buffers: Buffers,
@@ -24,9 +26,38 @@ impl SoftmaxSum {
     pub fn new(rows: Rows, features: Features, components: usize) -> Self {
         Self {
             rows,
+            weights: None,
             features,
             components,
             buffers: Buffers::default(),
+        }
+    }
+
+    /// The same with a weight for each row: how often it is there.
+    #[must_use]
+    pub fn weighted(mut self, weights: Option<Vec<f64>>) -> Self {
+        self.weights = weights;
+        self
+    }
+
+    /// The weights of the rows, where they are given.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The weight of a row.
+    pub(super) fn weight(&self, row: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[row])
+    }
+
+    /// Multiplies numbers of a block, components by rows, with the weights of its rows.
+    fn weigh(&self, first: usize, width: usize, block: &mut [f64]) {
+        let Some(weights) = &self.weights else { return };
+        let weights = &weights[first..first + width];
+        for line in block.chunks_exact_mut(width) {
+            for (x, weight) in line.iter_mut().zip(weights) {
+                *x *= weight;
+            }
         }
     }
 
@@ -109,7 +140,17 @@ impl SoftmaxSum {
                         .unwrap_or((first, part));
                     return Err(Error::Datum { row, found });
                 }
-                value += part;
+                value += match &self.weights {
+                    None => part,
+                    Some(weights) => {
+                        let each = highest
+                            .iter()
+                            .zip(&*total)
+                            .zip(&weights[first..first + width]);
+                        each.map(|((high, total), weight)| weight * (high + total.ln()))
+                            .sum::<f64>()
+                    }
+                };
                 block(first, width, features, logits);
             }
             Ok(value)
@@ -128,7 +169,8 @@ impl SoftmaxSum {
         Ok(())
     }
 
-    /// Draws a component of each row, counted from 0; returns the statistics of these.
+    /// Draws a component of each row, counted from 0; returns the statistics of these. A row of another weight than
+    /// one, a whole number, is drawn so often, and its label stays as it is.
     pub fn draw<R: Rng + ?Sized>(
         &self,
         messages: &[f64],
@@ -147,9 +189,17 @@ impl SoftmaxSum {
                         for (component, weight) in row.iter_mut().enumerate() {
                             *weight = std::mem::take(&mut all[component * width + column]);
                         }
-                        let chosen = pick(&row, 1.0, rng);
-                        all[chosen * width + column] = 1.0;
-                        labels[first + column] = chosen as f64;
+                        let weight = self.weight(first + column);
+                        if weight == 1.0 {
+                            let chosen = pick(&row, 1.0, rng);
+                            all[chosen * width + column] = 1.0;
+                            labels[first + column] = chosen as f64;
+                        } else {
+                            let each = multinomial(weight as u64, &row, rng);
+                            for (component, count) in each.into_iter().enumerate() {
+                                all[component * width + column] = count as f64;
+                            }
+                        }
                     }
                     accumulate(all, features, shape, width, lanes);
                 },
@@ -174,6 +224,7 @@ impl SoftmaxSum {
                         let responsibilities = &mut responsibilities[..k * width];
                         self.features.expand(data, width, features);
                         fill(first, width, responsibilities);
+                        self.weigh(first, width, responsibilities);
                         accumulate(responsibilities, features, (k, p), width, lanes);
                     }
                     Ok(0.0)
@@ -182,6 +233,23 @@ impl SoftmaxSum {
         })?;
         Ok(statistics)
     }
+}
+
+/// How many of `count` draws each of several is, by their probabilities.
+fn multinomial<R: Rng + ?Sized>(count: u64, probabilities: &[f64], rng: &mut R) -> Vec<u64> {
+    let (mut left, mut rest) = (count, 1.0);
+    let last = probabilities.iter().rposition(|p| *p > 0.0);
+    let each = probabilities.iter().enumerate().map(|(index, p)| {
+        let share = if Some(index) == last { 1.0 } else { p / rest };
+        let drawn = match Binomial::new(left, share.clamp(0.0, 1.0)) {
+            Ok(binomial) => binomial.sample(rng).min(left),
+            Err(_) => 0,
+        };
+        left -= drawn;
+        rest -= p;
+        drawn
+    });
+    each.collect()
 }
 
 impl Potential for SoftmaxSum {
@@ -194,7 +262,8 @@ impl Potential for SoftmaxSum {
         gradient.fill(0.0);
         sum(self.chunks(), &self.buffers, gradient, |rows, partial| {
             self.with_lanes(partial, |lanes| {
-                self.visit(at, rows, |_, width, features, responsibilities| {
+                self.visit(at, rows, |first, width, features, responsibilities| {
+                    self.weigh(first, width, responsibilities);
                     accumulate(responsibilities, features, shape, width, lanes);
                 })
             })
@@ -215,10 +284,11 @@ impl Potential for SoftmaxSum {
             self.buffers.lend((k + 1) * BLOCK, |scratch| {
                 let (changes, mean) = scratch.split_at_mut(k * BLOCK);
                 self.with_lanes(partial, |lanes| {
-                    self.visit(at, rows, |_, width, features, responsibilities| {
+                    self.visit(at, rows, |first, width, features, responsibilities| {
                         let changes = &mut changes[..k * width];
                         multiply(along, (k, p), features, width, changes);
                         softmax_jacobian_columns(responsibilities, changes, width, mean);
+                        self.weigh(first, width, changes);
                         accumulate(changes, features, (k, p), width, lanes);
                     })
                 })

@@ -264,7 +264,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.resume = resume
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit the mixture to the rows of X.
 
         Parameters
@@ -272,30 +272,35 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The data. A C-contiguous array of float64 is not copied.
         y : Ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row is there: 2 is as two rows, 0 as none. Weights need not be whole
+            numbers, unless the posterior is exact.
 
         Returns
         -------
         self
         """
-        self._fit(X)
+        self._fit(X, sample_weight)
         return self
 
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X, y=None, sample_weight=None):
         """Fit the mixture to the rows of X and label them.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : Ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row is there; once where it is None.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self._labels(self._fit(X))
+        return self._labels(self._fit(X, sample_weight))
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X):
+    def _fit(self, X, sample_weight):
         X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         n_samples, n_features = X.shape
         if n_samples < self.n_components:
@@ -304,6 +309,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
                 f" n_samples = {n_samples}"
             )
         options = self._options(n_features)
+        weights = options["row_weights"] = self._weights(X, sample_weight)
         about = self._about(X, options) if self.warm_start else None
         again = self.warm_start and hasattr(self, "converged_")
         rng = check_random_state(self.random_state)
@@ -312,7 +318,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             self._go_on(X, options)
         elif self.resume is None:
             try:
-                options.update(self._first(X, rng))
+                options.update(self._first(X, rng, weights))
             except KeyboardInterrupt as error:
                 # What is left behind can be used: the quickest start, and no step.
                 stopped, options["start"], most = error, "random", 0
@@ -362,6 +368,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             scale = self._scale(n_features)
         return {
             "components": int(self.n_components),
+            "row_weights": None,
             "covariance": self.covariance_type,
             "process": self._process(),
             "concentration": self.weight_concentration_prior,
@@ -411,7 +418,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             )
             if not unusable or self.reg_covar == 0.0:
                 raise
-        covariance = np.atleast_2d(np.cov(X.T))
+        covariance = _covariance(X, options["row_weights"])
         if self.covariance_type in ("diag", "spherical"):
             covariance = np.diag(np.diag(covariance))
         # Less than this fraction of the variance, and the bound would not be known to ten digits.
@@ -431,7 +438,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     def _about(self, X, options: dict[str, Any]) -> tuple[Any, ...]:
         """Tells fits of other data or with another prior apart."""
         names = ("covariance", "process", "concentration", "mean_precision", "degrees_of_freedom")
-        arrays = (options["location"], options["scale"])
+        arrays = (options["location"], options["scale"], options["row_weights"])
         return (
             X.shape,
             adler32(X),
@@ -439,39 +446,65 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             *(None if array is None else tuple(array) for array in arrays),
         )
 
-    def _first(self, X, rng) -> dict[str, Any]:
+    @staticmethod
+    def _weights(X, sample_weight):
+        """How often each row is there, as an array; the library says what is wrong with its numbers."""
+        if sample_weight is None:
+            return None
+        weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        if weights.shape != (len(X),):
+            raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(len(X),)}!")
+        return weights
+
+    def _first(self, X, rng, weights=None) -> dict[str, Any]:
         """What each climb begins with: where scikit-learn's begin, of the same numbers.
 
         Nothing for many random ones, which the library draws without keeping them.
         """
         starts = range(self.n_init)
+        if weights is not None and not (np.all(weights >= 0.0) and 0.0 < weights.sum() < np.inf):
+            return {}  # and the library says why
         if self.init_params != "random":
-            return {"labels": [self._labels_of_a_start(X, rng) for _ in starts]}
+            return {"labels": [self._labels_of_a_start(X, weights, rng) for _ in starts]}
         if X.size * self.n_components * self.n_init > _MANY:
             return {}
         shape = (len(X), self.n_components)
         # Once a row adds up to one, scikit-learn takes it for responsibilities, and so do we.
         return {"responsibilities": [rng.uniform(size=shape) for _ in starts]}
 
-    def _labels_of_a_start(self, X, rng):
+    def _labels_of_a_start(self, X, weights, rng):
         from sklearn.cluster import KMeans, kmeans_plusplus
 
         if self.init_params == "kmeans":
-            some = X
+            some, share = X, weights
             if X.size * self.n_components > _MANY:
                 # On all rows it would take as long as the fit.
-                some = X[rng.randint(len(X), size=max(2000, 200 * self.n_components))]
+                size = max(2000, 200 * self.n_components)
+                some, share = X[self._rows(weights, len(X), size, rng)], None
             # OpenMP's threads do not survive a fork of the process.
             with threadpool_limits(limits=1, user_api="openmp"):
-                means = KMeans(self.n_components, n_init=1, random_state=rng).fit(some)
+                means = KMeans(self.n_components, n_init=1, random_state=rng)
+                means.fit(some, sample_weight=share)
             if some is X:
                 return means.labels_
             centres = means.cluster_centers_
         elif self.init_params == "k-means++":
-            centres, _ = kmeans_plusplus(X, self.n_components, random_state=rng)
+            centres, _ = kmeans_plusplus(
+                X, self.n_components, sample_weight=weights, random_state=rng
+            )
         else:
-            centres = X[rng.choice(len(X), self.n_components, replace=False)]
+            # Rows that are not there are no centres.
+            there = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
+            few = len(there) < self.n_components
+            centres = X[there[rng.choice(len(there), self.n_components, replace=few)]]
         return _nearest(X, centres)
+
+    @staticmethod
+    def _rows(weights, count: int, size: int, rng):
+        """Some rows, each as likely as it is often there."""
+        if weights is None:
+            return rng.randint(count, size=size)
+        return rng.choice(count, size=size, p=weights / weights.sum())
 
     def _printer(self):
         if not self.verbose:
@@ -597,19 +630,31 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         """
         return self._score(self._checked(X))[0]
 
-    def score(self, X, y=None):
-        """The mean of `score_samples`.
+    def score(self, X, y=None, sample_weight=None):
+        """The mean of `score_samples`, by weights where they are given.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : Ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row is there; once where it is None.
 
         Returns
         -------
         log_density : float
         """
-        return float(np.mean(self.score_samples(X)))
+        scores = self.score_samples(X)
+        if sample_weight is None:
+            return float(np.mean(scores))
+        weights = self._weights(scores, sample_weight)
+        if not (np.all(weights >= 0.0) and 0.0 < weights.sum() < np.inf):
+            raise ValueError(
+                "sample_weight has negative, missing or only zero weights, expected finite weights"
+                " that are not negative, one of them above zero"
+            )
+        there = weights > 0.0
+        return float(np.average(scores[there], weights=weights[there]))
 
     def sample(self, n_samples=1):
         """Draws from the posterior predictive density, ordered by component.
@@ -659,6 +704,14 @@ def _named(draws, relabelled: int, n_components: int, n_features: int, kind: str
         "covariances": covariances,
         "relabelled": relabelled,
     }
+
+
+def _covariance(X, weights):
+    """The covariance of rows that are there as often as their weights say."""
+    if weights is None:
+        return np.atleast_2d(np.cov(X.T))
+    centred = X - np.average(X, axis=0, weights=weights)
+    return (centred * weights[:, None]).T @ centred / (weights.sum() - 1.0)
 
 
 def _nearest(X, centres):

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use collapsar::mixture::{Mixtures, Scale, Settings, Start};
+use collapsar::{Hint, Place};
 use collapsar_formats::{Table, read_labels, read_table};
 
 use super::MixtureRun;
@@ -11,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE};
 use crate::record::name_of;
+use crate::verdict::PosteriorKind;
 
 /// Mixtures, as a user asks for them.
 #[derive(Debug, Clone)]
@@ -76,16 +78,19 @@ pub struct MixtureInput<'a> {
     pub values: &'a [f64],
     /// How many there are in a row.
     pub columns: usize,
+    /// How often each row is there, where that is not once.
+    pub weights: Option<&'a [f64]>,
     /// The file that they were read from, and the names of its columns.
     pub file: Option<(&'a Path, &'a [String])>,
 }
 
 impl<'a> MixtureInput<'a> {
-    /// The rows of a table.
-    pub fn of(file: &'a Path, table: &'a Table) -> Self {
+    /// The rows of a table, and their weights.
+    pub fn of(file: &'a Path, table: &'a Table, weights: Option<&'a [f64]>) -> Self {
         Self {
             values: &table.values,
             columns: table.columns.len(),
+            weights,
             file: Some((file, &table.columns)),
         }
     }
@@ -125,8 +130,12 @@ impl MixtureRequest {
         let plan = self.climb.plan(MIXTURE_TOLERANCE)?;
         // Whatever is wrong with the largest model is better known before the others are fitted.
         self.settings.components = self.components.iter().copied().max().unwrap_or(0);
-        let mixtures = Mixtures::new(input.values, columns, &self.settings);
+        let mixtures = Mixtures::weighted(input.values, columns, input.weights, &self.settings);
         let mixtures = mixtures.map_err(|error| input.refused(error))?;
+        if self.posterior.posterior == Some(PosteriorKind::Exact) {
+            let drawable = check_drawable(input.weights.unwrap_or_default());
+            drawable.map_err(|error| input.refused(error))?;
+        }
         plan.prepare()?;
         Ok(MixtureRun {
             request: self,
@@ -146,6 +155,16 @@ impl MixtureRequest {
         let files = [labels, self.scale.as_ref(), self.climb.resume.as_ref()];
         files.into_iter().flatten().cloned().collect()
     }
+}
+
+/// Exact draws give each of the rows that a weight counts a component of its own.
+fn check_drawable(weights: &[f64]) -> collapsar::Result<()> {
+    let Some(row) = weights.iter().position(|weight| weight.fract() != 0.0) else {
+        return Ok(());
+    };
+    let found = format!("a weight of {}", weights[row]);
+    let error = collapsar::Error::data(Place::Row(row), found, "a whole number for exact draws");
+    Err(error.with_hint(Hint::set("posterior", PosteriorKind::LinearResponse.name())))
 }
 
 fn scale(file: &Path, columns: usize) -> Result<Scale> {

@@ -70,6 +70,7 @@ impl MixtureRun<'_> {
                 json!({
                     "components": request.components,
                     "columns": columns,
+                    "total_weight": input.weights.map(|weights| weights.iter().sum::<f64>()),
                     "covariance": request.settings.covariance,
                     "weights": request.settings.weights,
                     "prior": request.settings.defaults,

@@ -53,7 +53,7 @@ impl Jumps for Mixture {
     fn settled(&self) -> f64 {
         match self.covariance {
             Covariance::Tied => 1e-2,
-            _ => 1e-4 * self.rows() as f64,
+            _ => 1e-4 * self.total,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Bayesian mixtures of Gaussians: weights and component parameters collapsed, labels explicit.
 //!
+//! - `data`: rows, checked, with how often each is there
 //! - `settings`: what a user may set, and the defaults
 //! - `jumps`: jumps out of a poor optimum
 //! - `posterior`: the collapsed blocks
@@ -10,6 +11,7 @@
 //! - `response`: linear response: how much wider than q the posterior is
 
 mod chain;
+mod data;
 mod fit;
 mod jumps;
 mod posterior;
@@ -19,7 +21,8 @@ mod settings;
 mod start;
 
 use collapsar_core::rows::{Rows, SoftmaxSum};
-use collapsar_core::{Blocks, Change, Collapsed, Error, Hint, Place, Result};
+use collapsar_core::{Blocks, Collapsed, Error, Result};
+use data::{Data, digest};
 use posterior::{Parameters, blocks};
 
 pub use chain::{DrawOptions, MixtureDraws, Number};
@@ -41,6 +44,8 @@ pub struct Mixture {
     prior: Prior,
     shift: Vec<f64>,
     scale: Vec<f64>,
+    /// How many rows there are, by their weights.
+    total: f64,
     constant: f64,
     fingerprint: String,
 }
@@ -48,7 +53,7 @@ pub struct Mixture {
 /// Mixtures of the same data with any number of components: what does not depend on it is found once.
 #[derive(Debug)]
 pub struct Mixtures<'a> {
-    values: &'a [f64],
+    data: Data<'a>,
     settings: Settings,
     prior: Prior,
     shift: Vec<f64>,
@@ -65,17 +70,35 @@ impl<'a> Mixtures<'a> {
     /// a number that is not finite, a constant column under the default prior);
     /// [`Error::Setting`] where a hyperparameter is out of range.
     pub fn new(values: &'a [f64], columns: usize, settings: &Settings) -> Result<Self> {
-        check(values, columns, settings)?;
-        let moments = settings::moments(values, columns);
-        let prior = settings.prior(values, &moments)?;
-        let (shift, scale) = standard(moments, settings.covariance);
-        Ok(Self {
+        Self::weighted(values, columns, None, settings)
+    }
+
+    /// The same with a weight for each row: how often it is there. Weights need not be whole numbers.
+    ///
+    /// # Errors
+    /// As [`Mixtures::new`]; [`Error::Data`] where a weight is negative or not finite, or all are zero.
+    pub fn weighted(
+        values: &'a [f64],
+        columns: usize,
+        weights: Option<&'a [f64]>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let data = Data {
             values,
+            columns,
+            weights,
+        };
+        data.check(settings)?;
+        let moments = data.moments();
+        let prior = settings.prior(&data, &moments)?;
+        let (shift, scale) = Data::standard(moments, settings.covariance);
+        Ok(Self {
+            data,
             settings: settings.clone(),
             prior,
             shift,
             scale,
-            digest: digest(values),
+            digest: data.digest(),
         })
     }
 
@@ -100,15 +123,16 @@ impl<'a> Mixtures<'a> {
         let (shift, scale) = (self.shift.clone(), self.scale.clone());
         let (covariance, weights) = (settings.covariance, settings.weights);
         let columns = shift.len();
-        let data = Rows::new(self.values, columns, &shift, &scale);
-        let rows = data.len();
+        let data = Rows::new(self.data.values, columns, &shift, &scale);
+        let row_weights = self.data.weights.map(<[f64]>::to_vec);
+        let (rows, total) = (data.len(), self.data.total());
         let parameters = Parameters::new(covariance, components, columns);
         let natural = prior.natural(parameters, &shift, &scale)?;
-        let blocks = blocks(&settings, parameters, natural, &data)?;
+        let blocks = blocks(&settings, parameters, natural, &data, self.data.weights)?;
         let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
         let half_ln_tau = 0.5 * std::f64::consts::TAU.ln();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4.
-        let constant = -(rows as f64) * (columns as f64 * half_ln_tau + ln_scale);
+        let constant = -total * (columns as f64 * half_ln_tau + ln_scale);
         let fingerprint = format!(
             "a mixture of {components} {} components with {} weights on {rows} rows of {columns} columns (data {:016x}, prior {:016x})",
             covariance.name(),
@@ -117,7 +141,7 @@ impl<'a> Mixtures<'a> {
             digest(&prior.numbers()),
         );
         Ok(Mixture {
-            local: SoftmaxSum::new(data, covariance.features(), components),
+            local: SoftmaxSum::new(data, covariance.features(), components).weighted(row_weights),
             covariance,
             weights,
             parameters,
@@ -125,6 +149,7 @@ impl<'a> Mixtures<'a> {
             prior,
             shift,
             scale,
+            total,
             constant,
             fingerprint,
         })
@@ -138,6 +163,20 @@ impl Mixture {
     /// As [`Mixtures::new`].
     pub fn new(values: &[f64], columns: usize, settings: &Settings) -> Result<Self> {
         Mixtures::new(values, columns, settings)?.with(settings.components)
+    }
+
+    /// The same with a weight for each row: how often it is there.
+    ///
+    /// # Errors
+    /// As [`Mixtures::weighted`].
+    pub fn weighted(
+        values: &[f64],
+        columns: usize,
+        weights: &[f64],
+        settings: &Settings,
+    ) -> Result<Self> {
+        let mixtures = Mixtures::weighted(values, columns, Some(weights), settings)?;
+        mixtures.with(settings.components)
     }
 
     /// Rows of the data.
@@ -202,58 +241,4 @@ impl Collapsed for Mixture {
     fn fingerprint(&self) -> String {
         self.fingerprint.clone()
     }
-}
-
-/// Squares of larger numbers, summed over rows, would overflow.
-const LARGEST: f64 = 1e140;
-
-fn check(values: &[f64], columns: usize, settings: &Settings) -> Result<()> {
-    let refuse =
-        |found: String, expected: String| Err(Error::data(Place::Whole("data"), found, expected));
-    if columns == 0 || values.is_empty() {
-        return refuse("no rows".into(), "at least one row of numbers".into());
-    }
-    if !values.len().is_multiple_of(columns) {
-        let expected = format!("a multiple of {columns} columns");
-        return refuse(format!("{} numbers", values.len()), expected);
-    }
-    let (rows, components) = (values.len() / columns, settings.components);
-    if components == 0 {
-        return Err(Error::setting("components", "0", "at least 1"));
-    }
-    if rows < components {
-        let found = format!("{rows} rows for {components} components");
-        let refused = refuse(found, "at least as many rows as components".into());
-        let fewer = Hint::Option("components", Change::Fewer);
-        return refused.map_err(|error| error.with_hint(fewer));
-    }
-    if let Some(bad) = values.iter().position(|x| x.is_nan() || x.abs() > LARGEST) {
-        let expected = format!("a finite number no larger than {LARGEST:e}; rescale the column");
-        let found = format!("{:e}", values[bad]);
-        return Err(Error::data(Place::cell(bad, columns), found, expected));
-    }
-    Ok(())
-}
-
-/// Shift and scale that bring each column to mean 0 and standard deviation 1, or all columns to
-/// a common deviation where components are spherical (maths §4.4).
-fn standard(
-    (shift, mut variance): (Vec<f64>, Vec<f64>),
-    covariance: Covariance,
-) -> (Vec<f64>, Vec<f64>) {
-    if covariance == Covariance::Spherical {
-        let mean = variance.iter().sum::<f64>() / shift.len() as f64;
-        variance.fill(mean);
-    }
-    // A constant column has no scale of its own; any will do.
-    let scale = variance
-        .iter()
-        .map(|&v| if v > 0.0 { v.sqrt() } else { 1.0 })
-        .collect();
-    (shift, scale)
-}
-
-/// Tells arrays of numbers apart.
-fn digest(numbers: &[f64]) -> u64 {
-    collapsar_core::digest(numbers.iter().flat_map(|x| x.to_bits().to_le_bytes()))
 }

@@ -69,12 +69,13 @@ impl Parameters {
 }
 
 /// $C(\tau)$ of a mixture (maths §4.2): a block for the weights, then one for each component, or one for
-/// all of them where covariances are tied. `prior` is that of such a block.
+/// all of them where covariances are tied. `prior` is that of such a block, `weights` are those of rows.
 pub(super) fn blocks(
     settings: &Settings,
     parameters: Parameters,
     prior: Vec<f64>,
     data: &Rows,
+    weights: Option<&[f64]>,
 ) -> Result<Blocks> {
     let (components, columns) = (settings.components, data.columns());
     let features = settings.covariance.features().count(columns);
@@ -95,9 +96,9 @@ pub(super) fn blocks(
     }?;
     if settings.covariance == Covariance::Tied {
         // No responsibilities can change the data's total count and scatter.
-        let scatter = scatter(data);
+        let scatter = scatter(data, weights);
         let mut total = vec![0.0; prior.len() - scatter.len()];
-        total[components] = data.len() as f64;
+        total[components] = weights.map_or(data.len() as f64, |weights| weights.iter().sum());
         total.extend(scatter);
         let link = tied_components(components, columns);
         let blocks = parameters.join(blocks, "prior", prior, link)?;
@@ -198,14 +199,20 @@ fn tied_components(components: usize, columns: usize) -> IndexMap {
     })
 }
 
-/// The upper triangle of the sum of y y', row by row.
-fn scatter(data: &Rows) -> Vec<f64> {
+/// The upper triangle of the sum of w y y', row by row.
+fn scatter(data: &Rows, weights: Option<&[f64]>) -> Vec<f64> {
     let columns = data.columns();
     let mut packed = vec![0.0; columns * (columns + 1) / 2];
-    for (_, width, block) in data.within(0..data.len()) {
+    for (first, width, block) in data.within(0..data.len()) {
         let column = |i: usize| &block[i * width..(i + 1) * width];
         for (cell, (i, j)) in packed.iter_mut().zip(pairs(columns)) {
-            *cell += dot(column(i), column(j));
+            *cell += match weights {
+                None => dot(column(i), column(j)),
+                Some(weights) => {
+                    let both = column(i).iter().zip(column(j)).zip(&weights[first..]);
+                    both.map(|((a, b), weight)| weight * a * b).sum()
+                }
+            };
         }
     }
     packed

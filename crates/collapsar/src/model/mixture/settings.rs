@@ -4,10 +4,11 @@ use nalgebra::{Cholesky, DMatrix};
 use serde::{Deserialize, Serialize};
 
 use super::Weights;
+use super::data::Data;
 use super::posterior::Parameters;
 use collapsar_core::family::{Family, NormalGammaOrdinary, NormalWishartOrdinary};
 use collapsar_core::rows::Features;
-use collapsar_core::{Error, Hint, Place, Result};
+use collapsar_core::{Error, Result};
 
 /// Where the hyperparameters that are not set come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -119,12 +120,8 @@ impl Settings {
     }
 
     /// Fills in what is not set, from mean and variance of each column.
-    pub(crate) fn prior(
-        &self,
-        values: &[f64],
-        (mean, variance): &(Vec<f64>, Vec<f64>),
-    ) -> Result<Prior> {
-        let columns = mean.len();
+    pub(super) fn prior(&self, data: &Data, moments: &(Vec<f64>, Vec<f64>)) -> Result<Prior> {
+        let (columns, mean) = (data.columns, &moments.0);
         let d = columns as f64;
         let prior = Prior {
             concentration: self.concentration(),
@@ -134,9 +131,7 @@ impl Settings {
             scale: match (&self.scale, self.defaults) {
                 (Some(Scale::Matrix(matrix)), _) => matrix.clone(),
                 (Some(Scale::Identity(s)), _) => diagonal(columns, |_| *s),
-                (None, Defaults::Sklearn) => {
-                    default_scale(values, mean, variance, self.covariance)?
-                }
+                (None, Defaults::Sklearn) => data.default_scale(moments, self.covariance)?,
                 (None, Defaults::Paper) => diagonal(columns, |_| 1e-3),
             },
         };
@@ -240,73 +235,6 @@ impl Prior {
         ];
         [&scalars, &self.location[..], &self.scale].concat()
     }
-}
-
-/// Mean and (population) variance of each column.
-pub(crate) fn moments(values: &[f64], columns: usize) -> (Vec<f64>, Vec<f64>) {
-    let rows = (values.len() / columns) as f64;
-    let mut mean = vec![0.0; columns];
-    for row in values.chunks_exact(columns) {
-        for (m, x) in mean.iter_mut().zip(row) {
-            *m += x / rows;
-        }
-    }
-    let mut variance = vec![0.0; columns];
-    for row in values.chunks_exact(columns) {
-        for ((v, x), m) in variance.iter_mut().zip(row).zip(&mean) {
-            *v += (x - m) * (x - m) / rows;
-        }
-    }
-    // A constant column's mean may be off by rounding: its variance is still none.
-    for ((v, m), x) in variance.iter_mut().zip(&mut mean).zip(values) {
-        if *v <= (1e-14 * m.abs()).powi(2) {
-            (*v, *m) = (0.0, *x);
-        }
-    }
-    (mean, variance)
-}
-
-/// The sample covariance, its diagonal, or the mean of that times the identity.
-fn default_scale(
-    values: &[f64],
-    mean: &[f64],
-    variance: &[f64],
-    covariance: Covariance,
-) -> Result<Vec<f64>> {
-    let columns = mean.len();
-    let rows = values.len() / columns;
-    let constant = |v: &f64| *v == 0.0;
-    let constant = match covariance {
-        Covariance::Spherical => variance.iter().all(constant).then_some(0),
-        _ => variance.iter().position(constant),
-    };
-    if let Some(column) = constant {
-        let found = format!("the constant {}", mean[column]);
-        let error = Error::data(Place::Column(column), found, "a column that varies");
-        let hints = vec![Hint::give("columns"), Hint::give("scale")];
-        return Err(error.with_hint(Hint::Any(hints)));
-    }
-    // scikit-learn divides by N - 1.
-    let others = rows as f64 - 1.0;
-    let unbiased = rows as f64 / others;
-    Ok(match covariance {
-        Covariance::Full | Covariance::Tied => {
-            let mut matrix = vec![0.0; columns * columns];
-            for row in values.chunks_exact(columns) {
-                for (i, cells) in matrix.chunks_exact_mut(columns).enumerate() {
-                    for (j, cell) in cells.iter_mut().enumerate() {
-                        *cell += (row[i] - mean[i]) * (row[j] - mean[j]) / others;
-                    }
-                }
-            }
-            matrix
-        }
-        Covariance::Diagonal => diagonal(columns, |i| variance[i] * unbiased),
-        Covariance::Spherical => {
-            let mean = variance.iter().sum::<f64>() / columns as f64;
-            diagonal(columns, |_| mean * unbiased)
-        }
-    })
 }
 
 /// A diagonal matrix.

@@ -1,5 +1,7 @@
 //! Where a run begins: responsibilities, turned into messages by one VBEM step.
 
+use std::borrow::Cow;
+
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -116,8 +118,9 @@ impl Mixture {
         let mut labels = vec![0; rows];
         for (k, centre) in centres.chunks_exact_mut(columns).enumerate() {
             let row = match k {
-                0 => rng.random_range(0..rows),
-                _ => draw(&nearest, &mut rng),
+                0 if self.local.weights().is_none() => rng.random_range(0..rows),
+                0 => draw(self.local.weights().unwrap_or_default(), &mut rng),
+                _ => draw(&self.weighed(&nearest), &mut rng),
             };
             self.local.rows().row(row, centre);
             self.each_row(|n, y| {
@@ -131,14 +134,15 @@ impl Mixture {
             let mut counts = vec![0.0; components];
             centres.fill(0.0);
             self.each_row(|n, y| {
-                counts[labels[n]] += 1.0;
+                let weight = self.local.weights().map_or(1.0, |weights| weights[n]);
+                counts[labels[n]] += weight;
                 for (c, x) in centres[labels[n] * columns..].iter_mut().zip(y) {
-                    *c += x;
+                    *c += weight * x;
                 }
             });
             for (centre, count) in centres.chunks_exact_mut(columns).zip(&counts) {
                 for c in centre {
-                    *c /= f64::max(*count, 1.0);
+                    *c /= if *count > 0.0 { *count } else { 1.0 };
                 }
             }
             self.each_row(|n, y| {
@@ -150,6 +154,14 @@ impl Mixture {
             });
         }
         (labels, 1 + ROUNDS as u64)
+    }
+
+    /// Numbers of rows times the weights of these.
+    fn weighed<'a>(&self, numbers: &'a [f64]) -> Cow<'a, [f64]> {
+        match self.local.weights() {
+            None => numbers.into(),
+            Some(weights) => weights.iter().zip(numbers).map(|(a, b)| a * b).collect(),
+        }
     }
 
     fn each_row(&self, mut visit: impl FnMut(usize, &[f64])) {
