@@ -71,6 +71,7 @@ pub(crate) fn run(args: &MixtureArgs, common: &Common) -> anyhow::Result<ExitCod
 }
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    args.page.check(args.out.as_deref())?;
     let request = args.request()?;
     let table = read_table(args.data(), args.columns.as_deref())?;
     if !table.skipped.is_empty() {
@@ -88,6 +89,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let posterior = run.posterior(&result, common.listen())?;
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
+        args.page.write(args.out.as_deref())?;
     }
     let summary = summary::of(args, &table, &result, &posterior);
     climb::warn(&result.climbed, common);
