@@ -46,10 +46,9 @@ pub(crate) fn values(values: impl Into<Value>) -> Value {
 }
 
 fn base(height: impl Into<Value>, data: Value) -> Value {
-    json!({
+    let mut spec = json!({
         "width": "container",
         "height": height.into(),
-        "data": data,
         "autosize": {"type": "fit", "contains": "padding"},
         "config": {
             "background": "transparent",
@@ -70,7 +69,9 @@ fn base(height: impl Into<Value>, data: Value) -> Value {
             "rule": {"color": "var(--soft)"},
             "range": {"category": colours(), "symbol": SHAPES},
         },
-    })
+    });
+    spec["data"] = data;
+    spec
 }
 
 /// The height of so many rows of a list, with its axis and a legend of one line.

@@ -52,9 +52,10 @@ fn figure(climbs: &[(String, Vec<TraceStep>)]) -> Figure {
         json!({"field": "bound", "type": "quantitative", "title": "bound, nats", "scale": {"zero": false}}),
     );
     let several = climbs.len() > 1;
-    let colour = match several {
-        true => json!({"field": "run", "type": "nominal", "title": null}),
-        false => json!({"value": chart::colour(0)}),
+    let colour = if several {
+        json!({"field": "run", "type": "nominal", "title": null})
+    } else {
+        json!({"value": chart::colour(0)})
     };
     let mut spec = chart::layers(
         260,

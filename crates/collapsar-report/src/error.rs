@@ -9,9 +9,9 @@ use collapsar::{Plain, Terms};
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be read or written.
-    File(collapsar_formats::Error),
+    File(Box<collapsar_formats::Error>),
     /// What a run wrote cannot be used.
-    Run(collapsar_run::Error),
+    Run(Box<collapsar_run::Error>),
     /// A folder that no run wrote, or of which something is missing or damaged.
     Folder {
         /// As given.
@@ -64,12 +64,12 @@ impl std::error::Error for Error {}
 
 impl From<collapsar_formats::Error> for Error {
     fn from(error: collapsar_formats::Error) -> Self {
-        Self::File(error)
+        Self::File(Box::new(error))
     }
 }
 
 impl From<collapsar_run::Error> for Error {
     fn from(error: collapsar_run::Error) -> Self {
-        Self::Run(error)
+        Self::Run(Box::new(error))
     }
 }

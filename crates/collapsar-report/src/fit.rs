@@ -69,9 +69,10 @@ pub(crate) fn verdict(run: &SavedRun) -> Section {
         Some(PosteriorKind::Exact) => "Draws are exact.",
         None => "",
     };
-    let because = match reasons.is_empty() {
-        true => String::new(),
-        false => format!(": {}", reasons.join(", ")),
+    let because = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", reasons.join(", "))
     };
     let class = if words.starts_with("Trust means and") {
         "lead"
@@ -163,9 +164,10 @@ fn graph(run: &SavedRun) -> Section {
         Ok(svg) => {
             let names = |key: &str| -> String {
                 let names: Vec<String> = run.extra(key).unwrap_or_default();
-                match names.is_empty() {
-                    true => "nothing".to_owned(),
-                    false => safe::name(&names.join(", ")),
+                if names.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    safe::name(&names.join(", "))
                 }
             };
             let (collapsed, explicit) = (names("collapsed"), names("explicit"));

@@ -55,9 +55,10 @@ impl Forest<'_> {
             "field": "name", "type": "nominal", "sort": null, "title": null, "axis": {"grid": true},
         });
         let x = |field: &str| json!({"field": field, "type": "quantitative", "title": self.axis, "scale": {"zero": self.zero}});
-        let colour = match several {
-            true => json!({"field": "run", "type": "nominal", "title": null}),
-            false => json!({"value": chart::colour(0)}),
+        let colour = if several {
+            json!({"field": "run", "type": "nominal", "title": null})
+        } else {
+            json!({"value": chart::colour(0)})
         };
         let mut encoding = json!({"y": y, "x": x("low"), "x2": {"field": "high"}, "color": colour});
         let mut points = json!({"y": y, "x": x("mean"), "color": colour, "tooltip": [
@@ -80,7 +81,7 @@ impl Forest<'_> {
         );
         let mut caption = "Points are posterior means, lines hold 95% of the posterior".to_owned();
         if first.len() > MOST {
-            caption += &format!("; the first {MOST} of {} numbers", first.len());
+            caption = format!("{caption}; the first {MOST} of {} numbers", first.len());
         }
         let mut head = vec!["name"];
         head.extend(several.then_some("run"));

@@ -75,9 +75,12 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
         .collect();
     let of = |row: usize| &data.values[row * width..(row + 1) * width];
     let shown = &used[..used.len().min(COMPONENTS)];
-    let component = |k: usize| match shown.iter().any(|(of, _)| *of == k) {
-        true => k.to_string(),
-        false => "other".to_owned(),
+    let component = |k: usize| {
+        if shown.iter().any(|(of, _)| *of == k) {
+            k.to_string()
+        } else {
+            "other".to_owned()
+        }
     };
     let sampled = match picked.len() {
         all if all == data.rows => format!("All {} rows", thousands(all)),
@@ -108,12 +111,13 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
             json!({"x": chart::rounded(*x), "y": chart::rounded(*y), "at": at, "component": k.to_string()})
         }));
     }
-    let titles = match plane.own {
-        true => [safe::name(&saved.columns[0]), safe::name(&saved.columns[1])],
-        false => [
+    let titles = if plane.own {
+        [safe::name(&saved.columns[0]), safe::name(&saved.columns[1])]
+    } else {
+        [
             "first principal direction".to_owned(),
             "second principal direction".to_owned(),
-        ],
+        ]
     };
     let axis = |field: &str, title: &str| json!({"field": field, "type": "quantitative", "title": title, "scale": {"zero": false}});
     let (x, y) = (axis("x", &titles[0]), axis("y", &titles[1]));
@@ -129,12 +133,13 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
              "encoding": {"x": x, "y": y, "color": colour, "order": {"field": "at", "type": "quantitative"}}},
         ]),
     );
-    let plane_words = match plane.own {
-        true => String::new(),
-        false => format!(
+    let plane_words = if plane.own {
+        String::new()
+    } else {
+        format!(
             ", on the plane that shows {} of the variance of the standardised columns",
             percent(plane.share)
-        ),
+        )
     };
     section.push(Part::Figure(Figure {
         id: "rows-plane".into(),
@@ -289,7 +294,7 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
         let centre = mean(&|c| c.mean[d]);
         let variance = mean(&|c| c.covariance.variance(d) + (c.mean[d] - centre).powi(2));
         let deviation = variance.sqrt();
-        if !(deviation > 0.0) {
+        if deviation.is_nan() || deviation <= 0.0 {
             continue;
         }
         for (k, component) in used.iter().take(COMPONENTS) {

@@ -1,5 +1,7 @@
 //! Sections, pictures and tables, and the file that they become.
 
+use std::fmt::Display;
+
 use collapsar_text::short;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
@@ -48,7 +50,7 @@ pub(crate) struct Fact {
     value: String,
 }
 
-pub(crate) fn fact(name: &str, value: impl ToString) -> Fact {
+pub(crate) fn fact(name: &str, value: impl Display) -> Fact {
     Fact {
         name: name.to_owned(),
         value: value.to_string(),

@@ -147,9 +147,10 @@ fn uncertainty(estimates: &[Estimate]) -> Section {
                 .fold((0, 0.0), |(count, reads), of| {
                     (count + 1, reads + of.reads[0])
                 });
-            let words = match limit.is_finite() {
-                true => format!("{below} to {limit}"),
-                false => format!("{below} or more"),
+            let words = if limit.is_finite() {
+                format!("{below} to {limit}")
+            } else {
+                format!("{below} or more")
             };
             below = limit;
             vec![words, thousands(count), percent(reads / total)]

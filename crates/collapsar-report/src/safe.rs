@@ -1,6 +1,7 @@
 //! Names of anyone's choice in HTML and scripts: shown as text, and never run.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +19,8 @@ pub(crate) fn json(value: &Value) -> String {
         match letter {
             // Outside of strings JSON has none of these.
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                safe.push_str(&format!("\\u{:04x}", letter as u32));
+                let code = letter as u32;
+                write!(safe, "\\u{code:04x}").expect("strings take all text");
             }
             letter => safe.push(letter),
         }

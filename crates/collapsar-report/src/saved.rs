@@ -67,9 +67,10 @@ impl SavedRun {
         const EXPECTED: &str = "a folder that --out wrote";
         let name = folder.display();
         if !folder.is_dir() {
-            let found = match folder.exists() {
-                true => "a file",
-                false => "no such folder",
+            let found = if folder.exists() {
+                "a file"
+            } else {
+                "no such folder"
             };
             return Err(Error::folder(name, found, EXPECTED));
         }
@@ -251,9 +252,10 @@ impl SavedRun {
     /// How it ended.
     pub(crate) fn outcome(&self) -> String {
         let outcome = &self.run.outcome;
-        match outcome.converged {
-            true => format!("converged ({})", outcome.reason),
-            false => format!("not converged ({})", outcome.reason),
+        if outcome.converged {
+            format!("converged ({})", outcome.reason)
+        } else {
+            format!("not converged ({})", outcome.reason)
         }
     }
 }
