@@ -8,6 +8,7 @@
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
 //! - `compare`: puts the evidence and the bounds of several runs side by side
+//! - `report`: a page with pictures of a run, or of several
 //! - `mixture`: fits and uses Bayesian mixtures of Gaussians
 //! - `topics`: fits and uses topic models
 //! - `quant`: quantifies transcripts and genes
@@ -25,6 +26,7 @@ mod mixture;
 mod posterior;
 mod progress;
 mod quant;
+mod report;
 mod reproduce;
 mod shell;
 mod topics;
@@ -52,6 +54,7 @@ Begin with:
   collapsar fit rats.bug --data rats.json      fit your own model, in the BUGS language
   collapsar check rats.bug --data rats.json    what of it can be collapsed, and why
   collapsar compare fit1 fit2                  which of two models the data favour
+  collapsar report fit                         a page with pictures of a run, for the browser
 
 Results go to standard output or files, talk to standard error. Exit codes: 0 done, 1 error,
 2 wrong usage, 3 not converged under --require-convergence.";
@@ -76,6 +79,7 @@ enum Command {
     Fit(Box<fit::FitArgs>),
     Check(check::CheckArgs),
     Compare(compare::CompareArgs),
+    Report(report::ReportArgs),
     /// Rerun the experiments of the paper that the method comes from.
     Reproduce(reproduce::ReproduceArgs),
     Completions(shell::CompletionsArgs),
@@ -93,6 +97,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => fit::run(args, common),
         Command::Check(args) => check::run(args, common),
         Command::Compare(args) => compare::run(args, common),
+        Command::Report(args) => report::run(args, common),
         Command::Reproduce(args) => reproduce::run(args, common),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
@@ -125,6 +130,8 @@ fn worded(error: &anyhow::Error, quiet: bool) -> String {
         } else if let Some(error) = cause.downcast_ref::<collapsar::Error>() {
             error.in_terms(&Flags)
         } else if let Some(error) = cause.downcast_ref::<collapsar_formats::Error>() {
+            error.in_terms(&Flags)
+        } else if let Some(error) = cause.downcast_ref::<collapsar_report::Error>() {
             error.in_terms(&Flags)
         } else {
             cause.to_string()

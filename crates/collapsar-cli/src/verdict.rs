@@ -1,6 +1,6 @@
 //! How far results may be trusted, in words: the last lines that a fit prints.
 
-use collapsar_run::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, UNCERTAIN, Verdict};
+use collapsar_run::{COARSE, PosteriorKind, Signs, UNCERTAIN, Verdict};
 
 use crate::text::count;
 
@@ -21,7 +21,7 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
         Verdict::TrustMeans => ("trust means but not sds", format!("; try {next}")),
         Verdict::Doubt => ("do not trust this", format!("; try {}", after_doubt(signs))),
     };
-    let reasons = match reasons(signs, converged).join(", ") {
+    let reasons = match signs.reasons(converged).join(", ") {
         reasons if reasons.is_empty() => String::new(),
         reasons => format!(" ({reasons})"),
     };
@@ -41,55 +41,6 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
         many => format!("; {many} numbers are those of exact draws"),
     };
     format!("{name}{widened}{moved}{taken}{added}\nverdict: {verdict}{reasons}{next}")
-}
-
-/// What signs say, those that matter most first.
-fn reasons(signs: &Signs, converged: bool) -> Vec<String> {
-    let mut reasons = vec![];
-    if !converged {
-        reasons.push("the climb has not converged".to_owned());
-    }
-    if signs.saddle {
-        reasons.push("the bound has no strict maximum here".to_owned());
-    }
-    if signs.grid.is_some_and(|error| error > COARSE) {
-        reasons.push("a grid does not resolve its number".to_owned());
-    }
-    if signs.flat > 0 {
-        let directions = count(signs.flat, "direction");
-        reasons.push(format!("the bound is flat in {directions}"));
-    }
-    if let Some((starts, agree)) = signs.starts.filter(|(starts, agree)| 2 * agree < *starts) {
-        reasons.push(format!("only {agree} of {starts} starts ended here"));
-    }
-    if let Some(drift) = signs.drift.filter(|drift| *drift > DRIFTED) {
-        reasons.push(format!("a Markov chain moves {drift:.0} sds away"));
-    }
-    if let Some(shift) = signs.shift.filter(|shift| *shift > SHIFTED) {
-        reasons.push(format!(
-            "weighted draws put a mean {shift:.1} sds elsewhere"
-        ));
-    }
-    if signs.exact {
-        reasons.push("nothing is approximated".to_owned());
-        return reasons;
-    }
-    if let Some(missing) = signs.missing_information {
-        reasons.push(format!(
-            "{:.0}% of the information is missing",
-            100.0 * missing
-        ));
-    }
-    if let Some(k_hat) = signs.k_hat {
-        reasons.push(format!("k-hat of weights is {k_hat:.2}"));
-    }
-    if let Some(growth) = signs.variance_growth.filter(|growth| *growth >= GROWN) {
-        let percent = 100.0 * (growth - 1.0);
-        reasons.push(format!(
-            "uncertain precisions widen a normal by {percent:.0}%"
-        ));
-    }
-    reasons
 }
 
 /// What to run where nothing is to be trusted.

@@ -18,6 +18,13 @@ const RUN: &str = "run.json";
 /// Its field that lists the other files of the run. The first versions had none.
 const FILES: &str = "files";
 
+/// What a page of a run adds to its folder later, with what stands near its beginning where it is ours: they are of that run,
+/// and go with it.
+const LATER: [(&str, &[u8]); 2] = [
+    ("report.html", br#"name="generator" content="Collapsar"#),
+    ("collapsar_mqc.json", b"{"),
+];
+
 /// What each command wrote before `run.json` had a list, but for the other fits of an average of topics.
 const KNOWN: [(&str, &str); 5] = [
     ("fit", "posterior.csv draws.csv trace.jsonl"),
@@ -219,7 +226,14 @@ fn earlier(target: &Path) -> Vec<PathBuf> {
             let mut parts = file.components();
             parts.all(|part| matches!(part, Component::Normal(_)))
         };
-        return files.filter(inside).collect();
+        let ours = |(name, sign): &(&str, &[u8])| {
+            let text = fs::read(target.join(name)).unwrap_or_default();
+            let begins = &text[..text.len().min(2000)];
+            let found = begins.windows(sign.len()).any(|part| part == *sign);
+            found.then(|| PathBuf::from(name))
+        };
+        let later = LATER.iter().filter_map(ours);
+        return files.filter(inside).chain(later).collect();
     }
     let words = run["command"].as_array().into_iter().flatten();
     let mut words = words.filter_map(Value::as_str).skip(1);

@@ -1,7 +1,8 @@
 //! Which posterior results are of, and how far they may be trusted: one rule for all models.
 
 use collapsar::diagnostics::{ChainSummary, ImportanceWeights, k_hat_threshold};
-use serde::Serialize;
+use collapsar_text::count;
+use serde::{Deserialize, Serialize};
 
 /// The largest R-hat and the smallest effective sample size of chains that have mixed (Vehtari21).
 const MIXED: (f64, f64) = (1.01, 400.0);
@@ -30,7 +31,7 @@ const LIGHT: f64 = 0.5;
 pub const UNCERTAIN: f64 = 0.1;
 
 /// Which posterior results are of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PosteriorKind {
     /// The factors of q as they are.
@@ -56,7 +57,9 @@ impl PosteriorKind {
 }
 
 /// Cheap signs of how far a fit may be trusted; what nobody looked at is `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+// Records of earlier versions have fewer.
+#[serde(default)]
 pub struct Signs {
     /// The largest eigenvalue of FJ: how much of the information is missing (maths §1.7).
     pub missing_information: Option<f64>,
@@ -103,7 +106,7 @@ pub struct Signs {
 }
 
 /// How far results may be trusted, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Means and deviations.
@@ -147,6 +150,55 @@ impl Signs {
             sd_error: errors.max_by(f64::total_cmp),
             ..Self::default()
         }
+    }
+
+    /// What they say in words, those that matter most first.
+    pub fn reasons(&self, converged: bool) -> Vec<String> {
+        let mut reasons = vec![];
+        if !converged {
+            reasons.push("the climb has not converged".to_owned());
+        }
+        if self.saddle {
+            reasons.push("the bound has no strict maximum here".to_owned());
+        }
+        if self.grid.is_some_and(|error| error > COARSE) {
+            reasons.push("a grid does not resolve its number".to_owned());
+        }
+        if self.flat > 0 {
+            let directions = count(self.flat, "direction");
+            reasons.push(format!("the bound is flat in {directions}"));
+        }
+        if let Some((starts, agree)) = self.starts.filter(|(starts, agree)| 2 * agree < *starts) {
+            reasons.push(format!("only {agree} of {starts} starts ended here"));
+        }
+        if let Some(drift) = self.drift.filter(|drift| *drift > DRIFTED) {
+            reasons.push(format!("a Markov chain moves {drift:.0} sds away"));
+        }
+        if let Some(shift) = self.shift.filter(|shift| *shift > SHIFTED) {
+            reasons.push(format!(
+                "weighted draws put a mean {shift:.1} sds elsewhere"
+            ));
+        }
+        if self.exact {
+            reasons.push("nothing is approximated".to_owned());
+            return reasons;
+        }
+        if let Some(missing) = self.missing_information {
+            reasons.push(format!(
+                "{:.0}% of the information is missing",
+                100.0 * missing
+            ));
+        }
+        if let Some(k_hat) = self.k_hat {
+            reasons.push(format!("k-hat of weights is {k_hat:.2}"));
+        }
+        if let Some(growth) = self.variance_growth.filter(|growth| *growth >= GROWN) {
+            let percent = 100.0 * (growth - 1.0);
+            reasons.push(format!(
+                "uncertain precisions widen a normal by {percent:.0}%"
+            ));
+        }
+        reasons
     }
 
     /// How far results of this kind may be trusted, where the climb has converged or not.

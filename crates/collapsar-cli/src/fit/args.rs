@@ -10,6 +10,7 @@ use collapsar_run::fit::{ModelRequest, ModelSource, PosteriorOptions};
 use crate::climb::ClimbArgs;
 use crate::common::{Common, Usage};
 use crate::posterior::PosteriorArgs;
+use crate::report::PageArgs;
 use crate::values::not_negative;
 
 const EXAMPLES: &str = "\
@@ -55,6 +56,8 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) posterior: PosteriorArgs,
     /// Converged when a step raises the bound by less than T nats [default: 1e-8, or 1e-10 for each

@@ -21,6 +21,7 @@ pub(crate) use summary::{grids, posterior as verdict};
 
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check(&args.inits)?;
+    args.page.check(args.out.as_deref())?;
     let request = args.request()?;
     let source = ModelSource::read(&args.source.model)?;
     let prepared = with(&source, read_data(&args.source.data)?, common)?;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     };
     if let Some(folder) = folder {
         run.write(folder, &climbed, &monitored, &result, command())?;
+        args.page.write(args.out.as_deref())?;
     }
     climb::warn(&climbed, common);
     if let Some((draws, _)) = result.chains.as_ref().filter(|_| !result.complete()) {

@@ -10,6 +10,7 @@ use collapsar_run::mixture::{MixtureRequest, StartOption};
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
+use crate::report::PageArgs;
 use crate::values::{Numbers, named, not_negative};
 
 /// [`collapsar_run::MIXTURE_TOLERANCE`] as people write it.
@@ -35,6 +36,8 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     /// Also write N draws from the posterior predictive density to samples.csv
     #[arg(long, value_name = "N", requires = "out")]
     pub(crate) samples: Option<usize>,

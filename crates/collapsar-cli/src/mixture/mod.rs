@@ -72,6 +72,7 @@ pub(crate) fn run(args: &MixtureArgs, common: &Common) -> anyhow::Result<ExitCod
 }
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    args.page.check(args.out.as_deref())?;
     let request = args.request()?;
     let (table, weights) = read(args)?;
     if !table.skipped.is_empty() {
@@ -89,6 +90,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let posterior = run.posterior(&result, common.listen())?;
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
+        args.page.write(args.out.as_deref())?;
     }
     let summary = summary::of(args, (&table, weights.as_deref()), &result, &posterior);
     climb::warn(&result.climbed, common);

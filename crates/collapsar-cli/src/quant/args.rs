@@ -10,6 +10,7 @@ use collapsar_run::ClimbOptions;
 use collapsar_run::quant::{GeneSource, Lengths, Naming, QuantRequest, ReadSource};
 
 use crate::common::{Flags, Usage, threads};
+use crate::report::PageArgs;
 use crate::values::{auto, named, not_negative};
 
 const FRAGMENTS: &str = "Fragments";
@@ -31,6 +32,8 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     /// Print the N most abundant transcripts, or genes where they are known
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) top: usize,

@@ -71,6 +71,7 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
         return compare::run(args, common);
     }
     let args = &args.fit;
+    args.page.check(args.out.as_deref())?;
     let request = args.request();
     args::check(&request)?;
     let bar = Bar::new(common, 1);
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::from(130));
     };
     drop(bar);
+    args.page.write(args.out.as_deref())?;
     for doubt in &result.doubts {
         common.warn(&summary::doubt(doubt));
     }

@@ -12,6 +12,7 @@ use collapsar_run::topics::{CorpusRequest, TopicsRequest};
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
+use crate::report::PageArgs;
 use crate::values::{Numbers, auto, named, not_negative};
 
 #[derive(Debug, Args)]
@@ -24,6 +25,8 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     /// Print N words of each topic
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) top: usize,

@@ -82,6 +82,7 @@ pub(crate) fn run(args: &TopicsArgs, common: &Common) -> anyhow::Result<ExitCode
 }
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    args.page.check(args.out.as_deref())?;
     let request = args.request()?;
     let data = args.corpus().read()?;
     summary::tell(&data.report, &data.corpus.documents, common);
@@ -97,6 +98,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let doubts: Vec<String> = result.doubts.iter().map(summary::doubt).collect();
     if let Some(folder) = folder {
         run.write(folder, &result, &doubts, command())?;
+        args.page.write(args.out.as_deref())?;
     }
     let summary = summary::of(args, &data, &result);
     climb::warn(&result.climbed, common);

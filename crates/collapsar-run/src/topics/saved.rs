@@ -121,6 +121,11 @@ impl SavedTopics {
         Self::read_file(&FILE.find(folder)?)
     }
 
+    /// The words, in the order of the fit's.
+    pub fn vocabulary(&self) -> &[String] {
+        &self.vocabulary
+    }
+
     /// What new documents are about; those without any word that the fit knows get the prior's proportions.
     pub fn infer(&self, file: &Path, options: CorpusOptions) -> Result<Inferred> {
         let (corpus, outside) = read_like(file, self.known(), &self.options(options))?;

@@ -1,0 +1,391 @@
+//! The page of a mixture.
+
+use collapsar::mixture::Component;
+use collapsar_formats::{Table as Numbers, read_table};
+use collapsar_run::mixture::{SavedMixture, USED};
+use collapsar_text::{measured, thousands};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::fit::{facts, percent, verdict};
+use crate::forest::Forest;
+use crate::page::{Figure, Page, Part, Section, Table, cell, fact};
+use crate::plane::Plane;
+use crate::saved::SavedRun;
+use crate::{chart, climb, draws, safe};
+
+/// Rows that are drawn, about.
+const POINTS: usize = 1500;
+/// Components and columns that are drawn at most.
+const COMPONENTS: usize = 24;
+const COLUMNS: usize = 30;
+
+/// A component and its number.
+type Used<'a> = (usize, &'a Component);
+
+pub(crate) fn page(run: &SavedRun) -> Result<Page> {
+    let saved = SavedMixture::read(&run.folder)?;
+    let mut used: Vec<Used> = saved.fit.components.iter().enumerate().collect();
+    used.retain(|(_, component)| component.count >= USED);
+    used.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
+    let lead = format!(
+        "{} rows of {} columns in {} components, of {} that were offered.",
+        thousands(saved.rows),
+        saved.columns.len(),
+        used.len(),
+        saved.fit.components.len()
+    );
+    let mut page = Page::of(run, "Mixture of Gaussians", lead);
+    page.facts = facts(run);
+    page.facts.push(fact("Components in use", used.len()));
+    page.add(verdict(run));
+    page.add(scatter(run, &saved, &used)?);
+    page.add(weights(run)?);
+    page.add(profile(&saved, &used));
+    page.add(compared(run));
+    if let Some(section) = run.chains()?.and_then(|chains| draws::section(&chains)) {
+        page.add(section);
+    }
+    if let Some(section) = climb::section(std::slice::from_ref(run))? {
+        page.add(section);
+    }
+    Ok(page)
+}
+
+/// The rows on a plane with an ellipse for each component.
+fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Section> {
+    let mut section = Section::new("rows", "Rows and components");
+    let data = match data(run, saved) {
+        Ok(data) => data,
+        Err(why) => {
+            section.text(format!("The picture of the rows is left out: {why}."));
+            return Ok(section);
+        }
+    };
+    let labels = read_table(&run.file("assignments.csv"), None)?;
+    let label = |row: usize| labels.values[row * labels.columns.len() + 1] as usize;
+    if labels.rows != data.rows {
+        section.text("The picture of the rows is left out: assignments.csv has other rows.");
+        return Ok(section);
+    }
+    let width = data.columns.len();
+    let picked: Vec<usize> = (0..data.rows)
+        .filter(|&row| is_picked(row, data.rows))
+        .collect();
+    let of = |row: usize| &data.values[row * width..(row + 1) * width];
+    let shown = &used[..used.len().min(COMPONENTS)];
+    let component = |k: usize| {
+        if shown.iter().any(|(of, _)| *of == k) {
+            k.to_string()
+        } else {
+            "other".to_owned()
+        }
+    };
+    let sampled = match picked.len() {
+        all if all == data.rows => format!("All {} rows", thousands(all)),
+        some => format!(
+            "A random sample of {} of {} rows",
+            thousands(some),
+            thousands(data.rows)
+        ),
+    };
+    let order: Vec<String> = shown.iter().map(|(k, _)| k.to_string()).collect();
+    let colour =
+        json!({"field": "component", "type": "nominal", "sort": order, "title": "component"});
+    let Some(plane) = Plane::of(&data.values, width) else {
+        section.push(Part::Figure(histogram(&data, &label, &colour, saved, used)));
+        return Ok(section);
+    };
+    let mut values: Vec<Value> = vec![];
+    for &row in &picked {
+        let [x, y] = plane.project(of(row));
+        values.push(json!({
+            "x": chart::rounded(x), "y": chart::rounded(y), "row": row + 1, "component": component(label(row)),
+        }));
+    }
+    let mut curves: Vec<Value> = vec![];
+    for (k, component) in shown {
+        let curve = plane.ellipse(&component.mean, &component.covariance, 48);
+        curves.extend(curve.iter().enumerate().map(|(at, [x, y])| {
+            json!({"x": chart::rounded(*x), "y": chart::rounded(*y), "at": at, "component": k.to_string()})
+        }));
+    }
+    let titles = if plane.own {
+        [safe::name(&saved.columns[0]), safe::name(&saved.columns[1])]
+    } else {
+        [
+            "first principal direction".to_owned(),
+            "second principal direction".to_owned(),
+        ]
+    };
+    let axis = |field: &str, title: &str| json!({"field": field, "type": "quantitative", "title": title, "scale": {"zero": false}});
+    let (x, y) = (axis("x", &titles[0]), axis("y", &titles[1]));
+    let spec = chart::layers(
+        440,
+        json!({"values": []}),
+        json!([
+            {"data": {"values": values}, "mark": {"type": "point", "filled": true, "size": 22, "opacity": 0.6},
+             "encoding": {"x": x, "y": y, "color": colour,
+                "shape": {"field": "component", "type": "nominal", "sort": order, "title": "component"},
+                "tooltip": [{"field": "row", "type": "quantitative"}, {"field": "component", "type": "nominal"}]}},
+            {"data": {"values": curves}, "mark": {"type": "line", "strokeWidth": 2},
+             "encoding": {"x": x, "y": y, "color": colour, "order": {"field": "at", "type": "quantitative"}}},
+        ]),
+    );
+    let plane_words = if plane.own {
+        String::new()
+    } else {
+        format!(
+            ", on the plane that shows {} of the variance of the standardised columns",
+            percent(plane.share)
+        )
+    };
+    section.push(Part::Figure(Figure {
+        id: "rows-plane".into(),
+        title: String::new(),
+        label: format!("Scatter of rows in {} components with their ellipses", used.len()),
+        caption: format!("{sampled}{plane_words}, by their most probable component. Ellipses hold 95% of a component."),
+        table: Some(component_table(saved, used)),
+        spec,
+        choices: None,
+    }));
+    Ok(section)
+}
+
+/// Rows of one column: counts by component.
+fn histogram(
+    data: &Numbers,
+    label: &dyn Fn(usize) -> usize,
+    colour: &Value,
+    saved: &SavedMixture,
+    used: &[Used],
+) -> Figure {
+    const BINS: usize = 40;
+    let all = || data.values.iter().copied();
+    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
+        (l.min(x), h.max(x))
+    });
+    let wide = ((high - low) / BINS as f64).max(f64::MIN_POSITIVE);
+    let mut counts = std::collections::BTreeMap::new();
+    for (row, value) in all().enumerate() {
+        let bin = (((value - low) / wide) as usize).min(BINS - 1);
+        *counts.entry((bin, label(row))).or_insert(0_usize) += 1;
+    }
+    let values: Vec<Value> = counts
+        .iter()
+        .map(|((bin, k), count)| {
+            let from = low + wide * *bin as f64;
+            json!({"from": chart::rounded(from), "to": chart::rounded(from + wide), "component": k.to_string(), "rows": count})
+        })
+        .collect();
+    Figure {
+        id: "rows-histogram".into(),
+        title: String::new(),
+        label: "Histogram of rows by component".into(),
+        caption: format!(
+            "All {} rows in {BINS} bins, by their most probable component.",
+            thousands(data.rows)
+        ),
+        table: Some(component_table(saved, used)),
+        spec: chart::plain(
+            320,
+            chart::values(values),
+            json!({"type": "bar"}),
+            json!({
+                "x": {"field": "from", "type": "quantitative", "bin": {"binned": true}, "title": safe::name(&saved.columns[0]), "scale": {"zero": false}},
+                "x2": {"field": "to"},
+                "y": {"field": "rows", "type": "quantitative", "stack": "zero"},
+                "color": colour,
+            }),
+        ),
+        choices: None,
+    }
+}
+
+/// The data of the run, where they are at hand and still the same.
+fn data(run: &SavedRun, saved: &SavedMixture) -> std::result::Result<Numbers, String> {
+    let input = run.run.inputs.first().ok_or("the run read no file")?;
+    let file = run.input(input)?;
+    let table = read_table(&file, Some(&saved.columns)).or_else(|_| read_table(&file, None));
+    let table = table.map_err(|error| safe::name(&error.to_string()))?;
+    if table.columns.len() != saved.columns.len() {
+        return Err(format!("{} has other columns", safe::name(&input.name)));
+    }
+    Ok(table)
+}
+
+/// Whether a row is in the sample: by its number alone, so that the same rows are drawn every time.
+fn is_picked(row: usize, rows: usize) -> bool {
+    // The finaliser of splitmix64, whose values are as good as random.
+    let mut z = (row as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^= z >> 31;
+    rows <= POINTS || (z as f64 / u64::MAX as f64) < POINTS as f64 / rows as f64
+}
+
+fn component_table(saved: &SavedMixture, used: &[Used]) -> Table {
+    let names: Vec<String> = saved
+        .columns
+        .iter()
+        .take(COLUMNS)
+        .map(|name| safe::name(name))
+        .collect();
+    let mut head = vec!["component", "weight", "rows"];
+    head.extend(names.iter().map(String::as_str));
+    let rows = used.iter().map(|(k, component)| {
+        let mut line = vec![
+            k.to_string(),
+            measured(component.weight, Some(component.weight_sd)),
+            cell(component.count),
+        ];
+        let means = component.mean.iter().take(COLUMNS).enumerate();
+        line.extend(means.map(|(d, mean)| {
+            format!(
+                "{} (sd {})",
+                cell(*mean),
+                cell(component.covariance.variance(d).sqrt())
+            )
+        }));
+        line
+    });
+    Table::new(
+        "Components: weights, means and deviations of rows",
+        &head,
+        rows,
+        "components.json has all",
+    )
+}
+
+fn weights(run: &SavedRun) -> Result<Section> {
+    let mut section = Section::new("weights", "Weights");
+    if run.written("posterior.csv").is_none() {
+        return Ok(section);
+    }
+    let mut rows = run.posterior()?;
+    rows.retain(|row| row.name.starts_with("weight["));
+    if rows.is_empty() {
+        return Ok(section);
+    }
+    rows.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+    let forest = Forest {
+        id: "weights-forest",
+        title: "Weights of components".into(),
+        axis: "weight",
+        runs: vec![(run.name(), rows)],
+        zero: true,
+    };
+    section.push(Part::Figure(forest.figure()));
+    Ok(section)
+}
+
+/// Means of columns by component, in deviations of all rows.
+fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
+    let mut section = Section::new("profile", "Columns by component");
+    let columns = saved.columns.len().min(COLUMNS);
+    let names = safe::names(&saved.columns[..columns]);
+    let total: f64 = used.iter().map(|(_, component)| component.weight).sum();
+    let mut values: Vec<Value> = vec![];
+    for d in 0..columns {
+        let mean = |f: &dyn Fn(&Component) -> f64| -> f64 {
+            used.iter().map(|(_, c)| c.weight * f(c)).sum::<f64>() / total
+        };
+        let centre = mean(&|c| c.mean[d]);
+        let variance = mean(&|c| c.covariance.variance(d) + (c.mean[d] - centre).powi(2));
+        let deviation = variance.sqrt();
+        if deviation.is_nan() || deviation <= 0.0 {
+            continue;
+        }
+        for (k, component) in used.iter().take(COMPONENTS) {
+            let at = (component.mean[d] - centre) / deviation;
+            let within = component.covariance.variance(d).sqrt() / deviation;
+            values.push(json!({
+                "column": names[d], "component": k.to_string(), "at": chart::rounded(at),
+                "low": chart::rounded(at - within), "high": chart::rounded(at + within),
+                "mean": chart::rounded(component.mean[d]),
+            }));
+        }
+    }
+    let order: Vec<String> = used.iter().map(|(k, _)| k.to_string()).collect();
+    let y = json!({"field": "column", "type": "nominal", "sort": null, "title": null, "axis": {"grid": true}});
+    let offset = json!({"field": "component", "type": "nominal", "sort": order});
+    let colour =
+        json!({"field": "component", "type": "nominal", "sort": order, "title": "component"});
+    let each = 14 + 8 * used.len().min(COMPONENTS);
+    let x = |field: &str| json!({"field": field, "type": "quantitative", "title": "deviations from the mean of all rows"});
+    section.push(Part::Figure(Figure {
+        id: "profile-columns".into(),
+        title: String::new(),
+        label: "Means of columns by component, in deviations of all rows".into(),
+        caption: format!(
+            "Where each component's rows lie, column by column: means, and lines of one deviation to either side{}.",
+            if saved.columns.len() > columns { format!("; the first {columns} of {} columns", saved.columns.len()) } else { String::new() }
+        ),
+        table: Some(component_table(saved, used)),
+        spec: chart::layers(
+            chart::rows_height(columns, each),
+            chart::values(values),
+            json!([
+                {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {"y": y, "yOffset": offset, "x": x("low"), "x2": {"field": "high"}, "color": colour}},
+                {"mark": {"type": "point", "filled": true, "size": 50, "opacity": 1}, "encoding": {
+                    "y": y, "yOffset": offset, "x": x("at"), "color": colour,
+                    "shape": {"field": "component", "type": "nominal", "sort": order, "title": "component"},
+                    "tooltip": [{"field": "column"}, {"field": "component"}, {"field": "mean"}]}},
+            ]),
+        ),
+        choices: None,
+    }));
+    section
+}
+
+/// One of several numbers of components that were tried.
+#[derive(Deserialize)]
+struct Compared {
+    components: usize,
+    bound: f64,
+    used: usize,
+}
+
+fn compared(run: &SavedRun) -> Section {
+    let mut section = Section::new("numbers", "Numbers of components");
+    let compared: Vec<Compared> = run.extra("compared").unwrap_or_default();
+    if compared.len() < 2 {
+        return section;
+    }
+    let values: Vec<Value> = compared
+        .iter()
+        .map(|one| json!({"components": one.components, "bound": one.bound}))
+        .collect();
+    let rows = compared.iter().map(|one| {
+        vec![
+            one.components.to_string(),
+            one.used.to_string(),
+            format!("{:.3}", one.bound),
+        ]
+    });
+    section.push(Part::Figure(Figure {
+        id: "numbers-bound".into(),
+        title: String::new(),
+        label: "Bound for each number of components".into(),
+        caption: "The best bound for each number of components that was offered: higher is better."
+            .into(),
+        table: Some(Table::new(
+            "Bounds by number of components",
+            &["offered", "in use", "bound"],
+            rows,
+            "run.json has all",
+        )),
+        spec: chart::plain(
+            240,
+            chart::values(values),
+            json!({"type": "line", "point": true, "color": chart::colour(0)}),
+            json!({
+                "x": {"field": "components", "type": "ordinal", "axis": {"labelAngle": 0}},
+                "y": {"field": "bound", "type": "quantitative", "scale": {"zero": false}},
+            }),
+        ),
+        choices: None,
+    }));
+    section
+}
