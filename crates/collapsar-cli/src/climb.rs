@@ -177,8 +177,11 @@ pub(crate) fn exit(outcome: &End, require_convergence: bool) -> ExitCode {
     ExitCode::from(if missed { 3 } else { 0 })
 }
 
-/// Warns where the fit has not converged.
+/// Warns where the fit has not converged, or its checkpoint could not be written.
 pub(crate) fn warn(climbed: &Climbed, common: &Common) {
+    if let Some(error) = &climbed.best().unwritten {
+        common.warn(&format!("{error}; the fit went on without"));
+    }
     if climbed.outcome.converged {
         return;
     }

@@ -91,6 +91,7 @@ mod direction;
 mod driver;
 mod error;
 pub mod family;
+pub mod files;
 pub mod kernel;
 #[cfg(feature = "laws")]
 pub mod laws;
