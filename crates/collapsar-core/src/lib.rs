@@ -95,6 +95,7 @@ pub mod files;
 pub mod kernel;
 #[cfg(feature = "laws")]
 pub mod laws;
+pub mod limits;
 pub mod number;
 pub mod parallel;
 mod point;

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use collapsar_formats::read_data;
-use collapsar_run::RunFolder;
 use collapsar_run::fit::ModelSource;
+use collapsar_run::{RunFolder, Witness};
 
 use crate::climb::{self, Bar};
 use crate::common::{Common, command};
@@ -22,6 +22,7 @@ pub(crate) use summary::{grids, posterior as verdict};
 pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check(&args.inits)?;
     let request = args.request()?;
+    let witness = Witness::of(request.inputs());
     let source = ModelSource::read(&args.source.model)?;
     let prepared = with(&source, read_data(&args.source.data)?, common)?;
     let run = request.prepare(Arc::new(source), prepared)?;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     run.check_lines(&monitored.quantities)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
+    let folder = folder.map(|folder| folder.after(witness)).transpose()?;
     let climbed = run.climb(&Bar::new(common, run.starts()))?;
     if climbed.is_nothing() {
         return Ok(climb::nothing(common));

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
+use collapsar::limits::DRAWS;
 use collapsar::mixture::{Covariance, Defaults, Scale, Settings, Weights};
 use collapsar_run::mixture::{MixtureRequest, StartOption};
 
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
-use crate::values::{Numbers, named, not_negative};
+use crate::values::{Numbers, named, not_negative, up_to};
 
 /// [`collapsar_run::MIXTURE_TOLERANCE`] as people write it.
 const TOLERANCE: &str = "1e-6";
@@ -30,7 +31,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Also write N draws from the posterior predictive density to samples.csv
-    #[arg(long, value_name = "N", requires = "out")]
+    #[arg(long, value_name = "N", requires = "out", value_parser = up_to(DRAWS))]
     pub(crate) samples: Option<usize>,
 
     /// How many components: K, a range 1..12 (both ends included) or a list 2,4,8

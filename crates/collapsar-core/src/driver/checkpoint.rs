@@ -54,11 +54,9 @@ fn checksum(format: u32, version: &str, content: &[u8]) -> String {
     let mut hasher = Sha256::new();
     hasher.update(format!("{format} {version}\n"));
     hasher.update(content);
-    let mut text = String::with_capacity(64);
-    for byte in hasher.finalize() {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
+    let bytes = hasher.finalize();
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
+    bytes.iter().flat_map(digits).flatten().collect()
 }
 
 impl Checkpoint {

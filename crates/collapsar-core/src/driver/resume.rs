@@ -3,6 +3,7 @@
 
 use super::evaluator::Evaluator;
 use super::{Driver, State, Verdict};
+use crate::advice::InnerProblems;
 use crate::collapsed::{Collapsed, Potential};
 use crate::direction::{Iterate, Rule};
 use crate::error::{Error, Mismatch, Result};
@@ -62,7 +63,7 @@ impl<M: Collapsed> Driver<'_, M> {
         let mut evaluator = Evaluator::new(self.model, 0);
         let advice = &evaluator.advice;
         let messages = self.model.local().dim();
-        let inner = advice.inner.map_or(0, |inner| inner.numbers());
+        let inner = advice.inner.map_or(0, InnerProblems::numbers);
         let point = &iterate.point;
         let whole = [&point.messages, &point.statistics, &point.gradient];
         let turned = iterate.turned.as_ref().is_none_or(|turned| {

@@ -127,7 +127,9 @@ impl MixtureRequest {
         self.settings.components = self.components.iter().copied().max().unwrap_or(0);
         let mixtures = Mixtures::new(input.values, columns, &self.settings);
         let mixtures = mixtures.map_err(|error| input.refused(error))?;
-        plan.prepare()?;
+        let data = input.file.map(|(file, _)| file.to_owned());
+        let inputs: Vec<PathBuf> = data.into_iter().chain(self.files()).collect();
+        plan.prepare(&inputs)?;
         Ok(MixtureRun {
             request: self,
             input,
@@ -138,7 +140,7 @@ impl MixtureRequest {
     }
 
     /// The files that a run of this reads, after those of its data.
-    pub(super) fn files(&self) -> Vec<PathBuf> {
+    pub fn files(&self) -> Vec<PathBuf> {
         let labels = match &self.start {
             StartOption::Labels(file) => Some(file),
             _ => None,
