@@ -180,7 +180,7 @@ fn header_bytes(path: &str, reader: &mut ContentReader) -> Result<Vec<u8>> {
     }
     take(&mut bytes, text)?;
     let opened = bytes.iter().filter(|byte| b"([{".contains(byte)).count();
-    let dictionaries = bytes[8..].iter().filter(|&&byte| byte == b'{').count();
+    let dictionaries = bytes.split(|&byte| byte == b'{').count() - 1;
     // A plain array opens two: the dictionary and the shape. Records, which we refuse anyway, open more. The parser
     // looks at each further level three times, so that twenty of them would take an hour.
     if opened > 64 || dictionaries > 1 || depth(&bytes) > DEEPEST {

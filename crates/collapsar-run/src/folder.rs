@@ -80,6 +80,18 @@ impl RunFolder {
         })
     }
 
+    /// The folder of a run of inputs that were seen before they were read, where results are to be kept.
+    ///
+    /// # Errors
+    ///
+    /// As those of its two steps.
+    pub fn asked(target: Option<&Path>, witness: Witness) -> Result<Option<Self>> {
+        match target {
+            Some(target) => Ok(Some(Self::begin(target)?.after(witness)?)),
+            None => Ok(None),
+        }
+    }
+
     /// The same for a run of inputs that were seen before they were read.
     ///
     /// # Errors

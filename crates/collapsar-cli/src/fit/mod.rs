@@ -32,8 +32,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let monitored = run.monitor(&run.request.monitor)?;
     run.check_lines(&monitored.quantities)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
-    let folder = folder.map(|folder| folder.after(witness)).transpose()?;
+    let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbed = run.climb(&Bar::new(common, run.starts()))?;
     if climbed.is_nothing() {
         return Ok(climb::nothing(common));

@@ -89,8 +89,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let run = request.prepare(&data)?;
     summary::tell_outside(run.halves(), common);
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
-    let folder = folder.map(|folder| folder.after(witness)).transpose()?;
+    let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbs = args.topics.0.len() * args.climb.climbs();
     let result = run.climb(&Bar::new(common, climbs))?;
     if result.climbed.is_nothing() {
