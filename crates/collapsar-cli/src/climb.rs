@@ -7,11 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
+use collapsar::limits::RESTARTS;
 use collapsar::{Direction, Fit, Outcome, Step};
 use collapsar_formats::Outcome as End;
 use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Spread, Watch};
 
-use crate::common::{Common, threads};
+use crate::common::{Common, INTERRUPTED, is_interrupted, threads};
 use crate::progress::Progress;
 use crate::text::{count, duration, short};
 use crate::values::{named, not_negative};
@@ -33,7 +34,7 @@ pub(crate) struct ClimbArgs {
     /// Where a model of `fit` has labels and R is not given, up to 12 starts climb a little way, most are
     /// abandoned, and the best climbs to the end: less than five climbs in all.
     #[arg(long, value_name = "R")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(RESTARTS)))]
     pub(crate) restarts: Option<u32>,
     /// Seed of every random number
     #[arg(long, value_name = "S", default_value = "0")]
@@ -168,17 +169,24 @@ impl Watch for Bar<'_> {
 /// Says that Ctrl-C left nothing.
 pub(crate) fn nothing(common: &Common) -> ExitCode {
     common.warn("interrupted before the first step; nothing was written");
-    ExitCode::from(130)
+    ExitCode::from(INTERRUPTED)
 }
 
 /// The program's exit code.
 pub(crate) fn exit(outcome: &End, require_convergence: bool) -> ExitCode {
     let missed = require_convergence && !outcome.converged;
-    ExitCode::from(if missed { 3 } else { 0 })
+    ExitCode::from(match (is_interrupted(), missed) {
+        (true, _) => INTERRUPTED,
+        (_, true) => 3,
+        _ => 0,
+    })
 }
 
-/// Warns where the fit has not converged.
+/// Warns where the fit has not converged, or its checkpoint could not be written.
 pub(crate) fn warn(climbed: &Climbed, common: &Common) {
+    if let Some(error) = &climbed.best().unwritten {
+        common.warn(&format!("{error}; the fit went on without"));
+    }
     if climbed.outcome.converged {
         return;
     }

@@ -18,6 +18,9 @@ static LISTENING: AtomicBool = AtomicBool::new(false);
 /// How many threads were asked for; 0 where none were.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
+/// The exit code where a signal stopped a run, as shells have it, whether results were kept or not.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 const EVERYWHERE: &str = "Talk and threads";
 
 /// Flags that every subcommand has.
@@ -52,7 +55,7 @@ impl Common {
             // While data are read and a model is prepared there is nothing to keep.
             let listening = LISTENING.load(Ordering::Relaxed);
             if INTERRUPT.swap(true, Ordering::Relaxed) || !listening {
-                std::process::exit(130);
+                std::process::exit(i32::from(INTERRUPTED));
             }
             if !quiet {
                 let _ = writeln!(
@@ -89,6 +92,11 @@ impl Common {
     pub(crate) fn warn(&self, text: &str) {
         complain("warning", text);
     }
+}
+
+/// Whether a signal asked to stop.
+pub(crate) fn is_interrupted() -> bool {
+    INTERRUPT.load(Ordering::Relaxed)
 }
 
 /// How many threads there are.

@@ -57,7 +57,8 @@ Begin with:
   collapsar report fit                         a page with pictures of a run, for the browser
 
 Results go to standard output or files, talk to standard error. Exit codes: 0 done, 1 error,
-2 wrong usage, 3 not converged under --require-convergence.";
+2 wrong usage, 3 not converged under --require-convergence, 130 stopped by Ctrl-C, SIGTERM or SIGHUP
+(what a fit had reached is kept, and a checkpoint goes on from there).";
 
 /// Collapsed variational inference: Bayesian models fitted in fewer passes over the data.
 #[derive(Debug, Parser)]

@@ -1,6 +1,7 @@
 //! Which posterior results are to be of: the flags of every command that fits.
 
 use clap::Args;
+use collapsar::limits::DRAWS;
 use collapsar_run::PosteriorKind;
 use collapsar_run::fit::PosteriorOptions;
 
@@ -22,7 +23,7 @@ pub(crate) struct PosteriorArgs {
     /// Draws of each chain, with --posterior exact [default: 1000]; fit also writes so many draws of
     /// another posterior to draws.csv
     #[arg(long, value_name = "S", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(DRAWS)))]
     pub(crate) draws: Option<u32>,
     /// Markov chains, with --posterior exact [default: 4]
     #[arg(long, value_name = "C", help_heading = "Posterior")]
@@ -33,6 +34,7 @@ pub(crate) struct PosteriorArgs {
     ///
     /// Learned priors of topics move during the first half of them.
     #[arg(long, value_name = "W", help_heading = "Posterior")]
+    #[arg(value_parser = clap::value_parser!(u32).range(..=i64::from(DRAWS)))]
     pub(crate) warmup: Option<u32>,
 }
 

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use collapsar::limits::{COMPONENTS, NUMBERS};
 
 /// Takes one of the library's own names.
 pub(crate) fn named<T, const N: usize>(
@@ -22,6 +23,12 @@ pub(crate) fn not_negative(text: &str) -> Result<f64, &'static str> {
         Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
         _ => Err("expected a number of 0 or more"),
     }
+}
+
+/// A count that is no more than a limit.
+pub(crate) fn up_to(limit: u32) -> impl TypedValueParser<Value = usize> {
+    let counts = clap::value_parser!(u32).range(..=i64::from(limit));
+    counts.map(|count| count as usize)
 }
 
 /// A number, or nothing where it is to be learned.
@@ -45,8 +52,10 @@ impl FromStr for Numbers {
     fn from_str(text: &str) -> Result<Self, String> {
         let refused =
             || "expected a number such as 8, a range such as 1..12 or a list such as 2,4,8";
+        let too_many = || format!("expected at most {NUMBERS} numbers");
         let number = |text: &str| match text.trim().parse() {
             Ok(0) => Err("expected at least 1".to_owned()),
+            Ok(number) if number > COMPONENTS => Err(format!("expected at most {COMPONENTS}")),
             Ok(number) => Ok(number),
             Err(_) => Err(refused().to_owned()),
         };
@@ -57,10 +66,16 @@ impl FromStr for Numbers {
                     "expected the smaller number first: {last}..{first}"
                 ));
             }
+            if last - first >= NUMBERS {
+                return Err(too_many());
+            }
             (first..=last).collect()
         } else {
             text.split(',').map(number).collect::<Result<_, _>>()?
         };
+        if numbers.len() > NUMBERS {
+            return Err(too_many());
+        }
         let mut once = Vec::with_capacity(numbers.len());
         for number in numbers {
             if !once.contains(&number) {
@@ -82,7 +97,20 @@ mod tests {
         assert_eq!(parse("1..4"), Ok(vec![1, 2, 3, 4]));
         assert_eq!(parse("1..=3"), Ok(vec![1, 2, 3]));
         assert_eq!(parse("4, 2,4"), Ok(vec![4, 2]));
-        for wrong in ["", "0", "x", "0..3", "4..2", "1..", "1,,2", "-3"] {
+        for wrong in [
+            "",
+            "0",
+            "x",
+            "0..3",
+            "4..2",
+            "1..",
+            "1,,2",
+            "-3",
+            "1..18446744073709551615",
+            "1..1001",
+            "1000001",
+            "18446744073709551616",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
     }

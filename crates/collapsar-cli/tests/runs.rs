@@ -159,7 +159,7 @@ fn interrupt_keeps_what_was_reached() {
     assert!(status.expect("kill").success());
     let mut rest = String::new();
     talk.read_to_string(&mut rest).expect("text");
-    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    assert_eq!(child.wait().expect("an end").code(), Some(130));
     assert!(
         rest.contains("collapsar: warning: interrupted; results are of the best point reached"),
         "{rest}"
@@ -242,7 +242,7 @@ fn checkpoints_of_other_runs_are_refused() {
     let whole = fs::read_to_string(folder.join("run.ckpt")).expect("a checkpoint");
     fs::write(
         folder.join("future.ckpt"),
-        whole.replacen("\"format\":2", "\"format\":9", 1),
+        whole.replacen("\"format\":3", "\"format\":9", 1),
     )
     .expect("space");
     // Between two numbers: half of one is another complaint, and where that is depends on the seconds that are in there.
@@ -290,12 +290,12 @@ fn checkpoints_of_other_runs_are_refused() {
     );
     assert_eq!(
         resume(&["data.csv", "--resume", "future.ckpt"]),
-        "collapsar: error: checkpoint: format 9 of version 0.1.0, expected format 2; start the fit anew\n"
+        "collapsar: error: checkpoint: format 9 of version 0.1.0, expected format 3; start the fit anew\n"
     );
     let cut = resume(&["data.csv", "--resume", "cut.ckpt"]);
     assert!(
         cut.starts_with(
-            "collapsar: error: checkpoint: cut.ckpt is not one, or is damaged (EOF while parsing"
+            "collapsar: error: checkpoint: cut.ckpt is not one, or is damaged (its checksum is another one"
         ) && cut.ends_with("), expected a file written by --checkpoint\n"),
         "{cut}"
     );

@@ -20,6 +20,9 @@ pub struct Advice<'a> {
 
 /// A model that solves inner problems within a pass and begins them from [`Point::warm`].
 pub trait InnerProblems: Sync {
+    /// How many numbers an evaluation leaves in [`Point::warm`].
+    fn numbers(&self) -> usize;
+
     /// Moves `warm` on by `coefficient` times its change since `before`, as an accelerated step does
     /// with the messages.
     fn extrapolate(&self, warm: &mut [f64], before: &[f64], coefficient: f64);

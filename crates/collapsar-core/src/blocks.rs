@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
+use crate::limits::ROUNDING;
 
 /// How statistics enter the natural parameters of a block: a linear map $S$ and its transpose.
 pub trait Link: fmt::Debug + Send + Sync {
@@ -94,8 +95,17 @@ impl Blocks {
         };
         let mut mean = vec![0.0; block.prior.len()];
         let value = block.family.value_and_gradient(&block.prior, &mut mean);
-        self.prior_value +=
-            value.map_err(|error| named(format!("prior of {}", block.name), error))?;
+        let value = value.map_err(|error| named(format!("prior of {}", block.name), error))?;
+        if f64::EPSILON * value.abs() > ROUNDING {
+            let found = format!("a log-partition function of {value:.1e}");
+            let expected = "one that is known to a thousandth of a nat; widen the prior";
+            return Err(Error::domain(
+                format!("prior of {}", block.name),
+                found,
+                expected,
+            ));
+        }
+        self.prior_value += value;
         self.joined.push(block);
         Ok(self)
     }

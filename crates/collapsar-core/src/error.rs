@@ -118,6 +118,13 @@ pub enum Mismatch {
         /// The model at hand.
         expected: String,
     },
+    /// What it says of its point is not so.
+    Point {
+        /// What it says.
+        found: String,
+        /// What the model says.
+        expected: String,
+    },
     /// It was climbed by another method.
     Method {
         /// The name of its method.
@@ -265,6 +272,9 @@ impl Mismatch {
             Self::Model { found, expected } => {
                 format!("checkpoint: one of {found}, expected one of {expected}")
             }
+            Self::Point { found, expected } => format!(
+                "checkpoint: {found}, expected {expected}; the file has been changed: start the fit anew"
+            ),
             Self::Method { found, expected } => format!(
                 "checkpoint: one of {}, expected {}",
                 terms.setting("method", found),

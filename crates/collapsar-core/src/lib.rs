@@ -91,9 +91,11 @@ mod direction;
 mod driver;
 mod error;
 pub mod family;
+pub mod files;
 pub mod kernel;
 #[cfg(feature = "laws")]
 pub mod laws;
+pub mod limits;
 pub mod number;
 pub mod parallel;
 mod point;

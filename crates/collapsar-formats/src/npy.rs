@@ -11,6 +11,8 @@ use crate::table::{Table, select};
 
 /// Far beyond any header of a plain array; NumPy itself stops at 10,000.
 const LONGEST_HEADER: usize = 1 << 16;
+/// Brackets inside one another: records of records have five.
+const DEEPEST: usize = 6;
 
 /// Reads an array of one or two axes as a table.
 pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Table> {
@@ -178,11 +180,27 @@ fn header_bytes(path: &str, reader: &mut ContentReader) -> Result<Vec<u8>> {
     }
     take(&mut bytes, text)?;
     let opened = bytes.iter().filter(|byte| b"([{".contains(byte)).count();
-    // A plain array opens two: the dictionary and the shape. Records, which we refuse anyway, open more.
-    if opened > 64 {
+    let dictionaries = bytes.split(|&byte| byte == b'{').count() - 1;
+    // A plain array opens two: the dictionary and the shape. Records, which we refuse anyway, open more. The parser
+    // looks at each further level three times, so that twenty of them would take an hour.
+    if opened > 64 || dictionaries > 1 || depth(&bytes) > DEEPEST {
         return Err(damaged("the header is nested too deeply"));
     }
     Ok(bytes)
+}
+
+/// How deep brackets are inside one another.
+fn depth(text: &[u8]) -> usize {
+    let (mut now, mut most) = (0_usize, 0);
+    for byte in text {
+        match byte {
+            b'(' | b'[' | b'{' => now += 1,
+            b')' | b']' | b'}' => now = now.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(now);
+    }
+    most
 }
 
 /// Reads every value in the order stored.

@@ -257,6 +257,10 @@ impl<R: BufRead> Records<R> {
         record.text.push_str(text);
         let mut start = 0;
         for &end in &self.ends[..fields] {
+            // Bytes of two fields may make a character that neither has.
+            if !text.is_char_boundary(end) {
+                return Err(Error::encoding(&self.path, record.line));
+            }
             record.push(start, end);
             start = end;
         }
@@ -309,6 +313,16 @@ mod tests {
             (4, "q\"\n,|r"),
         ];
         check(text, Delimiter::Byte(b','), &expected);
+    }
+
+    #[test]
+    fn a_character_of_two_fields_is_none() {
+        let text = b"\"x\",y,z\n\"1\",\xce,\x93\n";
+        let mut records = Records::new("t.csv", &text[..], Delimiter::Byte(b','));
+        let mut record = Record::default();
+        assert!(records.next(&mut record).unwrap());
+        let refused = records.next(&mut record).unwrap_err().to_string();
+        assert!(refused.starts_with("t.csv:2: "), "{refused}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl TraceWriter {
         serde_json::to_writer(&mut self.0.writer, record)
             .map_err(std::io::Error::from)
             .and_then(|()| self.0.writer.write_all(b"\n"))
-            .map_err(|error| Error::file(&self.0.target, &error))
+            .map_err(|error| Error::file(self.0.target(), &error))
     }
 
     /// Makes the trace appear as `trace.jsonl`.

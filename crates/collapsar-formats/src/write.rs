@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+
+use collapsar::files;
 
 use crate::error::{Error, Result, system};
 
@@ -38,52 +38,38 @@ pub fn prepare_folder(folder: &Path) -> Result<()> {
     }
     fs::create_dir_all(folder).map_err(|error| refused(system(&error)))?;
     // Permissions do not tell the whole story (read-only mounts, full quotas), so try.
-    let probe = temporary_name(&folder.join("probe"));
-    File::create(&probe).map_err(|error| refused(system(&error)))?;
-    fs::remove_file(&probe).map_err(|error| refused(system(&error)))
-}
-
-/// Hidden, beside the target so that the rename stays on one disk, and different for every process and
-/// every file, so that two runs into one folder never write into the same temporary.
-fn temporary_name(target: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-    target.with_file_name(format!(".{name}.{}-{unique}.tmp", process::id()))
+    let probe = files::Temporary::create(&folder.join("probe"));
+    probe.map(drop).map_err(|error| refused(system(&error)))
 }
 
 /// A file being written, which vanishes unless finished.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     pub(crate) writer: BufWriter<File>,
-    path: PathBuf,
-    pub(crate) target: PathBuf,
+    place: files::Temporary,
 }
 
 impl Temporary {
     pub(crate) fn create(target: &Path) -> Result<Self> {
-        let path = temporary_name(target);
-        let file = File::create(&path).map_err(|error| Error::file(target, &error))?;
+        let refused = |error: io::Error| Error::file(target, &error);
+        let place = files::Temporary::create(target).map_err(refused)?;
+        let file = place.file().try_clone().map_err(refused)?;
         Ok(Temporary {
             writer: BufWriter::new(file),
-            path,
-            target: target.to_owned(),
+            place,
         })
     }
 
-    pub(crate) fn finish(mut self) -> Result<()> {
-        self.writer
-            .flush()
-            .and_then(|()| self.writer.get_ref().sync_all())
-            .and_then(|()| fs::rename(&self.path, &self.target))
-            .map_err(|error| Error::file(&self.target, &error))
+    pub(crate) fn target(&self) -> &Path {
+        self.place.target()
     }
-}
 
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // Nothing is there any more if it was renamed; else whoever dropped us has the error.
-        let _ = fs::remove_file(&self.path);
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let target = self.target().to_owned();
+        let flushed = self.writer.flush();
+        flushed
+            .and_then(|()| self.place.finish())
+            .map_err(|error| Error::file(&target, &error))
     }
 }
 

@@ -114,6 +114,7 @@ impl Climbs {
                 jumps_tried: 0,
                 jumps_taken: 0,
                 seconds: 0.0,
+                unwritten: None,
             },
             best_seed: 0,
             steps: vec![],

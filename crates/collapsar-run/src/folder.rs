@@ -1,16 +1,18 @@
-//! A folder of results that appears as a whole: files are written in a folder inside it, then moved into place.
+//! A folder of results that appears as a whole: files are written in a private folder inside it, then moved into place
+//! while no other run moves its own, and moved back where that fails.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use collapsar_formats::{Error, Run, prepare_folder};
+use collapsar::files::{TemporaryFolder, lock_folder, sync_folder};
+use collapsar_formats::{Error, Input, Run, prepare_folder};
 use serde_json::{Value, json};
 
 use crate::Result;
 use crate::topics::others;
+use crate::witness::Witness;
 
 /// The record of a run. It comes last and goes first: where it is, everything that it lists is there.
 const RUN: &str = "run.json";
@@ -54,7 +56,11 @@ pub struct RunFolder {
     target: PathBuf,
     /// Whether the target was made for this run.
     made: bool,
-    staging: PathBuf,
+    /// With a folder for new files, and one for those that they replace.
+    staging: TemporaryFolder,
+    new: PathBuf,
+    /// The inputs as they were before they were read.
+    witness: Witness,
 }
 
 impl RunFolder {
@@ -64,20 +70,63 @@ impl RunFolder {
     ///
     /// It is not a folder, or nothing can be written in it.
     pub fn begin(target: &Path) -> Result<Self> {
-        // Inside the target, so that moving is renaming; of its own for every run, also of one process.
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".run.{}-{unique}.tmp", std::process::id());
-        let folder = Self {
-            target: target.to_owned(),
-            made: !target.exists(),
-            staging: target.join(name),
-        };
+        let made = !target.exists();
         prepare_folder(target)?;
-        // A process that had our number was stopped before it could clean up.
-        let _ = fs::remove_dir_all(&folder.staging);
-        prepare_folder(&folder.staging)?;
-        Ok(folder)
+        // Inside the target, so that moving is renaming.
+        let place = target.join("run");
+        let staging = TemporaryFolder::create(&place);
+        let staging = staging.map_err(|error| Error::file(target, &error))?;
+        let new = staging.path().join("new");
+        prepare_folder(&new)?;
+        Ok(Self {
+            target: target.to_owned(),
+            made,
+            staging,
+            new,
+            witness: Witness::default(),
+        })
+    }
+
+    /// The folder of a run of inputs that were seen before they were read, where results are to be kept.
+    ///
+    /// # Errors
+    ///
+    /// As those of its two steps.
+    pub fn asked(target: Option<&Path>, witness: Witness) -> Result<Option<Self>> {
+        match target {
+            Some(target) => Ok(Some(Self::begin(target)?.after(witness)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The same for a run of inputs that were seen before they were read.
+    ///
+    /// # Errors
+    ///
+    /// One of them is a file that runs into this folder replace.
+    pub fn after(mut self, witness: Witness) -> Result<Self> {
+        let known = KNOWN.iter().flat_map(|(_, names)| names.split(' '));
+        let known = known.chain([RUN]).map(PathBuf::from);
+        for name in earlier(&self.target).into_iter().chain(known) {
+            let what = "an input, or another folder for results";
+            crate::record::check_apart(&self.target.join(name), what, witness.files())?;
+        }
+        self.witness = witness;
+        Ok(self)
+    }
+
+    /// The files that the run read, with their digests where they stayed as they were.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be read.
+    pub fn inputs(&self, files: &[PathBuf]) -> Result<Vec<Input>> {
+        let inputs = crate::record::inputs(files)?;
+        Ok(files
+            .iter()
+            .zip(inputs)
+            .map(|(file, input)| self.witness.certified(file, input))
+            .collect())
     }
 
     /// The folder that files are on their way into.
@@ -87,7 +136,7 @@ impl RunFolder {
 
     /// Where files are written for now, in subfolders too.
     pub fn path(&self) -> &Path {
-        &self.staging
+        &self.new
     }
 
     /// Writes `run.json`, with a list of the files that have been written so far.
@@ -97,7 +146,7 @@ impl RunFolder {
     /// As [`Run::write`] has them.
     pub fn record(&self, mut run: Run) -> Result<()> {
         run.extra.insert(FILES.to_owned(), self.files()?);
-        Ok(run.write(&self.staging)?)
+        Ok(run.write(&self.new)?)
     }
 
     /// The files that have been written so far but for `run.json`, as its field `files` has them.
@@ -116,35 +165,61 @@ impl RunFolder {
     /// Moves everything into place, `run.json` last. Files of an earlier run that this one has none of are
     /// removed; what is somebody else's stays.
     ///
-    /// Stopped in the midst of it, the folder has no `run.json`, and no file of the earlier run that this one
-    /// has none of.
+    /// Other runs into the same folder wait meanwhile, so that the last to come is there whole. Stopped in the midst of
+    /// it, the folder has no `run.json`.
     ///
     /// # Errors
     ///
-    /// The system refuses, or a folder is where a file has to be.
+    /// The system refuses, or a folder is where a file has to be; the folder is then as it was.
     pub fn commit(mut self) -> Result<()> {
         let files = self.written()?;
+        let _lock = lock_folder(&self.target);
         for file in &files {
             self.make_room(file)?;
         }
-        self.clear(&files)?;
-        let record = self.staging.join(RUN).exists().then(|| PathBuf::from(RUN));
-        for file in files.iter().chain(&record) {
-            let to = self.target.join(file);
-            // Clearing removes folders that it leaves empty, and this run may need them.
-            let made = fs::create_dir_all(to.parent().unwrap_or(&self.target));
-            let moved = made.and_then(|()| fs::rename(self.staging.join(file), &to));
-            moved.map_err(|error| Error::file(&to, &error))?;
+        let mut moves = Moves::default();
+        let moved = self.move_all(&files, &mut moves);
+        if moved.is_err() {
+            moves.undo();
         }
+        moved?;
+        sync_folder(&self.target);
         self.made = false;
+        Ok(())
+    }
+
+    /// Moves files of an earlier run out and those of this one in: the record goes first and comes last.
+    fn move_all(&self, files: &[PathBuf], moves: &mut Moves) -> Result<()> {
+        let old = self.staging.path().join("old");
+        let mut earlier = earlier(&self.target);
+        earlier.extend(files.iter().cloned());
+        earlier.sort();
+        earlier.dedup();
+        for file in [PathBuf::from(RUN)].iter().chain(&earlier) {
+            if fs::symlink_metadata(self.target.join(file)).is_ok() {
+                moves.make(&self.target.join(file), &old.join(file))?;
+            }
+        }
+        let record = self.new.join(RUN).exists().then(|| PathBuf::from(RUN));
+        for file in files.iter().chain(&record) {
+            moves.make(&self.new.join(file), &self.target.join(file))?;
+        }
+        // Folders that an earlier run leaves empty.
+        for file in &earlier {
+            let folders = file.ancestors().skip(1);
+            for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
+                // Only if it is empty.
+                let _ = fs::remove_dir(self.target.join(folder));
+            }
+        }
         Ok(())
     }
 
     /// All files but `run.json`, in order, by their paths below the folder.
     fn written(&self) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
-        list(&self.staging, &mut files).map_err(|error| Error::file(&self.staging, &error))?;
-        let below = |file: &PathBuf| file.strip_prefix(&self.staging).ok().map(Path::to_owned);
+        list(&self.new, &mut files).map_err(|error| Error::file(&self.new, &error))?;
+        let below = |file: &PathBuf| file.strip_prefix(&self.new).ok().map(Path::to_owned);
         let mut files: Vec<PathBuf> = files.iter().filter_map(below).collect();
         files.retain(|file| file != Path::new(RUN));
         files.sort();
@@ -162,42 +237,35 @@ impl RunFolder {
             None => Ok(()),
         }
     }
-
-    /// Removes the record of an earlier run, after its files that are not among these.
-    fn clear(&self, files: &[PathBuf]) -> Result<()> {
-        for file in earlier(&self.target) {
-            if !files.contains(&file) {
-                self.remove(&file)?;
-            }
-        }
-        self.remove(Path::new(RUN))
-    }
-
-    /// Removes a file if it is there, and the folders that it leaves empty.
-    fn remove(&self, file: &Path) -> Result<()> {
-        let path = self.target.join(file);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::file(&path, &error).into());
-            }
-            _ => {}
-        }
-        let folders = file.ancestors().skip(1);
-        for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
-            // Only if it is empty.
-            let _ = fs::remove_dir(self.target.join(folder));
-        }
-        Ok(())
-    }
 }
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // Nothing to tell anyone here: whoever dropped us has the error.
-        let _ = fs::remove_dir_all(&self.staging);
         if self.made {
-            // Only if it is empty.
+            // Nothing to tell anyone here: whoever dropped us has the error. Only if it is empty.
+            let _ = fs::remove_dir_all(self.staging.path());
             let _ = fs::remove_dir(&self.target);
+        }
+    }
+}
+
+/// Files that were moved, so that they can be moved back.
+#[derive(Default)]
+struct Moves(Vec<(PathBuf, PathBuf)>);
+
+impl Moves {
+    fn make(&mut self, from: &Path, to: &Path) -> Result<()> {
+        let folder = to.parent().unwrap_or(to);
+        let moved = fs::create_dir_all(folder).and_then(|()| fs::rename(from, to));
+        moved.map_err(|error| Error::file(to, &error))?;
+        self.0.push((from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn undo(self) {
+        for (from, to) in self.0.into_iter().rev() {
+            // What cannot be moved back is told by what could not be moved.
+            let _ = fs::rename(to, from);
         }
     }
 }

@@ -9,6 +9,7 @@
 //! - `mixture`: mixtures of Gaussians
 //! - `topics`: topic models
 //! - `folder`: the folder of a run, which appears as a whole
+//! - `witness`: whether inputs stayed as they were
 //! - `quant`: transcripts and genes, from reads
 
 mod climb;
@@ -21,6 +22,7 @@ pub mod quant;
 mod record;
 pub mod topics;
 mod verdict;
+mod witness;
 
 pub use climb::{Climbed, Climbs, End, Spread, Watch};
 pub use error::{Error, Result};
@@ -29,5 +31,6 @@ pub use plan::{
     CHECKPOINT_EVERY, ClimbOptions, MAX_ITERATIONS, MIXTURE_TOLERANCE, Plan, model_tolerance,
     threads, threads_of_jobs, topics_tolerance,
 };
-pub use record::{check_target, inputs, name_of};
+pub use record::{check_apart, check_target, inputs, name_of};
 pub use verdict::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, UNCERTAIN, Verdict};
+pub use witness::Witness;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::climb::MOST_STARTS;
 use crate::error::{Error, Result};
-use crate::record::check_target;
+use crate::record::{check_apart, check_target};
 
 /// Steps after which a climb stops, unless another number is given.
 pub const MAX_ITERATIONS: u64 = 10_000;
@@ -191,12 +191,19 @@ impl Plan {
         }
     }
 
-    /// Makes sure that what is written on the way can be: once all else is known to be right.
-    pub fn prepare(&self) -> Result<()> {
-        match &self.options.checkpoint {
-            Some((file, _)) => check_target(file, "the checkpoint"),
-            None => Ok(()),
-        }
+    /// Makes sure that what is written on the way can be, and is none of the `inputs`: once all else is known to be
+    /// right. The checkpoint that a run goes on from may be replaced by its own.
+    pub fn prepare(&self, inputs: &[PathBuf]) -> Result<()> {
+        let Some((file, _)) = &self.options.checkpoint else {
+            return Ok(());
+        };
+        let resumed = self.options.resume.as_ref();
+        let others: Vec<PathBuf> = (inputs.iter())
+            .filter(|input| Some(*input) != resumed)
+            .cloned()
+            .collect();
+        check_apart(file, "the checkpoint", &others)?;
+        check_target(file, "the checkpoint")
     }
 }
 

@@ -47,7 +47,7 @@ impl Climbed {
             version: env!("CARGO_PKG_VERSION").into(),
             command: record.command,
             config: json!(record.config),
-            inputs: inputs(&record.files)?,
+            inputs: folder.inputs(&record.files)?,
             outcome: self.outcome.clone(),
             bound: best.point.bound,
             iterations: self.iterations,
@@ -140,6 +140,34 @@ pub fn name_of(file: &Path) -> String {
         file if file == Path::new("-") => "stdin".into(),
         file => file.display().to_string(),
     }
+}
+
+/// Refuses to write `what` over a file that the run reads, by whatever name.
+pub fn check_apart(output: &Path, what: &str, inputs: &[PathBuf]) -> Result<()> {
+    match inputs.iter().find(|input| is_of(output, input)) {
+        Some(_) => Err(Error::input(
+            output.display().to_string(),
+            "a file that this run reads",
+            format!("another one for {what}"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether an output that is there already is an input, or in a folder that is one.
+fn is_of(output: &Path, input: &Path) -> bool {
+    let (Ok(to), Ok(from)) = (output.canonicalize(), input.canonicalize()) else {
+        return false;
+    };
+    #[cfg(unix)]
+    let linked = {
+        use std::os::unix::fs::MetadataExt;
+        let of = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
+        to.is_file() && of(&to) == of(&from)
+    };
+    #[cfg(not(unix))]
+    let linked = false;
+    linked || to == from || (from.is_dir() && to.is_file() && to.starts_with(&from))
 }
 
 /// The files that a run read, with their digests.

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use collapsar::limits::ELEMENTS;
+
 use super::Elaborated;
 use super::evaluate::{Mode, Scope};
 use crate::data::{Data, Sparse};
@@ -216,6 +218,7 @@ impl Elaborated {
                 let length = Scope::new(self, Mode::Shape).index(length)?;
                 dims.push(length.max(0) as usize);
             }
+            check_size(&variable.name, &dims)?;
             if dims.is_empty() {
                 dims.push(1);
             }
@@ -296,9 +299,25 @@ impl Elaborated {
                 }
             }
         }
+        check_size(&target.name, &most)?;
         self.arrays[array].dims = most;
         Ok(())
     }
+}
+
+/// Refuses an array that is longer than any model needs, before there is memory for it.
+fn check_size(name: &Name, dims: &[usize]) -> Checked {
+    let size = (dims.iter()).try_fold(1_usize, |size, length| size.checked_mul(*length));
+    if size.is_some_and(|size| size <= ELEMENTS) {
+        return Ok(());
+    }
+    let lengths: Vec<String> = dims.iter().map(usize::to_string).collect();
+    let message = format!(
+        "{} has {} elements, expected {ELEMENTS} at most",
+        name.text,
+        lengths.join(" by ")
+    );
+    Err(Diagnostic::new(name.span, message, "too long"))
 }
 
 impl Elaborated {

@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use collapsar::limits::ELEMENTS;
 use collapsar::special::ln_gamma;
 use nalgebra::DMatrix;
 
@@ -359,10 +360,16 @@ fn inner_product(values: &[Value], span: Span) -> Checked<Value> {
     Ok(Value::one(sum(products.elements.into_iter())))
 }
 
-fn repetition(values: &[Value], _: Span) -> Checked<Value> {
+fn repetition(values: &[Value], span: Span) -> Checked<Value> {
     let times = values[1].single().and_then(Scalar::known).unwrap_or(0.0);
     let elements = values[0].elements.iter().cloned();
-    let count = values[0].elements.len() * times.max(0.0) as usize;
+    let count = values[0].elements.len() as f64 * times.max(0.0).trunc();
+    // Also what is not a number.
+    if !(0.0..=ELEMENTS as f64).contains(&count) {
+        let message = format!("rep of {count} elements, expected {ELEMENTS} at most");
+        return Err(Diagnostic::new(span, message, "too long"));
+    }
+    let count = count as usize;
     Ok(Value::vector(elements.cycle().take(count).collect()))
 }
 

@@ -194,8 +194,8 @@ impl Emit<'_> {
     pub(super) fn rate(&self, argument: usize, rate: &Scalar) -> Resolved<Rate> {
         let refuse = || self.must_be(argument, "a constant or a product of gamma variables");
         let (coefficient, factors) = self.rate_factors(rate).ok_or_else(refuse)?;
-        if coefficient.is_nan() || coefficient <= 0.0 {
-            let expected = "a positive number";
+        if coefficient.is_nan() || coefficient < f64::MIN_POSITIVE {
+            let expected = positive_words(coefficient);
             return Err(self.parameter(argument, coefficient, expected).into());
         }
         let mut found: Vec<(u32, bool)> = vec![];
@@ -256,10 +256,11 @@ impl Emit<'_> {
     /// A parameter that must be a positive number.
     pub(super) fn positive(&self, argument: usize, parameter: &Scalar) -> Resolved<f64> {
         let value = self.constant(argument, parameter)?;
-        if value > 0.0 && value.is_finite() {
+        if value >= f64::MIN_POSITIVE && value.is_finite() {
             return Ok(value);
         }
-        Err(self.parameter(argument, value, "a positive number").into())
+        let expected = positive_words(value);
+        Err(self.parameter(argument, value, expected).into())
     }
 
     /// The atom of an unknown that stands as a factor of a polynomial.
@@ -364,5 +365,14 @@ pub(super) fn slope(monomial: &Monomial) -> Option<u32> {
     match unknowns.as_slice() {
         [one] if times => Some(*one),
         _ => None,
+    }
+}
+
+/// What is expected instead of a number that is not positive, or so near to zero that it has lost its digits.
+fn positive_words(found: f64) -> &'static str {
+    if found > 0.0 && found.is_finite() {
+        "a number that is not so near to zero"
+    } else {
+        "a positive number"
     }
 }

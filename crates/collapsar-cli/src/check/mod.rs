@@ -14,8 +14,8 @@ use std::sync::Arc;
 use clap::Args;
 use collapsar_bugs::Drawing;
 use collapsar_formats::{read_data, write_atomically};
-use collapsar_run::check_target;
 use collapsar_run::fit::{ModelRequest, ModelSource};
+use collapsar_run::{check_apart, check_target};
 
 use crate::common::Common;
 use crate::fit::{SourceArgs, grids, with};
@@ -49,6 +49,14 @@ pub(crate) struct CheckArgs {
 
 pub(crate) fn run(args: &CheckArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check(&[])?;
+    let inputs: Vec<PathBuf> = [&args.source.model]
+        .into_iter()
+        .chain(&args.source.data)
+        .cloned()
+        .collect();
+    for file in [&args.svg, &args.dot].into_iter().flatten() {
+        check_apart(file, "the drawing", &inputs)?;
+    }
     let source = ModelSource::read(&args.source.model)?;
     let data = read_data(&args.source.data)?;
     let outline = source.model.outline(&data);

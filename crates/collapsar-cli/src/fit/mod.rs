@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use collapsar_formats::read_data;
-use collapsar_run::RunFolder;
 use collapsar_run::fit::ModelSource;
+use collapsar_run::{RunFolder, Witness};
 
 use crate::climb::{self, Bar};
 use crate::common::{Common, command};
@@ -23,6 +23,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.source.check(&args.inits)?;
     args.page.check(args.out.as_deref())?;
     let request = args.request()?;
+    let witness = Witness::of(request.inputs());
     let source = ModelSource::read(&args.source.model)?;
     let prepared = with(&source, read_data(&args.source.data)?, common)?;
     let run = request.prepare(Arc::new(source), prepared)?;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let monitored = run.monitor(&run.request.monitor)?;
     run.check_lines(&monitored.quantities)?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
+    let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbed = run.climb(&Bar::new(common, run.starts()))?;
     if climbed.is_nothing() {
         return Ok(climb::nothing(common));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
+use collapsar::limits::DRAWS;
 use collapsar::mixture::{Covariance, Defaults, Scale, Settings, Weights};
 use collapsar_run::mixture::{MixtureRequest, StartOption};
 
@@ -11,7 +12,7 @@ use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
 use crate::report::PageArgs;
-use crate::values::{Numbers, named, not_negative};
+use crate::values::{Numbers, named, not_negative, up_to};
 
 /// [`collapsar_run::MIXTURE_TOLERANCE`] as people write it.
 const TOLERANCE: &str = "1e-6";
@@ -39,7 +40,7 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) page: PageArgs,
     /// Also write N draws from the posterior predictive density to samples.csv
-    #[arg(long, value_name = "N", requires = "out")]
+    #[arg(long, value_name = "N", requires = "out", value_parser = up_to(DRAWS))]
     pub(crate) samples: Option<usize>,
 
     /// How many components: K, a range 1..12 (both ends included) or a list 2,4,8

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use collapsar_formats::{Table, read_table};
-use collapsar_run::RunFolder;
 use collapsar_run::mixture::MixtureInput;
+use collapsar_run::{RunFolder, Witness};
 
 use crate::climb::{self, Bar};
 use crate::common::{Common, command};
@@ -74,6 +74,8 @@ pub(crate) fn run(args: &MixtureArgs, common: &Common) -> anyhow::Result<ExitCod
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.page.check(args.out.as_deref())?;
     let request = args.request()?;
+    let files = [args.data().to_owned()].into_iter().chain(request.files());
+    let witness = Witness::of(files);
     let (table, weights) = read(args)?;
     if !table.skipped.is_empty() {
         let names = table.skipped.join(", ");
@@ -81,7 +83,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     }
     let run = request.prepare(MixtureInput::of(args.data(), &table, weights.as_deref()))?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
+    let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbs = args.components.0.len() * args.climb.climbs();
     let result = run.climb(&Bar::new(common, climbs))?;
     if result.climbed.is_nothing() {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use collapsar_run::check_apart;
 use collapsar_run::mixture::{Prediction, SavedMixture};
 
 use crate::common::emit;
@@ -42,6 +43,10 @@ pub(crate) struct PredictArgs {
 }
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+    if let Some(out) = &args.out {
+        let fit = args.folder.join("components.json");
+        check_apart(out, "the labels", &[args.data.clone(), fit])?;
+    }
     let saved = SavedMixture::read(&args.folder)?;
     let Prediction { scores, tail } = saved.predict(&args.data, args.columns.as_deref())?;
     emit(args.out.as_deref(), |out| {

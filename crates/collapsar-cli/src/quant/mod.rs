@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use collapsar_run::quant::quantify;
 
 use crate::climb::{self, Bar};
-use crate::common::{Common, command};
+use crate::common::{Common, INTERRUPTED, command};
 use args::FitArgs;
 
 const EXAMPLES: &str = "\
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
     let out = args.out.as_deref().map(|folder| (folder, command()));
     let Some(result) = quantify(&request, out, &bar)? else {
         common.warn("interrupted; nothing was written");
-        return Ok(ExitCode::from(130));
+        return Ok(ExitCode::from(INTERRUPTED));
     };
     drop(bar);
     args.page.write(args.out.as_deref())?;

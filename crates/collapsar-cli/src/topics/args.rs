@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use collapsar::limits::SWEEPS;
 use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
 use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
 use collapsar_run::ClimbOptions;
@@ -13,7 +14,7 @@ use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
 use crate::report::PageArgs;
-use crate::values::{Numbers, auto, named, not_negative};
+use crate::values::{Numbers, auto, named, not_negative, up_to};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -111,6 +112,7 @@ pub(crate) struct FitArgs {
     pub(crate) start: Start,
     /// Sweeps over a document's words in each pass
     #[arg(long, value_name = "N", default_value_t = Settings::new(1).sweeps, help_heading = "Fit")]
+    #[arg(value_parser = up_to(SWEEPS))]
     pub(crate) sweeps: usize,
     /// Converged when a step raises the bound by less than T nats [default: 1e-7 for each token, 0.1 with
     /// --posterior exact]
@@ -163,6 +165,13 @@ impl ReadArgs {
 }
 
 impl FitArgs {
+    /// The files that are read, but for lists of words.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let pair = self.completion.iter().flatten();
+        let files = self.corpus.iter().chain(pair);
+        files.chain(&self.climb.resume).cloned().collect()
+    }
+
     /// The corpus that the flags ask for.
     pub(crate) fn corpus(&self) -> CorpusRequest {
         let file = self.corpus.clone();

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use collapsar_run::name_of;
 use collapsar_run::topics::{SavedTopics, write_documents};
+use collapsar_run::{check_apart, name_of};
 
 use super::args::{ReadArgs, pair};
 use super::summary::{foreseen, tell, tell_outside, tell_outside_of};
@@ -51,6 +51,12 @@ pub(crate) struct InferArgs {
 }
 
 pub(crate) fn run(args: &InferArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    if let Some(out) = &args.out {
+        let pair = args.completion.iter().flatten();
+        let files = args.corpus.iter().chain(pair).cloned();
+        let files: Vec<PathBuf> = files.chain([args.folder.join("topics.json")]).collect();
+        check_apart(out, "the proportions", &files)?;
+    }
     let saved = SavedTopics::read(&args.folder)?;
     if let Some(pair) = &args.completion {
         let halves = saved.halves(pair, args.read.options())?;

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collapsar_run::RunFolder;
+use collapsar_run::{RunFolder, Witness};
 
 use crate::climb::{self, Bar};
 use crate::common::{Common, command};
@@ -84,12 +84,13 @@ pub(crate) fn run(args: &TopicsArgs, common: &Common) -> anyhow::Result<ExitCode
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.page.check(args.out.as_deref())?;
     let request = args.request()?;
+    let witness = Witness::of(args.files());
     let data = args.corpus().read()?;
     summary::tell(&data.report, &data.corpus.documents, common);
     let run = request.prepare(&data)?;
     summary::tell_outside(run.halves(), common);
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
-    let folder = args.out.as_deref().map(RunFolder::begin).transpose()?;
+    let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbs = args.topics.0.len() * args.climb.climbs();
     let result = run.climb(&Bar::new(common, climbs))?;
     if result.climbed.is_nothing() {

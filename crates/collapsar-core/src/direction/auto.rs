@@ -67,6 +67,11 @@ impl Auto {
         }
     }
 
+    /// Whether all remembered steps have so many numbers.
+    pub(crate) fn belongs(&self, messages: usize) -> bool {
+        self.secants.belong(messages, MEMORY) && (1.0..=LONGEST).contains(&self.leap)
+    }
+
     pub(crate) fn propose(&mut self, point: &Iterate, direction: &mut Vec<f64>) -> Proposal {
         // At rest on a saddle there is one way left, and no reason to take it slowly.
         let limit = if self.resting {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Iterate, Proposal};
+use super::{Iterate, Proposal, all_of};
 use crate::collapsed::Collapsed;
 use crate::error::Result;
 use crate::vector::{add, difference, dot};
@@ -33,6 +33,12 @@ impl Conjugate {
             beta,
             ..Self::default()
         }
+    }
+
+    /// Whether all vectors have so many numbers.
+    pub(crate) fn belongs(&self, messages: usize) -> bool {
+        let vectors = [&self.gradient, &self.dual, &self.step, &self.scratch];
+        all_of(messages, &vectors) && (self.step.is_empty() || !self.dual.is_empty())
     }
 
     pub(crate) fn propose(

@@ -37,6 +37,11 @@ impl Dense {
         }
     }
 
+    /// Whether trust is a share.
+    pub(crate) fn belongs(&self) -> bool {
+        (0.0..=1.0).contains(&self.trust)
+    }
+
     pub(crate) fn propose(
         &mut self,
         point: &Iterate,

@@ -30,6 +30,18 @@ pub(crate) struct Lbfgs {
 }
 
 impl Lbfgs {
+    /// Whether all vectors have so many numbers.
+    pub(crate) fn belongs(&self, messages: usize) -> bool {
+        let pairs = self.pairs.iter().flat_map(|pair| {
+            let vectors = [&pair.step, &pair.fall, &pair.fall_dual];
+            vectors.map(Vec::len)
+        });
+        let pending = (self.pending.iter()).flat_map(|(a, b, c)| [a.len(), b.len(), c.len()]);
+        let dual = Some(self.dual.len()).filter(|&length| length > 0);
+        (pairs.chain(pending).chain(dual)).all(|length| length == messages)
+            && self.pairs.len() <= MEMORY
+    }
+
     pub(crate) fn propose(
         &mut self,
         point: &Iterate,

@@ -184,6 +184,21 @@ impl Rule {
         }
     }
 
+    /// Whether a rule that was read from a file can have been made for so many messages and numbers of inner
+    /// problems, by `fresh` for the same direction and model.
+    pub(crate) fn belongs(&self, fresh: &Self, messages: usize, inner: usize) -> bool {
+        let alike = std::mem::discriminant(self) == std::mem::discriminant(fresh);
+        alike
+            && match self {
+                Self::Vbem | Self::Newton {} => true,
+                Self::Conjugate(rule) => rule.belongs(messages),
+                Self::Lbfgs(rule) => rule.belongs(messages),
+                Self::Dense(rule) => rule.belongs(),
+                Self::Auto(rule) => rule.belongs(messages),
+                Self::Momentum(rule) => rule.belongs(messages, inner),
+            }
+    }
+
     /// Whether a small gain should not be taken for convergence.
     pub(crate) fn doubts(&mut self) -> bool {
         match self {
@@ -202,4 +217,9 @@ impl Rule {
             _ => None,
         }
     }
+}
+
+/// Whether `vectors` are each as long as `length` says, or empty.
+fn all_of(length: usize, vectors: &[&Vec<f64>]) -> bool {
+    (vectors.iter()).all(|vector| vector.is_empty() || vector.len() == length)
 }

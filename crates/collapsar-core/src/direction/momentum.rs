@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Iterate, Proposal};
+use super::{Iterate, Proposal, all_of};
 use crate::vector::{add, dot_difference};
 
 /// After a restart that many steps pass before a small gain is taken for convergence: the first
@@ -57,6 +57,12 @@ impl Momentum {
             restart: true,
             ..Self::default()
         }
+    }
+
+    /// Whether all vectors have so many numbers.
+    pub(crate) fn belongs(&self, messages: usize, inner: usize) -> bool {
+        all_of(messages, &[&self.landed, &self.ages, &self.coefficients])
+            && all_of(inner, &[&self.warm])
     }
 
     pub(crate) fn propose(&mut self, point: &Iterate, direction: &mut Vec<f64>) -> Proposal {

@@ -36,6 +36,17 @@ impl Secants {
         }
     }
 
+    /// Whether these are at most so many steps of so many numbers.
+    pub(crate) fn belong(&self, messages: usize, most: usize) -> bool {
+        let lengths = self.recent.iter().flat_map(|secant| {
+            let vectors = [&secant.messages, &secant.gradient, &secant.statistics];
+            vectors.map(Vec::len)
+        });
+        self.most == most
+            && self.recent.len() <= most
+            && lengths.into_iter().all(|length| length == messages)
+    }
+
     /// Remembers the step between two points.
     pub(crate) fn remember(&mut self, before: &Iterate, after: &Iterate) {
         // The oldest step gives its memory to the newest.
@@ -142,6 +153,10 @@ impl Secants {
         };
         let metric = symmetric(&|i, j| dot(&at(i).messages, &at(j).statistics));
         let curvature = symmetric(&|i, j| -dot(&at(i).statistics, &at(j).gradient));
+        // Products of steps along numbers of very different sizes may overflow, and no step is learned from then.
+        if (metric.iter().chain(&curvature)).any(|entry| !entry.is_finite()) {
+            return None;
+        }
         let basis = SymmetricEigen::new(metric);
         let largest = basis.eigenvalues.max();
         let kept: Vec<usize> = (0..count)

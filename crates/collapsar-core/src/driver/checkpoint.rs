@@ -1,44 +1,71 @@
-//! How a run is written down and taken up again.
+//! How a run is written down and taken up again: a line with format, version and checksum, then everything that the
+//! driver owns.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::State;
 use crate::direction::Direction;
 use crate::error::{Error, Mismatch, Result};
+use crate::files::Temporary;
 
 /// Bumped when the meaning of what is stored changes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A run between two iterations: everything that the driver owns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    format: u32,
-    version: String,
     direction: Direction,
     /// What the model says of itself and its data.
     model: String,
     state: State,
+    /// Whether it comes from a file, which anyone may have changed.
+    #[serde(skip)]
+    from_file: bool,
 }
 
-/// What every format has, so that another one can be named.
-#[derive(Deserialize)]
+/// The first line, of which every format has two fields, so that another one can be named.
+#[derive(Serialize, Deserialize)]
 struct Preamble {
     format: u32,
     version: String,
+    /// Of format, version and all that follows.
+    #[serde(default)]
+    sha256: String,
+}
+
+impl Preamble {
+    fn of(content: &[u8]) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let sha256 = checksum(FORMAT, &version, content);
+        Self {
+            format: FORMAT,
+            version,
+            sha256,
+        }
+    }
+}
+
+fn checksum(format: u32, version: &str, content: &[u8]) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(format!("{format} {version}\n"));
+    hasher.update(content);
+    let bytes = hasher.finalize();
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
+    bytes.iter().flat_map(digits).flatten().collect()
 }
 
 impl Checkpoint {
     pub(crate) fn new(state: &State, direction: Direction, model: String) -> Self {
         Self {
-            format: FORMAT,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             direction,
             model,
             state: state.clone(),
+            from_file: false,
         }
     }
 
@@ -52,6 +79,10 @@ impl Checkpoint {
         self.direction
     }
 
+    pub(super) fn is_from_file(&self) -> bool {
+        self.from_file
+    }
+
     /// Writes to a temporary file beside `path` and renames it, so that a stop at any moment
     /// leaves either the old checkpoint or the new.
     ///
@@ -62,38 +93,43 @@ impl Checkpoint {
             path: path.display().to_string(),
             cause: format!("the checkpoint could not be written: {cause}"),
         };
-        let text = serde_json::to_vec(self).map_err(|cause| failed(&cause))?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let part = path.with_file_name(name);
+        let content = serde_json::to_vec(self).map_err(|cause| failed(&cause))?;
+        let preamble =
+            serde_json::to_vec(&Preamble::of(&content)).map_err(|cause| failed(&cause))?;
         let write = || -> std::io::Result<()> {
-            let mut file = fs::File::create(&part)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&part, path)
+            let temporary = Temporary::create(path)?;
+            let mut file = BufWriter::new(temporary.file());
+            file.write_all(&preamble)?;
+            file.write_all(b"\n")?;
+            file.write_all(&content)?;
+            file.flush()?;
+            drop(file);
+            temporary.finish()
         };
-        write().map_err(|cause| {
-            let _ = fs::remove_file(&part);
-            failed(&cause)
-        })
+        write().map_err(|cause| failed(&cause))
     }
 
     /// Reads what [`Checkpoint::write`] wrote.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be read, [`Error::Checkpoint`] where it is not one of this version.
+    /// [`Error::File`] where it cannot be read, [`Error::Checkpoint`] where it is not one of this version, or a
+    /// single byte is not as it was written.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read(path).map_err(|cause| Error::File {
             path: path.display().to_string(),
             cause: cause.to_string(),
         })?;
-        let damaged = |cause: serde_json::Error| {
+        let damaged = |cause: String| {
             Error::Checkpoint(Mismatch::Damaged {
                 path: path.display().to_string(),
-                cause: cause.to_string(),
+                cause,
             })
         };
-        let preamble: Preamble = serde_json::from_slice(&text).map_err(damaged)?;
+        let end = text.iter().position(|&byte| byte == b'\n');
+        let (first, content) = text.split_at(end.unwrap_or(text.len()));
+        let content = content.strip_prefix(b"\n").unwrap_or(content);
+        let preamble: Preamble =
+            serde_json::from_slice(first).map_err(|cause| damaged(cause.to_string()))?;
         if preamble.format != FORMAT {
             return Err(Error::Checkpoint(Mismatch::Format {
                 found: preamble.format,
@@ -101,7 +137,15 @@ impl Checkpoint {
                 expected: FORMAT,
             }));
         }
-        serde_json::from_slice(&text).map_err(damaged)
+        if checksum(preamble.format, &preamble.version, content) != preamble.sha256 {
+            return Err(damaged("its checksum is another one".to_owned()));
+        }
+        let read: Self =
+            serde_json::from_slice(content).map_err(|cause| damaged(cause.to_string()))?;
+        Ok(Self {
+            from_file: true,
+            ..read
+        })
     }
 
     pub(super) fn state_for(self, direction: Direction, model: &str) -> Result<State> {

@@ -26,8 +26,14 @@ impl<M: Collapsed> Driver<'_, M> {
         let mut direction = Vec::with_capacity(trial.messages.len());
         let mut jumps = None;
         let settled = self.jumps.map_or(0.0, Jumps::settled);
+        let mut unwritten = None;
+        let mut at_end = self.at_end(&mut state);
 
         let outcome = loop {
+            // Only a run that was taken up again can be at its end here.
+            if let Some(outcome) = at_end.take() {
+                break outcome;
+            }
             let interrupt = self.interrupt.map(|flag| flag.load(Ordering::Relaxed));
             if interrupt == Some(true) {
                 break Outcome::Interrupted;
@@ -58,48 +64,55 @@ impl<M: Collapsed> Driver<'_, M> {
             let gain = if rises { trial.bound - before } else { 0.0 };
             let verdict = state.search.judge(before + gain, gain, settled);
             state.jump_due = verdict == Verdict::Jump;
-            if rises {
-                state.iteration += 1;
-                state.fallbacks += u64::from(fell_back);
-                // Where inner problems moved as well, statistics tell of them too.
-                let known = (proposal.is_gradient || fell_back) && trial.warm.is_empty();
-                let averaged = known.then(|| averaged_norm(&state.iterate, &trial));
-                let step = Step {
-                    iteration: state.iteration,
-                    passes: state.passes,
-                    bound: trial.bound,
-                    gain,
-                    squared_norm: proposal.squared_norm.or(averaged),
-                    beta: proposal.beta,
-                    fell_back,
-                    trial: state.search.in_trial(),
-                    seconds: state.seconds,
-                };
-                state.rule.learn(&state.iterate, &trial, fell_back);
-                std::mem::swap(&mut state.iterate, &mut trial);
-                let mut asked_to_stop = false;
-                for observer in &mut self.observers {
-                    asked_to_stop |= observer(&step, &state.iterate).is_break();
-                }
-                let converged = self.stop.holds(&step).filter(Stop::is_convergence);
-                if let Some(rule) = converged
-                    && verdict == Verdict::Finish
-                    && !state.rule.doubts()
-                {
-                    break Outcome::Converged(rule);
-                }
-                if let Some(limit) = self.stop.exhausted(&step) {
-                    break Outcome::Exhausted(limit);
-                }
-                if asked_to_stop {
-                    break Outcome::Interrupted;
-                }
-                self.keep(&state, |every| state.iteration.is_multiple_of(every))?;
-            } else if verdict == Verdict::Finish {
-                break Outcome::Stationary;
+            state.iteration += u64::from(rises);
+            // Where inner problems moved as well, statistics tell of them too.
+            let known = rises && (proposal.is_gradient || fell_back) && trial.warm.is_empty();
+            let averaged = known.then(|| averaged_norm(&state.iterate, &trial));
+            let step = Step {
+                iteration: state.iteration,
+                passes: state.passes,
+                bound: before + gain,
+                gain,
+                squared_norm: proposal.squared_norm.or(averaged),
+                beta: proposal.beta,
+                fell_back,
+                trial: state.search.in_trial(),
+                seconds: state.seconds,
+            };
+            if !rises {
+                state.last = Some((step, verdict));
+                state.stationary = verdict == Verdict::Finish;
+                // Limits hold for those that try in vain as well.
+                at_end = self.at_end(&mut state);
+                continue;
+            }
+            let step = Step {
+                bound: trial.bound,
+                ..step
+            };
+            state.last = Some((step, verdict));
+            state.fallbacks += u64::from(fell_back);
+            state.rule.learn(&state.iterate, &trial, fell_back);
+            std::mem::swap(&mut state.iterate, &mut trial);
+            let mut asked_to_stop = false;
+            for observer in &mut self.observers {
+                asked_to_stop |= observer(&step, &state.iterate).is_break();
+            }
+            if let Some(outcome) = self.at_end(&mut state) {
+                break outcome;
+            }
+            if asked_to_stop {
+                break Outcome::Interrupted;
+            }
+            let due = |every: u64| state.iteration.is_multiple_of(every);
+            if (self.checkpoint.as_ref()).is_some_and(|(_, every)| due(*every)) {
+                unwritten = self.keep(&state).err();
             }
         };
-        self.keep(&state, |_| true)?;
+        // A disk that is full must not cost the result as well.
+        if self.checkpoint.is_some() {
+            unwritten = self.keep(&state).err();
+        }
         if let Some(place) = self.left_at.take() {
             *place = Some(Checkpoint::new(
                 &state,
@@ -118,16 +131,33 @@ impl<M: Collapsed> Driver<'_, M> {
             jumps_tried: state.search.tried,
             jumps_taken: state.search.taken,
             seconds: state.seconds,
+            unwritten,
         })
     }
 
-    /// Writes a checkpoint where one is asked for and `due`, given how often.
-    fn keep(&self, state: &State, due: impl Fn(u64) -> bool) -> Result<()> {
+    /// Whether the last step was the last of all, by the rules of this run.
+    fn at_end(&self, state: &mut State) -> Option<Outcome> {
+        if state.stationary {
+            return Some(Outcome::Stationary);
+        }
+        let (step, verdict) = state.last.as_ref()?;
+        let converged = self.stop.holds(step).filter(Stop::is_convergence);
+        if let Some(rule) = converged
+            && *verdict == Verdict::Finish
+            && !state.rule.doubts()
+        {
+            return Some(Outcome::Converged(rule));
+        }
+        self.stop.exhausted(step).map(Outcome::Exhausted)
+    }
+
+    /// Writes a checkpoint where one is asked for.
+    fn keep(&self, state: &State) -> Result<()> {
         match &self.checkpoint {
-            Some((path, every)) if due(*every) => {
+            Some((path, _)) => {
                 Checkpoint::new(state, self.direction, self.model.fingerprint()).write(path)
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 

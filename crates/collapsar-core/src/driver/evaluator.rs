@@ -4,6 +4,7 @@ use crate::advice::Advice;
 use crate::collapsed::Collapsed;
 use crate::direction::Iterate;
 use crate::error::{Error, Result};
+use crate::limits::ROUNDING;
 use crate::vector::{absolute_dot, add, dot};
 
 /// Relative rounding error of a bound that can still be compared with another.
@@ -48,7 +49,11 @@ impl<'a, M: Collapsed> Evaluator<'a, M> {
         // and its rounding would pass for a rise.
         let size = absolute_dot(&point.messages, &point.statistics);
         let rounding = f64::EPSILON * (local.abs() + size);
-        let known = rounding <= WORST_ROUNDING * point.bound.abs().max(1.0);
+        let enough = WORST_ROUNDING * point.bound.abs().max(1.0);
+        // So do a normaliser and its inverse where a prior is worth more data than there can be.
+        let of_parts = f64::EPSILON * (posterior.abs() + self.model.constant().abs());
+        let known = rounding <= enough && of_parts <= enough.max(ROUNDING);
+        let rounding = rounding.max(of_parts);
         if !known || point.gradient.iter().any(|g| !g.is_finite()) {
             let found = format!("{} with rounding errors of {rounding:.0e}", point.bound);
             let expected = "a number known to ten digits; rescale the data or widen the prior";

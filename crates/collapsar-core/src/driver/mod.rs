@@ -4,6 +4,7 @@
 //! - `evaluator`: the counted way to look at a model
 //! - `stop`: when to stop
 //! - `checkpoint`: how a run is written down and taken up again
+//! - `resume`: whether what was written down can be believed
 //! - `restart`: many starts, the best kept
 //! - `search`: jumps out of poor optima
 
@@ -11,6 +12,7 @@ mod checkpoint;
 mod climb;
 mod evaluator;
 mod restart;
+mod resume;
 mod search;
 mod stop;
 
@@ -25,7 +27,7 @@ use crate::direction::{Direction, Iterate, Rule};
 use crate::error::{Error, Place, Result};
 use crate::point::Point;
 use evaluator::Evaluator;
-use search::Search;
+use search::{Search, Verdict};
 
 pub use checkpoint::Checkpoint;
 pub use restart::Restarts;
@@ -107,6 +109,8 @@ pub struct Fit {
     pub jumps_taken: u64,
     /// Seconds, resumed parts included.
     pub seconds: f64,
+    /// Why the last checkpoint could not be written, where it could not: the run went on without.
+    pub unwritten: Option<Error>,
 }
 
 /// All that a run needs to go on: what a checkpoint holds.
@@ -123,6 +127,10 @@ pub(crate) struct State {
     pub(crate) search: Search,
     /// Whether a jump comes before the next step: a run may end between the two.
     pub(crate) jump_due: bool,
+    /// The last step, for the stopping rules of whoever goes on.
+    pub(crate) last: Option<(Step, Verdict)>,
+    /// Whether no step raises the bound, and no jump is left.
+    pub(crate) stationary: bool,
 }
 
 /// An observer sees every accepted step and the point that it led to, and may ask to stop.
@@ -224,7 +232,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
     /// Climbs from `start`.
     ///
     /// # Errors
-    /// Where the start is outside the model's domain, or a checkpoint cannot be written.
+    /// Where the start is outside the model's domain.
     pub fn run(self, start: Vec<f64>) -> Result<Fit> {
         let expected = self.model.local().dim();
         if start.len() != expected {
@@ -256,15 +264,28 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             seconds: 0.0,
             search,
             jump_due: false,
+            last: None,
+            stationary: false,
         })
     }
 
-    /// Goes on from a checkpoint, to the same numbers, bit for bit, as a run that was never stopped.
+    /// Goes on from a checkpoint, to the same numbers, bit for bit, as a run that was never stopped: one that had
+    /// come to its end takes no further step. What was read from a file is evaluated again, which counts as no pass.
     ///
     /// # Errors
-    /// Where the checkpoint is of another model, data set or direction.
+    /// Where the checkpoint is of another model, data set or direction, or its point is not what it says.
     pub fn resume(self, checkpoint: Checkpoint) -> Result<Fit> {
-        let state = checkpoint.state_for(self.direction, &self.model.fingerprint())?;
+        let from_file = checkpoint.is_from_file();
+        let mut state = checkpoint.state_for(self.direction, &self.model.fingerprint())?;
+        if from_file {
+            self.believe(&state)?;
+        } else {
+            // Legs of one run judged it by other rules, and take a step at least.
+            (state.last, state.stationary) = (None, false);
+        }
+        if self.jumps.is_none() {
+            state.forget_jumps();
+        }
         self.climb(state)
     }
 }

@@ -48,7 +48,7 @@ enum Phase {
 }
 
 /// What follows a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Verdict {
     /// The same climb goes on.
     Climb,
@@ -80,11 +80,20 @@ impl Search {
         matches!(self.phase, Phase::Trial { .. })
     }
 
+    /// The point that a trial left from, with its rule and the index of the jump.
+    pub(crate) fn trial(&self) -> Option<(&Iterate, &Rule, usize)> {
+        match &self.phase {
+            Phase::Trial { incumbent, index } => Some((&incumbent.0, &incumbent.1, *index)),
+            _ => None,
+        }
+    }
+
     /// Judges a step to `bound` that gained `gain`, zero where no step could.
     pub(crate) fn judge(&mut self, bound: f64, gain: f64, settled: f64) -> Verdict {
         match &self.phase {
             Phase::Finish => Verdict::Finish,
-            Phase::Climb if gain < settled => Verdict::Jump,
+            // Where no step could rise, whatever the model takes for settled.
+            Phase::Climb if gain <= 0.0 || gain < settled => Verdict::Jump,
             Phase::Climb => Verdict::Climb,
             Phase::Trial { incumbent, .. } => {
                 let missing = incumbent.0.bound + MARGIN - bound;
@@ -92,7 +101,7 @@ impl Search {
                     self.taken += 1;
                     self.phase = Phase::Climb;
                     Verdict::Climb
-                } else if gain < settled || gain * PATIENCE < missing {
+                } else if gain <= 0.0 || gain < settled || gain * PATIENCE < missing {
                     Verdict::Jump
                 } else {
                     Verdict::Climb

@@ -147,5 +147,6 @@ pub fn pick<R: Rng + ?Sized>(weights: &[f64], total: f64, rng: &mut R) -> usize 
 }
 
 fn is_positive(value: f64) -> bool {
-    value > 0.0 && value.is_finite()
+    // Smaller numbers lose their digits one by one, and their inverses overflow.
+    value >= f64::MIN_POSITIVE && value.is_finite()
 }

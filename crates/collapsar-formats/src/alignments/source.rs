@@ -4,10 +4,12 @@ use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use collapsar::limits::RECORD;
 use collapsar::quant::fragment::Sequences;
 use noodles_bam as bam;
 use noodles_sam as sam;
 
+use super::Target;
 use super::bytes::{Bytes, Kind};
 use super::cram::Cram;
 use super::header::Header;
@@ -20,6 +22,9 @@ type Input = Box<dyn BufRead + Send>;
 pub(super) type GivenSequences = Arc<OnceLock<SharedSequences>>;
 /// As the CRAM crate shares them.
 pub(super) type SharedSequences = Arc<dyn Sequences + Send + Sync>;
+
+/// The longest name of a target, with its zero.
+const LONGEST_NAME: u32 = 1 << 16;
 
 pub(super) enum Source {
     Sam(sam::io::Reader<Input>, sam::Record, Box<sam::Header>),
@@ -81,6 +86,7 @@ impl Source {
                 from_sam(buffer, dictionary, record)?;
             }
             Source::Bam(reader, buffer, dictionary, whole) => {
+                check_length(reader.get_mut())?;
                 if reader.read_record(buffer)? == 0 {
                     if !whole.load(Ordering::Acquire) {
                         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
@@ -105,14 +111,9 @@ fn bam_header(reader: &mut bam::io::Reader<Input>) -> Result<Header, Trouble> {
     lines.read_to_end(&mut text)?;
     lines.discard_to_end()?;
     let mut header = Header::parse(&text)?;
-    let targets = parts.read_reference_sequences()?;
+    let targets = bam_targets(reader.get_mut())?;
     if header.targets.is_empty() {
-        for (name, target) in &targets {
-            header.targets.push(super::Target {
-                name: name.to_string(),
-                length: u32::try_from(target.length().get()).map_err(io::Error::other)?,
-            });
-        }
+        header.targets = targets;
     } else if header.targets.len() != targets.len() {
         header.check()?;
         return Err(Trouble::new(
@@ -125,6 +126,47 @@ fn bam_header(reader: &mut bam::io::Reader<Input>) -> Result<Header, Trouble> {
         ));
     }
     Ok(header)
+}
+
+/// Names and lengths of targets. Not by the format crate, which takes memory for as many as the file claims.
+fn bam_targets(input: &mut Input) -> io::Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for _ in 0..number(input)? {
+        let length = number(input)?;
+        if length == 0 || length > LONGEST_NAME {
+            let cause = format!("a name of {length} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+        }
+        let mut name = vec![0; length as usize];
+        input.read_exact(&mut name)?;
+        name.pop_if(|last| *last == 0);
+        targets.push(Target {
+            name: String::from_utf8_lossy(&name).into_owned(),
+            length: number(input)?,
+        });
+    }
+    if let Some(target) = targets.iter().find(|target| target.length == 0) {
+        let cause = format!("target {:?} has no length", target.name);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+    }
+    Ok(targets)
+}
+
+fn number(input: &mut Input) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    input.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+/// Refuses a record that claims to be longer than any, where its length can be seen before memory is taken for it.
+fn check_length(input: &mut Input) -> io::Result<()> {
+    let length = input.fill_buf()?.first_chunk().copied();
+    let length = length.map_or(0, u32::from_le_bytes);
+    if length > RECORD {
+        let cause = format!("a record of {length} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+    }
+    Ok(())
 }
 
 fn from_sam(from: &sam::Record, dictionary: &sam::Header, to: &mut Record) -> Result<(), Trouble> {

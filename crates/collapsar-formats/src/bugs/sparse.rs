@@ -5,6 +5,7 @@
 //! `{"sparse": "coo", "dim": ..., "row": [...], "col": [...], "value": [...]}` has them in any order.
 //! Rows and columns count from 1, as the indices of the language do.
 
+use collapsar::limits::ELEMENTS;
 use std::collections::BTreeMap;
 
 use collapsar_bugs::{Array, Sparse};
@@ -163,11 +164,11 @@ fn sorted_by_row(
         let found = format!("{rows} of \"row\" and {values} of \"value\"");
         return Err(refusal(found, "as many of both"));
     }
-    let mut starts = Vec::new();
-    if starts.try_reserve_exact(rows + 1).is_err() {
-        return Err(refusal(format!("{rows} rows"), "as many as fit in memory"));
+    if rows > ELEMENTS {
+        let expected = format!("{ELEMENTS} at most");
+        return Err(refusal(format!("{rows} rows"), expected));
     }
-    starts.resize(rows + 1, 0);
+    let mut starts = vec![0; rows + 1];
     let mut order = Vec::with_capacity(row.len());
     for (at, number) in row.into_iter().enumerate() {
         let row = whole(number, "row", 1.0, rows as f64)? - 1;

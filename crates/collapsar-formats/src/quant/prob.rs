@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
+use collapsar::limits::TRANSCRIPTS;
+
 use crate::error::{Error, Result, count};
 
 use crate::lines::{Lines, fields, shown, whole};
@@ -80,9 +82,10 @@ impl ProbReader {
             let error = refuse(found, "one of them");
             return Err(error.trying("making it again with parseAlignment of BitSeq 0.7"));
         };
-        if transcripts == 0 || transcripts >= u64::from(u32::MAX) {
+        if transcripts == 0 || transcripts > TRANSCRIPTS {
             let found = format!("# M {transcripts}");
-            return Err(refuse(&found, "from 1 to 4294967294 transcripts"));
+            let expected = format!("from 1 to {TRANSCRIPTS} transcripts");
+            return Err(refuse(&found, &expected));
         }
         if mapped > reads {
             let found = format!("# Nmap {mapped} of # Ntotal {reads}");

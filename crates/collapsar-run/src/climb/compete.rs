@@ -53,10 +53,10 @@ impl Run<'_> {
             .max_by(|&a, &b| all[a].bound().total_cmp(&all[b].bound()));
         let best = all.swap_remove(place.expect("the first climb always begins"));
         let (level, index) = (best.bound(), best.index);
-        let best = self.leg(ascent, index, Some(best), None)?;
+        let mut best = self.leg(ascent, index, Some(best), None)?;
         // Where the last leg had nothing to add, or time was over before it.
         if let (Some((file, _)), Some(left)) = (&self.plan.options.checkpoint, &best.left) {
-            left.write(file)?;
+            best.fit.unwritten = left.write(file).err();
         }
         self.watch.ended(&ascent.name, self.seed(index), &best.fit);
         all.push(best);

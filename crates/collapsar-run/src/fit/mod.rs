@@ -131,7 +131,7 @@ impl ModelRequest {
         if plan.compete {
             self.climb.restarts = None;
         }
-        plan.prepare()?;
+        plan.prepare(&self.inputs())?;
         Ok(ModelRun {
             source,
             prepared,
@@ -145,6 +145,16 @@ impl ModelRequest {
             agreed: OnceLock::new(),
             rivals: OnceLock::new(),
         })
+    }
+}
+
+impl ModelRequest {
+    /// All files that a run of this reads.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let (model, data) = &self.files;
+        let resume = self.climb.resume.iter();
+        let files = [model].into_iter().chain(data).chain(&self.init_files);
+        files.chain(resume).cloned().collect()
     }
 }
 

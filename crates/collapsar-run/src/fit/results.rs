@@ -9,7 +9,7 @@ use super::{DIAGNOSTICS, ModelResult, ModelRun, Monitored};
 use crate::climb::Climbed;
 use crate::error::Result;
 use crate::folder::RunFolder;
-use crate::record::{Record, add_count, add_numbers, header, inputs, numbers};
+use crate::record::{Record, add_count, add_numbers, header, numbers};
 
 /// Draws that are made before they are written.
 const BATCH: usize = 1000;
@@ -64,6 +64,11 @@ impl ModelRun {
                 })
             })
             .collect();
+        // Of the folder, which knows what changed meanwhile.
+        let seen = [
+            folder.inputs(std::slice::from_ref(model))?,
+            folder.inputs(&self.request.init_files)?,
+        ];
         climbed.write(
             folder,
             Record {
@@ -73,9 +78,9 @@ impl ModelRun {
                 seed: self.request.climb.seed,
                 own: json!({
                     // Apart from the data, so that runs of other models have the same inputs.
-                    "model": inputs(std::slice::from_ref(model))?.first(),
+                    "model": seen[0].first(),
                     // Apart for the same reason.
-                    "inits": inputs(&self.request.init_files)?,
+                    "inits": seen[1],
                     "collapsed": self.class_names(point, true),
                     "explicit": self.class_names(point, false),
                     "enumerated": enumerated.transpose()?,

@@ -166,13 +166,73 @@ fn stopped_in_the_midst() {
     assert!(refused.to_string().contains("new: a file of that name"));
     assert!(target.join(RUN).exists() && target.join("new").exists());
 
-    // Killed while it was moving: the record is gone before the first file moves.
-    let folder = staged(target, &["b"]);
-    folder.clear(&folder.written().unwrap()).unwrap();
-    std::mem::forget(folder);
+    // A move that fails is taken back, and so are those before it.
+    let folder = staged(target, &["a", "b"]);
+    let mut files = folder.written().unwrap();
+    files.push("ghost".into());
+    let mut moves = Moves::default();
+    let refused = folder.move_all(&files, &mut moves).unwrap_err();
+    assert!(refused.to_string().contains("ghost"), "{refused}");
     assert!(!target.join(RUN).exists() && !target.join("new").exists());
-    staged(target, &["b"]).commit().unwrap();
-    assert!(target.join(RUN).exists() && target.join("b").exists());
+    moves.undo();
+    drop(folder);
+    let left = names(target);
+    let left: Vec<&String> = left.iter().filter(|name| !name.starts_with('.')).collect();
+    assert_eq!(left, ["a", "new", RUN]);
+}
+
+/// Runs that end at once: whichever is last is there whole.
+#[cfg(unix)]
+#[test]
+fn many_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let target = place.path().join("fit");
+    std::thread::scope(|scope| {
+        for id in 0..4 {
+            let target = &target;
+            scope.spawn(move || {
+                let own: Vec<String> = (0..12).map(|file| format!("{id}-{file}")).collect();
+                let own: Vec<&str> = own.iter().map(String::as_str).collect();
+                for _ in 0..20 {
+                    let folder = RunFolder::begin(target).unwrap();
+                    put(folder.path(), &own, "");
+                    put(folder.path(), &["same"], &id.to_string());
+                    folder.record(record()).unwrap();
+                    folder.commit().unwrap();
+                }
+            });
+        }
+    });
+    let id = fs::read_to_string(target.join("same")).unwrap();
+    let mut expected: Vec<String> = (0..12).map(|file| format!("{id}-{file}")).collect();
+    expected.extend([RUN.to_owned(), "same".to_owned()]);
+    expected.sort();
+    assert_eq!(names(&target), expected);
+}
+
+/// What a dead process left is gone after the next run.
+#[cfg(unix)]
+#[test]
+fn leftovers_are_removed() {
+    let place = tempfile::tempdir().unwrap();
+    let left = place.path().join(".run.0123456789abcdef.tmp");
+    put(&left, &["new/a"], "lost");
+    staged(place.path(), &["b"]).commit().unwrap();
+    assert_eq!(names(place.path()), ["b", RUN]);
+}
+
+/// An input that a run into the folder would replace.
+#[test]
+fn an_input_is_not_replaced() {
+    let place = tempfile::tempdir().unwrap();
+    let target = place.path().join("fit");
+    staged(&target, &["draws.csv", "table"]).commit().unwrap();
+    for (file, refused) in [("draws.csv", true), ("table", true), ("other", false)] {
+        put(&target, &[file], "data");
+        let folder = RunFolder::begin(&target).unwrap();
+        let begun = folder.after(Witness::of([target.join(file)]));
+        assert_eq!(begun.is_err(), refused, "{file}");
+    }
 }
 
 #[test]

@@ -136,7 +136,9 @@ impl MixtureRequest {
             let drawable = check_drawable(input.weights.unwrap_or_default());
             drawable.map_err(|error| input.refused(error))?;
         }
-        plan.prepare()?;
+        let data = input.file.map(|(file, _)| file.to_owned());
+        let inputs: Vec<PathBuf> = data.into_iter().chain(self.files()).collect();
+        plan.prepare(&inputs)?;
         Ok(MixtureRun {
             request: self,
             input,
@@ -147,7 +149,7 @@ impl MixtureRequest {
     }
 
     /// The files that a run of this reads, after those of its data.
-    pub(super) fn files(&self) -> Vec<PathBuf> {
+    pub fn files(&self) -> Vec<PathBuf> {
         let labels = match &self.start {
             StartOption::Labels(file) => Some(file),
             _ => None,

@@ -40,8 +40,9 @@ pub use solve::Solved;
 pub use transcripts::Transcripts;
 pub use watch::{Note, QuantWatch, Stage};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folder::RunFolder;
+use crate::witness::Witness;
 
 /// A quantification that ended.
 #[derive(Debug)]
@@ -80,11 +81,15 @@ pub fn quantify(
     out: Option<QuantOut<'_>>,
     watch: &dyn QuantWatch,
 ) -> Result<Option<QuantResult>> {
+    let witness = Witness::of(request.files());
     let Some(mut input) = QuantInput::read(request, watch)? else {
         return Ok(None);
     };
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = begin(out)?;
+    let folder = folder
+        .map(|(folder, command)| Ok::<_, Error>((folder.after(witness)?, command)))
+        .transpose()?;
     let Some(solved) = Solved::new(request, &input, watch)? else {
         return Ok(None);
     };

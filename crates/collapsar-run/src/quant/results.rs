@@ -16,7 +16,7 @@ use super::input::{Learned, QuantInput};
 use super::request::{QuantRequest, ReadSource};
 use crate::error::Result;
 use crate::folder::RunFolder;
-use crate::record::{fields, inputs, name_of, write_json, write_trace};
+use crate::record::{fields, name_of, write_json, write_trace};
 
 /// Writes everything, and moves it into place.
 pub(super) fn write(
@@ -57,7 +57,7 @@ pub(super) fn write(
         version: env!("CARGO_PKG_VERSION").into(),
         command,
         config: request.record(),
-        inputs: inputs(&request.files())?,
+        inputs: folder.inputs(&request.files())?,
         outcome: solved.outcome.clone(),
         bound: quantified.bound,
         iterations: quantified.iterations,

@@ -13,7 +13,7 @@ use super::{Held, TopicsRun};
 use crate::error::Result;
 use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, topics_tolerance};
-use crate::record::{check_target, merged};
+use crate::record::{check_apart, check_target, merged};
 use crate::verdict::PosteriorKind;
 
 /// Topics, as a user asks for them.
@@ -115,8 +115,9 @@ impl TopicsRequest {
         for &topics in &run.request.topics {
             run.model(topics)?;
         }
-        run.plan.prepare()?;
+        run.plan.prepare(&run.files())?;
         if let Some(file) = &run.request.curve {
+            check_apart(file, "the curve", &run.files())?;
             check_target(file, "the curve")?;
         }
         Ok(run)

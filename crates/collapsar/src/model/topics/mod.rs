@@ -195,6 +195,10 @@ impl Collapsed for Topics {
 }
 
 impl InnerProblems for Topics {
+    fn numbers(&self) -> usize {
+        self.counts() + self.topics() + 1
+    }
+
     fn extrapolate(&self, warm: &mut [f64], before: &[f64], coefficient: f64) {
         for (count, before) in warm[..self.counts()].iter_mut().zip(before) {
             *count = document::extrapolated(*count, *before, coefficient);

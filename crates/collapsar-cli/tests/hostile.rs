@@ -1,0 +1,327 @@
+//! Hostile files, absurd arguments and outputs that are inputs end in one sentence, soon, with everything as it was.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::{done, names, refusal, run, run_json};
+
+const TABLE: &str = "x,y\n1,2\n2,1\n9,8\n8,9\n1,1\n9,9\n2,2\n8,8\n";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("data.csv"), TABLE).expect("a file");
+    fs::write(
+        folder.path().join("model.bug"),
+        "model { y ~ dnorm(mu, 1)\nmu ~ dnorm(0, 1) }",
+    )
+    .expect("a file");
+    fs::write(folder.path().join("data.json"), "{\"y\": 1}").expect("a file");
+    fs::write(
+        folder.path().join("texts.txt"),
+        "ash bee cat\nbee cat dog\nash cat elk\nfox gnu ash\n".repeat(20),
+    )
+    .expect("a file");
+    folder
+}
+
+/// An error of one sentence, and no panic.
+fn refused(folder: &Path, args: &[&str]) -> String {
+    let Output { status, stderr, .. } = run(folder, args);
+    let talk = String::from_utf8_lossy(&stderr).into_owned();
+    assert!(
+        matches!(status.code(), Some(1 | 2)),
+        "{args:?}: {status} {talk}"
+    );
+    assert!(!talk.contains("panicked"), "{args:?}: {talk}");
+    talk
+}
+
+#[test]
+fn an_output_is_never_an_input() {
+    let folder = folder();
+    let folder = folder.path();
+    done(folder, &["mixture", "data.csv", "-k", "2", "--out", "fit"]);
+    fs::hard_link(folder.join("data.csv"), folder.join("same.csv")).expect("a link");
+    for args in [
+        &["mixture", "data.csv", "-k", "2", "--checkpoint", "data.csv"][..],
+        &[
+            "mixture",
+            "data.csv",
+            "-k",
+            "2",
+            "--checkpoint",
+            "./data.csv",
+        ],
+        &["mixture", "data.csv", "-k", "2", "--checkpoint", "same.csv"],
+        &[
+            "fit",
+            "model.bug",
+            "--data",
+            "data.json",
+            "--checkpoint",
+            "model.bug",
+        ],
+        &[
+            "fit",
+            "model.bug",
+            "--data",
+            "data.json",
+            "--checkpoint",
+            "data.json",
+        ],
+        &["check", "model.bug", "--svg", "model.bug"],
+        &[
+            "check",
+            "model.bug",
+            "--data",
+            "data.json",
+            "--dot",
+            "data.json",
+        ],
+        &[
+            "topics",
+            "texts.txt",
+            "--topics",
+            "2",
+            "--holdout",
+            "0.2",
+            "--curve",
+            "texts.txt",
+        ],
+        &["mixture", "predict", "fit", "data.csv", "--out", "data.csv"],
+        &[
+            "mixture",
+            "predict",
+            "fit",
+            "data.csv",
+            "--out",
+            "fit/components.json",
+        ],
+        &[
+            "mixture",
+            "fit/assignments.csv",
+            "--columns",
+            "row",
+            "-k",
+            "2",
+            "--out",
+            "fit",
+        ],
+    ] {
+        let before: Vec<_> = [
+            "data.csv",
+            "model.bug",
+            "data.json",
+            "texts.txt",
+            "fit/components.json",
+        ]
+        .map(|file| fs::read(folder.join(file)).expect("a file"))
+        .into();
+        let told = refusal(folder, args);
+        assert!(
+            told.contains("a file that this run reads, expected another one"),
+            "{args:?}: {told}"
+        );
+        let after: Vec<_> = [
+            "data.csv",
+            "model.bug",
+            "data.json",
+            "texts.txt",
+            "fit/components.json",
+        ]
+        .map(|file| fs::read(folder.join(file)).expect("a file"))
+        .into();
+        assert!(before == after, "{args:?}");
+    }
+}
+
+#[test]
+fn absurd_arguments_are_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    for more in [
+        &["-k", "1..18446744073709551615"][..],
+        &["-k", "1000000000"],
+        &["--restarts", "4000000000"],
+        &["--samples", "4294967296", "--out", "fit"],
+        &["--posterior", "exact", "--draws", "1000000000"],
+    ] {
+        refused(folder, &[&["mixture", "data.csv"], more].concat());
+    }
+    refused(
+        folder,
+        &[
+            "topics",
+            "texts.txt",
+            "--topics",
+            "2",
+            "--sweeps",
+            "1000000000000000000",
+        ],
+    );
+    assert!(!folder.join("fit").exists());
+}
+
+#[test]
+fn hostile_files_are_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    let put = |name: &str, content: &[u8]| fs::write(folder.join(name), content).expect("a file");
+    put("joined.csv", b"\"x\",y,z\n\"1\",\xce,\x93\n");
+    assert!(refused(folder, &["mixture", "joined.csv"]).contains("joined.csv:2"));
+
+    let header = format!("{}{}", "{'a':".repeat(30), "}".repeat(30));
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend_from_slice(&u16::try_from(header.len()).expect("short").to_le_bytes());
+    npy.extend_from_slice(header.as_bytes());
+    put("deep.npy", &npy);
+    assert!(refused(folder, &["mixture", "deep.npy"]).contains("nested too deeply"));
+
+    put(
+        "reads.prob",
+        b"# Ntotal 1\n# Nmap 1\n# M 4294967294\n# LOGFORMAT\nr1 1 1 -1\n",
+    );
+    let args = ["quant", "--prob", "reads.prob", "--out", "fit"];
+    assert!(refused(folder, &args).contains("from 1 to 10000000 transcripts"));
+
+    put("sparse.json", b"{\"x\": {\"sparse\": \"coo\", \"dim\": [4000000000, 2], \"row\": [1], \"col\": [1], \"value\": [1]}}");
+    let told = refused(folder, &["fit", "model.bug", "--data", "sparse.json"]);
+    assert!(
+        told.contains("4000000000 rows in \"x\", expected 50000000 at most"),
+        "{told}"
+    );
+
+    for (text, told) in [
+        (
+            "model { x[1000000000] ~ dnorm(0, 1) }",
+            "x has 1000000000 elements",
+        ),
+        (
+            "var x[1000000000, 1000000000]; model { y ~ dnorm(x[1,1], 1)\nx[1,1] ~ dnorm(0, 1) }",
+            "too long",
+        ),
+        (
+            "model { y ~ dnorm(sum(rep(c(1, 2), 9.3e18)), 1) }",
+            "expected 50000000 at most",
+        ),
+    ] {
+        put("hostile.bug", text.as_bytes());
+        let found = refused(folder, &["fit", "hostile.bug", "--data", "data.json"]);
+        assert!(found.contains(told), "{text}: {found}");
+    }
+}
+
+/// Numbers that overflow on the way are answered, by a fit or a sentence.
+#[test]
+fn huge_numbers_do_not_panic() {
+    let folder = folder();
+    let folder = folder.path();
+    let text = TABLE.replacen("9,8", "1e66,8", 1);
+    fs::write(folder.join("huge.csv"), text).expect("a file");
+    fs::write(
+        folder.join("huge.bug"),
+        "model { p[1:2] ~ ddirch(a[])\nfor (i in 1:3) { y[i] ~ dcat(p[]) } }",
+    )
+    .expect("a file");
+    fs::write(
+        folder.join("huge.json"),
+        "{\"a\": [1e92, 1e92], \"y\": [1, 2, 1]}",
+    )
+    .expect("a file");
+    for args in [
+        &["mixture", "huge.csv", "-k", "3", "--start", "random"][..],
+        &["fit", "huge.bug", "--data", "huge.json"],
+    ] {
+        let Output { status, stderr, .. } = run(folder, args);
+        let talk = String::from_utf8_lossy(&stderr);
+        assert!(!talk.contains("panicked"), "{args:?}: {talk}");
+        assert!(matches!(status.code(), Some(0 | 1)), "{args:?}: {status}");
+    }
+}
+
+/// A checkpoint that cannot be written costs a warning, not the fit; leftovers of the dead go.
+#[cfg(unix)]
+#[test]
+fn a_fit_survives_its_checkpoint() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::write(folder.join(".run.ckpt.0123456789abcdef.tmp"), "dead").expect("a file");
+    let args = [
+        "mixture",
+        "data.csv",
+        "-k",
+        "2",
+        "--checkpoint",
+        "run.ckpt",
+        "--out",
+        "fit",
+    ];
+    done(folder, &args);
+    assert!(
+        names(folder).iter().all(|name| !name.ends_with(".tmp")),
+        "{:?}",
+        names(folder)
+    );
+    let first = run_json(&folder.join("fit"));
+    let again = [
+        "mixture", "data.csv", "-k", "2", "--resume", "run.ckpt", "--out", "again",
+    ];
+    done(folder, &again);
+    let second = run_json(&folder.join("again"));
+    for field in ["bound", "iterations", "passes", "outcome"] {
+        assert_eq!(first[field], second[field], "{field}");
+    }
+    done(
+        folder,
+        &[
+            "mixture", "data.csv", "-k", "2", "--resume", "run.ckpt", "--jumps", "off",
+        ],
+    );
+}
+
+/// A bound that would be nothing but rounding is refused, and so is a precision that has lost its digits.
+#[test]
+fn what_has_no_digits_is_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    let text = "model { p[1:2] ~ ddirch(a[])\nfor (i in 1:50) { y[i] ~ dcat(p[]) } }";
+    fs::write(folder.join("dirichlet.bug"), text).expect("a file");
+    let with = |concentration: &str| {
+        let y = ["1", "2"].repeat(25).join(", ");
+        let data = format!("{{\"a\": [{concentration}, {concentration}], \"y\": [{y}]}}");
+        fs::write(folder.join("dirichlet.json"), data).expect("a file");
+        [
+            "fit",
+            "dirichlet.bug",
+            "--data",
+            "dirichlet.json",
+            "--out",
+            "fit",
+        ]
+    };
+    // ln p(y) is 50 ln(1/2) where the prior is sure of it.
+    for fine in ["1e6", "1e10"] {
+        done(folder, &with(fine));
+        let bound = run_json(&folder.join("fit"))["bound"]
+            .as_f64()
+            .expect("a number");
+        assert!(
+            (bound - 50.0 * 0.5_f64.ln()).abs() < 1e-3,
+            "{fine}: {bound}"
+        );
+    }
+    for rough in ["1e15", "1e20"] {
+        let told = refused(folder, &with(rough));
+        assert!(told.contains("rounding errors"), "{rough}: {told}");
+    }
+    fs::write(
+        folder.join("faint.bug"),
+        "model { y ~ dnorm(mu, 1)\nmu ~ dnorm(0, 1e-310) }",
+    )
+    .expect("a file");
+    let told = refused(folder, &["fit", "faint.bug", "--data", "data.json"]);
+    assert!(told.contains("not so near to zero"), "{told}");
+}
