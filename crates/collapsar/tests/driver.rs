@@ -400,7 +400,8 @@ fn no_changed_digit_is_believed() {
 fn checksum(text: &str) -> String {
     use sha2::{Digest, Sha256};
     let bytes = Sha256::digest(text);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.concat()
 }
 
 /// A run that had come to its end is at its end when it is taken up again, whatever the direction.

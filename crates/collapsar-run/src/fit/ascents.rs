@@ -94,11 +94,12 @@ impl ModelRun {
             let name = of.name(state);
             let climbs = match run.climbs(&Ascent::new(&state.compiled, name, &start)) {
                 Ok(climbs) => climbs,
-                // A node may be where numbers are too large to compute with; others are not.
-                Err(error) => {
+                // A node of a grid may be where numbers are too large to compute with; others are not.
+                Err(error) if of.labels.iter().all(|label| label.on_grid) => {
                     failed.get_or_insert(error);
                     Climbs::nowhere(vec![0.0; state.messages()])
                 }
+                Err(error) => return Err(error),
             };
             let bound = climbs.best.point.bound;
             let mut best = lock(&impatient.best);
