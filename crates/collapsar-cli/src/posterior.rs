@@ -1,5 +1,7 @@
 //! Which posterior results are to be of: the flags of every command that fits.
 
+use std::str::FromStr;
+
 use clap::Args;
 use collapsar::limits::DRAWS;
 use collapsar_run::PosteriorKind;
@@ -29,13 +31,29 @@ pub(crate) struct PosteriorArgs {
     #[arg(long, value_name = "C", help_heading = "Posterior")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) chains: Option<u16>,
-    /// Sweeps of each chain before its first draw, with --posterior exact [default: a quarter of the
-    /// draws, under fit 1000 at most]
+    /// Sweeps of each chain before its first draw, with --posterior exact; auto is a quarter of the
+    /// draws, under fit 1000 at most [default: auto]
     ///
     /// Learned priors of topics move during the first half of them.
     #[arg(long, value_name = "W", help_heading = "Posterior")]
-    #[arg(value_parser = clap::value_parser!(u32).range(..=i64::from(DRAWS)))]
-    pub(crate) warmup: Option<u32>,
+    pub(crate) warmup: Option<Warmup>,
+}
+
+/// Sweeps before the first draw, or as many as the command thinks right.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Warmup(Option<usize>);
+
+impl FromStr for Warmup {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let sweeps = match text {
+            "auto" => return Ok(Self(None)),
+            _ => text.parse::<u32>().ok().filter(|sweeps| *sweeps <= DRAWS),
+        };
+        let sweeps = sweeps.ok_or(format!("expected auto or a number from 0 to {DRAWS}"))?;
+        Ok(Self(Some(sweeps as usize)))
+    }
 }
 
 impl PosteriorArgs {
@@ -59,7 +77,7 @@ impl PosteriorArgs {
             posterior: self.posterior,
             draws: self.draws.map(|draws| draws as usize),
             chains: self.chains.map_or(defaults.chains, usize::from),
-            warmup: self.warmup.map(|sweeps| sweeps as usize),
+            warmup: self.warmup.and_then(|warmup| warmup.0),
         })
     }
 
