@@ -353,31 +353,21 @@ impl<'a> Drawn<'a> {
         };
         let source = PREDICTED + (((line as u64) << 32 | instance as u64) << 12);
         let all = Scope::within(model, Mode::Latent(self), line, instance);
-        let values = all.evaluate_all(of.arguments).ok();
-        let numbers = |values: &[Value], place: usize| -> Option<Vec<Vec<f64>>> {
-            let values = values.iter();
-            values.map(|value| value.of_draw(place).numbers()).collect()
-        };
+        let mut parameters = Parameters::of(all.evaluate_all(of.arguments).ok());
         let above = self.prepared.variables.censored.above(line, instance);
         let share = self.prepared.variables.shares.of(line, instance);
         let mut out = vec![Vec::with_capacity(which.len()); own.size];
         let mut x = vec![0.0; own.size];
-        let mut fixed: Option<(Vec<Vec<f64>>, Fixed)> = None;
+        let mut fixed: Option<Fixed> = None;
         let (mut failures, mut first) = (0, None);
         for (place, draw) in which.enumerate() {
-            let now = values.as_deref().and_then(|values| numbers(values, place));
-            let now = now.map_or_else(
-                || {
-                    all.renew();
-                    let values = self.at(place, || all.evaluate_all(of.arguments))?;
-                    let numbers = |value: &Value| value.elements.iter().map(number).collect();
-                    Ok(values.iter().map(numbers).collect())
-                },
-                Ok,
-            );
+            let changed = parameters.look(place, || {
+                all.renew();
+                self.at(place, || all.evaluate_all(of.arguments))
+            });
             let rng = stream_at(rng, seed, source, draw);
-            let now: Vec<Vec<f64>> = match now {
-                Ok(now) => now,
+            let changed = match changed {
+                Ok(changed) => changed,
                 Err(failure) => {
                     failures += 1;
                     first.get_or_insert(failure);
@@ -387,20 +377,17 @@ impl<'a> Drawn<'a> {
                     continue;
                 }
             };
-            if fixed.as_ref().is_none_or(|(last, _)| *last != now) {
-                let made = Fixed::new(of.distribution, &now, own.size);
-                let array = Element::scalar(&model.arrays[own.array].name);
-                fixed = match made {
-                    Ok(made) => made.map(|made| (now, made)),
-                    Err(bad) => {
-                        failures += 1;
-                        first.get_or_insert_with(|| bad.diagnostic(of, &array));
-                        None
-                    }
-                };
+            if changed || fixed.is_none() {
+                let made = Fixed::new(of.distribution, &parameters.now, own.size);
+                let array = || Element::scalar(&model.arrays[own.array].name);
+                fixed = made.unwrap_or_else(|bad| {
+                    failures += 1;
+                    first.get_or_insert_with(|| bad.diagnostic(of, &array()));
+                    None
+                });
             }
             match &fixed {
-                Some((_, fixed)) => match share {
+                Some(fixed) => match share {
                     Some(share) => fixed.draw_share(share, rng, &mut x),
                     None => fixed.draw_above(above, rng, &mut x),
                 },
@@ -418,6 +405,47 @@ impl<'a> Drawn<'a> {
         let found = look();
         self.one.set(None);
         Ok(found?)
+    }
+}
+
+/// The parameters of a line, one draw after another.
+struct Parameters {
+    /// Of all draws at once, where that is how they are known.
+    all: Option<Vec<Value>>,
+    /// Those of the draw that was looked at last, each element a number.
+    now: Vec<Vec<f64>>,
+}
+
+impl Parameters {
+    fn of(all: Option<Vec<Value>>) -> Self {
+        let known = |value: &Value| value.elements.iter().all(|of| of.in_draw(0).is_some());
+        let all = all.filter(|values| values.iter().all(known));
+        let now = all.iter().flatten();
+        Self {
+            now: now.map(|of| vec![f64::NAN; of.elements.len()]).collect(),
+            all,
+        }
+    }
+
+    /// Goes to a draw, of which `one` tells where all at once cannot be told; whether anything is another number than before.
+    fn look(&mut self, draw: usize, one: impl FnOnce() -> Checked<Vec<Value>>) -> Checked<bool> {
+        let Some(all) = &self.all else {
+            let numbers = |value: &Value| value.elements.iter().map(number).collect();
+            let now: Vec<Vec<f64>> = one()?.iter().map(numbers).collect();
+            let changed = self.now != now;
+            self.now = now;
+            return Ok(changed);
+        };
+        let mut changed = false;
+        for (now, value) in self.now.iter_mut().zip(all) {
+            for (now, element) in now.iter_mut().zip(&value.elements) {
+                let next = element.in_draw(draw).unwrap_or(f64::NAN);
+                // What is not a number is another one each time.
+                changed |= next != *now;
+                *now = next;
+            }
+        }
+        Ok(changed)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Files that appear whole: written under a private name beside their place, then renamed.
 //!
 //! Private names are random and made new, so that nobody can plant a link where one will be written. Whoever writes
-//! holds a lock, by which the next run knows what a dead process left behind and removes it.
+//! holds a lock, by which the next run knows what a dead process left behind and removes it. Inside a private folder there is
+//! nobody to keep out, and whoever moves files out of it makes sure that they stay: files there cost no more than a file.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -21,6 +22,10 @@ pub struct Temporary {
     file: File,
     path: PathBuf,
     target: PathBuf,
+    /// Whether a private folder holds it.
+    inside: bool,
+    /// Whether it is in its place.
+    placed: bool,
 }
 
 impl Temporary {
@@ -29,14 +34,18 @@ impl Temporary {
     /// # Errors
     /// As the system reports them.
     pub fn create(target: &Path) -> io::Result<Self> {
-        sweep(target);
-        let (path, file) = made(target, |path| {
-            OpenOptions::new().write(true).create_new(true).open(path)
-        })?;
+        let inside = is_inside(target);
+        if !inside {
+            sweep(target);
+        }
+        let make = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+        let (path, file) = made(target, !inside, make)?;
         Ok(Self {
             file,
             path,
             target: target.to_owned(),
+            inside,
+            placed: false,
         })
     }
 
@@ -55,18 +64,23 @@ impl Temporary {
     ///
     /// # Errors
     /// As the system reports them; what was there is there still.
-    pub fn finish(self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.path, &self.target)?;
-        sync_folder(parent(&self.target));
+        self.placed = true;
+        if !self.inside {
+            sync_folder(parent(&self.target));
+        }
         Ok(())
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Nothing is there any more if it was renamed; else whoever dropped us has the error.
-        let _ = fs::remove_file(&self.path);
+        if !self.placed {
+            // Whoever dropped us has the error.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -85,7 +99,7 @@ impl TemporaryFolder {
     /// As the system reports them.
     pub fn create(target: &Path) -> io::Result<Self> {
         sweep(target);
-        let (path, lock) = made(target, |path| {
+        let (path, lock) = made(target, true, |path| {
             let mut builder = fs::DirBuilder::new();
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -145,14 +159,16 @@ impl Locked for Option<File> {
     }
 }
 
-/// Makes something new under a private name, and locks it.
+/// Makes something new under a private name, and locks it where others may come by.
 fn made<T: Locked>(
     target: &Path,
+    lock: bool,
     make: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(PathBuf, T)> {
     for _ in 0..TRIES {
         let path = target.with_file_name(private(target));
         match make(&path) {
+            Ok(made) if !lock => return Ok((path, made)),
             Ok(made) => {
                 made.lock();
                 // Somebody may have swept it away before it was locked.
@@ -171,6 +187,25 @@ fn made<T: Locked>(
 fn private(target: &Path) -> String {
     let random = RandomState::new().build_hasher().finish();
     format!("{}{random:0DIGITS$x}{ENDING}", beginning(target))
+}
+
+/// Whether a name ends as private ones do.
+fn is_private(name: &str) -> bool {
+    let random = (name.strip_prefix('.'))
+        .and_then(|name| name.strip_suffix(ENDING))
+        .and_then(|name| name.rsplit_once('.'));
+    random.is_some_and(|(_, random)| is_random(random))
+}
+
+fn is_random(digits: &str) -> bool {
+    digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a private folder holds a target.
+fn is_inside(target: &Path) -> bool {
+    let folders = target.ancestors().skip(1);
+    let mut names = folders.filter_map(|folder| folder.file_name()?.to_str());
+    names.any(is_private)
 }
 
 fn beginning(target: &Path) -> String {
@@ -196,9 +231,7 @@ fn sweep(target: &Path) {
             let name = name.strip_prefix(&beginning)?;
             name.strip_suffix(ENDING)
         });
-        let ours = random.is_some_and(|random| {
-            random.len() == DIGITS && random.bytes().all(|byte| byte.is_ascii_hexdigit())
-        });
+        let ours = random.is_some_and(is_random);
         // Not what a link leads to.
         let Ok(kind) = entry.file_type() else {
             continue;
@@ -268,6 +301,23 @@ mod tests {
                 "fit"
             ]
         );
+    }
+
+    #[test]
+    fn files_in_a_private_folder_appear_whole_too() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = TemporaryFolder::create(&place.path().join("run")).expect("a folder");
+        let below = folder.path().join("new");
+        fs::create_dir(&below).expect("a folder");
+        let target = below.join("fit");
+        assert!(is_inside(&target) && !is_inside(folder.path()));
+        let [first, dropped] = [(); 2].map(|()| Temporary::create(&target).expect("a file"));
+        first.file().write_all(b"whole").expect("a write");
+        assert!(!target.exists());
+        first.finish().expect("a rename");
+        drop(dropped);
+        assert_eq!(fs::read(&target).expect("a file"), b"whole");
+        assert_eq!(names(&below), ["fit"]);
     }
 
     #[test]

@@ -65,4 +65,4 @@ pub use quant::{
 pub use run::{Input, Outcome, Run};
 pub use table::{Table, read_table};
 pub use trace::TraceWriter;
-pub use write::{prepare_folder, write_atomically};
+pub use write::{prepare_folder, prepare_folder_by, write_atomically};

@@ -29,6 +29,15 @@ pub fn write_atomically(
 ///
 /// If it is not a folder or nothing can be written in it.
 pub fn prepare_folder(folder: &Path) -> Result<()> {
+    prepare_folder_by(folder, || files::Temporary::create(&folder.join("probe"))).map(drop)
+}
+
+/// The same where what is made in it first is of use.
+///
+/// # Errors
+///
+/// As [`prepare_folder`] has them.
+pub fn prepare_folder_by<T>(folder: &Path, first: impl FnOnce() -> io::Result<T>) -> Result<T> {
     let refused = |found: String| {
         let path = folder.display().to_string();
         Error::content(path, found, "a folder to write in").trying("another")
@@ -38,8 +47,7 @@ pub fn prepare_folder(folder: &Path) -> Result<()> {
     }
     fs::create_dir_all(folder).map_err(|error| refused(system(&error)))?;
     // Permissions do not tell the whole story (read-only mounts, full quotas), so try.
-    let probe = files::Temporary::create(&folder.join("probe"));
-    probe.map(drop).map_err(|error| refused(system(&error)))
+    first().map_err(|error| refused(system(&error)))
 }
 
 /// A file being written, which vanishes unless finished.

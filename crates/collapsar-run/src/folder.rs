@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use collapsar::files::{TemporaryFolder, lock_folder, sync_folder};
-use collapsar_formats::{Error, Input, Run, prepare_folder};
+use collapsar_formats::{Error, Input, Run, prepare_folder, prepare_folder_by};
 use serde_json::{Value, json};
 
 use crate::Result;
@@ -16,6 +16,9 @@ use crate::witness::Witness;
 
 /// The record of a run. It comes last and goes first: where it is, everything that it lists is there.
 const RUN: &str = "run.json";
+
+/// Where files of an earlier run wait until those of this one are in their places; no run writes a file of that name.
+const OLD: &str = ".old";
 
 /// Its field that lists the other files of the run. The first versions had none.
 const FILES: &str = "files";
@@ -56,9 +59,8 @@ pub struct RunFolder {
     target: PathBuf,
     /// Whether the target was made for this run.
     made: bool,
-    /// With a folder for new files, and one for those that they replace.
+    /// With new files, and a folder for those that they replace.
     staging: TemporaryFolder,
-    new: PathBuf,
     /// The inputs as they were before they were read.
     witness: Witness,
 }
@@ -71,18 +73,13 @@ impl RunFolder {
     /// It is not a folder, or nothing can be written in it.
     pub fn begin(target: &Path) -> Result<Self> {
         let made = !target.exists();
-        prepare_folder(target)?;
         // Inside the target, so that moving is renaming.
         let place = target.join("run");
-        let staging = TemporaryFolder::create(&place);
-        let staging = staging.map_err(|error| Error::file(target, &error))?;
-        let new = staging.path().join("new");
-        prepare_folder(&new)?;
+        let staging = prepare_folder_by(target, || TemporaryFolder::create(&place))?;
         Ok(Self {
             target: target.to_owned(),
             made,
             staging,
-            new,
             witness: Witness::default(),
         })
     }
@@ -107,7 +104,9 @@ impl RunFolder {
     pub fn after(mut self, witness: Witness) -> Result<Self> {
         let known = KNOWN.iter().flat_map(|(_, names)| names.split(' '));
         let known = known.chain([RUN]).map(PathBuf::from);
-        for name in earlier(&self.target).into_iter().chain(known) {
+        // A folder that was just made holds no inputs.
+        let all = (!self.made).then(|| earlier(&self.target).into_iter().chain(known));
+        for name in all.into_iter().flatten() {
             let what = "an input, or another folder for results";
             crate::record::check_apart(&self.target.join(name), what, witness.files())?;
         }
@@ -136,7 +135,7 @@ impl RunFolder {
 
     /// Where files are written for now, in subfolders too.
     pub fn path(&self) -> &Path {
-        &self.new
+        self.staging.path()
     }
 
     /// Writes `run.json`, with a list of the files that have been written so far.
@@ -146,7 +145,7 @@ impl RunFolder {
     /// As [`Run::write`] has them.
     pub fn record(&self, mut run: Run) -> Result<()> {
         run.extra.insert(FILES.to_owned(), self.files()?);
-        Ok(run.write(&self.new)?)
+        Ok(run.write(self.path())?)
     }
 
     /// The files that have been written so far but for `run.json`, as its field `files` has them.
@@ -190,7 +189,7 @@ impl RunFolder {
 
     /// Moves files of an earlier run out and those of this one in: the record goes first and comes last.
     fn move_all(&self, files: &[PathBuf], moves: &mut Moves) -> Result<()> {
-        let old = self.staging.path().join("old");
+        let old = self.path().join(OLD);
         let mut earlier = earlier(&self.target);
         earlier.extend(files.iter().cloned());
         earlier.sort();
@@ -200,9 +199,9 @@ impl RunFolder {
                 moves.make(&self.target.join(file), &old.join(file))?;
             }
         }
-        let record = self.new.join(RUN).exists().then(|| PathBuf::from(RUN));
+        let record = self.path().join(RUN).exists().then(|| PathBuf::from(RUN));
         for file in files.iter().chain(&record) {
-            moves.make(&self.new.join(file), &self.target.join(file))?;
+            moves.make(&self.path().join(file), &self.target.join(file))?;
         }
         // Folders that an earlier run leaves empty.
         for file in &earlier {
@@ -218,8 +217,9 @@ impl RunFolder {
     /// All files but `run.json`, in order, by their paths below the folder.
     fn written(&self) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
-        list(&self.new, &mut files).map_err(|error| Error::file(&self.new, &error))?;
-        let below = |file: &PathBuf| file.strip_prefix(&self.new).ok().map(Path::to_owned);
+        let new = self.path();
+        list(new, &mut files).map_err(|error| Error::file(new, &error))?;
+        let below = |file: &PathBuf| file.strip_prefix(new).ok().map(Path::to_owned);
         let mut files: Vec<PathBuf> = files.iter().filter_map(below).collect();
         files.retain(|file| file != Path::new(RUN));
         files.sort();

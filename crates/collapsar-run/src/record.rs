@@ -144,7 +144,9 @@ pub fn name_of(file: &Path) -> String {
 
 /// Refuses to write `what` over a file that the run reads, by whatever name.
 pub fn check_apart(output: &Path, what: &str, inputs: &[PathBuf]) -> Result<()> {
-    match inputs.iter().find(|input| is_of(output, input)) {
+    // What is not there is no input, as most names are not.
+    let mut inputs = inputs.iter().filter(|_| output.exists());
+    match inputs.find(|input| is_of(output, input)) {
         Some(_) => Err(Error::input(
             output.display().to_string(),
             "a file that this run reads",

@@ -351,9 +351,9 @@ impl<'a> Scope<'a> {
         }
         if let Mode::Latent(latent) = self.mode
             && let Some(draws) = latent.draws()
-            && let Some(element) = self.gathered(reference, draws)?
+            && let Some(value) = self.gathered(reference, draws)?
         {
-            return Ok(Value::one(element));
+            return Ok(value);
         }
         let (dims, elements) = self.places(reference)?;
         let array = self.model.find(&reference.name.text).unwrap_or_default();

@@ -8,7 +8,10 @@ use super::arrays::many;
 use super::evaluate::{Mode, Resolved, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{Expr, Index, Name, Reference, Span};
-use crate::value::Scalar;
+use crate::value::{Scalar, Value};
+
+/// Numbers of all draws that references with open indices are gathered as, at most; beyond that one draw is looked at at a time.
+const AT_ONCE: usize = 4_000_000;
 
 impl Scope<'_> {
     /// Whole numbers: what a counter runs over, or an index.
@@ -170,8 +173,8 @@ impl Scope<'_> {
         self.element(array, element, reference.span).map(Some)
     }
 
-    /// One element in each draw, where drawn states are among the indices and all are single.
-    pub(super) fn gathered(&self, reference: &Reference, draws: usize) -> Resolved<Option<Scalar>> {
+    /// What a reference means in each draw, where drawn states are among the indices, all of which are single or open.
+    pub(super) fn gathered(&self, reference: &Reference, draws: usize) -> Resolved<Option<Value>> {
         let Some(array) = self.model.find(&reference.name.text) else {
             return Ok(None);
         };
@@ -184,16 +187,25 @@ impl Scope<'_> {
         if indices.len() != lengths.len() || indices.iter().all(known) {
             return Ok(None);
         }
-        let mut elements = vec![0; draws];
+        // Where the open ones are 1, the element of each draw; and how far the others are from it.
+        let (mut firsts, mut others, mut dims) = (vec![0; draws], vec![0], vec![]);
         for (index, &length) in indices.iter().zip(lengths) {
             let Index::At(expr) = index else {
-                return Ok(None);
+                dims.push(length);
+                firsts.iter_mut().for_each(|first| *first *= length);
+                let more = |other: usize| (0..length).map(move |at| other * length + at);
+                others = others.into_iter().flat_map(more).collect();
+                if others.len() * draws > AT_ONCE {
+                    return Ok(None);
+                }
+                continue;
             };
             let value = self.evaluate(expr)?;
             let Some(number) = value.single() else {
                 return Ok(None);
             };
-            for (draw, element) in elements.iter_mut().enumerate() {
+            others.iter_mut().for_each(|other| *other *= length);
+            for (draw, first) in firsts.iter_mut().enumerate() {
                 let Some(place) = number.in_draw(draw) else {
                     return Ok(None);
                 };
@@ -201,23 +213,27 @@ impl Scope<'_> {
                     // Told of where one draw is looked at.
                     return Ok(None);
                 }
-                *element = *element * length + place as usize - 1;
+                *first = *first * length + place as usize - 1;
             }
         }
         let mut found: BTreeMap<usize, Scalar> = BTreeMap::new();
-        let mut values = Vec::with_capacity(draws);
-        for (draw, &element) in elements.iter().enumerate() {
-            let number = match found.entry(element) {
-                Entry::Occupied(found) => found.into_mut(),
-                Entry::Vacant(place) => {
-                    place.insert(self.element(array, element, reference.span)?)
-                }
-            };
-            let Some(value) = number.in_draw(draw) else {
-                return Ok(None);
-            };
-            values.push(value);
+        let mut elements = Vec::with_capacity(others.len());
+        for other in others {
+            let mut values = Vec::with_capacity(draws);
+            for (draw, &first) in firsts.iter().enumerate() {
+                let number = match found.entry(first + other) {
+                    Entry::Occupied(found) => found.into_mut(),
+                    Entry::Vacant(place) => {
+                        place.insert(self.element(array, first + other, reference.span)?)
+                    }
+                };
+                let Some(value) = number.in_draw(draw) else {
+                    return Ok(None);
+                };
+                values.push(value);
+            }
+            elements.push(Scalar::Draws(Rc::new(values)));
         }
-        Ok(Some(Scalar::Draws(Rc::new(values))))
+        Ok(Some(Value { dims, elements }))
     }
 }

@@ -180,6 +180,15 @@ pub(super) fn ln_gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
     ln_draw - exponential / shape
 }
 
+/// A sum of so many Gamma(shape, 1) draws, each with its weight.
+pub(super) fn gammas<R: Rng + ?Sized>(shape: f64, weights: &[f64], rng: &mut R) -> f64 {
+    let gamma = Gamma::new(shape, 1.0).expect("a positive shape");
+    weights
+        .iter()
+        .map(|weight| weight * gamma.sample(rng))
+        .sum()
+}
+
 /// A Gamma(shape, 1) draw, for a shape of one or more.
 pub(super) fn gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
     let gamma = Gamma::new(shape, 1.0);

@@ -126,6 +126,13 @@ impl Block {
                 family.write_statistics(numbers, statistics);
                 0.0
             }
+            BlockFamily::GaussianGamma(family) => {
+                let (values, ln_precision) = coordinates.split_at(family.field.scalars());
+                family.write_statistics(ln_precision[0], values, statistics);
+                numbers.copy_from_slice(coordinates);
+                numbers[values.len()] = ln_precision[0].exp();
+                0.0
+            }
             BlockFamily::Gamma(_) => {
                 numbers[0] = coordinates[0].exp();
                 statistics.copy_from_slice(&[coordinates[0], -numbers[0]]);

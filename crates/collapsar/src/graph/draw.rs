@@ -5,9 +5,7 @@ use rand::Rng;
 
 use super::block::{Block, BlockFamily};
 use collapsar_core::Result;
-use collapsar_core::family::{
-    Family, GaussianBuffers, GaussianGammaDraw, NetworkBuffers, NormalWishartDraw,
-};
+use collapsar_core::family::{Family, GaussianBuffers, NetworkBuffers, NormalWishartDraw};
 
 /// What draws are made in, kept between them.
 #[derive(Debug, Clone, Default)]
@@ -123,14 +121,10 @@ impl Block {
             ln_determinant: ln(DMatrix::from_row_slice(dim, dim, precision).determinant()),
         };
         match &self.family {
-            BlockFamily::Gaussian(family) => family.statistics(&numbers.to_vec(), out),
+            BlockFamily::Gaussian(family) => family.write_statistics(numbers, out),
             BlockFamily::GaussianGamma(family) => {
                 let (precision, values) = numbers.split_last().unwrap_or((&1.0, &[]));
-                let draw = GaussianGammaDraw {
-                    ln_precision: ln(*precision),
-                    values: values.to_vec(),
-                };
-                family.statistics(&draw, out);
+                family.write_statistics(ln(*precision), values, out);
             }
             BlockFamily::Bounded(family) => family.statistics(&numbers[0], out),
             BlockFamily::Gamma(family) => family.statistics(&ln(numbers[0]), out),

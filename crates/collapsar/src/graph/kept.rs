@@ -28,7 +28,7 @@ pub struct Kept<'a> {
 }
 
 /// Statistics at a place of the blocks that are kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Statistics {
     /// Slots, then those of own blocks.
     explicit: Vec<f64>,
@@ -113,18 +113,20 @@ impl Kept<'_> {
     }
 
     /// Visits the blocks with the numbers and the statistics at coordinates; returns the logarithm of the measures.
-    fn each(&self, at: &[f64], mut visit: impl FnMut(Role, &Placed, Vec<f64>, &[f64])) -> f64 {
+    fn each(&self, at: &[f64], mut visit: impl FnMut(Role, &Placed, &[f64], &[f64])) -> f64 {
         let (mut first, mut ln_slope) = (0, 0.0);
+        let (mut numbers, mut statistics) = (vec![], vec![]);
         let own = self.own.iter().map(|placed| (Role::Own, placed));
         let others = self.others.iter().map(|placed| (self.role, placed));
         for (role, placed) in own.chain(others) {
             let len = placed.0.coordinates().unwrap_or(0);
-            let mut statistics = vec![0.0; placed.0.len()];
-            let (numbers, more) =
-                (placed.0).at_coordinates(&at[first..first + len], &mut statistics);
-            visit(role, placed, numbers, &statistics);
+            numbers.resize(placed.0.numbers(), 0.0);
+            statistics.clear();
+            statistics.resize(placed.0.len(), 0.0);
+            let at = &at[first..first + len];
+            ln_slope += (placed.0).write_at(at, &mut numbers, &mut statistics);
+            visit(role, placed, &numbers, &statistics);
             first += len;
-            ln_slope += more;
         }
         ln_slope
     }
@@ -142,16 +144,18 @@ impl Kept<'_> {
         }
         let (local, posterior) = (&self.model.local, &self.model.posterior);
         let mut out = Vec::with_capacity(at.len());
+        let mut found = Statistics::default();
+        let mut alone = vec![0.0; posterior.statistics()];
         // Messages are as many as pairs of coefficients: not those of all draws at once.
         for some in at.chunks(AT_ONCE) {
             let mut messages = Vec::with_capacity(some.len());
             let mut told = Vec::with_capacity(some.len());
             for at in some {
-                let Some(found) = self.statistics_at(at) else {
+                if !self.find_statistics(at, &mut found) {
                     told.push(None);
                     continue;
-                };
-                let (alone, value) = posterior.naturals(&found.explicit);
+                }
+                let value = posterior.write_naturals(&found.explicit, &mut alone);
                 let mut to_local = vec![0.0; found.explicit.len()];
                 posterior.backward(&found.explicit, &found.others, &mut to_local);
                 messages.push(to_local);
@@ -170,14 +174,19 @@ impl Kept<'_> {
 
     /// Statistics at coordinates, where all are finite.
     fn statistics_at(&self, at: &[f64]) -> Option<Statistics> {
+        let mut found = Statistics::default();
+        self.find_statistics(at, &mut found).then_some(found)
+    }
+
+    /// The same where there is room; whether all are finite.
+    fn find_statistics(&self, at: &[f64], found: &mut Statistics) -> bool {
         let local = &self.model.local;
         let first = local.own_first();
         let others = self.others.last().map_or(0, |last| range_of(last).end);
-        let mut found = Statistics {
-            explicit: vec![0.0; first + local.own_base.len()],
-            others: vec![0.0; others],
-            ln_slope: 0.0,
-        };
+        found.explicit.clear();
+        found.explicit.resize(first + local.own_base.len(), 0.0);
+        found.others.clear();
+        found.others.resize(others, 0.0);
         let ln_slope = self.each(at, |role, placed, _, statistics| {
             let out = match role {
                 Role::Own => &mut found.explicit[first..],
@@ -187,7 +196,7 @@ impl Kept<'_> {
         });
         found.ln_slope = ln_slope;
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        (finite(&found.explicit) && finite(&found.others)).then_some(found)
+        finite(&found.explicit) && finite(&found.others)
     }
 
     /// What the log joint has of own blocks alone, of coordinates and of data.
@@ -236,7 +245,7 @@ impl Kept<'_> {
     pub(super) fn numbers(&self, at: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.numbers.len()];
         self.each(at, |_, placed, numbers, _| {
-            self.numbers.put(&placed.0, numbers, &mut out);
+            (self.numbers).put(&placed.0, numbers.iter().copied(), &mut out);
         });
         out
     }
@@ -273,7 +282,7 @@ impl Kept<'_> {
         chain.moved();
         chain.statistics[..first].fill(0.0);
         self.each(at, |role, placed, numbers, statistics| {
-            (chain.places).put(&placed.0, numbers, &mut chain.numbers);
+            (chain.places).put(&placed.0, numbers.iter().copied(), &mut chain.numbers);
             let range = range_of(placed);
             match role {
                 Role::Own => chain.statistics[first..][range].copy_from_slice(statistics),

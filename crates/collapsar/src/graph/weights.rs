@@ -106,9 +106,12 @@ impl Stage {
     }
 
     fn ln_sum(&self, kept: &Kept<'_>, orders: &Orders, at: &[f64]) -> f64 {
-        let each = self.proposals.iter();
-        let each = each.map(|(n, one)| (*n as f64).ln() + kept.ln_proposed(one, orders, at));
-        log_sum_exp(&each.collect::<Vec<f64>>())
+        let of =
+            |(n, one): &(usize, Proposal)| (*n as f64).ln() + kept.ln_proposed(one, orders, at);
+        match self.proposals.as_slice() {
+            [single] => of(single),
+            several => log_sum_exp(&several.iter().map(of).collect::<Vec<f64>>()),
+        }
     }
 
     /// The logarithms of the weights of its draws, of which the mean estimates the evidence.

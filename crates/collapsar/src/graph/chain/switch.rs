@@ -6,6 +6,8 @@
 //! every other sweep these stay as far from where the fits of states have them as they are: where a shape goes up, so do
 //! the rates that go with it.
 
+use std::cmp::Ordering;
+
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Exp1};
 
@@ -37,6 +39,8 @@ pub struct SwitchingChain<'a> {
     /// them, as logarithms where it is by a factor.
     moved: Vec<(u32, bool)>,
     centres: Vec<Vec<f64>>,
+    /// Whether statistics are the same at all states where numbers are.
+    alike: bool,
     /// Numbers at another state.
     there: Vec<f64>,
     weights: Vec<f64>,
@@ -127,10 +131,13 @@ impl<'a> SwitchingChain<'a> {
             numbers: numbers.to_vec(),
             moved,
             centres,
+            alike: models
+                .windows(2)
+                .all(|pair| are_alike(pair[0].0, pair[1].0)),
             there: vec![],
             messages: vec![],
         };
-        chain.enter(chain.at, false);
+        chain.chains[chain.at].enter(numbers);
         chain.chains[chain.at].sweep(rng)?;
         Ok(Some(chain))
     }
@@ -220,10 +227,10 @@ impl<'a> SwitchingChain<'a> {
         self.chains[state].ln_joint(&mut self.messages)
     }
 
-    /// Goes to a state.
+    /// Goes to a state whose joint was looked at: its chain is there already.
     fn settle(&mut self, state: usize, moves: bool) {
-        self.enter(state, moves);
-        self.numbers.copy_from_slice(&self.there);
+        self.see(state, moves);
+        std::mem::swap(&mut self.numbers, &mut self.there);
         self.at = state;
     }
 
@@ -240,6 +247,22 @@ impl<'a> SwitchingChain<'a> {
     /// Puts the chain of a state where the present numbers are, but for the labels and for what moves with them. The
     /// measures of families are those of what is moved: dx, and dx/x where it is by a factor.
     fn enter(&mut self, state: usize, moves: bool) {
+        if self.alike && !moves {
+            // The chain of the present state is where the present numbers are.
+            let (below, above) = self.chains.split_at_mut(state.max(self.at));
+            match (state.cmp(&self.at), above.first_mut()) {
+                (Ordering::Less, Some(here)) => below[state].enter_as(here),
+                (Ordering::Greater, Some(there)) => there.enter_as(&below[self.at]),
+                (_, here) => here.into_iter().for_each(Chain::leave_slots),
+            }
+            return;
+        }
+        self.see(state, moves);
+        self.chains[state].enter(&self.there);
+    }
+
+    /// The numbers that there are at another state.
+    fn see(&mut self, state: usize, moves: bool) {
         self.there.clear();
         self.there.extend_from_slice(&self.numbers);
         for (&place, &label) in self.labels.iter().zip(&self.states[state]) {
@@ -256,7 +279,6 @@ impl<'a> SwitchingChain<'a> {
                 }
             }
         }
-        self.chains[state].enter(&self.there);
     }
 }
 
@@ -277,6 +299,24 @@ fn neighbours(states: &[Vec<f64>]) -> Vec<Vec<Vec<usize>>> {
     states.iter().map(each).collect()
 }
 
+/// Whether two models count the same statistics of what they keep, in the same places.
+fn are_alike(a: &Compiled, b: &Compiled) -> bool {
+    let same = |(a, first): &Placed, (b, other): &Placed| {
+        let family = match (&a.family, &b.family) {
+            (BlockFamily::Gaussian(a), BlockFamily::Gaussian(b)) => a.pairs() == b.pairs(),
+            (BlockFamily::Gamma(_), BlockFamily::Gamma(_))
+            | (BlockFamily::PolyaGamma(_), BlockFamily::PolyaGamma(_)) => true,
+            _ => false,
+        };
+        family && first == other && a.variables == b.variables
+    };
+    let all =
+        |a: &[Placed], b: &[Placed]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
+    a.local.own_first() == b.local.own_first()
+        && all(a.local.blocks().1, b.local.blocks().1)
+        && all(a.posterior.blocks(), b.posterior.blocks())
+}
+
 impl Compiled {
     /// How many statistics explicit variables send.
     fn statistics(&self) -> usize {
@@ -285,6 +325,20 @@ impl Compiled {
 }
 
 impl Chain<'_> {
+    /// Leaves out what shared blocks send, so that they are summed out.
+    fn leave_slots(&mut self) {
+        self.moved();
+        self.statistics[..self.model.local.own_first()].fill(0.0);
+    }
+
+    /// Takes the statistics of own and collapsed blocks from a chain whose model counts the same ones.
+    fn enter_as(&mut self, other: &Self) {
+        let own = self.model.local.own_first();
+        self.statistics[own..].copy_from_slice(&other.statistics[own..]);
+        self.collapsed.copy_from_slice(&other.collapsed);
+        self.leave_slots();
+    }
+
     /// Numbers that may move with a state: their places, whether by a factor, and where a fit has them, as logarithms where it
     /// is by a factor. Those that have bounds or factors of their densities beside the terms are left out.
     fn centres(&self, statistics: &[f64]) -> Result<Vec<((u32, bool), f64)>> {
