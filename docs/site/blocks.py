@@ -55,6 +55,20 @@ def quotes(path, name, text):
     return file.is_file() and flat(text) in flat(file.read_text(encoding="utf-8"))
 
 
+def indented(text):
+    """Lines that begin blocks by indentation alone, which no comment can mark."""
+    fenced, listed, last = False, False, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        if re.match(r"\s*([-*]|\d+\.) ", line):
+            listed = True
+        elif line[:1].strip():
+            listed = False
+        if not fenced and not listed and not last.strip() and re.match(r" {4}\S", line):
+            yield number
+        last = line
+
+
 def runs(path, match, before, by):
     """What runs a block; None where nothing does."""
     info, text = match["info"].split(" ")[0].split(",")[0], match["text"]
@@ -81,6 +95,7 @@ def main():
     count, wrong, ours = Counter(), [], []
     for path in pages():
         text = path.read_text(encoding="utf-8")
+        wrong += [f"{path.relative_to(ROOT)}:{line}: a block by indentation; try a fence" for line in indented(text)]
         for match in FENCE.finditer(text):
             how = runs(path, match, text[: match.start()], by)
             place = f"{path.relative_to(ROOT)}:{text[: match.start()].count(chr(10)) + 1}"

@@ -5,11 +5,12 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What search must find: words, and a page that has them.
@@ -105,6 +106,23 @@ console.log(JSON.stringify(bad));
     return len(found), json.loads(done.stdout)
 
 
+def search_in_browser(site, words):
+    """Whether the page's own search finds words, opened from disk in Chromium; None where there is no Chromium."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        return None
+    address = f"{(site / 'index.html').resolve().as_uri()}?q={quote(words)}"
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom", address]
+    for _ in range(2):  # a busy machine may take longer than the page's time
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            continue
+        if re.search(r'search-result__meta">\s*\d+ matching', done.stdout):
+            return True
+    return False
+
+
 def main():
     site = Path(sys.argv[1])
     pages = {
@@ -139,6 +157,9 @@ def main():
         found = [entry["location"] for entry in index if words.lower() in re.sub(r"<[^>]*>", "", entry["title"] + " " + entry["text"]).lower()]
         if not any(location.startswith(place) for location in found):
             wrong.append(f"search: {words!r} was expected in {place}, found in {found[:3] or 'no page'}")
+    browser = search_in_browser(site, "Pólya")
+    if browser is False:
+        wrong.append("search: Chromium found no page with Pólya")
     number, bad = formulas(pages)
     wrong += bad
     # Guards the checks themselves: a change of the theme must not make them pass on nothing.
@@ -147,6 +168,8 @@ def main():
     print(*wrong, sep="\n", end="\n" if wrong else "")
     if wrong:
         sys.exit(f"site: {len(wrong)} things are wrong")
+    if browser is None:
+        print("search was not tried in a browser: chromium was not found")
     print(f"{len(pages)} pages, {links} links, {number} formulas, {len(index)} entries of search: all as they should be")
 
 

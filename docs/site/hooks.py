@@ -103,7 +103,7 @@ def gallery(markdown):
             log.warning("examples/%s is missing; try: docs/figures/examples", picture)
         cards.append(
             f'<a href="{target.replace("README.md", "index.html")}"><img src="{picture}" alt="" loading="lazy">'
-            f"<strong>{name}</strong><span>{html.escape(shows)}; hidden: {html.escape(hidden)}</span></a>"
+            f"<strong>{name}</strong><span>{html.escape(shows.replace('`', ''))}; hidden: {html.escape(hidden)}</span></a>"
         )
     return '<div class="gallery">\n' + "\n".join(cards) + "\n</div>\n"
 
@@ -112,6 +112,8 @@ def files_of(place):
     """The model of an example, to read and to take."""
     folder = (ROOT / place).parent
     parts = ["\n\n## Its files\n"]
+    if "model.svg" not in (ROOT / place).read_text(encoding="utf-8"):
+        parts.append("![The model: what is observed, what is collapsed, and what depends on what](model.svg)\n")
     for path in sorted(folder.iterdir()):
         if path.suffix == ".bug":
             parts.append(f"[{path.name}]({path.name}):\n\n```text\n{path.read_text(encoding='utf-8').rstrip()}\n```\n")
@@ -149,7 +151,12 @@ def on_page_markdown(markdown, page, config, files):
         page = "README.md" if (ROOT / found / "README.md").exists() else "index.md"
         return match[0].replace(target, f"{target.rstrip('/')}/{page}")
 
+    # Cards stand in the place of the table that they are made of.
+    cards = "<!-- site: gallery -->" in markdown
+    table = re.compile(r"(?:^\|.*\n)+", re.M)
     markdown = LINK.sub(folder, COMMENT.sub(made, markdown))
+    if cards:
+        markdown = table.sub("", markdown, count=1)
     if re.fullmatch(r"examples/[\w-]+/README\.md", place):
         markdown += files_of(place)
     return markdown
