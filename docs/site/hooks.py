@@ -167,7 +167,7 @@ def on_post_build(config):
     made, to = ROOT / "target/doc", Path(config.site_dir, "rust")
     if not (made / "collapsar/index.html").exists():
         return
-    shutil.copytree(made, to, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".lock", "src", "*.crates-info"))
+    shutil.copytree(made, to, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".lock"))
     header = re.compile(r"<!-- Typesets .*?</script>\s*(?=<script>)", re.S)
     for path in to.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
