@@ -15,4 +15,5 @@ pages! {
     Readme = "../README.md",
     Topics = "topics.md",
     Quant = "quant.md",
+    Rust = "rust.md",
 }
