@@ -4,15 +4,16 @@ browser.py PROGRAM AXE [SHOTS]: with a folder SHOTS, also takes screenshots at t
 """
 
 import pathlib
-import random
-import subprocess
 import sys
 import tempfile
 
 from playwright.sync_api import sync_playwright
+from runs import make
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-HOSTILE = ["<script>window.ran=1</script>", "</script><img src=x onerror=window.ran=1>", "\"'`", "שלום", "n" * 10_000]
+# What Chromium would do on its own where there is no network.
+QUIET = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+# What counts as drawn.
+MARKS = [".mark-symbol path", ".mark-rect path", ".mark-rule line", ".mark-line path", ".mark-area path"]
 passed, failures = 0, []
 
 
@@ -23,40 +24,6 @@ def check(holds, what):
     else:
         failures.append(what)
         print("failed:", what)
-
-
-def run(program, *words, cwd=None):
-    subprocess.run([program, "--quiet", *map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd=cwd)
-
-
-def make(program, folder):
-    """Runs of every kind, by name, of data that are made here or in examples/."""
-    random.seed(1)
-    schools = ROOT / "examples" / "eight-schools"
-    for name, words in {"fit": [], "exact": ["--posterior", "exact"]}.items():
-        run(program, "fit", "model.bug", "--data", "data.json", "--out", folder / name, "--report", *words, cwd=schools)
-    rows = [[random.gauss(4 * (i % 3), 1), random.gauss(3 * (i % 2), 1), random.gauss(0, 1)] for i in range(600)]
-    head = ",".join('"' + name.replace('"', '""') + '"' for name in HOSTILE[:3])
-    (folder / "rows.csv").write_text(head + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-    run(program, "mixture", folder / "rows.csv", "--out", folder / "mixture", "--report")
-    words = ["<b>bold</b>", "&amp;", "alpha", "beta", "gamma", "delta", "epsilon", "zeta", *HOSTILE[:2], *(f"w{i}" for i in range(60))]
-    texts = []
-    for document in range(60):
-        topic = document % 3
-        texts.append([words[(topic * 20 + int(random.expovariate(0.15))) % len(words)] for _ in range(80)])
-    counts = [(d + 1, words.index(w) + 1, text.count(w)) for d, text in enumerate(texts) for w in sorted(set(text))]
-    (folder / "docword.x.txt").write_text(f"60\n{len(words)}\n{len(counts)}\n" + "".join("%d %d %d\n" % line for line in counts))
-    (folder / "vocab.x.txt").write_text("\n".join(words) + "\n")
-    run(program, "topics", folder / "docword.x.txt", "--topics", "5", "--out", folder / "topics", "--report")
-    names = [f"T{i}" for i in range(80)] + ["<i>T</i>"]
-    classes = [f"1\t{i}\t{random.randint(1, 300)}" for i in range(81)] + [f"2\t{i}\t{i + 1}\t{random.randint(1, 90)}" for i in range(80)]
-    text = f"{len(names)}\n{len(classes)}\n" + "\n".join(names) + "\n" + "\n".join(classes) + "\n"
-    (folder / "eq_classes.txt").write_text(text)
-    (folder / "lengths.tr").write_text("".join(f"gene {name} {random.randint(500, 3000)}\n" for name in names))
-    run(program, "quant", "--classes", folder / "eq_classes.txt", "--lengths", folder / "lengths.tr", "--out", folder / "quant", "--report")
-    run(program, "report", folder / "fit", folder / "exact", "--out", folder / "compare.html")
-    pages = {name: folder / name / "report.html" for name in ["fit", "exact", "mixture", "topics", "quant"]}
-    return pages | {"compare": folder / "compare.html"}
 
 
 def words_of_bars(page):
@@ -75,7 +42,8 @@ def visit(browser, name, path, axe):
     check(page.evaluate("window.ran") is None, f"{name}: nothing foreign has run")
     marks = page.eval_on_selector_all(
         "[data-chart]",
-        "all => all.map(c => [c.dataset.chart, c.querySelectorAll('.mark-symbol path, .mark-rect path, .mark-rule line, .mark-line path').length])",
+        "(all, marks) => all.map(c => [c.dataset.chart, c.querySelectorAll(marks).length])",
+        ", ".join(MARKS),
     )
     for chart, count in marks:
         check(count > 0, f"{name}: marks in {chart}")
@@ -93,14 +61,20 @@ def visit(browser, name, path, axe):
     if name == "quant":
         count = page.text_content("#transcripts-count")
         page.fill("#transcripts-search", "T7")
-        check(count == "81 of 81" and page.text_content("#transcripts-count") == "11 of 81", f"{name}: the table filters")
+        check(count == "86 of 86" and page.text_content("#transcripts-count") == "11 of 86", f"{name}: the table filters")
         page.fill("#transcripts-search", "<i>")
         check(page.text_content(".finder tbody td") == "<i>T</i>", f"{name}: names are text")
         check(page.locator(".finder tbody i").count() == 0, f"{name}: no element of a name")
+    if name == "changes":
+        count = int(page.text_content("#transcripts-count").split()[0])
+        page.fill("#transcripts-limit", "0.05")
+        fewer = int(page.text_content("#transcripts-count").split()[0])
+        check(0 < fewer < count, f"{name}: q limits the table, {fewer} of {count}")
+    keyboard(page, name)
     if name == "exact":
         inside = "document.querySelector('#trace .chart').innerHTML"
         before = page.evaluate(inside)
-        page.select_option("[data-choice]", "9")
+        page.select_option("[data-choice]", "3")
         page.wait_for_timeout(300)
         check(page.evaluate(inside) != before, f"{name}: the list changes the trace")
     page.evaluate(axe)
@@ -110,6 +84,23 @@ def visit(browser, name, path, axe):
     outside = [url for url in left if not url.startswith(("data:", path.as_uri()))]
     check(not outside, f"{name}: no request leaves the page, found {outside[:3]}")
     page.close()
+
+
+def keyboard(page, name):
+    """Tab alone comes to everything that can be used."""
+    controls = "a[href], button:not([disabled]), input, select, summary, [tabindex='0']"
+    page.evaluate("document.activeElement.blur()")
+    wanted = page.evaluate(
+        "all => [...document.querySelectorAll(all)].filter(e => e.offsetParent !== null || e.matches('.skip')).map((e, i) => { e.dataset.stop = i; return i; })",
+        controls,
+    )
+    reached = set()
+    for _ in range(len(wanted) + 5):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement && document.activeElement.dataset.stop"))
+    missed = [stop for stop in wanted if str(stop) not in reached]
+    told = page.evaluate("all => all.map(i => document.querySelector(`[data-stop='${i}']`).outerHTML.slice(0, 80))", missed[:3])
+    check(not missed, f"{name}: the keyboard comes to all of {len(wanted)} controls, not to {told}")
 
 
 def shoot(browser, pages, folder):
@@ -127,10 +118,10 @@ def shoot(browser, pages, folder):
 
 
 def main():
-    program, axe = sys.argv[1], pathlib.Path(sys.argv[2]).read_text()
+    program, axe = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).read_text()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         pages = make(program, pathlib.Path(folder))
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET.split())
         for name, path in pages.items():
             visit(browser, name, path, axe)
         if len(sys.argv) > 3:

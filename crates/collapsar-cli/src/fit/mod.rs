@@ -48,7 +48,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     };
     if let Some(folder) = folder {
         run.write(folder, &climbed, &monitored, &result, command())?;
-        args.page.write(args.out.as_deref())?;
+        args.page.write(args.out.as_deref(), common)?;
     }
     climb::warn(&climbed, common);
     if let Some((draws, _)) = result.chains.as_ref().filter(|_| !result.complete()) {

@@ -92,7 +92,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let posterior = run.posterior(&result, common.listen())?;
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
-        args.page.write(args.out.as_deref())?;
+        args.page.write(args.out.as_deref(), common)?;
     }
     let summary = summary::of(args, (&table, weights.as_deref()), &result, &posterior);
     climb::warn(&result.climbed, common);

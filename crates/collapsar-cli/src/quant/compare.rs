@@ -11,6 +11,7 @@ use collapsar_run::quant::compare::{CompareRequest, CompareResult, RATE, tested}
 use super::summary::words;
 use crate::climb::kept_in;
 use crate::common::{Common, command};
+use crate::report::PageArgs;
 use crate::text::{count, short, table};
 
 const EXAMPLES: &str = "\
@@ -63,9 +64,12 @@ pub(crate) struct CompareArgs {
     /// Print the N strongest changes
     #[arg(long, value_name = "N", default_value = "10")]
     top: usize,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    args.page.check(args.out.as_deref())?;
     let request = CompareRequest {
         groups: args.groups.clone(),
         contrast: args.contrast.clone(),
@@ -74,6 +78,7 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
     };
     let out = args.out.as_deref().map(|folder| (folder, command()));
     let result = request.run(out)?;
+    args.page.write(args.out.as_deref(), common)?;
     let names = &result.groups.names;
     if args.contrast.is_none() && names.len() > 2 {
         common.say(&format!(

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::from(INTERRUPTED));
     };
     drop(bar);
-    args.page.write(args.out.as_deref())?;
+    args.page.write(args.out.as_deref(), common)?;
     for doubt in &result.doubts {
         common.warn(&summary::doubt(doubt));
     }

@@ -99,7 +99,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let doubts: Vec<String> = result.doubts.iter().map(summary::doubt).collect();
     if let Some(folder) = folder {
         run.write(folder, &result, &doubts, command())?;
-        args.page.write(args.out.as_deref())?;
+        args.page.write(args.out.as_deref(), common)?;
     }
     let summary = summary::of(args, &data, &result);
     climb::warn(&result.climbed, common);
