@@ -9,7 +9,7 @@ use collapsar_formats::write_atomically;
 use collapsar_report::FigureKind;
 use collapsar_run::check_target;
 
-use crate::common::{Common, Flags, Usage};
+use crate::common::{Common, Flags, Usage, is_seen};
 use crate::text::count;
 use crate::values::named;
 
@@ -132,5 +132,5 @@ impl PageArgs {
 
 /// Whether a person sees what is printed.
 fn is_interactive() -> bool {
-    io::stdout().is_terminal() && io::stderr().is_terminal()
+    is_seen() && io::stderr().is_terminal()
 }

@@ -284,7 +284,9 @@ impl FittedMixture {
     ) -> PyResult<String> {
         let (values, width) = rows(&x)?;
         if labels.len() * width != values.len() || columns.len() != width {
-            return Err(PyValueError::new_err("rows, labels and columns differ in number"));
+            return Err(PyValueError::new_err(
+                "rows, labels and columns differ in number",
+            ));
         }
         whole(py, 0, |_| {
             let fit = &self.fitted.fit;

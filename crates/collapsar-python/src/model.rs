@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
 use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse, Summary};
+use collapsar_report::pictures::{self, Interval};
 use collapsar_run::fit::{
     ModelRequest, ModelResult, ModelRun, ModelSource, PosteriorOptions, class_name, class_names,
 };
-use collapsar_report::pictures::{self, Interval};
 use collapsar_run::{PosteriorKind, Watch};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -360,7 +360,11 @@ impl BugsFit {
 
 /// A picture of the density of a number's draws, those of each chain apart.
 #[pyfunction]
-pub(crate) fn density_picture(py: Python<'_>, name: &str, chains: Vec<Vec<f64>>) -> PyResult<String> {
+pub(crate) fn density_picture(
+    py: Python<'_>,
+    name: &str,
+    chains: Vec<Vec<f64>>,
+) -> PyResult<String> {
     whole(py, 0, |_| Ok(pictures::density(name, &chains).to_string()))
 }
 

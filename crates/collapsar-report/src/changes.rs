@@ -55,9 +55,15 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
             changes.iter().filter(with).count()
         };
         page.facts.extend([
-            fact(&format!("{title} tested"), format!("{} of {}", thousands(changes.len()), thousands(all))),
+            fact(
+                &format!("{title} tested"),
+                format!("{} of {}", thousands(changes.len()), thousands(all)),
+            ),
             fact(&format!("{title} up at q < {RATE}"), thousands(found(true))),
-            fact(&format!("{title} down at q < {RATE}"), thousands(found(false))),
+            fact(
+                &format!("{title} down at q < {RATE}"),
+                thousands(found(false)),
+            ),
         ]);
         let section = pictures(id, title, &changes);
         page.add(section);
@@ -119,7 +125,10 @@ struct Cloud<'a> {
 }
 
 fn pictures(id: &str, title: &str, changes: &[Change]) -> Section {
-    let mut section = Section::new(&format!("{id}-changes"), &format!("Changes of {}", title.to_lowercase()));
+    let mut section = Section::new(
+        &format!("{id}-changes"),
+        &format!("Changes of {}", title.to_lowercase()),
+    );
     if changes.is_empty() {
         section.text("Nothing was tested: too few reads.");
         return section;
@@ -128,7 +137,10 @@ fn pictures(id: &str, title: &str, changes: &[Change]) -> Section {
     changed.sort_by(|a, b| a.false_sign.total_cmp(&b.false_sign));
     let shown = changed.len().min(POINTS);
     let of = if shown < changed.len() {
-        format!("The {shown} surest of {} are", count(changed.len(), "change"))
+        format!(
+            "The {shown} surest of {} are",
+            count(changed.len(), "change")
+        )
     } else {
         format!("All {} are", count(changed.len(), "change"))
     };
@@ -237,11 +249,26 @@ fn figure(cloud: &Cloud<'_>, changes: &[Change], changed: &[&Change]) -> Figure 
 fn table(page: &mut Page, id: &str, title: &str, changes: &[Change]) -> Section {
     let rows = changes.iter().map(|c| {
         let [low, high] = c.interval.map(digits);
-        json!([c.name, digits(c.expression), digits(c.fold), digits(c.sd), low, high,
-            digits(c.false_sign), digits(c.qvalue)])
+        json!([
+            c.name,
+            digits(c.expression),
+            digits(c.fold),
+            digits(c.sd),
+            low,
+            high,
+            digits(c.false_sign),
+            digits(c.qvalue)
+        ])
     });
     let columns = [
-        "name", "log2 TPM", "log2 change", "sd", "2.5%", "97.5%", "wrong sign", "q",
+        "name",
+        "log2 TPM",
+        "log2 change",
+        "sd",
+        "2.5%",
+        "97.5%",
+        "wrong sign",
+        "q",
     ];
     let finder = Finder {
         columns: &columns,

@@ -32,7 +32,9 @@ pub(crate) fn quality(run: &SavedRun) -> Result<Section> {
     for (topic, line) in lines.iter().skip(1).enumerate().take(TOPICS) {
         for (measure, at) in [("NPMI coherence", npmi), ("exclusivity", exclusivity)] {
             if let Some(value) = number(line, at) {
-                values.push(json!({"topic": topic, "measure": measure, "value": chart::rounded(value)}));
+                values.push(
+                    json!({"topic": topic, "measure": measure, "value": chart::rounded(value)}),
+                );
             }
         }
     }
@@ -121,7 +123,13 @@ pub(crate) fn typical(run: &SavedRun, names: &[String]) -> Result<Section> {
         }
     }
     section.push(Part::Table {
-        table: Table::new("Typical documents", &head, rows, "typical_documents.csv has all").wide(),
+        table: Table::new(
+            "Typical documents",
+            &head,
+            rows,
+            "typical_documents.csv has all",
+        )
+        .wide(),
     });
     section.text("Up to five documents that have most of each topic: the proportion of the topic, and how many of their tokens are its own.");
     Ok(section)
@@ -235,7 +243,8 @@ fn by_number(compared: &[Compared]) -> Figure {
         vec![
             one.topics.to_string(),
             one.used.to_string(),
-            one.perplexity.map_or_else(|| "–".into(), |p| format!("{p:.1}")),
+            one.perplexity
+                .map_or_else(|| "–".into(), |p| format!("{p:.1}")),
             format!("{:.1}", one.bound),
             one.passes.to_string(),
         ]

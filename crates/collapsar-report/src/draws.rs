@@ -20,7 +20,7 @@ const BINS: usize = 20;
 /// Pictures of the draws of one number, which a list changes.
 pub(crate) fn section(chains: &Chains) -> Option<Section> {
     let usable = |draws: &&Vec<Vec<f64>>| draws.iter().all(|chain| chain.len() > 3);
-    if chains.draws.iter().take(1).filter(usable).count() == 0 {
+    if !chains.draws.iter().take(1).any(|draws| usable(&draws)) {
         return None;
     }
     let mut section = Section::new("draws", "Draws");

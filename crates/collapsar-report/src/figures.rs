@@ -119,20 +119,26 @@ fn colours() -> BTreeMap<&'static str, &'static str> {
     let (_, rest) = STYLE.split_once(":root {").unwrap_or_default();
     let (light, _) = rest.split_once('}').unwrap_or_default();
     let pairs = light.split(';').filter_map(|line| line.split_once(':'));
-    pairs.map(|(name, colour)| (name.trim(), colour.trim())).collect()
+    pairs
+        .map(|(name, colour)| (name.trim(), colour.trim()))
+        .collect()
 }
 
 /// A value with the colours in the place of their names.
 fn coloured(value: &Value, colours: &BTreeMap<&str, &str>) -> Value {
     match value {
         Value::String(text) => {
-            let name = text.strip_prefix("var(").and_then(|rest| rest.strip_suffix(')'));
+            let name = text
+                .strip_prefix("var(")
+                .and_then(|rest| rest.strip_suffix(')'));
             let colour = name.and_then(|name| colours.get(name));
             colour.map_or_else(|| value.clone(), |colour| json!(colour))
         }
         Value::Array(all) => all.iter().map(|one| coloured(one, colours)).collect(),
         Value::Object(all) => {
-            let each = all.iter().map(|(key, one)| (key.clone(), coloured(one, colours)));
+            let each = all
+                .iter()
+                .map(|(key, one)| (key.clone(), coloured(one, colours)));
             Value::Object(each.collect::<Map<_, _>>())
         }
         other => other.clone(),
@@ -180,6 +186,9 @@ mod tests {
         assert_eq!(whole["width"], WIDTH);
         let text = json_text(&whole);
         assert!(text.starts_with("{\"usermeta\":{\"generator\":\"Collapsar"));
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["description"], "words");
+        assert_eq!(
+            serde_json::from_str::<Value>(&text).unwrap()["description"],
+            "words"
+        );
     }
 }

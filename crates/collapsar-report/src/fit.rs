@@ -30,12 +30,18 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     page.facts = facts(run);
     page.add(verdict(run));
     let rows = run.posterior()?;
-    page.add(parameters(run, &rows)?);
     let chains = run.chains()?;
+    let checks = predictive::section(run, &rows, chains.as_ref());
+    // Replicates of data are looked at beside the data.
+    let elsewhere = |name: &str| checks.has_pictures() && predictive::is_replicate(name);
+    let mut own = rows;
+    own.retain(|row| !elsewhere(&row.name));
+    page.add(parameters(run, &own)?);
+    let chains = chains.map(|chains| chains.without(elsewhere));
     if let Some(section) = chains.as_ref().and_then(draws::section) {
         page.add(section);
     }
-    page.add(predictive::section(run, &rows, chains.as_ref()));
+    page.add(checks);
     page.add(graph(run));
     if let Some(section) = climb::section(std::slice::from_ref(run))? {
         page.add(section);

@@ -58,7 +58,7 @@ impl Forest<'_> {
         });
         let x = |field: &str| json!({"field": field, "type": "quantitative", "title": self.axis, "scale": {"zero": self.zero}});
         let order: Vec<&String> = self.runs.iter().map(|(run, _)| run).collect();
-        let by = json!({"field": "run", "type": "nominal", "title": null, "sort": order});
+        let by = json!({"field": "run", "type": "nominal", "title": null, "sort": order, "legend": {"columns": 2}});
         let colour = if several {
             by.clone()
         } else {

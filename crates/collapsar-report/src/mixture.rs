@@ -80,7 +80,12 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
         section.text("The picture of the rows is left out: assignments.csv has other rows.");
         return Ok(section);
     }
-    section.push(Part::Figure(cloud(&data.values, &label, &saved.columns, used)));
+    section.push(Part::Figure(cloud(
+        &data.values,
+        &label,
+        &saved.columns,
+        used,
+    )));
     Ok(section)
 }
 
@@ -173,8 +178,13 @@ pub(crate) fn cloud(
     Figure {
         id: "rows-plane".into(),
         title: String::new(),
-        label: format!("Scatter of rows in {} components with their ellipses", used.len()),
-        caption: format!("{sampled}{plane_words}, by their most probable component. Lines hold 95% of a component's rows, dashed ones its mean with a probability of 95%."),
+        label: format!(
+            "Scatter of rows in {} components with their ellipses",
+            used.len()
+        ),
+        caption: format!(
+            "{sampled}{plane_words}, by their most probable component. Lines hold 95% of a component's rows, dashed ones its mean with a probability of 95%."
+        ),
         table: Some(component_table(columns, used)),
         spec,
         choices: None,

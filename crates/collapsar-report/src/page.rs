@@ -198,6 +198,13 @@ impl Section {
         self.parts.push(part);
     }
 
+    /// Whether it has a picture.
+    pub(crate) fn has_pictures(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Figure(_)))
+    }
+
     /// Adds a picture, where there is one.
     pub(crate) fn picture(&mut self, figure: Option<Figure>) {
         self.parts.extend(figure.map(Part::Figure));

@@ -56,6 +56,11 @@ fn array(name: &str) -> &str {
     name.split('[').next().unwrap_or_default()
 }
 
+/// Whether a number is called as one of a replicate is.
+pub(crate) fn is_replicate(name: &str) -> bool {
+    name.contains('[') && base(array(name)).is_some()
+}
+
 /// The name of the data that an array replicates.
 fn base(name: &str) -> Option<&str> {
     let ended = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
@@ -202,9 +207,9 @@ fn replicates(check: &Check, chains: &Chains) -> Vec<Vec<f64>> {
     let Some(columns) = columns else {
         return vec![];
     };
-    let lengths: Vec<usize> = columns.first().map_or(vec![], |chains| {
-        chains.iter().map(Vec::len).collect()
-    });
+    let lengths: Vec<usize> = columns
+        .first()
+        .map_or(vec![], |chains| chains.iter().map(Vec::len).collect());
     let draws = lengths
         .iter()
         .enumerate()
@@ -232,7 +237,9 @@ fn densities(check: &Check, place: usize, replicates: &[Vec<f64>]) -> Figure {
     let (low, high) = range(all.chain(&observed).copied());
     let mut values: Vec<Value> = vec![];
     let sets = shown.iter().map(|one| one.as_slice());
-    let sets = sets.map(|set| (set, "replicates")).chain([(observed.as_slice(), "data")]);
+    let sets = sets
+        .map(|set| (set, "replicates"))
+        .chain([(observed.as_slice(), "data")]);
     for (number, (set, kind)) in sets.enumerate() {
         values.extend(curve(set, low, high).into_iter().map(|(x, density)| {
             json!({"x": chart::rounded(x), "density": chart::rounded(density), "set": number, "of": kind})
@@ -253,14 +260,19 @@ fn densities(check: &Check, place: usize, replicates: &[Vec<f64>]) -> Figure {
         ]
     });
     let name = safe::name(&check.name);
-    let colour = json!({"field": "of", "type": "nominal", "title": null, "sort": ["data", "replicates"]});
+    let colour =
+        json!({"field": "of", "type": "nominal", "title": null, "sort": ["data", "replicates"]});
     Figure {
         id: format!("replicates-{place}"),
         title: format!("Densities of the data and of {name}"),
-        label: format!("Density of the data over those of {} replicates", shown.len()),
+        label: format!(
+            "Density of the data over those of {} replicates",
+            shown.len()
+        ),
         caption: format!(
             "The data and {} of {} replicated data sets, one a draw. The table has statistics of the data, the interval that holds them in 95% of the replicates, and how often a replicate has as much: near 0 or 1 the model does not make data like these.",
-            shown.len(), replicates.len()
+            shown.len(),
+            replicates.len()
         ),
         table: Some(Table::new(
             "Statistics of data and replicates",
@@ -316,8 +328,16 @@ mod tests {
         let found = checks(&rows, &BTreeMap::from([("y".to_owned(), array)]));
         // What was not observed has nothing to be compared with.
         assert_eq!(found.len(), 1);
-        let observed: Vec<f64> = found[0].pairs.iter().map(|(observed, _)| *observed).collect();
+        let observed: Vec<f64> = found[0]
+            .pairs
+            .iter()
+            .map(|(observed, _)| *observed)
+            .collect();
         assert_eq!(observed, [1.0, 5.0]);
-        assert!(intervals(&found[0], 0).caption.starts_with("1 of 2 observed numbers lie inside"));
+        assert!(
+            intervals(&found[0], 0)
+                .caption
+                .starts_with("1 of 2 observed numbers lie inside")
+        );
     }
 }

@@ -216,9 +216,8 @@ fn certain(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Figure {
             .map(relative)
             .collect();
         known.sort_by(f64::total_cmp);
-        let part = |limit: f64| {
-            known.partition_point(|&x| x <= limit) as f64 / known.len().max(1) as f64
-        };
+        let part =
+            |limit: f64| known.partition_point(|&x| x <= limit) as f64 / known.len().max(1) as f64;
         values.extend((0..=POINTS).map(|at| {
             let limit = at as f64 / POINTS as f64;
             json!({"of": what, "limit": limit, "part": chart::rounded(part(limit))})
@@ -228,16 +227,33 @@ fn certain(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Figure {
         rows.push(row);
     }
     let several = rows.len() > 1;
-    let head = ["of", "with reads", "sd ≤ 5%", "≤ 10%", "≤ 20%", "≤ 50%", "≤ 100%"];
+    let head = [
+        "of",
+        "with reads",
+        "sd ≤ 5%",
+        "≤ 10%",
+        "≤ 20%",
+        "≤ 50%",
+        "≤ 100%",
+    ];
     Figure {
         id: "certainty-parts".into(),
         title: "How much of the expression is certain".into(),
         label: "How many transcripts or genes have a relative deviation below each limit".into(),
         caption: format!(
             "The part of those with a read or more whose reads are known to within the deviation on the axis.{}",
-            if several { " Reads that transcripts of one gene share leave the gene certain." } else { "" }
+            if several {
+                " Reads that transcripts of one gene share leave the gene certain."
+            } else {
+                ""
+            }
         ),
-        table: Some(Table::new("Parts that are known to within a limit", &head, rows, "all are here")),
+        table: Some(Table::new(
+            "Parts that are known to within a limit",
+            &head,
+            rows,
+            "all are here",
+        )),
         spec: chart::plain(
             240,
             chart::values(values),
@@ -266,9 +282,7 @@ fn table(page: &mut Page, id: &str, title: &str, estimates: &[Estimate]) -> Sect
         let relative = if reads > 0.0 { deviation / reads } else { 0.0 };
         json!([of.name, digits(reads), tpm, sd, low, high, digits(relative)])
     });
-    let columns = [
-        "name", "reads", "TPM", "sd", "2.5%", "97.5%", "sd / reads",
-    ];
+    let columns = ["name", "reads", "TPM", "sd", "2.5%", "97.5%", "sd / reads"];
     let finder = Finder {
         columns: &columns,
         rows: rows.collect(),

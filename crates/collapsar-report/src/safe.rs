@@ -65,6 +65,11 @@ pub(crate) fn text(text: &str, longest: usize) -> String {
     short
 }
 
+/// What a run was given, which is long where names are; its record has all of it.
+pub(crate) fn settings(text: &str) -> String {
+    self::text(text, 2000)
+}
+
 /// Names that fit on a page and stay apart: those that are alike once they are cut get a number.
 pub(crate) fn names<T: AsRef<str>>(all: &[T]) -> Vec<String> {
     let mut seen = BTreeMap::new();

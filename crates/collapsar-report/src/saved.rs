@@ -202,7 +202,9 @@ impl SavedRun {
         if width < 3 || table.columns[0] != "chain" || table.columns[1] != "draw" {
             let column = |place: usize| table.values[place..].iter().step_by(width).copied();
             return Ok(Some(Chains {
-                draws: (0..width).map(|place| vec![column(place).collect()]).collect(),
+                draws: (0..width)
+                    .map(|place| vec![column(place).collect()])
+                    .collect(),
                 names: table.columns,
             }));
         }
@@ -251,7 +253,7 @@ impl SavedRun {
         let mut facts = vec![
             fact("Run", self.folder.display()),
             fact("Version", &run.version),
-            fact("Command", command.join(" ")),
+            fact("Command", safe::settings(&command.join(" "))),
         ];
         if self.kind == Kind::Changes {
             facts.push(fact("Time", duration(run.seconds)));
@@ -266,7 +268,8 @@ impl SavedRun {
         if let Value::Object(config) = &run.config {
             let settings = config.iter().filter(|(_, value)| !value.is_null());
             let settings = settings.map(|(name, value)| format!("{name} {value}"));
-            facts.push(fact("Settings", settings.collect::<Vec<_>>().join(", ")));
+            let settings = settings.collect::<Vec<_>>().join(", ");
+            facts.push(fact("Settings", safe::settings(&settings)));
         }
         facts
     }
@@ -334,6 +337,16 @@ pub(crate) struct Chains {
     pub(crate) names: Vec<String>,
     /// For each name, the draws of each chain.
     pub(crate) draws: Vec<Vec<Vec<f64>>>,
+}
+
+impl Chains {
+    /// Those of other names.
+    pub(crate) fn without(self, left_out: impl Fn(&str) -> bool) -> Self {
+        let both = self.names.into_iter().zip(self.draws);
+        let kept = both.filter(|(name, _)| !left_out(name));
+        let (names, draws) = kept.unzip();
+        Self { names, draws }
+    }
 }
 
 fn digest(what: &str, input: &Input) -> Fact {

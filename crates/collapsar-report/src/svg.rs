@@ -113,10 +113,15 @@ mod tests {
             "mark": "bar", "encoding": {"x": {"field": "a", "type": "nominal"}, "y": {"field": "b", "type": "quantitative"}},
         });
         let svg = painter.svg(&spec).unwrap();
-        assert!(svg.starts_with("<svg") && svg.contains("mark-rect"), "{svg}");
+        assert!(
+            svg.starts_with("<svg") && svg.contains("mark-rect"),
+            "{svg}"
+        );
         assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script"));
         // The engine is as good as new afterwards, also after a refusal.
-        assert!(painter.svg(&json!({"mark": "bar", "data": 1})).is_err() || painter.svg(&spec).is_ok());
+        assert!(
+            painter.svg(&json!({"mark": "bar", "data": 1})).is_err() || painter.svg(&spec).is_ok()
+        );
         assert_eq!(painter.svg(&spec).unwrap(), svg);
     }
 }

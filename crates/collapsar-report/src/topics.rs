@@ -165,10 +165,16 @@ fn explorer(
     relevance: f64,
 ) -> Section {
     let mut section = Section::new("map", "Topics and their terms");
-    section.push(Part::Figure(map_figure(fit, terms, words, (names, relevance))));
+    // Above both: on wide screens they are side by side.
     section.push(Part::Terms {
         lambda: (relevance * STEPS as f64).round() / STEPS as f64,
     });
+    section.push(Part::Figure(map_figure(
+        fit,
+        terms,
+        words,
+        (names, relevance),
+    )));
     section.push(Part::Figure(terms_figure()));
     section
 }
@@ -190,7 +196,7 @@ pub(crate) fn map_figure(
                 "topic": topic.to_string(), "place": topic, "terms": names[topic]})
         })
         .collect();
-    let axis = |field: &str, title: &str| json!({"field": field, "type": "quantitative", "title": title, "scale": {"zero": false, "nice": true}, "axis": {"labels": false, "ticks": false}});
+    let axis = |field: &str, title: &str| json!({"field": field, "type": "quantitative", "title": title, "scale": {"zero": false, "nice": false, "padding": 34}, "axis": {"labels": false, "ticks": false}});
     let (x, y) = (
         axis("x", "first principal coordinate"),
         axis("y", "second principal coordinate"),
@@ -214,10 +220,15 @@ pub(crate) fn map_figure(
         title: "Map of topics".into(),
         label: format!("Map of {} topics by how alike their words are", fit.topics),
         caption: format!(
-            "Topics that use the same words are near: Jensen-Shannon divergences by classical scaling, of which the plane has {}. Areas are shares of tokens. A click on a topic shows its terms; so does the list below.",
+            "Topics that use the same words are near: Jensen-Shannon divergences by classical scaling, of which the plane has {}. Areas are shares of tokens. A click on a topic shows its terms; so does the list above.",
             percent(share)
         ),
-        table: Some(Table::new("Topics", &["topic", "share", "x", "y", "terms"], rows, "topics.csv has all")),
+        table: Some(Table::new(
+            "Topics",
+            &["topic", "share", "x", "y", "terms"],
+            rows,
+            "topics.csv has all",
+        )),
         spec: chart::layers(
             420,
             chart::values(values),
@@ -287,7 +298,8 @@ fn over_topics(fit: &TopicsFit, terms: &Terms, words: &[String]) -> Section {
         for topic in 0..shown {
             let tokens = fit.word_counts[word * fit.topics + topic];
             if tokens > 0.005 * terms.counts[*word] {
-                values.push(json!({"word": name, "topic": topic, "tokens": chart::rounded(tokens)}));
+                values
+                    .push(json!({"word": name, "topic": topic, "tokens": chart::rounded(tokens)}));
             }
         }
     }

@@ -1,6 +1,5 @@
 //! `collapsar quant compare`: which transcripts and genes change between conditions.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +9,7 @@ use collapsar_run::quant::compare::{CompareRequest, CompareResult, RATE, tested}
 
 use super::summary::words;
 use crate::climb::kept_in;
-use crate::common::{Common, command};
+use crate::common::{Common, command, print};
 use crate::report::PageArgs;
 use crate::text::{count, short, table};
 
@@ -97,7 +96,7 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
     }
     let note = result.genes.iter().filter_map(|(_, note)| note.as_ref());
     note.for_each(|note| common.say(&words(note)));
-    std::io::stdout().write_all(summary(args, &result).as_bytes())?;
+    print(&summary(args, &result))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -57,7 +57,10 @@ pub(crate) fn section(run: &SavedRun) -> Result<Section> {
         ]
     });
     let first = if below > 0 {
-        format!(" The first bar has {} that are lower still.", thousands(below))
+        format!(
+            " The first bar has {} that are lower still.",
+            thousands(below)
+        )
     } else {
         String::new()
     };

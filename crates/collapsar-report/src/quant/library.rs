@@ -56,14 +56,22 @@ fn rates(run: &SavedRun) -> Option<Figure> {
     Some(Figure {
         id: "library-rates".into(),
         title: "What became of the reads".into(),
-        label: format!("Bar of reads by what became of them, {} used", percent(used / total)),
+        label: format!(
+            "Bar of reads by what became of them, {} used",
+            percent(used / total)
+        ),
         caption: format!(
             "Of {} reads or pairs {} are used, {} of these of one transcript only.",
             thousands(total as usize),
             percent(used / total),
             percent(unique / used.max(1.0))
         ),
-        table: Some(Table::new("Reads", &["reads", "number", "share"], rows, "run.json has all")),
+        table: Some(Table::new(
+            "Reads",
+            &["reads", "number", "share"],
+            rows,
+            "run.json has all",
+        )),
         spec: chart::plain(
             110,
             chart::values(values),
@@ -84,7 +92,8 @@ fn orientations(run: &SavedRun) -> Result<Option<Figure>> {
     let Some(file) = run.written("lib_format_counts.json") else {
         return Ok(None);
     };
-    let text = std::fs::read(&file).map_err(|error| collapsar_formats::Error::file(&file, &error))?;
+    let text =
+        std::fs::read(&file).map_err(|error| collapsar_formats::Error::file(&file, &error))?;
     let counts: Value =
         serde_json::from_slice(&text).map_err(|cause| damaged(&file, &cause.to_string()))?;
     let names = ["ISF", "ISR", "OSF", "OSR", "MSF", "MSR", "SF", "SR"];
@@ -115,7 +124,12 @@ fn orientations(run: &SavedRun) -> Result<Option<Figure>> {
             "Fragments by orientation, in salmon's names: inward, outward or matching, of the forward or the reverse strand. The library is taken as {}.",
             library.unwrap_or_else(|| "unknown".into())
         ),
-        table: Some(Table::new("Orientations", &["orientation", "fragments", "share"], rows, "lib_format_counts.json has all")),
+        table: Some(Table::new(
+            "Orientations",
+            &["orientation", "fragments", "share"],
+            rows,
+            "lib_format_counts.json has all",
+        )),
         spec: chart::plain(
             chart::rows_height(counted.len(), 20),
             chart::values(values),
@@ -139,7 +153,11 @@ fn lengths(run: &SavedRun) -> Result<Option<Figure>> {
     if table.columns.len() != 2 || table.rows < 2 {
         return Ok(None);
     }
-    let rows: Vec<[f64; 2]> = table.values.chunks_exact(2).map(|row| [row[0], row[1]]).collect();
+    let rows: Vec<[f64; 2]> = table
+        .values
+        .chunks_exact(2)
+        .map(|row| [row[0], row[1]])
+        .collect();
     // What is hardly ever seen would make everything else narrow.
     let highest = rows.iter().map(|row| row[1]).fold(0.0, f64::max);
     let seen = |row: &&[f64; 2]| row[1] > 1e-4 * highest;
@@ -166,10 +184,17 @@ fn lengths(run: &SavedRun) -> Result<Option<Figure>> {
         title: "Lengths of fragments".into(),
         label: "Curve of the distribution of fragment lengths".into(),
         caption: match (mean, sd) {
-            (Some(mean), Some(sd)) => format!("As learned or given: mean {mean:.0}, standard deviation {sd:.0}."),
+            (Some(mean), Some(sd)) => {
+                format!("As learned or given: mean {mean:.0}, standard deviation {sd:.0}.")
+            }
             _ => "As learned or given.".into(),
         },
-        table: Some(Table::new("Quantiles of lengths", &["quantile", "length"], found, "aux_info/fragment_lengths.tsv has all lengths")),
+        table: Some(Table::new(
+            "Quantiles of lengths",
+            &["quantile", "length"],
+            found,
+            "aux_info/fragment_lengths.tsv has all lengths",
+        )),
         spec: chart::plain(
             200,
             chart::values(values),

@@ -262,7 +262,10 @@ impl TopicsRun<'_> {
                 let (proportion, tokens) = (score.proportion as f32, score.tokens as f32);
                 let text = texts.get(&place(score)).map_or("", String::as_str);
                 let text = quoted(text);
-                writeln!(out, "{topic},{rank},{name},{proportion:?},{tokens:?},{text}")?;
+                writeln!(
+                    out,
+                    "{topic},{rank},{name},{proportion:?},{tokens:?},{text}"
+                )?;
             }
         }
         Ok(())

@@ -357,6 +357,10 @@ fn beginnings_of_some_documents() {
     assert_eq!(found, expected.into_iter().collect());
     // Counts have no texts, and what has gone is an error.
     let counts = files.write("docword.txt", "1\n1\n1\n1 1 2\n");
-    assert!(read_excerpts(&counts, &options, &wanted, 9).unwrap().is_empty());
+    assert!(
+        read_excerpts(&counts, &options, &wanted, 9)
+            .unwrap()
+            .is_empty()
+    );
     assert!(read_excerpts(&files.path("gone"), &options, &wanted, 9).is_err());
 }
