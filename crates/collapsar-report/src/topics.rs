@@ -90,21 +90,29 @@ impl Terms {
 
     /// The most relevant words of a topic, as LDAvis defines relevance.
     fn top(&self, topic: usize, lambda: f64, most: usize) -> Vec<usize> {
+        self.tops(topic, &[lambda], most).concat()
+    }
+
+    /// The same for several steps of the slider, with the logarithms of all.
+    fn tops(&self, topic: usize, lambdas: &[f64], most: usize) -> Vec<Vec<usize>> {
         let row = self.row(topic);
-        let mut scored: Vec<(f64, usize)> = (0..row.len())
+        let logarithms: Vec<(f64, f64, usize)> = (0..row.len())
             .filter(|&word| self.counts[word] > 0.0)
-            .map(|word| {
-                let overall = self.counts[word] / self.total;
-                (row[word].ln() - (1.0 - lambda) * overall.ln(), word)
-            })
+            .map(|word| (row[word].ln(), (self.counts[word] / self.total).ln(), word))
             .collect();
         let first = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if scored.len() > most {
-            scored.select_nth_unstable_by(most, first);
-            scored.truncate(most);
-        }
-        scored.sort_by(first);
-        scored.into_iter().map(|(_, word)| word).collect()
+        let of = |&lambda: &f64| {
+            let scored = logarithms.iter();
+            let scored = scored.map(|&(own, overall, word)| (own - (1.0 - lambda) * overall, word));
+            let mut scored: Vec<(f64, usize)> = scored.collect();
+            if scored.len() > most {
+                scored.select_nth_unstable_by(most, first);
+                scored.truncate(most);
+            }
+            scored.sort_by(first);
+            scored.into_iter().map(|(_, word)| word).collect()
+        };
+        lambdas.iter().map(of).collect()
     }
 
     /// What topics are called: their most relevant words.
@@ -133,10 +141,8 @@ impl Terms {
         let (mut places, mut shown, mut counts) = (BTreeMap::new(), vec![], vec![]);
         let topics: Vec<Value> = (0..self.tokens.len())
             .map(|topic| {
-                let steps = (0..=STEPS).map(|step| step as f64 / STEPS as f64);
-                let mut any: Vec<usize> = steps
-                    .flat_map(|lambda| self.top(topic, lambda, TERMS))
-                    .collect();
+                let steps: Vec<f64> = (0..=STEPS).map(|step| step as f64 / STEPS as f64).collect();
+                let mut any = self.tops(topic, &steps, TERMS).concat();
                 any.sort_unstable();
                 any.dedup();
                 let line = any.into_iter().map(|word| {

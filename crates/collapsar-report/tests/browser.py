@@ -3,12 +3,14 @@
 browser.py PROGRAM AXE [SHOTS]: with a folder SHOTS, also takes screenshots at three widths, light and dark.
 """
 
+import json
 import pathlib
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 from playwright.sync_api import sync_playwright
-from runs import make
+from runs import make, run
 
 # What Chromium would do on its own where there is no network.
 QUIET = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
@@ -50,7 +52,7 @@ def visit(browser, name, path, axe):
     page.on("pageerror", lambda error: talk.append(str(error)))
     page.on("request", lambda request: left.append(request.url))
     page.goto(path.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready", timeout=30_000)
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
     check(page.evaluate("document.documentElement.dataset.ready") == "yes", f"{name}: all pictures are drawn")
     check(page.evaluate("window.ran") is None, f"{name}: nothing foreign has run")
     marks = page.eval_on_selector_all(
@@ -115,6 +117,29 @@ def keyboard(page, name):
     check(not missed, f"{name}: the keyboard comes to all of {len(wanted)} controls, not to {told}")
 
 
+def figures(program, folder, pages):
+    """Pictures as files: drawings that are well formed, have marks and run nothing, and specifications with data."""
+    count = 0
+    for name, path in pages.items():
+        if name == "compare":
+            continue
+        run(program, "report", name, "--figures", "svg,json", cwd=folder)
+        drawn = sorted((path.parent / "figures").glob("*.svg"))
+        check(drawn, f"{name}: pictures are files")
+        for file in drawn:
+            root = ElementTree.parse(file).getroot()
+            tags = [element.tag.split("}")[-1] for element in root.iter()]
+            check("script" not in tags and "image" not in tags, f"{name}: {file.name} runs nothing")
+            check(tags.count("path") + tags.count("line") > 5, f"{name}: marks in {file.name}")
+            check("var(--" not in file.read_text(), f"{name}: {file.name} has colours")
+            spec = json.loads(file.with_suffix("").with_suffix(".vl.json").read_text())
+            check("$schema" in spec and "var(--" not in json.dumps(spec), f"{name}: the specification of {file.name}")
+        count += len(drawn)
+    run(program, "mixture", "one.csv", "--out", "one", cwd=folder)
+    check(not (folder / "one" / "figures").exists(), "pictures of an earlier run go with it")
+    print(f"{count} pictures as SVG")
+
+
 def shoot(browser, pages, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for name, path in pages.items():
@@ -122,7 +147,7 @@ def shoot(browser, pages, folder):
             for scheme in ("light", "dark"):
                 page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
                 page.goto(path.as_uri())
-                page.wait_for_function("document.documentElement.dataset.ready")
+                page.wait_for_selector("html[data-ready]", state="attached")
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 check(wide <= width, f"{name}: fits {width} pixels, is {wide}")
                 page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
@@ -136,6 +161,7 @@ def main():
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET.split())
         for name, path in pages.items():
             visit(browser, name, path, axe)
+        figures(program, pathlib.Path(folder), pages)
         if len(sys.argv) > 3:
             shoot(browser, pages, pathlib.Path(sys.argv[3]))
         browser.close()
