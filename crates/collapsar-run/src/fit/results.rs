@@ -105,6 +105,10 @@ impl ModelRun {
         monitored: &Monitored,
         result: &ModelResult,
     ) -> Result<()> {
+        if result.signs.exact {
+            // All posteriors are the same.
+            return Ok(());
+        }
         let quantities = &monitored.quantities;
         let others = self.beside(&climbed.best().point, quantities, result.kind);
         if others.is_empty() {
