@@ -65,11 +65,12 @@ impl Progress {
     }
 
     fn reveal(&self) {
-        if self.began.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
-            if moves_cursor(std::env::var_os("TERM").as_deref()) {
-                // Draws nothing where standard error is not a terminal.
-                self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            }
+        if self.began.elapsed() > PATIENCE
+            && !self.shown.swap(true, Ordering::Relaxed)
+            && moves_cursor(std::env::var_os("TERM").as_deref())
+        {
+            // Draws nothing where standard error is not a terminal.
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
 }

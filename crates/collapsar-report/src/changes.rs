@@ -278,7 +278,7 @@ fn table(page: &mut Page, id: &str, title: &str, changes: &[Change]) -> Section 
         limit: (7, true),
     };
     let mut section = Section::new(&format!("{id}-section"), title);
-    section.push(page.finder(id, title, "q of at most", finder));
+    section.push(page.finder(id, title, "q of at most", &finder));
     section.text("Log2 fold changes with standard deviation and the interval that holds 95% of the posterior; the probability that the sign is wrong, and q, the false discovery rate of all that are at least as sure.");
     section
 }

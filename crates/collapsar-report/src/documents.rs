@@ -214,7 +214,7 @@ struct CurvePoint {
 }
 
 /// How well the topics foresee documents: by the number of topics, and along the climb.
-pub(crate) fn foreseen(run: &SavedRun) -> Result<Section> {
+pub(crate) fn foreseen(run: &SavedRun) -> Section {
     let mut section = Section::new("foreseen", "Documents that were held out");
     let compared: Vec<Compared> = run.extra("compared").unwrap_or_default();
     if compared.len() > 1 {
@@ -229,7 +229,7 @@ pub(crate) fn foreseen(run: &SavedRun) -> Result<Section> {
             section.push(Part::Figure(along(&points)));
         }
     }
-    Ok(section)
+    section
 }
 
 fn by_number(compared: &[Compared]) -> Figure {

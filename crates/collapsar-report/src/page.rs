@@ -238,7 +238,7 @@ impl Page {
         id: &str,
         title: &str,
         limit: &str,
-        finder: Finder<'_>,
+        finder: &Finder<'_>,
     ) -> Part {
         let tables = self
             .data

@@ -40,25 +40,25 @@ pub fn forest(intervals: &[Interval]) -> Value {
         runs: vec![(String::new(), rows.collect())],
         zero: false,
     };
-    whole(forest.figure())
+    whole(&forest.figure())
 }
 
 /// The density of a number's draws, for each chain.
 pub fn density(name: &str, chains: &[Vec<f64>]) -> Value {
-    whole(draws::density(name, chains))
+    whole(&draws::density(name, chains))
 }
 
 /// Rows of these columns, row-major, on a plane, with an ellipse for each component; `labels` are their components.
 pub fn mixture(fit: &MixtureFit, values: &[f64], labels: &[usize], columns: &[String]) -> Value {
     let used = mixture::in_use(fit);
-    whole(mixture::cloud(values, &|row| labels[row], columns, &used))
+    whole(&mixture::cloud(values, &|row| labels[row], columns, &used))
 }
 
 /// Topics on a plane by how alike their words are.
 pub fn topics(fit: &TopicsFit, words: &[String], relevance: f64) -> Value {
     let terms = Terms::of(fit);
     let names = terms.names(relevance, words);
-    whole(map_figure(fit, &terms, words, (&names, relevance)))
+    whole(&map_figure(fit, &terms, words, (&names, relevance)))
 }
 
 /// Bars of the most relevant words of a topic.
@@ -66,9 +66,9 @@ pub fn terms(fit: &TopicsFit, words: &[String], (topic, relevance): (usize, f64)
     let mut figure = terms_figure();
     let bars = Terms::of(fit).bars(topic, relevance, words);
     figure.spec["data"] = json!({"name": "table", "values": bars});
-    whole(figure)
+    whole(&figure)
 }
 
-fn whole(figure: Figure) -> Value {
+fn whole(figure: &Figure) -> Value {
     standalone(&figure.spec, &figure.label)
 }

@@ -291,7 +291,7 @@ fn table(page: &mut Page, id: &str, title: &str, estimates: &[Estimate]) -> Sect
         limit: (2, false),
     };
     let mut section = Section::new(&format!("{id}-section"), title);
-    section.push(page.finder(id, title, "TPM of at least", finder));
+    section.push(page.finder(id, title, "TPM of at least", &finder));
     section.text("Expected reads, transcripts per million (TPM) with standard deviation and the interval that holds 95% of the posterior, and the deviation of the reads as a part of them: near 0 they are certain. A click on a column's name sorts by it.");
     section
 }

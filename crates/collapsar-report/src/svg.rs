@@ -13,12 +13,12 @@ const JOBS: usize = 10_000_000;
 
 /// What these programs want of their surroundings, and how wide letters are without a page to measure them on: those of
 /// Helvetica, about.
-const SURROUNDINGS: &str = r#"
+const SURROUNDINGS: &str = r"
 globalThis.structuredClone ??= (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 globalThis.setTimeout ??= (job) => { Promise.resolve().then(job); return 0; };
 globalThis.clearTimeout ??= () => {};
 globalThis.console ??= { log() {}, info() {}, debug() {}, warn() {}, error() {} };
-"#;
+";
 const DRAW: &str = r#"
 globalThis.widths = (text) => {
   let sum = 0;

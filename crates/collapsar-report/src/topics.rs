@@ -44,7 +44,7 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     page.add(shares(run)?);
     page.add(documents::quality(run)?);
     page.add(documents::correlations(run)?);
-    page.add(documents::foreseen(run)?);
+    page.add(documents::foreseen(run));
     if let Some(section) = climb::section(std::slice::from_ref(run))? {
         page.add(section);
     }
