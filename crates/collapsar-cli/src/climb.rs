@@ -13,6 +13,7 @@ use collapsar_formats::Outcome as End;
 use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Spread, Watch};
 
 use crate::common::{Common, INTERRUPTED, is_interrupted, threads};
+use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::text::{count, duration, short};
 use crate::values::{named, not_negative};
@@ -105,6 +106,7 @@ pub(crate) struct Bar<'a> {
     /// Whether there is one climb only.
     alone: bool,
     highest: Mutex<f64>,
+    pace: Mutex<Pace>,
 }
 
 impl<'a> Bar<'a> {
@@ -117,6 +119,7 @@ impl<'a> Bar<'a> {
             reading: Mutex::new(None),
             alone,
             highest: Mutex::new(f64::NEG_INFINITY),
+            pace: Mutex::new(Pace::default()),
         }
     }
 }
@@ -124,6 +127,11 @@ impl<'a> Bar<'a> {
 impl Watch for Bar<'_> {
     fn interrupt(&self) -> &AtomicBool {
         self.common.listen()
+    }
+
+    fn begins(&self, options: &ClimbOptions) {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        *pace = Pace::new(options);
     }
 
     fn step(&self, _: usize, step: &Step) -> ControlFlow<()> {
@@ -141,7 +149,19 @@ impl Watch for Bar<'_> {
             if self.common.verbose {
                 self.progress.line(&line());
             }
-            self.progress.tell(line);
+            let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+            pace.step(step);
+            // Short, so that all of it is seen in 80 columns.
+            self.progress.tell(|| {
+                format!(
+                    "{} passes, bound {:.3}, gain {}{}{}",
+                    step.passes,
+                    step.bound,
+                    short(step.gain),
+                    pace.words(step),
+                    if step.trial { ", a jump" } else { "" },
+                )
+            });
         }
         ControlFlow::Continue(())
     }

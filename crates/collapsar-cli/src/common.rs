@@ -2,7 +2,7 @@
 //! speak of, as flags.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -126,6 +126,49 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// As wide as lines of a summary are where a person sees them.
+pub(crate) const COLUMNS: usize = 80;
+
+/// Whether a person sees what is printed.
+pub(crate) fn is_seen() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Prints a summary, its sentences in lines that fit where a person sees them.
+pub(crate) fn print(summary: &str) -> io::Result<()> {
+    if !is_seen() {
+        return io::stdout().write_all(summary.as_bytes());
+    }
+    let lines = summary.lines().map(wrapped);
+    let text: Vec<String> = lines.collect();
+    io::stdout().write_all((text.join("\n") + "\n").as_bytes())
+}
+
+/// A sentence in lines of so many columns; rows of tables, whose cells stand apart, are left alone.
+fn wrapped(line: &str) -> String {
+    let text = line.trim_start();
+    let is_row = text.contains("  ");
+    if is_row || line.chars().count() <= COLUMNS {
+        return line.to_owned();
+    }
+    let indent = line.len() - text.len();
+    let (mut lines, mut now) = (vec![], " ".repeat(indent));
+    let mut begins = true;
+    for word in text.split(' ') {
+        if !begins && now.chars().count() + 1 + word.chars().count() > COLUMNS {
+            lines.push(std::mem::replace(&mut now, " ".repeat(indent + 2)));
+            begins = true;
+        }
+        if !begins {
+            now.push(' ');
+        }
+        now.push_str(word);
+        begins = false;
+    }
+    lines.push(now);
+    lines.join("\n")
+}
+
 /// Writes a result to a file, whole or not at all, or to standard output where there is none.
 pub(crate) fn emit(
     file: Option<&Path>,
@@ -150,5 +193,25 @@ impl Terms for Flags {
 
     fn setting(&self, name: &'static str, value: &str) -> String {
         format!("{} {value}", self.option(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_wrapped_and_rows_are_not() {
+        let sentence =
+            "verdict: trust means but not sds (".to_owned() + &"word ".repeat(20) + "end)";
+        let lines = wrapped(&sentence);
+        assert!(
+            lines.lines().count() == 2 && lines.lines().all(|line| line.chars().count() <= COLUMNS)
+        );
+        assert_eq!(lines.replace("\n  ", " "), sentence);
+        let row = "a  ".repeat(40);
+        assert_eq!(wrapped(&row), row);
+        let name = "x".repeat(200);
+        assert_eq!(wrapped(&name), name);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use clap::Args;
 use collapsar_formats::Run;
 
 use crate::climb::state;
-use crate::common::Common;
+use crate::common::{Common, print};
 use crate::text::{count, duration, table};
 
 /// Compare several runs by evidence or bound
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
     if let Some(warning) = data_differ(&runs) {
         common.warn(&warning);
     }
-    io::stdout().write_all((lines(&runs, score) + &note).as_bytes())?;
+    print(&(lines(&runs, score) + &note))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,6 +4,7 @@
 //! - `values`: values that flags of several subcommands take
 //! - `climb`: how any model is climbed, from flags to how it ended
 //! - `posterior`: which posterior results are to be of
+//! - `pace`: how fast a climb is, and how long it will take
 //! - `progress`: bars for anything over a second
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
@@ -23,6 +24,7 @@ mod common;
 mod compare;
 mod fit;
 mod mixture;
+mod pace;
 mod posterior;
 mod progress;
 mod quant;

@@ -1,5 +1,6 @@
 //! Shows that work goes on: nothing in the first second, nothing where nobody looks.
 
+use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,8 @@ impl Progress {
     pub(crate) fn new(common: &Common, length: Option<u64>, unit: &str) -> Self {
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
         let template = match length {
-            Some(_) => format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{eta}} left  {{msg}}"),
-            None => "{spinner} {elapsed}  {msg}".to_owned(),
+            Some(_) => format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{eta}} left  {{wide_msg}}"),
+            None => "{spinner} {elapsed}  {wide_msg}".to_owned(),
         };
         let style = ProgressStyle::with_template(&template).expect("a template without mistakes");
         Self {
@@ -64,15 +65,36 @@ impl Progress {
     }
 
     fn reveal(&self) {
-        if self.began.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
+        if self.began.elapsed() > PATIENCE
+            && !self.shown.swap(true, Ordering::Relaxed)
+            && moves_cursor(std::env::var_os("TERM").as_deref())
+        {
             // Draws nothing where standard error is not a terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
 }
 
+/// Whether a terminal of this kind takes back what it has drawn: on one that cannot, a bar would be page after page of lines.
+fn moves_cursor(kind: Option<&OsStr>) -> bool {
+    cfg!(windows) || kind.is_some_and(|kind| !kind.is_empty() && kind != "dumb")
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dumb_terminals_have_no_bars() {
+        assert!(moves_cursor(Some(OsStr::new("xterm-256color"))));
+        if !cfg!(windows) {
+            assert!(!moves_cursor(Some(OsStr::new("dumb"))) && !moves_cursor(None));
+        }
     }
 }

@@ -111,7 +111,8 @@ fn a_fit_returns_through_infer() {
             "topics.csv",
             "topics.json",
             "topics_quality.csv",
-            "trace.jsonl"
+            "trace.jsonl",
+            "typical_documents.csv"
         ]
     );
     // 36 words of the themes and 5 in common; a row of each topic for each.

@@ -40,6 +40,7 @@ mod stop;
 mod strings;
 mod tokens;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -155,6 +156,33 @@ fn read_source(source: CorpusSource, options: &CorpusOptions) -> Result<(Corpus,
     Ok((corpus, report))
 }
 
+/// The beginnings of some documents of a corpus of texts, by their numbers from 0, at most so many letters of each. There are
+/// none in a corpus of counts, and none where it came by standard input, which is gone.
+///
+/// # Errors
+///
+/// As [`read_corpus`] where the file can no longer be read.
+pub fn read_excerpts(
+    path: &Path,
+    options: &CorpusOptions,
+    documents: &BTreeSet<usize>,
+    letters: usize,
+) -> Result<BTreeMap<usize, String>> {
+    if path == Path::new("-") {
+        return Ok(BTreeMap::new());
+    }
+    let source = CorpusSource::open(path)?;
+    let format = options.format.unwrap_or_else(|| detect::format(&source));
+    source.check(format, options)?;
+    if !format.is_text() {
+        return Ok(BTreeMap::new());
+    }
+    let name = source.name;
+    let mut gatherer = Gatherer::excerpts(&name, options, documents, letters);
+    gather(source.content, format, &mut gatherer)?;
+    Ok(gatherer.into_excerpts())
+}
+
 /// Reads new documents with the vocabulary of a fit: words outside it are counted and not kept.
 ///
 /// Nothing in the vocabulary is filtered. Words outside that are too short, without a letter or stop
@@ -214,20 +242,21 @@ fn texts(
 ) -> Result<Corpus> {
     let name = &source.name;
     let mut gatherer = Gatherer::new(name, options);
-    match (format, source.content) {
-        (CorpusFormat::Lines, Content::Text(input)) => {
-            plain::lines(Lines::new(input), &mut gatherer)?;
-        }
-        (CorpusFormat::JsonLines, Content::Text(input)) => {
-            json::read(Lines::new(input), &mut gatherer)?;
-        }
-        (_, Content::Text(input)) => sheet::read(input, &mut gatherer)?,
-        (_, Content::Folder(folder)) => plain::folder(&folder, &mut gatherer)?,
-        (_, Content::Parquet(file)) => strings::read(file, &mut gatherer)?,
-    }
+    gather(source.content, format, &mut gatherer)?;
     let (corpus, replaced) = gatherer.finish()?;
     report.replaced = replaced;
     Ok(corpus)
+}
+
+/// Takes one text after the other.
+fn gather(content: Content, format: CorpusFormat, gatherer: &mut Gatherer<'_>) -> Result<()> {
+    match (format, content) {
+        (CorpusFormat::Lines, Content::Text(input)) => plain::lines(Lines::new(input), gatherer),
+        (CorpusFormat::JsonLines, Content::Text(input)) => json::read(Lines::new(input), gatherer),
+        (_, Content::Text(input)) => sheet::read(input, gatherer),
+        (_, Content::Folder(folder)) => plain::folder(&folder, gatherer),
+        (_, Content::Parquet(file)) => strings::read(file, gatherer),
+    }
 }
 
 fn numeric(

@@ -27,14 +27,15 @@ mod _collapsar {
     #[pymodule_export]
     use super::mixture::{FittedMixture, fit_mixture};
     #[pymodule_export]
-    use super::model::{BugsFit, BugsModel};
+    use super::model::{BugsFit, BugsModel, density_picture};
     #[pymodule_export]
     use super::quant::{quantification, quantify, reads_format};
     #[pymodule_export]
     use super::run::panic_for_tests;
     #[pymodule_export]
     use super::topics::{
-        complete_topics, fit_topics, infer_topics, quality_of_topics, words_of_topics,
+        complete_topics, fit_topics, infer_topics, picture_of_topics, quality_of_topics,
+        words_of_topics,
     };
 
     /// Steps after which a climb stops, unless another number is given.

@@ -8,6 +8,7 @@ use collapsar::mixture::{
     Weights,
 };
 use collapsar::{Collapsed, Error};
+use collapsar_report::pictures;
 use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
 use collapsar_run::{Watch, threads_of_jobs};
@@ -271,6 +272,26 @@ impl FittedMixture {
             PyArray1::from_vec(py, ln_density).into_any(),
             shaped(py, each.concat(), &shape)?,
         ))
+    }
+
+    /// A picture of rows and components, as a Vega-Lite specification.
+    fn picture(
+        &self,
+        py: Python<'_>,
+        x: PyReadonlyArray2<'_, f64>,
+        labels: Vec<usize>,
+        columns: Vec<String>,
+    ) -> PyResult<String> {
+        let (values, width) = rows(&x)?;
+        if labels.len() * width != values.len() || columns.len() != width {
+            return Err(PyValueError::new_err(
+                "rows, labels and columns differ in number",
+            ));
+        }
+        whole(py, 0, |_| {
+            let fit = &self.fitted.fit;
+            Ok(pictures::mixture(fit, values, &labels, &columns).to_string())
+        })
     }
 
     /// Draws from the predictive density of one component, a row each.

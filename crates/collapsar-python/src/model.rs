@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use collapsar::Point;
 use collapsar_bugs::{Array, Data, Drawing, Outline, Quantity, Selection, Sparse, Summary};
+use collapsar_report::pictures::{self, Interval};
 use collapsar_run::fit::{
     ModelRequest, ModelResult, ModelRun, ModelSource, PosteriorOptions, class_name, class_names,
 };
@@ -304,6 +305,27 @@ impl BugsFit {
         matrix(py, names, &rows, width)
     }
 
+    /// A picture of intervals, as a Vega-Lite specification.
+    fn forest(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<String> {
+        whole(py, 0, |control| {
+            let run = self.run();
+            let quantities = quantities(&run, names.as_deref())?;
+            let result = run.result(&self.point, &quantities, control.interrupt())?;
+            let Some(result) = result.filter(ModelResult::complete) else {
+                return Ok(None);
+            };
+            let intervals = quantities.iter().zip(&result.rows);
+            let intervals = intervals.map(|(quantity, row)| Interval {
+                name: quantity.to_string(),
+                mean: row.mean,
+                quantiles: row.quantiles,
+            });
+            let intervals: Vec<Interval> = intervals.collect();
+            Ok(Some(pictures::forest(&intervals).to_string()))
+        })?
+        .ok_or_else(interrupted)
+    }
+
     /// Elements, and draws of them, a row a draw; of chains so many of each, one chain after the other.
     fn draws<'py>(
         &self,
@@ -334,6 +356,16 @@ impl BugsFit {
         let width = names.len();
         matrix(py, names, &rows, width)
     }
+}
+
+/// A picture of the density of a number's draws, those of each chain apart.
+#[pyfunction]
+pub(crate) fn density_picture(
+    py: Python<'_>,
+    name: &str,
+    chains: Vec<Vec<f64>>,
+) -> PyResult<String> {
+    whole(py, 0, |_| Ok(pictures::density(name, &chains).to_string()))
 }
 
 /// Only a signal interrupts, and that has an error of its own.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit, WordScore};
+use collapsar_report::pictures;
 use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::threads_of_jobs;
 use collapsar_run::topics::{Measures, TopicsRequest};
 use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
@@ -224,4 +226,35 @@ pub(crate) fn words_of_topics(
     let row = |w: &WordScore| (w.word, w.probability, w.relevance(relevance));
     let tops = tops.iter().map(|top| top.iter().map(row).collect());
     Ok(tops.collect())
+}
+
+/// A picture of topics on a plane, or of the terms of one, as a Vega-Lite specification.
+#[pyfunction]
+pub(crate) fn picture_of_topics(
+    py: Python<'_>,
+    topics: Fitted<'_>,
+    words: Vec<String>,
+    topic: Option<usize>,
+    relevance: f64,
+) -> PyResult<String> {
+    let fit = fitted(&topics)?;
+    if words.len() != fit.vocabulary() {
+        let (found, expected) = (words.len(), fit.vocabulary());
+        return Err(PyValueError::new_err(format!(
+            "feature_names has {found} words, expected {expected} as the fit has"
+        )));
+    }
+    if let Some(topic) = topic.filter(|&topic| topic >= fit.topics) {
+        let last = fit.topics - 1;
+        return Err(PyValueError::new_err(format!(
+            "topic is {topic}, expected one from 0 to {last}"
+        )));
+    }
+    whole(py, 0, |_| {
+        Ranking::Relevance(relevance).check()?;
+        Ok(match topic {
+            Some(topic) => pictures::terms(&fit, &words, (topic, relevance)).to_string(),
+            None => pictures::topics(&fit, &words, relevance).to_string(),
+        })
+    })
 }

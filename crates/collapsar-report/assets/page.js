@@ -50,7 +50,9 @@
   function choices() {
     for (const select of document.querySelectorAll("[data-choice]")) {
       select.addEventListener("change", () => {
-        for (const id of select.dataset.choice.split(" ")) change(id, data.charts[id].choices[select.value]);
+        for (const id of select.dataset.choice.split(" ")) {
+          if (data.charts[id]) change(id, data.charts[id].choices[select.value]);
+        }
       });
     }
   }
@@ -96,11 +98,11 @@
 
   function finder(root) {
     const id = root.dataset.finder;
-    const { columns, rows } = data.tables[id];
+    const { columns, rows, limit, most } = data.tables[id];
     const size = 50;
     const [head, body] = [root.querySelector("thead"), root.querySelector("tbody")];
-    const [search, least] = [byId(`${id}-search`), byId(`${id}-least`)];
-    let [sorted, falling, page, found] = [2, true, 0, rows];
+    const [search, bound] = [byId(`${id}-search`), byId(`${id}-limit`)];
+    let [sorted, falling, page, found] = [data.tables[id].sorted, data.tables[id].falling, 0, rows];
     const line = head.insertRow();
     columns.forEach((name, column) => {
       const cell = document.createElement("th");
@@ -135,8 +137,9 @@
     };
     const update = () => {
       const wanted = search.value.trim().toLowerCase();
-      const from = Number(least.value) || 0;
-      found = rows.filter((row) => row[2] >= from && row[0].toLowerCase().includes(wanted));
+      const at = bound.value === "" ? (most ? Infinity : 0) : Number(bound.value);
+      const kept = most ? (value) => value <= at : (value) => value >= at;
+      found = rows.filter((row) => kept(row[limit]) && row[0].toLowerCase().includes(wanted));
       const sign = falling ? -1 : 1;
       found.sort((a, b) => sign * (a[sorted] < b[sorted] ? -1 : a[sorted] > b[sorted] ? 1 : 0));
       [...line.cells].forEach((cell, column) => {
@@ -146,7 +149,7 @@
       show();
     };
     search.addEventListener("input", update);
-    least.addEventListener("input", update);
+    bound.addEventListener("input", update);
     byId(`${id}-before`).addEventListener("click", () => { page -= 1; show(); });
     byId(`${id}-after`).addEventListener("click", () => { page += 1; show(); });
     update();

@@ -61,6 +61,7 @@ fn base(height: impl Into<Value>, data: Value) -> Value {
                 "tickColor": "var(--soft)", "gridColor": "var(--line)", "labelFontSize": 12, "titleFontSize": 12,
                 "titleFontWeight": "normal", "labelLimit": 140,
             },
+            "axisQuantitative": {"tickCount": 8},
             "legend": {
                 "labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12,
                 "titleFontWeight": "normal", "orient": "bottom", "columns": 4, "labelLimit": 160, "symbolLimit": 40,

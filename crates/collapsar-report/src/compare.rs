@@ -6,13 +6,18 @@ use collapsar_run::Signs;
 use collapsar_text::duration;
 
 use crate::climb;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::page::{Page, Part, Section, Table, cell};
 use crate::quant;
 use crate::saved::{Kind, Row, SavedRun};
 
 pub(crate) fn page(runs: &[SavedRun]) -> Result<Page> {
+    if let Some(of) = runs.iter().find(|run| run.kind == Kind::Changes) {
+        let found = "a comparison of conditions";
+        let expected = "runs of fit, mixture, topics or quant, or this folder alone";
+        return Err(Error::folder(of.folder.display(), found, expected));
+    }
     let names: Vec<String> = runs.iter().map(SavedRun::name).collect();
     let mut page = Page {
         title: names.join(", "),
@@ -122,11 +127,13 @@ fn numbers(runs: &[SavedRun]) -> Result<Section> {
         return Ok(section);
     }
     let mut all: Vec<(String, Vec<Row>)> = vec![];
-    for run in runs {
+    for (run, place) in runs.iter().zip(1..) {
         if run.written("posterior.csv").is_none() {
             return Ok(section);
         }
-        all.push((run.name(), run.posterior()?));
+        // Folders in different places may have the same name.
+        let place: usize = place;
+        all.push((format!("{place} {}", run.name()), run.posterior()?));
     }
     let names =
         |rows: &[Row]| -> BTreeSet<String> { rows.iter().map(|row| row.name.clone()).collect() };
@@ -143,6 +150,7 @@ fn numbers(runs: &[SavedRun]) -> Result<Section> {
     }
     let forest = Forest {
         id: "numbers-forest",
+        beside: "run",
         title: "Posteriors side by side".into(),
         axis: "value",
         runs: all,

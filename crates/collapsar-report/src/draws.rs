@@ -1,5 +1,6 @@
 //! Densities, traces and ranks of exact draws, chain by chain.
 
+use collapsar_text::count as words;
 use serde_json::{Value, json};
 
 use crate::chart;
@@ -19,7 +20,7 @@ const BINS: usize = 20;
 /// Pictures of the draws of one number, which a list changes.
 pub(crate) fn section(chains: &Chains) -> Option<Section> {
     let usable = |draws: &&Vec<Vec<f64>>| draws.iter().all(|chain| chain.len() > 3);
-    if chains.draws.iter().take(1).filter(usable).count() == 0 {
+    if !chains.draws.iter().take(1).any(|draws| usable(&draws)) {
         return None;
     }
     let mut section = Section::new("draws", "Draws");
@@ -29,6 +30,7 @@ pub(crate) fn section(chains: &Chains) -> Option<Section> {
         names: safe::names(&names),
         charts: "density trace ranks".into(),
     });
+    let alone = chains.draws[0].len() == 1;
     if chains.names.len() > MOST {
         section.text(format!(
             "The first {MOST} of {} numbers can be chosen; draws.csv has all.",
@@ -53,24 +55,21 @@ pub(crate) fn section(chains: &Chains) -> Option<Section> {
     });
     section.push(Part::Figure(Figure {
         id: "density".into(),
-        title: "Density of each chain".into(),
-        label: format!("Density curves of {count} chains"),
-        caption: format!(
-            "Kernel densities of {each} draws of each of {count} chains; where chains have mixed, curves agree."
-        ),
+        title: (if alone { "Density" } else { "Density of each chain" }).into(),
+        label: format!("Density curves of {}", words(count, "chain")),
+        caption: if alone {
+            format!("Kernel density of {each} draws.")
+        } else {
+            format!("Kernel densities of {each} draws of each of {count} chains; where chains have mixed, curves agree.")
+        },
         table: Some(Table::new("Means of chains", &["name", "chain", "mean", "sd"], rows, "draws.csv has all draws")),
-        spec: chart::plain(
-            220,
-            json!({"name": "table"}),
-            json!({"type": "line"}),
-            json!({
-                "x": {"field": "x", "type": "quantitative", "title": "value", "scale": {"zero": false}},
-                "y": {"field": "density", "type": "quantitative", "axis": {"labels": false, "ticks": false}},
-                "color": chain,
-            }),
-        ),
+        spec: density_spec("value", json!({"name": "table"}), alone),
         choices: choices(densities),
     }));
+    if alone {
+        // Independent draws have no order and nothing to agree with.
+        return Some(section);
+    }
     let every = each.div_ceil(POINTS);
     section.push(Part::Figure(Figure {
         id: "trace".into(),
@@ -114,7 +113,40 @@ pub(crate) fn section(chains: &Chains) -> Option<Section> {
     Some(section)
 }
 
-fn moments(draws: &[f64]) -> (f64, f64) {
+/// The density of one number, for each chain.
+pub(crate) fn density(name: &str, chains: &[Vec<f64>]) -> Figure {
+    let title = safe::name(name);
+    Figure {
+        id: "density".into(),
+        label: format!("Density of {title}"),
+        caption: String::new(),
+        table: None,
+        spec: density_spec(&title, chart::values(densities(chains)), chains.len() == 1),
+        choices: None,
+        title,
+    }
+}
+
+fn density_spec(axis: &str, data: Value, alone: bool) -> Value {
+    let colour = if alone {
+        json!({"value": chart::colour(0)})
+    } else {
+        json!({"field": "chain", "type": "nominal", "title": "chain"})
+    };
+    chart::plain(
+        220,
+        data,
+        json!({"type": "line"}),
+        json!({
+            "x": {"field": "x", "type": "quantitative", "title": axis, "scale": {"zero": false}},
+            "y": {"field": "density", "type": "quantitative", "axis": {"labels": false, "ticks": false}},
+            "color": colour,
+        }),
+    )
+}
+
+/// Mean and standard deviation.
+pub(crate) fn moments(draws: &[f64]) -> (f64, f64) {
     let n = draws.len() as f64;
     let mean = draws.iter().sum::<f64>() / n;
     let squares: f64 = draws.iter().map(|x| (x - mean).powi(2)).sum();
@@ -129,32 +161,38 @@ fn densities(chains: &[Vec<f64>]) -> Vec<Value> {
     });
     let mut values = vec![];
     for (place, draws) in chains.iter().enumerate() {
-        let (_, sd) = moments(draws);
-        let mut sorted = draws.clone();
-        sorted.sort_by(f64::total_cmp);
-        let quartiles = (sorted[3 * sorted.len() / 4] - sorted[sorted.len() / 4]) / 1.34;
-        let spread = if quartiles > 0.0 {
-            sd.min(quartiles)
-        } else {
-            sd
-        };
-        let width = 0.9 * spread * (draws.len() as f64).powf(-0.2);
-        if width <= 0.0 {
-            continue;
-        }
-        for index in 0..GRID {
-            let x = low + (high - low) * index as f64 / (GRID - 1) as f64;
-            let sum: f64 = draws
-                .iter()
-                .map(|draw| (-0.5 * ((x - draw) / width).powi(2)).exp())
-                .sum();
-            let density = sum / (draws.len() as f64 * width * std::f64::consts::TAU.sqrt());
-            values.push(json!({
-                "chain": place + 1, "x": chart::rounded(x), "density": chart::rounded(density),
-            }));
-        }
+        values.extend(curve(draws, low, high).into_iter().map(|(x, density)| {
+            json!({"chain": place + 1, "x": chart::rounded(x), "density": chart::rounded(density)})
+        }));
     }
     values
+}
+
+/// The density of draws between two ends; nothing where they are all the same.
+pub(crate) fn curve(draws: &[f64], low: f64, high: f64) -> Vec<(f64, f64)> {
+    let (_, sd) = moments(draws);
+    let mut sorted = draws.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quartiles = (sorted[3 * sorted.len() / 4] - sorted[sorted.len() / 4]) / 1.34;
+    let spread = if quartiles > 0.0 {
+        sd.min(quartiles)
+    } else {
+        sd
+    };
+    let width = 0.9 * spread * (draws.len() as f64).powf(-0.2);
+    if width.is_nan() || width <= 0.0 {
+        return vec![];
+    }
+    let density = |index: usize| {
+        let x = low + (high - low) * index as f64 / (GRID - 1) as f64;
+        let kernels = draws
+            .iter()
+            .map(|draw| (-0.5 * ((x - draw) / width).powi(2)).exp());
+        let sum: f64 = kernels.sum();
+        let area = draws.len() as f64 * width * std::f64::consts::TAU.sqrt();
+        (x, sum / area)
+    };
+    (0..GRID).map(density).collect()
 }
 
 fn traces(chains: &[Vec<f64>]) -> Vec<Value> {

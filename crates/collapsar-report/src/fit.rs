@@ -15,6 +15,7 @@ use crate::draws;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::page::{Fact, Page, Part, Section, fact};
+use crate::predictive;
 use crate::safe;
 use crate::saved::{Row, SavedRun};
 
@@ -29,10 +30,18 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     page.facts = facts(run);
     page.add(verdict(run));
     let rows = run.posterior()?;
-    page.add(parameters(run, &rows));
-    if let Some(section) = run.chains()?.and_then(|chains| draws::section(&chains)) {
+    let chains = run.chains()?;
+    let checks = predictive::section(run, &rows, chains.as_ref());
+    // Replicates of data are looked at beside the data.
+    let elsewhere = |name: &str| checks.has_pictures() && predictive::is_replicate(name);
+    let mut own = rows;
+    own.retain(|row| !elsewhere(&row.name));
+    page.add(parameters(run, &own)?);
+    let chains = chains.map(|chains| chains.without(elsewhere));
+    if let Some(section) = chains.as_ref().and_then(draws::section) {
         page.add(section);
     }
+    page.add(checks);
     page.add(graph(run));
     if let Some(section) = climb::section(std::slice::from_ref(run))? {
         page.add(section);
@@ -94,7 +103,7 @@ pub(crate) fn verdict(run: &SavedRun) -> Section {
 }
 
 /// A forest for each array: numbers of one array are of one scale more often than all are.
-fn parameters(run: &SavedRun, rows: &[Row]) -> Section {
+fn parameters(run: &SavedRun, rows: &[Row]) -> Result<Section> {
     /// Arrays of several elements that have a picture of their own.
     const ARRAYS: usize = 8;
     let mut section = Section::new("parameters", "Parameters");
@@ -110,12 +119,19 @@ fn parameters(run: &SavedRun, rows: &[Row]) -> Section {
     }
     let (arrays, single): (Vec<String>, Vec<String>) =
         order.into_iter().partition(|name| groups[name].len() > 1);
+    let others = run.others()?;
     let of = |id: &str, title: String, rows: Vec<Row>| {
+        let mut runs = vec![(posterior_name(run), rows.clone())];
+        for (name, all) in &others {
+            let same = rows.iter().filter_map(|row| all.get(&row.name).cloned());
+            runs.push((name.clone(), same.collect()));
+        }
         let forest = Forest {
             id,
+            beside: "posterior",
             title,
             axis: "value",
-            runs: vec![(run.name(), rows)],
+            runs,
             zero: false,
         };
         Part::Figure(forest.figure())
@@ -154,7 +170,16 @@ fn parameters(run: &SavedRun, rows: &[Row]) -> Section {
         };
         section.push(of(&format!("single-{place}"), title, rows));
     }
-    section
+    if !others.is_empty() {
+        section.text("Mean field leaves out how numbers depend on one another, so that its intervals are too short; linear response adds that; exact draws have no such error, only that of their number.");
+    }
+    Ok(section)
+}
+
+/// Which posterior the results are of, in words.
+fn posterior_name(run: &SavedRun) -> String {
+    run.posterior_kind()
+        .map_or_else(|| run.name(), |kind| kind.name().replace('-', " "))
 }
 
 /// The drawing of the model, where its text and data are at hand.

@@ -10,9 +10,11 @@ use crate::saved::Row;
 /// Numbers that are drawn at most.
 pub(crate) const MOST: usize = 60;
 
-/// The rows of several runs, each under its name.
+/// The rows of several runs, or of several posteriors of one, each under its name.
 pub(crate) struct Forest<'a> {
     pub(crate) id: &'a str,
+    /// What is side by side.
+    pub(crate) beside: &'a str,
     pub(crate) title: String,
     /// What an axis of values is called.
     pub(crate) axis: &'a str,
@@ -33,13 +35,13 @@ impl Forest<'_> {
         let labels = safe::names(&shown);
         let several = self.runs.len() > 1;
         let (mut values, mut rows): (Vec<Value>, Vec<Vec<String>>) = (vec![], vec![]);
-        for (place, (run, all)) in self.runs.iter().enumerate() {
+        for (run, all) in &self.runs {
             for row in all {
                 let [low, median, high] = row.quantiles;
                 let order = shown.iter().position(|&name| name == row.name);
                 if let Some(order) = order {
                     values.push(json!({
-                        "name": labels[order], "run": format!("{} {run}", place + 1),
+                        "name": labels[order], "run": run,
                         "mean": chart::rounded(row.mean), "low": chart::rounded(low), "high": chart::rounded(high),
                     }));
                 }
@@ -55,8 +57,10 @@ impl Forest<'_> {
             "field": "name", "type": "nominal", "sort": null, "title": null, "axis": {"grid": true},
         });
         let x = |field: &str| json!({"field": field, "type": "quantitative", "title": self.axis, "scale": {"zero": self.zero}});
+        let order: Vec<&String> = self.runs.iter().map(|(run, _)| run).collect();
+        let by = json!({"field": "run", "type": "nominal", "title": null, "sort": order, "legend": {"columns": 2}});
         let colour = if several {
-            json!({"field": "run", "type": "nominal", "title": null})
+            by.clone()
         } else {
             json!({"value": chart::colour(0)})
         };
@@ -66,9 +70,9 @@ impl Forest<'_> {
         ]});
         if several {
             for of in [&mut encoding, &mut points] {
-                of["yOffset"] = json!({"field": "run", "type": "nominal"});
+                of["yOffset"] = json!({"field": "run", "type": "nominal", "sort": order});
             }
-            points["shape"] = json!({"field": "run", "type": "nominal", "title": null});
+            points["shape"] = by;
         }
         let each = 12 + 10 * self.runs.len();
         let spec = chart::layers(
@@ -84,7 +88,7 @@ impl Forest<'_> {
             caption = format!("{caption}; the first {MOST} of {} numbers", first.len());
         }
         let mut head = vec!["name"];
-        head.extend(several.then_some("run"));
+        head.extend(several.then_some(self.beside));
         head.extend(["mean", "sd", "2.5%", "median", "97.5%", "R-hat", "ESS"]);
         Figure {
             id: self.id.into(),

@@ -4,30 +4,40 @@
 //! - `error`: why there is no page
 //! - `saved`: what a folder holds, read again
 //! - `page`: sections, pictures and tables, and the file that they become
+//! - `pictures`: specifications of fits in memory
 //! - `safe`: names of anyone's choice in HTML and scripts
+//! - `figures`, `svg`: the pictures of a page as files of their own
 //! - `chart`: what Vega-Lite specifications have in common
 //! - `climb`: the bound over the passes
 //! - `forest`: intervals side by side, and rows of `posterior.csv`
 //! - `draws`: densities, traces and ranks
-//! - `fit`, `mixture`, `topics`, `quant`: a page for each kind of run
+//! - `predictive`: data beside their replicates
+//! - `fit`, `mixture`, `topics`, `quant`, `changes`: a page for each kind of run
 //! - `plane`: the principal plane of data, and ellipses in it
 //! - `map`: topics on a plane
+//! - `documents`: topics beyond their words
 //! - `compare`: several runs on one page
 
+mod changes;
 mod chart;
 mod climb;
 mod compare;
+mod documents;
 mod draws;
 mod error;
+mod figures;
 mod fit;
 mod forest;
 mod map;
 mod mixture;
 mod page;
+pub mod pictures;
 mod plane;
+mod predictive;
 mod quant;
 mod safe;
 mod saved;
+mod svg;
 mod topics;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +45,7 @@ use std::path::{Path, PathBuf};
 use collapsar_formats::write_atomically;
 
 pub use error::{Error, Result};
+pub use figures::{FIGURES, FigureKind};
 use page::Page;
 use saved::{Kind, SavedRun};
 
@@ -47,13 +58,29 @@ pub const FILE: &str = "report.html";
 ///
 /// A folder that no run wrote, or whose files are damaged.
 pub fn html(folders: &[PathBuf]) -> Result<String> {
+    page(folders)?.html()
+}
+
+/// Writes the pictures of that page into `figures` below a folder, and returns where they are.
+///
+/// # Errors
+///
+/// As [`html`] has them, and where the folder cannot be written in.
+pub fn write_figures(
+    folders: &[PathBuf],
+    into: &Path,
+    kinds: &[FigureKind],
+) -> Result<Vec<PathBuf>> {
+    figures::write(&page(folders)?, into, kinds)
+}
+
+fn page(folders: &[PathBuf]) -> Result<Page> {
     let runs = folders.iter().map(|folder| SavedRun::read(folder));
     let runs = runs.collect::<Result<Vec<SavedRun>>>()?;
-    let page = match runs.as_slice() {
-        [run] => one(run)?,
-        runs => compare::page(runs)?,
-    };
-    page.html()
+    match runs.as_slice() {
+        [run] => one(run),
+        runs => compare::page(runs),
+    }
 }
 
 /// Writes the page of a run into its folder, and what other programs want to know of it: MultiQC of a quantification.
@@ -79,5 +106,6 @@ fn one(run: &SavedRun) -> Result<Page> {
         Kind::Mixture => mixture::page(run),
         Kind::Topics => topics::page(run),
         Kind::Quant => quant::page(run),
+        Kind::Changes => changes::page(run),
     }
 }

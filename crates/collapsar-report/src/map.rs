@@ -4,38 +4,37 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
-/// The Jensen-Shannon divergence of two distributions.
-fn divergence(p: &[f64], q: &[f64]) -> f64 {
-    let half = |p: f64, middle: f64| {
-        if p > 0.0 {
-            0.5 * p * (p / middle).ln()
-        } else {
-            0.0
-        }
-    };
-    let each = p.iter().zip(q).map(|(&p, &q)| {
-        let middle = 0.5 * (p + q);
-        half(p, middle) + half(q, middle)
-    });
-    each.sum::<f64>().max(0.0)
+/// Minus the entropy of a distribution.
+fn negentropy(values: impl Iterator<Item = f64>) -> f64 {
+    let term = |x: f64| if x > 0.0 { x * x.ln() } else { 0.0 };
+    values.map(term).sum()
 }
 
-/// Divergences of all pairs of rows, as a square.
+/// Jensen-Shannon divergences of all pairs of rows, as a square: by entropies, for which each pair needs one logarithm a word.
 pub(crate) fn divergences(rows: &[f64], width: usize) -> Vec<f64> {
     let rows: Vec<&[f64]> = rows.chunks_exact(width).collect();
-    let of = |i: usize| (0..rows.len()).map(move |j| (i, j));
-    let pair = |(i, j): (usize, usize)| {
-        // Each pair in one order, so that the square is symmetric.
-        if i == j {
-            0.0
-        } else {
-            divergence(rows[i.min(j)], rows[i.max(j)])
-        }
+    let count = rows.len();
+    let own: Vec<f64> = rows
+        .par_iter()
+        .map(|row| negentropy(row.iter().copied()))
+        .collect();
+    let below = |i: usize| -> Vec<f64> {
+        let with = |j: usize| {
+            let middle = rows[i].iter().zip(rows[j]).map(|(p, q)| 0.5 * (p + q));
+            let divergence = 0.5 * (own[i] + own[j]) - negentropy(middle);
+            divergence.max(0.0)
+        };
+        (0..i).map(with).collect()
     };
-    let lines = (0..rows.len()).into_par_iter();
-    lines
-        .flat_map_iter(|i| of(i).map(pair).collect::<Vec<_>>())
-        .collect()
+    let lines: Vec<Vec<f64>> = (0..count).into_par_iter().map(below).collect();
+    let mut square = vec![0.0; count * count];
+    for (i, line) in lines.iter().enumerate() {
+        for (j, &divergence) in line.iter().enumerate() {
+            square[i * count + j] = divergence;
+            square[j * count + i] = divergence;
+        }
+    }
+    square
 }
 
 /// Places on a plane whose distances are near those given, and how much of them the two directions have.

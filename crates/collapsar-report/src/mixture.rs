@@ -1,6 +1,10 @@
 //! The page of a mixture.
+//!
+//! - `anomalies`: rows that the fit holds unlikely
 
-use collapsar::mixture::Component;
+mod anomalies;
+
+use collapsar::mixture::{Component, Matrix, MixtureFit};
 use collapsar_formats::{Table as Numbers, read_table};
 use collapsar_run::mixture::{SavedMixture, USED};
 use collapsar_text::{measured, thousands};
@@ -11,7 +15,7 @@ use crate::error::Result;
 use crate::fit::{facts, percent, verdict};
 use crate::forest::Forest;
 use crate::page::{Figure, Page, Part, Section, Table, cell, fact};
-use crate::plane::Plane;
+use crate::plane::{Plane, entry_of};
 use crate::saved::SavedRun;
 use crate::{chart, climb, draws, safe};
 
@@ -22,13 +26,11 @@ const COMPONENTS: usize = 24;
 const COLUMNS: usize = 30;
 
 /// A component and its number.
-type Used<'a> = (usize, &'a Component);
+pub(crate) type Used<'a> = (usize, &'a Component);
 
 pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     let saved = SavedMixture::read(&run.folder)?;
-    let mut used: Vec<Used> = saved.fit.components.iter().enumerate().collect();
-    used.retain(|(_, component)| component.count >= USED);
-    used.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
+    let used = in_use(&saved.fit);
     let lead = format!(
         "{} rows of {} columns in {} components, of {} that were offered.",
         thousands(saved.rows),
@@ -43,6 +45,7 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     page.add(scatter(run, &saved, &used)?);
     page.add(weights(run)?);
     page.add(profile(&saved, &used));
+    page.add(anomalies::section(run)?);
     page.add(compared(run));
     if let Some(section) = run.chains()?.and_then(|chains| draws::section(&chains)) {
         page.add(section);
@@ -51,6 +54,14 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
         page.add(section);
     }
     Ok(page)
+}
+
+/// The components in use, the heaviest first.
+pub(crate) fn in_use(fit: &MixtureFit) -> Vec<Used<'_>> {
+    let mut used: Vec<Used> = fit.components.iter().enumerate().collect();
+    used.retain(|(_, component)| component.count >= USED);
+    used.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
+    used
 }
 
 /// The rows on a plane with an ellipse for each component.
@@ -69,11 +80,26 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
         section.text("The picture of the rows is left out: assignments.csv has other rows.");
         return Ok(section);
     }
-    let width = data.columns.len();
-    let picked: Vec<usize> = (0..data.rows)
-        .filter(|&row| is_picked(row, data.rows))
-        .collect();
-    let of = |row: usize| &data.values[row * width..(row + 1) * width];
+    section.push(Part::Figure(cloud(
+        &data.values,
+        &label,
+        &saved.columns,
+        used,
+    )));
+    Ok(section)
+}
+
+/// Rows on a plane with an ellipse for each component; a histogram where there is one column.
+pub(crate) fn cloud(
+    values: &[f64],
+    label: &dyn Fn(usize) -> usize,
+    columns: &[String],
+    used: &[Used],
+) -> Figure {
+    let width = columns.len().max(1);
+    let rows = values.len() / width;
+    let picked: Vec<usize> = (0..rows).filter(|&row| is_picked(row, rows)).collect();
+    let of = |row: usize| &values[row * width..(row + 1) * width];
     let shown = &used[..used.len().min(COMPONENTS)];
     let component = |k: usize| {
         if shown.iter().any(|(of, _)| *of == k) {
@@ -83,24 +109,23 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
         }
     };
     let sampled = match picked.len() {
-        all if all == data.rows => format!("All {} rows", thousands(all)),
+        all if all == rows => format!("All {} rows", thousands(all)),
         some => format!(
             "A random sample of {} of {} rows",
             thousands(some),
-            thousands(data.rows)
+            thousands(rows)
         ),
     };
     let order: Vec<String> = shown.iter().map(|(k, _)| k.to_string()).collect();
     let colour =
         json!({"field": "component", "type": "nominal", "sort": order, "title": "component"});
-    let Some(plane) = Plane::of(&data.values, width) else {
-        section.push(Part::Figure(histogram(&data, &label, &colour, saved, used)));
-        return Ok(section);
+    let Some(plane) = Plane::of(values, width) else {
+        return histogram(values, label, &colour, columns, used);
     };
-    let mut values: Vec<Value> = vec![];
+    let mut points: Vec<Value> = vec![];
     for &row in &picked {
         let [x, y] = plane.project(of(row));
-        values.push(json!({
+        points.push(json!({
             "x": chart::rounded(x), "y": chart::rounded(y), "row": row + 1, "component": component(label(row)),
         }));
     }
@@ -108,11 +133,18 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
     for (k, component) in shown {
         let curve = plane.ellipse(&component.mean, &component.covariance, 48);
         curves.extend(curve.iter().enumerate().map(|(at, [x, y])| {
-            json!({"x": chart::rounded(*x), "y": chart::rounded(*y), "at": at, "component": k.to_string()})
+            json!({"x": chart::rounded(*x), "y": chart::rounded(*y), "at": at, "component": k.to_string(), "of": "component"})
+        }));
+        let Some(uncertainty) = mean_covariance(component) else {
+            continue;
+        };
+        let curve = plane.ellipse(&component.mean, &uncertainty, 32);
+        curves.extend(curve.iter().enumerate().map(|(at, [x, y])| {
+            json!({"x": chart::rounded(*x), "y": chart::rounded(*y), "at": at, "component": k.to_string(), "of": "mean"})
         }));
     }
     let titles = if plane.own {
-        [safe::name(&saved.columns[0]), safe::name(&saved.columns[1])]
+        [safe::name(&columns[0]), safe::name(&columns[1])]
     } else {
         [
             "first principal direction".to_owned(),
@@ -125,12 +157,14 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
         440,
         json!({"values": []}),
         json!([
-            {"data": {"values": values}, "mark": {"type": "point", "filled": true, "size": 22, "opacity": 0.6},
+            {"data": {"values": points}, "mark": {"type": "point", "filled": true, "size": 22, "opacity": 0.6},
              "encoding": {"x": x, "y": y, "color": colour,
                 "shape": {"field": "component", "type": "nominal", "sort": order, "title": "component"},
                 "tooltip": [{"field": "row", "type": "quantitative"}, {"field": "component", "type": "nominal"}]}},
             {"data": {"values": curves}, "mark": {"type": "line", "strokeWidth": 2},
-             "encoding": {"x": x, "y": y, "color": colour, "order": {"field": "at", "type": "quantitative"}}},
+             "encoding": {"x": x, "y": y, "color": colour, "order": {"field": "at", "type": "quantitative"},
+                "detail": {"field": "of"},
+                "strokeDash": {"condition": {"test": "datum.of === 'mean'", "value": [3, 2]}, "value": []}}},
         ]),
     );
     let plane_words = if plane.own {
@@ -141,28 +175,49 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
             percent(plane.share)
         )
     };
-    section.push(Part::Figure(Figure {
+    Figure {
         id: "rows-plane".into(),
         title: String::new(),
-        label: format!("Scatter of rows in {} components with their ellipses", used.len()),
-        caption: format!("{sampled}{plane_words}, by their most probable component. Ellipses hold 95% of a component."),
-        table: Some(component_table(saved, used)),
+        label: format!(
+            "Scatter of rows in {} components with their ellipses",
+            used.len()
+        ),
+        caption: format!(
+            "{sampled}{plane_words}, by their most probable component. Lines hold 95% of a component's rows, dashed ones its mean with a probability of 95%."
+        ),
+        table: Some(component_table(columns, used)),
         spec,
         choices: None,
-    }));
-    Ok(section)
+    }
+}
+
+/// How uncertain a component's mean is: its deviations, with the correlations that its rows have.
+fn mean_covariance(component: &Component) -> Option<Matrix> {
+    let sds = component.mean_sd.as_ref()?;
+    let width = sds.len();
+    let rows = &component.covariance;
+    let deviation = |d: usize| rows.variance(d).sqrt();
+    let entry = |i: usize, j: usize| {
+        let correlation = entry_of(rows, i, j) / (deviation(i) * deviation(j));
+        sds[i] * sds[j] * correlation
+    };
+    let square: Vec<Vec<f64>> = (0..width)
+        .map(|i| (0..width).map(|j| entry(i, j)).collect())
+        .collect();
+    let finite = square.iter().flatten().all(|x| x.is_finite());
+    finite.then_some(Matrix::Full(square))
 }
 
 /// Rows of one column: counts by component.
 fn histogram(
-    data: &Numbers,
+    values: &[f64],
     label: &dyn Fn(usize) -> usize,
     colour: &Value,
-    saved: &SavedMixture,
+    columns: &[String],
     used: &[Used],
 ) -> Figure {
     const BINS: usize = 40;
-    let all = || data.values.iter().copied();
+    let all = || values.iter().copied();
     let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
         (l.min(x), h.max(x))
     });
@@ -172,7 +227,7 @@ fn histogram(
         let bin = (((value - low) / wide) as usize).min(BINS - 1);
         *counts.entry((bin, label(row))).or_insert(0_usize) += 1;
     }
-    let values: Vec<Value> = counts
+    let bars: Vec<Value> = counts
         .iter()
         .map(|((bin, k), count)| {
             let from = low + wide * *bin as f64;
@@ -185,15 +240,15 @@ fn histogram(
         label: "Histogram of rows by component".into(),
         caption: format!(
             "All {} rows in {BINS} bins, by their most probable component.",
-            thousands(data.rows)
+            thousands(values.len())
         ),
-        table: Some(component_table(saved, used)),
+        table: Some(component_table(columns, used)),
         spec: chart::plain(
             320,
-            chart::values(values),
+            chart::values(bars),
             json!({"type": "bar"}),
             json!({
-                "x": {"field": "from", "type": "quantitative", "bin": {"binned": true}, "title": safe::name(&saved.columns[0]), "scale": {"zero": false}},
+                "x": {"field": "from", "type": "quantitative", "bin": {"binned": true}, "title": safe::name(&columns[0]), "scale": {"zero": false}},
                 "x2": {"field": "to"},
                 "y": {"field": "rows", "type": "quantitative", "stack": "zero"},
                 "color": colour,
@@ -225,9 +280,8 @@ fn is_picked(row: usize, rows: usize) -> bool {
     rows <= POINTS || (z as f64 / u64::MAX as f64) < POINTS as f64 / rows as f64
 }
 
-fn component_table(saved: &SavedMixture, used: &[Used]) -> Table {
-    let names: Vec<String> = saved
-        .columns
+fn component_table(columns: &[String], used: &[Used]) -> Table {
+    let names: Vec<String> = columns
         .iter()
         .take(COLUMNS)
         .map(|name| safe::name(name))
@@ -271,6 +325,7 @@ fn weights(run: &SavedRun) -> Result<Section> {
     rows.sort_by(|a, b| b.mean.total_cmp(&a.mean));
     let forest = Forest {
         id: "weights-forest",
+        beside: "run",
         title: "Weights of components".into(),
         axis: "weight",
         runs: vec![(run.name(), rows)],
@@ -322,7 +377,7 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
             "Where each component's rows lie, column by column: means, and lines of one deviation to either side{}.",
             if saved.columns.len() > columns { format!("; the first {columns} of {} columns", saved.columns.len()) } else { String::new() }
         ),
-        table: Some(component_table(saved, used)),
+        table: Some(component_table(&saved.columns, used)),
         spec: chart::layers(
             chart::rows_height(columns, each),
             chart::values(values),

@@ -1,5 +1,6 @@
 //! Sections, pictures and tables, and the file that they become.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use collapsar_text::short;
@@ -13,11 +14,13 @@ use crate::safe;
 use crate::saved::SavedRun;
 
 const TEMPLATE: &str = include_str!("../assets/page.html");
-const STYLE: &str = include_str!("../assets/page.css");
+pub(crate) const STYLE: &str = include_str!("../assets/page.css");
+pub(crate) const VEGA: &str = include_str!("../assets/vega.min.js");
+pub(crate) const VEGA_LITE: &str = include_str!("../assets/vega-lite.min.js");
 /// What draws, and what a page does with it.
 const SCRIPTS: [&str; 4] = [
-    include_str!("../assets/vega.min.js"),
-    include_str!("../assets/vega-lite.min.js"),
+    VEGA,
+    VEGA_LITE,
     include_str!("../assets/vega-interpreter.js"),
     include_str!("../assets/page.js"),
 ];
@@ -41,6 +44,9 @@ pub(crate) struct Page {
     pub(crate) data: Map<String, Value>,
     #[serde(skip)]
     pub(crate) charts: Map<String, Value>,
+    /// Values for each choice of a picture that the page finds by itself: only files of pictures need them.
+    #[serde(skip)]
+    pub(crate) apart: BTreeMap<String, Value>,
 }
 
 /// A name and what it is.
@@ -93,8 +99,22 @@ pub(crate) enum Part {
     Transcripts {
         id: String,
         label: String,
+        /// What the number is that rows are kept by.
+        limit: String,
+        start: &'static str,
     },
     Figure(Figure),
+}
+
+/// The rows of a table that can be searched, the first cell of each being its name.
+pub(crate) struct Finder<'a> {
+    pub(crate) columns: &'a [&'a str],
+    pub(crate) rows: Vec<Value>,
+    /// The column that it is sorted by at first, and whether the largest come first.
+    pub(crate) sorted: usize,
+    pub(crate) falling: bool,
+    /// The column that has a limit, and whether that is the most.
+    pub(crate) limit: (usize, bool),
 }
 
 /// A picture; its specification travels apart.
@@ -119,6 +139,8 @@ pub(crate) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
     note: String,
+    /// Whether cells hold sentences, which go over several lines.
+    sentences: bool,
 }
 
 impl Table {
@@ -141,6 +163,15 @@ impl Table {
             head: head.iter().map(|&cell| cell.to_owned()).collect(),
             rows: kept,
             note,
+            sentences: false,
+        }
+    }
+
+    /// With cells that hold sentences.
+    pub(crate) fn wide(self) -> Self {
+        Self {
+            sentences: true,
+            ..self
         }
     }
 }
@@ -167,6 +198,18 @@ impl Section {
         self.parts.push(part);
     }
 
+    /// Whether it has a picture.
+    pub(crate) fn has_pictures(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Figure(_)))
+    }
+
+    /// Adds a picture, where there is one.
+    pub(crate) fn picture(&mut self, figure: Option<Figure>) {
+        self.parts.extend(figure.map(Part::Figure));
+    }
+
     pub(crate) fn text(&mut self, text: impl Into<String>) {
         self.class("note", text);
     }
@@ -189,6 +232,30 @@ impl Page {
         }
     }
 
+    /// The part of a table that can be searched; its rows travel with the data.
+    pub(crate) fn finder(
+        &mut self,
+        id: &str,
+        title: &str,
+        limit: &str,
+        finder: &Finder<'_>,
+    ) -> Part {
+        let tables = self
+            .data
+            .entry("tables".to_owned())
+            .or_insert_with(|| json!({}));
+        tables[id] = json!({
+            "columns": finder.columns, "rows": finder.rows, "sorted": finder.sorted, "falling": finder.falling,
+            "limit": finder.limit.0, "most": finder.limit.1,
+        });
+        Part::Transcripts {
+            id: id.to_owned(),
+            label: format!("Table of {}", title.to_lowercase()),
+            limit: limit.to_owned(),
+            start: if finder.limit.1 { "1" } else { "0" },
+        }
+    }
+
     pub(crate) fn add(&mut self, mut section: Section) {
         if section.parts.is_empty() {
             return;
@@ -203,6 +270,15 @@ impl Page {
             }
         }
         self.sections.push(section);
+    }
+
+    /// The pictures, whose specifications are in `charts`.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = &Figure> {
+        let parts = self.sections.iter().flat_map(|section| &section.parts);
+        parts.filter_map(|part| match part {
+            Part::Figure(figure) => Some(figure),
+            _ => None,
+        })
     }
 
     /// The file.

@@ -123,7 +123,8 @@ impl Plane {
     }
 }
 
-fn entry_of(matrix: &Matrix, i: usize, j: usize) -> f64 {
+/// An entry of a covariance.
+pub(crate) fn entry_of(matrix: &Matrix, i: usize, j: usize) -> f64 {
     match matrix {
         Matrix::Full(rows) => rows[i][j],
         _ if i == j => matrix.variance(i),

@@ -1,4 +1,8 @@
 //! The page of a quantification, and what MultiQC reads of it.
+//!
+//! - `library`: what became of reads, how they lie, and how long fragments are
+
+mod library;
 
 use std::collections::BTreeMap;
 
@@ -8,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::fit::percent;
-use crate::page::{Fact, Figure, Page, Part, Section, Table, fact};
+use crate::page::{Fact, Figure, Finder, Page, Part, Section, Table, fact};
 use crate::saved::{SavedRun, damaged, records};
 use crate::{chart, climb, safe};
 
@@ -35,14 +39,18 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
         ),
     );
     page.facts = facts(run);
-    page.add(uncertainty(&estimates));
-    let section = table(&mut page.data, "transcripts", "Transcripts", &estimates);
-    page.add(section);
-    if run.written("posterior.genes.tsv").is_some() {
-        let genes = read(run, "posterior.genes.tsv")?;
-        let section = table(&mut page.data, "genes", "Genes", &genes);
+    page.add(library::section(run)?);
+    let genes = match run.written("posterior.genes.tsv") {
+        Some(_) => Some(read(run, "posterior.genes.tsv")?),
+        None => None,
+    };
+    page.add(uncertainty(&estimates, genes.as_deref()));
+    if let Some(genes) = &genes {
+        let section = table(&mut page, "genes", "Genes", genes);
         page.add(section);
     }
+    let section = table(&mut page, "transcripts", "Transcripts", &estimates);
+    page.add(section);
     if let Some(section) = climb::section(std::slice::from_ref(run))? {
         page.add(section);
     }
@@ -108,10 +116,9 @@ fn facts(run: &SavedRun) -> Vec<Fact> {
 }
 
 /// How sure the reads of transcripts are, by how many there are, in bins.
-fn uncertainty(estimates: &[Estimate]) -> Section {
+fn uncertainty(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Section {
     let mut section = Section::new("certainty", "How certain is it?");
     let expressed = || estimates.iter().filter(|of| of.reads[0] >= 1.0);
-    let relative = |of: &Estimate| (of.reads[1] / of.reads[0]).min(1.999_999);
     let mut bins: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for of in expressed() {
         let x = (5.0 * of.reads[0].log10()) as usize;
@@ -185,39 +192,107 @@ fn uncertainty(estimates: &[Estimate]) -> Section {
         ),
         choices: None,
     }));
+    section.push(Part::Figure(certain(estimates, genes)));
     section
 }
 
+/// The deviation of reads as a part of their mean; two and more are the same.
+fn relative(of: &Estimate) -> f64 {
+    (of.reads[1] / of.reads[0]).min(1.999_999)
+}
+
+/// How many of the expressed transcripts, and genes, are known how well.
+fn certain(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Figure {
+    const POINTS: usize = 100;
+    let (mut values, mut rows): (Vec<Value>, Vec<Vec<String>>) = (vec![], vec![]);
+    let sets = [("transcripts", Some(estimates)), ("genes", genes)];
+    for (what, all) in sets
+        .into_iter()
+        .filter_map(|(what, all)| Some((what, all?)))
+    {
+        let mut known: Vec<f64> = all
+            .iter()
+            .filter(|of| of.reads[0] >= 1.0)
+            .map(relative)
+            .collect();
+        known.sort_by(f64::total_cmp);
+        let part =
+            |limit: f64| known.partition_point(|&x| x <= limit) as f64 / known.len().max(1) as f64;
+        values.extend((0..=POINTS).map(|at| {
+            let limit = at as f64 / POINTS as f64;
+            json!({"of": what, "limit": limit, "part": chart::rounded(part(limit))})
+        }));
+        let mut row = vec![what.to_owned(), thousands(known.len())];
+        row.extend([0.05, 0.1, 0.2, 0.5, 1.0].map(|limit| percent(part(limit))));
+        rows.push(row);
+    }
+    let several = rows.len() > 1;
+    let head = [
+        "of",
+        "with reads",
+        "sd ≤ 5%",
+        "≤ 10%",
+        "≤ 20%",
+        "≤ 50%",
+        "≤ 100%",
+    ];
+    Figure {
+        id: "certainty-parts".into(),
+        title: "How much of the expression is certain".into(),
+        label: "How many transcripts or genes have a relative deviation below each limit".into(),
+        caption: format!(
+            "The part of those with a read or more whose reads are known to within the deviation on the axis.{}",
+            if several {
+                " Reads that transcripts of one gene share leave the gene certain."
+            } else {
+                ""
+            }
+        ),
+        table: Some(Table::new(
+            "Parts that are known to within a limit",
+            &head,
+            rows,
+            "all are here",
+        )),
+        spec: chart::plain(
+            240,
+            chart::values(values),
+            json!({"type": "line", "strokeWidth": 2}),
+            json!({
+                "x": {"field": "limit", "type": "quantitative", "title": "sd as a part of the mean, at most", "axis": {"format": "%"}},
+                "y": {"field": "part", "type": "quantitative", "title": "part of those with reads", "axis": {"format": "%"}, "scale": {"domain": [0, 1]}},
+                "color": {"field": "of", "type": "nominal", "title": null, "sort": ["transcripts", "genes"]},
+                "strokeDash": {"field": "of", "type": "nominal", "title": null, "sort": ["transcripts", "genes"]},
+            }),
+        ),
+        choices: None,
+    }
+}
+
 /// Four digits are what the table shows.
-fn digits(value: f64) -> Value {
+pub(crate) fn digits(value: f64) -> Value {
     let text = format!("{value:.3e}");
     json!(text.parse::<f64>().unwrap_or(value))
 }
 
-fn table(
-    data: &mut serde_json::Map<String, Value>,
-    id: &str,
-    title: &str,
-    estimates: &[Estimate],
-) -> Section {
-    let rows: Vec<Value> = estimates
-        .iter()
-        .map(|of| {
-            let [reads, ..] = of.reads;
-            let [tpm, sd, low, high] = of.tpm.map(digits);
-            json!([of.name, digits(reads), tpm, sd, low, high])
-        })
-        .collect();
-    let tables = data.entry("tables").or_insert_with(|| json!({}));
-    tables[id] = json!({
-        "columns": ["name", "reads", "TPM", "sd", "2.5%", "97.5%"], "rows": rows,
+fn table(page: &mut Page, id: &str, title: &str, estimates: &[Estimate]) -> Section {
+    let rows = estimates.iter().map(|of| {
+        let [reads, deviation, ..] = of.reads;
+        let [tpm, sd, low, high] = of.tpm.map(digits);
+        let relative = if reads > 0.0 { deviation / reads } else { 0.0 };
+        json!([of.name, digits(reads), tpm, sd, low, high, digits(relative)])
     });
+    let columns = ["name", "reads", "TPM", "sd", "2.5%", "97.5%", "sd / reads"];
+    let finder = Finder {
+        columns: &columns,
+        rows: rows.collect(),
+        sorted: 2,
+        falling: true,
+        limit: (2, false),
+    };
     let mut section = Section::new(&format!("{id}-section"), title);
-    section.push(Part::Transcripts {
-        id: id.to_owned(),
-        label: format!("Table of {}", title.to_lowercase()),
-    });
-    section.text("Expected reads, and transcripts per million (TPM) with standard deviation and the interval that holds 95% of the posterior. A click on a column's name sorts by it.");
+    section.push(page.finder(id, title, "TPM of at least", &finder));
+    section.text("Expected reads, transcripts per million (TPM) with standard deviation and the interval that holds 95% of the posterior, and the deviation of the reads as a part of them: near 0 they are certain. A click on a column's name sorts by it.");
     section
 }
 

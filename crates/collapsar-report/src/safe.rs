@@ -44,6 +44,11 @@ pub(crate) fn picture(svg: &str) -> String {
 
 /// A name that fits on a page: without control characters, and cut where it is long.
 pub(crate) fn name(text: &str) -> String {
+    self::text(text, LONGEST)
+}
+
+/// Text of at most so many characters, without control characters.
+pub(crate) fn text(text: &str, longest: usize) -> String {
     let clean = |letter: char| {
         let mark = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if letter.is_control() || mark {
@@ -53,11 +58,16 @@ pub(crate) fn name(text: &str) -> String {
         }
     };
     let mut letters = text.chars().map(clean);
-    let mut short: String = letters.by_ref().take(LONGEST).collect();
+    let mut short: String = letters.by_ref().take(longest).collect();
     if letters.next().is_some() {
         short.push('…');
     }
     short
+}
+
+/// What a run was given, which is long where names are; its record has all of it.
+pub(crate) fn settings(text: &str) -> String {
+    self::text(text, 2000)
 }
 
 /// Names that fit on a page and stay apart: those that are alike once they are cut get a number.

@@ -1,5 +1,6 @@
 //! What the folder of a run holds, read again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use collapsar_text::{duration, thousands};
 use csv_core::{ReadRecordResult, Reader};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::page::{Fact, fact};
@@ -23,10 +24,13 @@ pub(crate) enum Kind {
     Mixture,
     Topics,
     Quant,
+    /// Conditions that `quant compare` compared.
+    Changes,
 }
 
 /// The file that each kind of run has and no other.
-const OWN: [(&str, Kind); 4] = [
+const OWN: [(&str, Kind); 5] = [
+    ("compare.tsv", Kind::Changes),
     ("topics.json", Kind::Topics),
     ("components.json", Kind::Mixture),
     ("quant.sf", Kind::Quant),
@@ -81,13 +85,21 @@ impl SavedRun {
             }
             _ => FileError::file(&file, &error).into(),
         })?;
-        let run: Run = serde_json::from_slice(&text).map_err(|cause| {
+        let kind = OWN.iter().find(|(own, _)| folder.join(own).is_file());
+        let changes = kind.is_some_and(|(_, kind)| *kind == Kind::Changes);
+        let run = serde_json::from_slice(&text).and_then(|mut record: Value| {
+            if let (true, Some(fields)) = (changes, record.as_object_mut()) {
+                // Nothing is climbed there.
+                fields.extend(no_climb());
+            }
+            Run::deserialize(record)
+        });
+        let run = run.map_err(|cause| {
             let found = format!("damaged or not the record of a run ({cause})");
             Error::folder(file.display(), found, EXPECTED)
         })?;
-        let kind = OWN.iter().find(|(own, _)| folder.join(own).is_file());
         let Some(&(_, kind)) = kind else {
-            let found = "no posterior.csv, components.json, topics.json or quant.sf";
+            let found = "no posterior.csv, components.json, topics.json, quant.sf or compare.tsv";
             let expected = "the folder of fit, mixture, topics or quant";
             return Err(Error::folder(name, found, expected));
         };
@@ -120,13 +132,18 @@ impl SavedRun {
         Some(self.file(name)).filter(|file| file.is_file())
     }
 
+    /// Finds a file by the path that the command line had, from here or beside the folder.
+    pub(crate) fn near(&self, name: &str) -> Option<PathBuf> {
+        let given = PathBuf::from(name);
+        let beside = self.folder.parent().map(|folder| folder.join(&given));
+        let mut found = [Some(given), beside].into_iter().flatten();
+        found.find(|file| file.is_file())
+    }
+
     /// Finds a file that the run read, as it was then.
     pub(crate) fn input(&self, input: &Input) -> std::result::Result<PathBuf, String> {
         let name = safe::name(&input.name);
-        let given = PathBuf::from(&input.name);
-        let beside = self.folder.parent().map(|folder| folder.join(&given));
-        let found = [Some(given), beside].into_iter().flatten();
-        let Some(file) = found.into_iter().find(|file| file.is_file()) else {
+        let Some(file) = self.near(&input.name) else {
             return Err(format!("{name} is not at hand"));
         };
         match Input::of(&file) {
@@ -141,27 +158,27 @@ impl SavedRun {
         let file = self.file("posterior.csv");
         let mut lines = records(&file, b',')?.into_iter();
         let head = lines.next().unwrap_or_default();
-        let place = |name: &str| head.iter().position(|cell| cell == name);
-        let columns = ["name", "mean", "sd", "q2.5", "median", "q97.5"].map(place);
-        let [Some(name), numbers @ ..] = columns else {
-            return Err(damaged(&file, "no column name"));
+        rows(&file, &head, lines)
+    }
+
+    /// What other posteriors say of the same numbers, by their names; none where the run wrote none.
+    pub(crate) fn others(&self) -> Result<Vec<(String, BTreeMap<String, Row>)>> {
+        let Some(file) = self.written("posterior_others.csv") else {
+            return Ok(vec![]);
         };
-        let (r_hat, bulk, tail) = (place("r_hat"), place("ess_bulk"), place("ess_tail"));
-        let row = |line: Vec<String>| {
-            let number = |place: Option<usize>| -> Option<f64> { line.get(place?)?.parse().ok() };
-            let [mean, sd, low, median, high] = numbers.map(number);
-            let sizes = [number(bulk), number(tail)].into_iter().flatten();
-            Some(Row {
-                mean: mean?,
-                sd: sd?,
-                quantiles: [low?, median?, high?],
-                r_hat: number(r_hat),
-                ess: sizes.min_by(f64::total_cmp),
-                name: line.get(name)?.clone(),
-            })
-        };
-        let rows: Option<Vec<Row>> = lines.map(row).collect();
-        rows.ok_or_else(|| damaged(&file, "a line without its six columns"))
+        let mut lines = records(&file, b',')?.into_iter();
+        let head = lines.next().unwrap_or_default();
+        let lines: Vec<Vec<String>> = lines.collect();
+        let kind = |line: &Vec<String>| line.get(1).cloned().unwrap_or_default();
+        let kinds: BTreeSet<String> = lines.iter().map(kind).collect();
+        let mut others = vec![];
+        for name in kinds {
+            let of = lines.iter().filter(|line| kind(line) == name).cloned();
+            let rows = rows(&file, &head, of)?;
+            let by_name = rows.into_iter().map(|row| (row.name.clone(), row));
+            others.push((name.replace('-', " "), by_name.collect()));
+        }
+        Ok(others)
     }
 
     /// The steps of the best climb; none where there is no record of them.
@@ -169,21 +186,27 @@ impl SavedRun {
         let Some(file) = self.written("trace.jsonl") else {
             return Ok(vec![]);
         };
-        let text = fs::read_to_string(&file).map_err(|error| FileError::file(&file, &error))?;
-        let steps = text.lines().map(serde_json::from_str);
-        let steps: std::result::Result<Vec<TraceStep>, _> = steps.collect();
-        steps.map_err(|cause| damaged(&file, &cause.to_string()))
+        json_lines(&file)
     }
 
-    /// Exact draws: names, and for each of them the draws of each chain. None where they are of no chains.
+    /// Draws: names, and for each of them the draws of each chain; those of no chains are of one.
     pub(crate) fn chains(&self) -> Result<Option<Chains>> {
         let Some(file) = self.written("draws.csv") else {
             return Ok(None);
         };
         let table = read_table(&file, None)?;
         let width = table.columns.len();
-        if width < 3 || table.columns[0] != "chain" || table.columns[1] != "draw" {
+        if width == 0 || table.rows == 0 {
             return Ok(None);
+        }
+        if width < 3 || table.columns[0] != "chain" || table.columns[1] != "draw" {
+            let column = |place: usize| table.values[place..].iter().step_by(width).copied();
+            return Ok(Some(Chains {
+                draws: (0..width)
+                    .map(|place| vec![column(place).collect()])
+                    .collect(),
+                names: table.columns,
+            }));
         }
         let chain = |row: &[f64]| row[0] as usize;
         let rows = || table.values.chunks_exact(width);
@@ -230,13 +253,14 @@ impl SavedRun {
         let mut facts = vec![
             fact("Run", self.folder.display()),
             fact("Version", &run.version),
-            fact("Command", command.join(" ")),
-            fact("Seed", run.seed),
-            fact(
-                "Time",
-                format!("{} for {} passes", duration(run.seconds), run.passes),
-            ),
+            fact("Command", safe::settings(&command.join(" "))),
         ];
+        if self.kind == Kind::Changes {
+            facts.push(fact("Time", duration(run.seconds)));
+        } else {
+            let time = format!("{} for {} passes", duration(run.seconds), run.passes);
+            facts.extend([fact("Seed", run.seed), fact("Time", time)]);
+        }
         if let Some(model) = self.extra::<Input>("model") {
             facts.push(digest("Model", &model));
         }
@@ -244,7 +268,8 @@ impl SavedRun {
         if let Value::Object(config) = &run.config {
             let settings = config.iter().filter(|(_, value)| !value.is_null());
             let settings = settings.map(|(name, value)| format!("{name} {value}"));
-            facts.push(fact("Settings", settings.collect::<Vec<_>>().join(", ")));
+            let settings = settings.collect::<Vec<_>>().join(", ");
+            facts.push(fact("Settings", safe::settings(&settings)));
         }
         facts
     }
@@ -260,12 +285,68 @@ impl SavedRun {
     }
 }
 
-/// Exact draws of several chains.
+/// What the record of a run has that climbs.
+fn no_climb() -> serde_json::Map<String, Value> {
+    let fields = json!({
+        "bound": 0.0, "iterations": 0, "passes": 0, "seed": 0,
+        "outcome": {"converged": true, "reason": ""},
+    });
+    fields.as_object().cloned().unwrap_or_default()
+}
+
+/// Rows of a table with the columns of `posterior.csv`.
+fn rows(
+    file: &Path,
+    head: &[String],
+    lines: impl Iterator<Item = Vec<String>>,
+) -> Result<Vec<Row>> {
+    let place = |name: &str| head.iter().position(|cell| cell == name);
+    let columns = ["name", "mean", "sd", "q2.5", "median", "q97.5"].map(place);
+    let [Some(name), numbers @ ..] = columns else {
+        return Err(damaged(file, "no column name"));
+    };
+    let (r_hat, bulk, tail) = (place("r_hat"), place("ess_bulk"), place("ess_tail"));
+    let row = |line: Vec<String>| {
+        let number = |place: Option<usize>| -> Option<f64> { line.get(place?)?.parse().ok() };
+        let [mean, sd, low, median, high] = numbers.map(number);
+        let sizes = [number(bulk), number(tail)].into_iter().flatten();
+        Some(Row {
+            mean: mean?,
+            sd: sd?,
+            quantiles: [low?, median?, high?],
+            r_hat: number(r_hat),
+            ess: sizes.min_by(f64::total_cmp),
+            name: line.get(name)?.clone(),
+        })
+    };
+    let rows: Option<Vec<Row>> = lines.map(row).collect();
+    rows.ok_or_else(|| damaged(file, "a line without its six columns"))
+}
+
+/// Objects, one a line.
+pub(crate) fn json_lines<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>> {
+    let text = fs::read_to_string(file).map_err(|error| FileError::file(file, &error))?;
+    let lines = text.lines().map(serde_json::from_str);
+    let lines: std::result::Result<Vec<T>, _> = lines.collect();
+    lines.map_err(|cause| damaged(file, &cause.to_string()))
+}
+
+/// Draws of several chains, or of one.
 #[derive(Debug)]
 pub(crate) struct Chains {
     pub(crate) names: Vec<String>,
     /// For each name, the draws of each chain.
     pub(crate) draws: Vec<Vec<Vec<f64>>>,
+}
+
+impl Chains {
+    /// Those of other names.
+    pub(crate) fn without(self, left_out: impl Fn(&str) -> bool) -> Self {
+        let both = self.names.into_iter().zip(self.draws);
+        let kept = both.filter(|(name, _)| !left_out(name));
+        let (names, draws) = kept.unzip();
+        Self { names, draws }
+    }
 }
 
 fn digest(what: &str, input: &Input) -> Fact {

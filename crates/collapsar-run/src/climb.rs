@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::plan::Plan;
+use crate::plan::{ClimbOptions, Plan};
 
 pub(crate) use compete::MOST_STARTS;
 
@@ -27,6 +27,9 @@ pub trait Watch: Sync {
     fn in_turn(&self) -> bool {
         false
     }
+
+    /// Hears how climbs will be made, and when they stop, before the first.
+    fn begins(&self, _options: &ClimbOptions) {}
 
     /// Sees a step of a climb, which is one of several by its index, and may stop it.
     fn step(&self, _climb: usize, _step: &Step) -> ControlFlow<()> {
@@ -254,6 +257,7 @@ pub(crate) fn each<T>(
     score: impl Fn(&Climbs, &T) -> f64,
 ) -> Result<(Climbed, T)> {
     let run = Run::new(plan, watch);
+    watch.begins(&plan.options);
     let restarts = plan.restarts();
     let mut kept: Option<(f64, Climbs, T)> = None;
     let (mut skipped, mut seconds_before) = (0, 0.0);

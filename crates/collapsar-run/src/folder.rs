@@ -30,6 +30,9 @@ const LATER: [(&str, &[u8]); 2] = [
     ("collapsar_mqc.json", b"{"),
 ];
 
+/// The folder of pictures of a run.
+const FIGURES: &str = "figures";
+
 /// What each command wrote before `run.json` had a list, but for the other fits of an average of topics.
 const KNOWN: [(&str, &str); 5] = [
     ("fit", "posterior.csv draws.csv trace.jsonl"),
@@ -300,7 +303,8 @@ fn earlier(target: &Path) -> Vec<PathBuf> {
             let found = begins.windows(sign.len()).any(|part| part == *sign);
             found.then(|| PathBuf::from(name))
         };
-        let later = LATER.iter().filter_map(ours);
+        let figures = figures(target).into_iter();
+        let later = LATER.iter().filter_map(ours).chain(figures);
         return files.filter(inside).chain(later).collect();
     }
     let words = run["command"].as_array().into_iter().flatten();
@@ -316,6 +320,24 @@ fn earlier(target: &Path) -> Vec<PathBuf> {
         files.extend(below);
     }
     files
+}
+
+/// Pictures that were made of a run later, by their paths below its folder: of files there those that say so.
+fn figures(target: &Path) -> Vec<PathBuf> {
+    const MADE: &[u8] = b"Collapsar";
+    let entries = fs::read_dir(target.join(FIGURES)).into_iter().flatten();
+    let made = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let text = || fs::read(entry.path()).unwrap_or_default();
+        let says = |text: &[u8]| {
+            let begins = &text[..text.len().min(2000)];
+            begins.windows(MADE.len()).any(|part| part == MADE)
+        };
+        (name.ends_with(".svg") || name.ends_with(".vl.json")) && says(&text())
+    });
+    made.map(|entry| Path::new(FIGURES).join(entry.file_name()))
+        .collect()
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ Examples:
 
 With --out DIR the folder gets
   posterior.csv   name, mean, sd, q2.5, median and q97.5 of every number asked for
+  posterior_others.csv
+                  the same by the other posteriors that cost little, for pictures of all
   draws.csv       with --draws, a column for each of them and a row for each draw
   trace.jsonl     every step of the best climb
   run.json        version, settings, inputs with digests, outcome, bound, cost

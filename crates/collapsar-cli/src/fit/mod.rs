@@ -6,7 +6,6 @@
 mod args;
 mod summary;
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use collapsar_run::fit::ModelSource;
 use collapsar_run::{RunFolder, Witness};
 
 use crate::climb::{self, Bar};
-use crate::common::{Common, command};
+use crate::common::{Common, command, print};
 pub(crate) use args::{FitArgs, SourceArgs, with};
 pub(crate) use summary::{grids, posterior as verdict};
 
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     };
     if let Some(folder) = folder {
         run.write(folder, &climbed, &monitored, &result, command())?;
-        args.page.write(args.out.as_deref())?;
+        args.page.write(args.out.as_deref(), common)?;
     }
     climb::warn(&climbed, common);
     if let Some((draws, _)) = result.chains.as_ref().filter(|_| !result.complete()) {
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         common.say(&few);
     }
     let summary = summary::of(args, &run, &climbed, (&monitored, &result));
-    std::io::stdout().write_all(summary.as_bytes())?;
+    print(&summary)?;
     let mut outcome = climbed.outcome.clone();
     outcome.converged &= result.mixed();
     Ok(climb::exit(&outcome, args.climb.require_convergence))

@@ -8,7 +8,6 @@ mod args;
 mod predict;
 mod summary;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -17,7 +16,7 @@ use collapsar_run::mixture::MixtureInput;
 use collapsar_run::{RunFolder, Witness};
 
 use crate::climb::{self, Bar};
-use crate::common::{Common, command};
+use crate::common::{Common, command, print};
 use args::FitArgs;
 
 const EXAMPLES: &str = "\
@@ -92,14 +91,14 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let posterior = run.posterior(&result, common.listen())?;
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
-        args.page.write(args.out.as_deref())?;
+        args.page.write(args.out.as_deref(), common)?;
     }
     let summary = summary::of(args, (&table, weights.as_deref()), &result, &posterior);
     climb::warn(&result.climbed, common);
     if !posterior.result.mixed() {
         common.warn("the chains have not mixed: try more --draws");
     }
-    std::io::stdout().write_all(summary.as_bytes())?;
+    print(&summary)?;
     let mut outcome = result.climbed.outcome.clone();
     outcome.converged &= posterior.result.mixed();
     Ok(climb::exit(&outcome, args.climb.require_convergence))

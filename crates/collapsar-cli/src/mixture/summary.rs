@@ -7,10 +7,12 @@ use collapsar_run::name_of;
 
 use super::args::FitArgs;
 use crate::climb;
+use crate::common::{COLUMNS, is_seen};
 use crate::fit::verdict;
 use crate::text::{count, measured, short, table};
 
-/// The table of components shows as many columns of the data as fit into this many characters.
+/// The table of components shows as many columns of the data as fit into this many characters, and into those of a
+/// terminal where a person sees them.
 const WIDTH: usize = 100;
 
 pub(crate) fn of(
@@ -41,9 +43,10 @@ pub(crate) fn of(
     used.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
     let (in_use, offered) = (used.len(), all.len());
     text.push(format!("{in_use} of {offered} components in use\n\n"));
+    let most = if is_seen() { COLUMNS } else { WIDTH };
     let shown = (1..=data.columns.len().min(8))
         .rev()
-        .find(|&shown| shown == 1 || width(&components(&used, &data.columns[..shown])) <= WIDTH)
+        .find(|&shown| shown == 1 || width(&components(&used, &data.columns[..shown])) <= most)
         .unwrap_or(1);
     text.push(components(&used, &data.columns[..shown]));
     let hidden = match data.columns.len() - shown {

@@ -1,6 +1,5 @@
 //! `collapsar quant compare`: which transcripts and genes change between conditions.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +9,8 @@ use collapsar_run::quant::compare::{CompareRequest, CompareResult, RATE, tested}
 
 use super::summary::words;
 use crate::climb::kept_in;
-use crate::common::{Common, command};
+use crate::common::{Common, command, print};
+use crate::report::PageArgs;
 use crate::text::{count, short, table};
 
 const EXAMPLES: &str = "\
@@ -63,9 +63,12 @@ pub(crate) struct CompareArgs {
     /// Print the N strongest changes
     #[arg(long, value_name = "N", default_value = "10")]
     top: usize,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCode> {
+    args.page.check(args.out.as_deref())?;
     let request = CompareRequest {
         groups: args.groups.clone(),
         contrast: args.contrast.clone(),
@@ -74,6 +77,7 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
     };
     let out = args.out.as_deref().map(|folder| (folder, command()));
     let result = request.run(out)?;
+    args.page.write(args.out.as_deref(), common)?;
     let names = &result.groups.names;
     if args.contrast.is_none() && names.len() > 2 {
         common.say(&format!(
@@ -92,7 +96,7 @@ pub(crate) fn run(args: &CompareArgs, common: &Common) -> anyhow::Result<ExitCod
     }
     let note = result.genes.iter().filter_map(|(_, note)| note.as_ref());
     note.for_each(|note| common.say(&words(note)));
-    std::io::stdout().write_all(summary(args, &result).as_bytes())?;
+    print(&summary(args, &result))?;
     Ok(ExitCode::SUCCESS)
 }
 

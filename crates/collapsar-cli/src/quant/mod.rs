@@ -8,14 +8,13 @@ mod args;
 mod compare;
 mod summary;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use collapsar_run::quant::quantify;
 
 use crate::climb::{self, Bar};
-use crate::common::{Common, INTERRUPTED, command};
+use crate::common::{Common, INTERRUPTED, command, print};
 use args::FitArgs;
 
 const EXAMPLES: &str = "\
@@ -81,12 +80,12 @@ pub(crate) fn run(args: &QuantArgs, common: &Common) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::from(INTERRUPTED));
     };
     drop(bar);
-    args.page.write(args.out.as_deref())?;
+    args.page.write(args.out.as_deref(), common)?;
     for doubt in &result.doubts {
         common.warn(&summary::doubt(doubt));
     }
     let summary = summary::of(args, &request, &result);
-    std::io::stdout().write_all(summary.as_bytes())?;
+    print(&summary)?;
     Ok(climb::exit(
         &result.solved.outcome,
         args.require_convergence,

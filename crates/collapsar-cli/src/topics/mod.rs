@@ -8,14 +8,13 @@ mod args;
 mod infer;
 mod summary;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use collapsar_run::{RunFolder, Witness};
 
 use crate::climb::{self, Bar};
-use crate::common::{Common, command};
+use crate::common::{Common, command, print};
 use args::FitArgs;
 
 const EXAMPLES: &str = "\
@@ -36,6 +35,8 @@ Examples:
 With --out DIR the folder gets
   topics.csv          for each topic (from 0) its 1000 most probable words, and how relevant each is
   topics_quality.csv  for each topic its share, prior, coherence, exclusivity, typical documents
+  typical_documents.csv
+                      for each topic the documents that have most of it, with how their texts begin
   documents.csv       for each document its number of words and its proportions, a column a topic
   posterior.csv       mean, sd, q2.5, median and q97.5 of each topic's share of the tokens, and with
                       --documents of each document's proportions, document and topic from 0
@@ -99,7 +100,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let doubts: Vec<String> = result.doubts.iter().map(summary::doubt).collect();
     if let Some(folder) = folder {
         run.write(folder, &result, &doubts, command())?;
-        args.page.write(args.out.as_deref())?;
+        args.page.write(args.out.as_deref(), common)?;
     }
     let summary = summary::of(args, &data, &result);
     climb::warn(&result.climbed, common);
@@ -109,7 +110,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     for doubt in &doubts {
         common.warn(doubt);
     }
-    std::io::stdout().write_all(summary.as_bytes())?;
+    print(&summary)?;
     let mut outcome = result.climbed.outcome.clone();
     outcome.converged &= result.posterior.mixed();
     Ok(climb::exit(&outcome, args.climb.require_convergence))

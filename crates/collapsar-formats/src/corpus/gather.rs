@@ -1,6 +1,6 @@
 //! Turns texts into counts: in parallel, in bounded memory, and the same for any number of threads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rayon::prelude::*;
 
@@ -27,6 +27,15 @@ pub(super) struct Gatherer<'a> {
     ids: HashMap<String, u32>,
     corpus: Corpus,
     replaced: usize,
+    excerpts: Option<Excerpts<'a>>,
+}
+
+/// Beginnings of some documents, which are then all that is kept.
+struct Excerpts<'a> {
+    /// Numbers of documents, from 0.
+    of: &'a BTreeSet<usize>,
+    letters: usize,
+    found: BTreeMap<usize, String>,
 }
 
 impl<'a> Gatherer<'a> {
@@ -42,7 +51,27 @@ impl<'a> Gatherer<'a> {
                 ..Corpus::default()
             },
             replaced: 0,
+            excerpts: None,
         }
+    }
+
+    /// Keeps nothing but the first letters of some documents.
+    pub(super) fn excerpts(
+        path: &'a str,
+        options: &'a CorpusOptions,
+        of: &'a BTreeSet<usize>,
+        letters: usize,
+    ) -> Self {
+        let found = BTreeMap::new();
+        Self {
+            excerpts: Some(Excerpts { of, letters, found }),
+            ..Self::new(path, options)
+        }
+    }
+
+    /// The beginnings that were asked for.
+    pub(super) fn into_excerpts(self) -> BTreeMap<usize, String> {
+        self.excerpts.map(|kept| kept.found).unwrap_or_default()
     }
 
     /// The number of the next document, from 1.
@@ -51,6 +80,14 @@ impl<'a> Gatherer<'a> {
     }
 
     pub(super) fn push(&mut self, name: String, text: String) -> Result<()> {
+        if let Some(kept) = &mut self.excerpts {
+            let document = self.corpus.documents.len();
+            self.corpus.documents.push(String::new());
+            if kept.of.contains(&document) {
+                kept.found.insert(document, excerpt(&text, kept.letters));
+            }
+            return Ok(());
+        }
         self.corpus.documents.push(name);
         self.bytes += text.len();
         self.batch.push(text);
@@ -141,6 +178,25 @@ impl<'a> Gatherer<'a> {
             ids.push(id);
         }
         Ok(ids)
+    }
+}
+
+/// The first letters of a text in one line, with a sign where it goes on.
+fn excerpt(text: &str, letters: usize) -> String {
+    let words = text.split_whitespace();
+    let mut line = String::new();
+    for word in words {
+        if line.chars().count() > letters {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(letters + 1));
+    }
+    match line.char_indices().nth(letters) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
     }
 }
 

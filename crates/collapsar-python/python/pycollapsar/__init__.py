@@ -3,6 +3,7 @@
 - `BayesianGaussianMixture`: scikit-learn's class of that name, with a better climb
 - `LatentDirichletAllocation`: scikit-learn's class of that name, collapsed
 - `Model`: any conjugate model in the BUGS language
+- `Plot`: a picture of a fit, which notebooks show
 - `quant`, `read_quant`: how abundant transcripts are, from reads
 - `CollapsarError`, `ModelError`, `DataError`, `SettingError`: what goes wrong
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._collapsar import __version__
 from ._errors import CollapsarError, DataError, ModelError, SettingError
 from ._model import Fit, Model
+from ._plot import Plot
 from ._quant import Quantification, quant, read_quant
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ __all__ = [
     "LatentDirichletAllocation",
     "Model",
     "ModelError",
+    "Plot",
     "Quantification",
     "SettingError",
     "__version__",

@@ -17,10 +17,12 @@ __all__ = [
     "MAX_ITERATIONS",
     "__version__",
     "complete_topics",
+    "density_picture",
     "fit_mixture",
     "fit_topics",
     "infer_topics",
     "panic_for_tests",
+    "picture_of_topics",
     "quality_of_topics",
     "quantification",
     "quantify",
@@ -50,6 +52,10 @@ def complete_topics(
     topics: _Topics, observed: _Documents, evaluated: _Documents, jobs: int | None
 ) -> tuple[float, float]: ...
 def quality_of_topics(topics: _Topics, documents: _Documents, count: int) -> dict[str, Any]: ...
+def picture_of_topics(
+    topics: _Topics, words: list[str], topic: int | None, relevance: float
+) -> str: ...
+def density_picture(name: str, chains: list[list[float]]) -> str: ...
 def words_of_topics(
     topics: _Topics, count: int, relevance: float
 ) -> list[list[tuple[int, float, float]]]: ...
@@ -67,6 +73,7 @@ class FittedMixture:
         self, x: NDArray[float64], jobs: int | None
     ) -> tuple[NDArray[float64], NDArray[float64]]: ...
     def sample(self, component: int, count: int, seed: int) -> NDArray[float64]: ...
+    def picture(self, x: NDArray[float64], labels: list[int], columns: list[str]) -> str: ...
 
 @final
 class BugsModel:
@@ -98,6 +105,7 @@ class BugsFit:
     def rows(
         self, names: list[str] | None
     ) -> tuple[list[tuple[str, str, list[int]]], NDArray[float64]]: ...
+    def forest(self, names: list[str] | None) -> str: ...
     def draws(
         self, names: list[str] | None, count: int, seed: int
     ) -> tuple[list[tuple[str, str, list[int]]], NDArray[float64]]: ...

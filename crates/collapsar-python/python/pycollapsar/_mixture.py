@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from . import _collapsar
 from ._errors import DataError, SettingError
 from ._plan import METHODS, column, plan, trace, watcher
+from ._plot import plot_of
 
 _NOT_CONVERGED = (
     "Best performing initialization did not converge. Try different init parameters, or"
@@ -655,6 +656,25 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             )
         there = weights > 0.0
         return float(np.average(scores[there], weights=weights[there]))
+
+    def plot(self, X):
+        """A picture of rows and components, which notebooks show.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, those of the fit or others; of many a sample is drawn. Two columns are the axes themselves, more are
+            shown on the plane of their largest variance.
+
+        Returns
+        -------
+        plot : Plot
+            A Vega-Lite specification, with `to_altair` and `save`.
+        """
+        X = self._checked(X)
+        names = getattr(self, "feature_names_in_", None)
+        columns = [f"column {d}" for d in range(X.shape[1])] if names is None else map(str, names)
+        return plot_of(self._fit_.picture(X, self._labels(X).tolist(), list(columns)))
 
     def sample(self, n_samples=1):
         """Draws from the posterior predictive density, ordered by component.

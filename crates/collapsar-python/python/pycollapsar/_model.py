@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._collapsar import MAX_ITERATIONS, BugsFit, BugsModel
+from ._collapsar import MAX_ITERATIONS, BugsFit, BugsModel, density_picture
 from ._errors import DataError, SettingError
 from ._plan import Callback, Path, plan, trace, watcher
+from ._plot import Plot, plot_of
 
 
 class Model:
@@ -271,8 +272,45 @@ class Fit:
         )
 
     def _repr_svg_(self) -> str:
-        """The graph with what is collapsed, for notebooks."""
+        """The graph with what is collapsed."""
         return self._fit.svg()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """The picture of `plot`, for notebooks; the graph where they show no Vega-Lite."""
+        graph = {"image/svg+xml": self._repr_svg_()}
+        return {**self.plot()._repr_mimebundle_(), **graph, "text/plain": repr(self)}
+
+    def plot(
+        self, names: str | Iterable[str] | None = None, kind: str = "forest", n: int = 1000
+    ) -> Plot:
+        """A picture of the posterior, which notebooks show.
+
+        Parameters
+        ----------
+        names : str or iterable of str, optional
+            As in `summary`; for densities the first number of them is drawn.
+        kind : {'forest', 'density'}, default='forest'
+            Means with intervals of 95%, one number below the other; or the density of one number's draws, those
+            of each chain apart.
+        n : int, default=1000
+            Draws for a density.
+
+        Returns
+        -------
+        Plot
+            A Vega-Lite specification, with `to_altair` and `save`.
+        """
+        if kind == "forest":
+            return plot_of(self._fit.forest(_listed(names)))
+        if kind != "density":
+            expected = "'forest' or 'density'"
+            raise SettingError(f"kind is {kind!r}, expected {expected}", "kind", kind, expected)
+        each = max(4, -(-int(n) // self._chains))
+        columns, table = self._fit.draws(_listed(names), each, 0)
+        if not columns:
+            raise SettingError("names is empty, expected a number", "names", "", "a number")
+        chains = np.asarray(table)[:, 0].reshape(-1, each)
+        return plot_of(density_picture(columns[0][0], chains.tolist()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An exception has no place in a file.

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from . import _collapsar
 from ._plan import METHODS, column, plan, trace, watcher
+from ._plot import plot_of
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -511,6 +512,31 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         found = _collapsar.quality_of_topics(self._topics(), _documents(X), int(n_words))
         topics = found.pop("topics")
         return {**found, "topics": {name: column(topics, name) for name in topics[0]}}
+
+    def plot(self, topic=None, *, relevance=0.6, feature_names=None):
+        """A picture of the topics, which notebooks show.
+
+        Parameters
+        ----------
+        topic : int, default=None
+            One whose most relevant words are drawn as bars; the map of all topics, by how alike their words
+            are, if None.
+        relevance : float, default=0.6
+            As in `top_words`.
+        feature_names : array-like of str, optional
+            As in `top_words`.
+
+        Returns
+        -------
+        plot : Plot
+            A Vega-Lite specification, with `to_altair` and `save`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        words = range(self.components_.shape[1]) if names is None else names
+        topic = None if topic is None else int(topic)
+        given = self._topics(), [str(word) for word in words], topic, float(relevance)
+        return plot_of(_collapsar.picture_of_topics(*given))
 
     def top_words(self, n_words=10, *, relevance=1.0, feature_names=None):
         """The words that rank highest in each topic.

@@ -1,6 +1,7 @@
 //! Runs of models in the BUGS language: text and data, then a graph that is climbed, then posteriors.
 //!
 //! - `source`: the text of a model, and how complaints about it are kept
+//! - `beside`: what other posteriors say of the same numbers
 //! - `begins`: what is wrong with a model before it climbs
 //! - `ascents`: a climb for each state of labels that are enumerated
 //! - `enumerate`: which labels are enumerated
@@ -13,6 +14,7 @@
 mod ascents;
 mod asked;
 mod begins;
+mod beside;
 mod enumerate;
 mod inits;
 mod monitor;

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::verdict::{PosteriorKind, Signs, Verdict, has_mean};
 
 /// Products of numbers that a pass takes for each number that it goes through.
-const PRODUCTS: usize = 10;
+pub(super) const PRODUCTS: usize = 10;
 /// Passes of a fit: those of bench/bugs take 5 to 650, half of them more than this.
 const PASSES: usize = 30;
 /// Products that signs may take however quick the fit was: some hundredths of a second, as reading a model takes.

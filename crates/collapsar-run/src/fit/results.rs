@@ -46,6 +46,7 @@ impl ModelRun {
             }
             Ok(())
         })?;
+        self.write_beside(&folder, climbed, monitored, result)?;
         match (&result.chains, self.request.posterior.draws) {
             (Some((chains, _)), _) => Self::write_chains(&folder, monitored, chains)?,
             (None, Some(count)) => self.write_draws(&folder, climbed, monitored, count)?,
@@ -94,6 +95,38 @@ impl ModelRun {
                 }),
             },
         )
+    }
+
+    /// `posterior_others.csv`: the same numbers by mean field and linear response, where results are of another posterior.
+    fn write_beside(
+        &self,
+        folder: &RunFolder,
+        climbed: &Climbed,
+        monitored: &Monitored,
+        result: &ModelResult,
+    ) -> Result<()> {
+        if result.signs.exact {
+            // All posteriors are the same.
+            return Ok(());
+        }
+        let quantities = &monitored.quantities;
+        let others = self.beside(&climbed.best().point, quantities, result.kind);
+        if others.is_empty() {
+            return Ok(());
+        }
+        let file = folder.path().join("posterior_others.csv");
+        Ok(write_atomically(&file, |out| {
+            writeln!(out, "name,posterior,mean,sd,q2.5,median,q97.5")?;
+            for (kind, rows) in &others {
+                for (quantity, row) in quantities.iter().zip(rows) {
+                    let (name, kind) = (quoted(&quantity.to_string()), kind.name());
+                    write!(out, "{name},{kind},{:?},{:?}", row.mean, row.sd)?;
+                    let [low, median, high] = row.quantiles;
+                    writeln!(out, ",{low:?},{median:?},{high:?}")?;
+                }
+            }
+            Ok(())
+        })?)
     }
 
     /// As other samplers write them: chain and draw, then a column for each number.

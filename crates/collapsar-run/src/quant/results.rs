@@ -48,6 +48,10 @@ pub(super) fn write(
     if let Some(learned) = &input.learned {
         let counts = library(request, learned);
         write_json(&path.join("lib_format_counts.json"), &counts)?;
+        let lengths = &learned.report.fragment_length;
+        write_atomically(&aux.join("fragment_lengths.tsv"), |out| {
+            fragment_lengths(out, lengths)
+        })?;
     }
     if !solved.steps.is_empty() {
         write_trace(path, &solved.steps)?;
@@ -100,6 +104,20 @@ fn posterior(out: &mut dyn Write, names: &[String], rows: &[(Summary, Summary)])
             write!(out, "\t{value:.3}")?;
         }
         writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// How probable each length is; a table that ends where nothing is left.
+fn fragment_lengths(out: &mut dyn Write, lengths: &LengthDistribution) -> io::Result<()> {
+    /// Less than a read of all that anyone sequences.
+    const NOTHING: f64 = 1e-10;
+    writeln!(out, "length\tprobability")?;
+    for length in 1..=lengths.longest() {
+        let probability = lengths.probability(length);
+        if probability > NOTHING {
+            writeln!(out, "{length}\t{probability:e}")?;
+        }
     }
     Ok(())
 }

@@ -140,6 +140,7 @@ impl TopicsRun<'_> {
             "average": request.average,
             "holdout": request.holdout,
             "completion": completion,
+            "curve": request.curve,
             "relevance": request.relevance,
             "documents": request.documents,
         });

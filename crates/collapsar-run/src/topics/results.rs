@@ -1,10 +1,11 @@
 //! The files of a fit of topics.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use collapsar::topics::{Ranking, TopicsFit};
-use collapsar_formats::{Corpus, write_atomically};
+use collapsar::topics::{DocumentScore, Ranking, TopicsFit};
+use collapsar_formats::{Corpus, read_excerpts, write_atomically};
 use collapsar_text::quoted;
 use serde_json::{Value, json};
 
@@ -20,8 +21,9 @@ use crate::record::{Record, header, merged, numbers};
 /// Words of each topic in `topics.csv`, unless all are asked for.
 const WORDS: usize = 1000;
 
-/// Typical documents of each topic in `topics_quality.csv`.
+/// Typical documents of each topic in `topics_quality.csv` and `typical_documents.csv`, and how much of each is told.
 const TYPICAL: usize = 5;
+const LETTERS: usize = 300;
 
 impl TopicsRun<'_> {
     /// Writes all files of a run of a corpus that was read from a file; `doubts` are those of the result
@@ -60,6 +62,9 @@ impl TopicsRun<'_> {
         })?;
         write_atomically(&path.join("topics_quality.csv"), |out| {
             self.write_quality(out, data, result)
+        })?;
+        write_atomically(&path.join("typical_documents.csv"), |out| {
+            self.write_typical(out, data, result)
         })?;
         write_atomically(&path.join("correlations.csv"), |out| {
             write_correlations(out, fit.topics, &fit.topic_correlations())
@@ -228,6 +233,40 @@ impl TopicsRun<'_> {
                 number(used.then_some(quality.exclusivity)),
                 quoted(&names.join(" | "))
             )?;
+        }
+        Ok(())
+    }
+}
+
+impl TopicsRun<'_> {
+    /// The documents that show each topic best, a row each, with how they begin where the corpus is one of texts.
+    fn write_typical(
+        &self,
+        out: &mut dyn Write,
+        data: &CorpusData,
+        result: &TopicsResult,
+    ) -> io::Result<()> {
+        let mut typical = result.fit.typical_documents_of_all(TYPICAL);
+        for (quality, documents) in result.quality.topics.iter().zip(&mut typical) {
+            documents.retain(|score| quality.used() && score.tokens >= 1.0);
+        }
+        let place = |score: &DocumentScore| self.held.place(score.document);
+        let wanted: BTreeSet<usize> = typical.iter().flatten().map(place).collect();
+        let (file, options) = (&data.request.file, &data.request.options);
+        // The fit does not hang on what can no longer be read.
+        let texts = read_excerpts(file, options, &wanted, LETTERS).unwrap_or_default();
+        writeln!(out, "topic,rank,document,proportion,tokens,text")?;
+        for (topic, documents) in typical.iter().enumerate() {
+            for (score, rank) in documents.iter().zip(1..) {
+                let name = quoted(&data.corpus.documents[place(score)]);
+                let (proportion, tokens) = (score.proportion as f32, score.tokens as f32);
+                let text = texts.get(&place(score)).map_or("", String::as_str);
+                let text = quoted(text);
+                writeln!(
+                    out,
+                    "{topic},{rank},{name},{proportion:?},{tokens:?},{text}"
+                )?;
+            }
         }
         Ok(())
     }

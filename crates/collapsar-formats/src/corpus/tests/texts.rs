@@ -344,3 +344,23 @@ fn refusals() {
     }
     insta::assert_snapshot!(texts.join("\n"));
 }
+
+#[test]
+fn beginnings_of_some_documents() {
+    let files = Files::new();
+    let path = files.write("a.txt", "one  two\tthree four\nnone\n\nשלום <b>\n");
+    let wanted = std::collections::BTreeSet::from([0, 3, 9]);
+    let options = CorpusOptions::default();
+    let found = read_excerpts(&path, &options, &wanted, 11).unwrap();
+    let expected = [(0, "one two thr…"), (3, "שלום <b>")];
+    let expected = expected.map(|(place, text)| (place, text.to_owned()));
+    assert_eq!(found, expected.into_iter().collect());
+    // Counts have no texts, and what has gone is an error.
+    let counts = files.write("docword.txt", "1\n1\n1\n1 1 2\n");
+    assert!(
+        read_excerpts(&counts, &options, &wanted, 9)
+            .unwrap()
+            .is_empty()
+    );
+    assert!(read_excerpts(&files.path("gone"), &options, &wanted, 9).is_err());
+}
