@@ -22,6 +22,7 @@ mod climb;
 mod common;
 mod compare;
 mod fit;
+mod memory;
 mod mixture;
 mod posterior;
 mod progress;
