@@ -64,11 +64,10 @@ fn signed(content: &[u8]) -> Vec<u8> {
     let mut hasher = Sha256::new();
     hasher.update(format!("{format} {version}\n"));
     hasher.update(content);
-    let digits: String = hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let bytes = hasher.finalize();
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = digits.filter_map(|digit| char::from_digit(digit.into(), 16));
+    let digits: String = digits.collect();
     let first =
         format!("{{\"format\":{format},\"version\":\"{version}\",\"sha256\":\"{digits}\"}}\n");
     [first.as_bytes(), content].concat()

@@ -22,7 +22,7 @@ fn refuse(bytes: usize) -> ! {
             std::thread::park();
         }
     }
-    // Neither the message nor the exit may allocate: numbers are written digit by digit to the bare stream.
+    // Neither the message nor the exit may allocate: this stream has no buffer.
     let expected =
         "expected as much; try smaller data, fewer --threads or a machine with more memory";
     let mut out = std::io::stderr();
