@@ -33,7 +33,7 @@ pub(crate) struct Common {
     #[arg(long, short, global = true, help_heading = EVERYWHERE)]
     pub(crate) verbose: bool,
     /// Use P threads (all cores unless given); results are the same, bit for bit, for any number
-    #[arg(long, value_name = "P", global = true, help_heading = EVERYWHERE)]
+    #[arg(long, value_name = "P", global = true, help_heading = EVERYWHERE, value_parser = crate::values::threads)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 

@@ -23,6 +23,7 @@ mod climb;
 mod common;
 mod compare;
 mod fit;
+mod memory;
 mod mixture;
 mod pace;
 mod posterior;

@@ -1,9 +1,10 @@
 //! Values that flags of several subcommands take.
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use collapsar::limits::{COMPONENTS, NUMBERS};
+use collapsar::limits::{COMPONENTS, NUMBERS, THREADS};
 
 /// Takes one of the library's own names.
 pub(crate) fn named<T, const N: usize>(
@@ -29,6 +30,14 @@ pub(crate) fn not_negative(text: &str) -> Result<f64, &'static str> {
 pub(crate) fn up_to(limit: u32) -> impl TypedValueParser<Value = usize> {
     let counts = clap::value_parser!(u32).range(..=i64::from(limit));
     counts.map(|count| count as usize)
+}
+
+/// How many threads: each takes memory before it does anything.
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let given = text.parse().ok();
+    given
+        .filter(|given: &NonZeroUsize| given.get() <= THREADS as usize)
+        .ok_or_else(|| format!("expected a number from 1 to {THREADS}"))
 }
 
 /// A number, or nothing where it is to be learned.

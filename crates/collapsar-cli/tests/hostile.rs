@@ -146,6 +146,7 @@ fn absurd_arguments_are_refused() {
         &["-k", "1..18446744073709551615"][..],
         &["-k", "1000000000"],
         &["--restarts", "4000000000"],
+        &["-k", "2", "--threads", "100000000"],
         &["--samples", "4294967296", "--out", "fit"],
         &["--posterior", "exact", "--draws", "1000000000"],
     ] {
@@ -190,7 +191,7 @@ fn hostile_files_are_refused() {
     put("sparse.json", b"{\"x\": {\"sparse\": \"coo\", \"dim\": [4000000000, 2], \"row\": [1], \"col\": [1], \"value\": [1]}}");
     let told = refused(folder, &["fit", "model.bug", "--data", "sparse.json"]);
     assert!(
-        told.contains("4000000000 rows in \"x\", expected 50000000 at most"),
+        told.contains("4000000000 rows in \"x\", expected 20000000 at most"),
         "{told}"
     );
 
@@ -200,12 +201,24 @@ fn hostile_files_are_refused() {
             "x has 1000000000 elements",
         ),
         (
+            "model { for (i in 1:1000000000) { x[i] ~ dnorm(0, 1) }\ny ~ dnorm(x[1], 1) }",
+            "repeated more than 500064 times with so few data",
+        ),
+        (
+            "model { for (i in 1:1000) { for (j in i:1000) { x[i,j] ~ dnorm(0, 1) } }\ny ~ dnorm(x[1,1], 1) }",
+            "repeated more than 500064 times with so few data",
+        ),
+        (
+            "model { z ~ dcat(rep(1, 100000))\ny ~ dnorm(z, 1) }",
+            "a label of 100000 states, expected 20000 at most",
+        ),
+        (
             "var x[1000000000, 1000000000]; model { y ~ dnorm(x[1,1], 1)\nx[1,1] ~ dnorm(0, 1) }",
             "too long",
         ),
         (
             "model { y ~ dnorm(sum(rep(c(1, 2), 9.3e18)), 1) }",
-            "expected 50000000 at most",
+            "expected 20000000 at most",
         ),
     ] {
         put("hostile.bug", text.as_bytes());
@@ -324,4 +337,77 @@ fn what_has_no_digits_is_refused() {
     .expect("a file");
     let told = refused(folder, &["fit", "faint.bug", "--data", "data.json"]);
     assert!(told.contains("not so near to zero"), "{told}");
+}
+
+/// What is infinite among the data is named, and not the line's own data.
+#[test]
+fn an_infinite_number_is_to_blame() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::write(
+        folder.join("infinite.R"),
+        "y <- c(1, 2, 3)\nx <- c(1, 2, Inf)\nN <- 3\n",
+    )
+    .expect("a file");
+    let told = |line: &str| {
+        let text =
+            format!("model {{ for (i in 1:N) {{ {line} }}\na ~ dnorm(0, 1)\nb ~ dnorm(0, 1) }}");
+        fs::write(folder.join("infinite.bug"), text).expect("a file");
+        refused(folder, &["fit", "infinite.bug", "--data", "infinite.R"])
+    };
+    for line in [
+        "y[i] ~ dnorm(a + b * x[i], 1)",
+        "y[i] ~ dnorm(mu[i], 1)\nmu[i] <- a + b * x[i]",
+        "y[i] ~ dbin(p[i], 9)\nlogit(p[i]) <- a + b * x[i]",
+    ] {
+        let told = told(line);
+        assert!(
+            told.contains("x[3] is inf, expected a finite number"),
+            "{told}"
+        );
+        assert!(told.contains("for y[3]"), "{told}");
+    }
+    let own = told("y[i] ~ dnorm(a, 1)\nx[i] ~ dnorm(b, 1)");
+    assert!(
+        own.contains("the data of x[3] are outside the support"),
+        "{own}"
+    );
+}
+
+/// The program with at most so many kilobytes of address space.
+#[cfg(target_os = "linux")]
+fn within(kilobytes: u32, folder: &Path, args: &[&str]) -> Output {
+    let script = format!("ulimit -v {kilobytes} && exec \"$0\" \"$@\"");
+    let program = env!("CARGO_BIN_EXE_collapsar");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &script, program, "--threads", "1"]);
+    shell.args(args).current_dir(folder).output().expect("sh")
+}
+
+/// Memory that cannot be had is a sentence and exit code 1; a stack that cannot be had is none.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_cannot_be_had() {
+    let folder = folder();
+    let folder = folder.path();
+    let fit = ["fit", "model.bug", "--data", "data.json"];
+    // The wide stack alone would take 256 MB.
+    let Output { status, stderr, .. } = within(230_000, folder, &fit);
+    let talk = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(0), "{talk}");
+
+    let mut table = String::from("x\n");
+    for _ in 0..3_000_000 {
+        table.push_str("1\n2\n");
+    }
+    fs::write(folder.join("long.csv"), table).expect("a file");
+    let Output { status, stderr, .. } =
+        within(100_000, folder, &["mixture", "long.csv", "-k", "1"]);
+    let talk = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(1), "{status} {talk}");
+    let sentence = talk.starts_with("collapsar: error: memory: ") && talk.lines().count() == 1;
+    assert!(
+        sentence && talk.contains("bytes could not be had"),
+        "{talk}"
+    );
 }

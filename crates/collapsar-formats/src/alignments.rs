@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `bytes` | what the file is and how it is decompressed |
 //! | `header` | which targets there are and whether the order can be used |
+//! | `ahead` | how far can be seen ahead |
 //! | `source` | how SAM and BAM records become plain ones |
 //! | `cram` | how CRAM records do |
+//! | `containers` | which containers of CRAM are decoded |
 //! | `record` | what a plain record is |
 //! | `mismatches` | what an MD tag says |
 //! | `score` | how likely a read's bases are at a place |
@@ -27,7 +29,9 @@ use self::trouble::Trouble;
 use crate::error::{Error, FilePlace, Result};
 use crate::guard::guarded;
 
+mod ahead;
 mod bytes;
+mod containers;
 mod cram;
 mod group;
 mod header;

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Mutex, PoisonError};
 
 use super::functions::{Function, without_link};
 use super::operators::{binary, truth};
@@ -140,21 +141,31 @@ thread_local! {
     static WIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does work in which long chains of computed lines may be followed.
+/// Does work in which long chains of computed lines may be followed; where the system has no room for a wide stack, on
+/// the present one, on which long chains are refused.
 pub(crate) fn on_wide_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    on_stack_of(WIDER as usize * (2 << 20), work)
+}
+
+fn on_stack_of<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+    // Whoever takes it does it: the thread, or else this one.
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
     let wide = || {
         WIDE.set(true);
-        work()
+        take().map(|work| work())
     };
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .stack_size(WIDER as usize * (2 << 20))
-            .spawn_scoped(scope, wide)
-            .expect("a thread for reading the model");
+    let done = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(bytes);
+        let thread = thread.spawn_scoped(scope, wide).ok()?;
         thread
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    });
+    match done {
+        Some(done) => done,
+        None => take().expect("work that no thread has taken")(),
+    }
 }
 
 /// What is found, if it can be.

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use collapsar::limits::{REPETITIONS, REPETITIONS_PER_NUMBER};
+
+use super::arrays::Known;
 use super::evaluate::{Mode, Scope};
 use super::functions::Function;
 use super::{Definer, Elaborated};
@@ -147,17 +150,19 @@ fn mentions(expr: &Expr, names: &BTreeSet<String>) -> Option<String> {
     parts.find_map(|part| mentions(part, names))
 }
 
-/// Most repetitions of a line.
+/// Most repetitions of all lines, whatever the data: they are counted by 32 bits.
 const MOST: usize = 1 << 31;
-/// The same where ranges depend on one another, and all counters are kept.
-const MOST_KEPT: usize = 1 << 25;
 
+/// Refuses repetitions that would take long with nothing to show for it: each defines an element of its own.
 fn check_count(count: usize, most: usize, range: &Expr) -> Checked {
     if count <= most {
         return Ok(());
     }
-    let message = format!("a line is repeated more than {most} times");
-    Err(Diagnostic::new(range.span, message, "this loop"))
+    let message = format!("lines are repeated more than {most} times with so few data");
+    let help = format!(
+        "{REPETITIONS} repetitions, and {REPETITIONS_PER_NUMBER} for each number of the data, are the most"
+    );
+    Err(Diagnostic::new(range.span, message, "this loop").help(help))
 }
 
 /// Refuses a range that depends on what is unknown.
@@ -263,6 +268,7 @@ impl Elaborated {
             line.values = Counters::Grid(grid);
             return Ok(());
         }
+        let most = self.most_repetitions();
         let mut values: Vec<i32> = vec![];
         let mut instances = 1;
         let counters = self.lines[line].counters.clone();
@@ -279,7 +285,7 @@ impl Elaborated {
                     next.extend_from_slice(before);
                     next.push(value);
                     count += 1;
-                    check_count(count, MOST_KEPT, range)?;
+                    check_count(count, most, range)?;
                 }
             }
             values = next;
@@ -293,8 +299,21 @@ impl Elaborated {
         Ok(())
     }
 
+    /// How often one more line may be repeated, given how often those before it are.
+    fn most_repetitions(&self) -> usize {
+        let numbers = self
+            .arrays
+            .iter()
+            .filter(|array| array.known != Known::Nothing);
+        let numbers = numbers.fold(0, |sum: usize, array| sum.saturating_add(array.len()));
+        let all = REPETITIONS.saturating_add(numbers.saturating_mul(REPETITIONS_PER_NUMBER));
+        let before: usize = self.lines.iter().map(|line| line.instances).sum();
+        all.min(MOST).saturating_sub(before)
+    }
+
     /// Ranges that do not depend on outer counters, where all are of this kind.
     fn grid(&self, line: usize, ranges: &[&Expr]) -> Checked<Option<Vec<(i32, usize)>>> {
+        let most = self.most_repetitions();
         let mut grid = vec![];
         let mut count = 1;
         let counters = &self.lines[line].counters;
@@ -312,7 +331,7 @@ impl Elaborated {
             let (first, last) = (end(left)?, end(right)?);
             let length = (i64::from(last) - i64::from(first) + 1).max(0) as usize;
             count = usize::saturating_mul(count, length);
-            check_count(count, MOST, range)?;
+            check_count(count, most, range)?;
             grid.push((first, length));
         }
         Ok(Some(grid))

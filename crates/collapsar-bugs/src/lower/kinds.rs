@@ -1,6 +1,7 @@
 //! Decides what kind of variables a line has.
 
 use collapsar::graph::Kind;
+use collapsar::limits::STATES;
 
 use super::variables::NONE;
 use crate::diagnostic::{Checked, Diagnostic};
@@ -46,6 +47,12 @@ pub(super) fn kind(model: &Elaborated, index: usize, of: Sampling) -> Checked<Ki
             0 => {
                 let (span, message) = (line.relation.span, "dcat without any state");
                 return Err(Diagnostic::new(span, message, "no probabilities"));
+            }
+            states if states > STATES => {
+                let message =
+                    format!("an unknown label of {states} states, expected {STATES} at most");
+                let span = of.arguments[0].span;
+                return Err(Diagnostic::new(span, message, "too many"));
             }
             states => Kind::Label(states),
         },

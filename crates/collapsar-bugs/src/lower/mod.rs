@@ -16,6 +16,7 @@
 //! - `place`: where grids are refined
 //! - `effort`: how much is derived for them
 //! - `emit`: how products of unknowns become terms
+//! - `infinite`: which number of the data is to blame where nothing finite comes out
 //! - `hidden`: which variables likelihoods bring with them
 //! - `loglinear`: how rates whose logarithms are predictors become terms
 //! - `logistic`: how a count whose log odds are a predictor becomes terms
@@ -41,6 +42,7 @@ mod effort;
 mod emit;
 mod grid;
 mod hidden;
+mod infinite;
 mod joint;
 mod kinds;
 mod links;
@@ -420,8 +422,11 @@ impl Stochastic<'_> {
         Ok(())
     }
 
-    /// A complaint about data that the distribution cannot give.
+    /// A complaint about data that the distribution cannot give, or about an infinite number that it is given.
     fn outside(&self, instance: usize) -> Diagnostic {
+        if let Some(infinite) = infinite::Infinite::blame(self.scope.model, self.line, instance) {
+            return infinite;
+        }
         let (data, name) = (self.element(instance), &self.of.name.text);
         let message = format!("the data of {data} are outside the support of {name}");
         Diagnostic::new(self.target, message, "impossible under this line")

@@ -9,13 +9,14 @@ use noodles_sam as sam;
 use noodles_sam::alignment::Record as _;
 use noodles_sam::alignment::record::data::field::Tag;
 
+use super::containers::Containers;
 use super::header::Header;
 use super::record::Record;
 use super::source::GivenSequences;
 use super::trouble::Trouble;
 
 pub(super) struct Cram {
-    reader: cram::io::Reader<Box<dyn BufRead + Send>>,
+    reader: cram::io::Reader<Containers<Box<dyn BufRead + Send>>>,
     dictionary: sam::Header,
     targets: fasta::Repository,
     container: cram::io::reader::Container,
@@ -29,7 +30,7 @@ impl Cram {
         input: Box<dyn BufRead + Send>,
         sequences: GivenSequences,
     ) -> Result<(Self, Header), Trouble> {
-        let mut reader = cram::io::Reader::new(input);
+        let mut reader = cram::io::Reader::new(Containers::new(input));
         reader.read_file_definition()?;
         let mut text = Vec::new();
         {

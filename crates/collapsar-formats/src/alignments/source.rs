@@ -10,6 +10,7 @@ use noodles_bam as bam;
 use noodles_sam as sam;
 
 use super::Target;
+use super::ahead::Ahead;
 use super::bytes::{Bytes, Kind};
 use super::cram::Cram;
 use super::header::Header;
@@ -53,7 +54,8 @@ impl Source {
                 )
             }
             Kind::Bam => {
-                let mut reader = bam::io::Reader::from(bytes.reader);
+                let ahead: Input = Box::new(Ahead::new(bytes.reader));
+                let mut reader = bam::io::Reader::from(ahead);
                 let header = bam_header(&mut reader)?;
                 let (buffer, none) = (bam::Record::default(), Box::default());
                 (Source::Bam(reader, buffer, none, bytes.whole), header)

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use collapsar::limits::ELEMENTS;
 use collapsar_bugs::Array;
 
 use super::tokens::{Token, Tokens};
@@ -15,7 +16,7 @@ use crate::open::Opened;
 /// Calls within calls; dumps have three.
 const DEEPEST: usize = 32;
 /// More numbers than this are not written as `a:b` but by mistake.
-const LONGEST_RANGE: f64 = 1e8;
+const LONGEST_RANGE: f64 = ELEMENTS as f64;
 const NUMBERS: &str = "numbers: 5, NA, 1:3, c(...) or structure(c(...), .Dim = c(...))";
 
 pub(super) fn read(input: Opened) -> Result<Items> {
@@ -219,7 +220,7 @@ impl Dump {
         let steps = (last - first).abs();
         if steps.is_nan() || steps >= LONGEST_RANGE {
             let found = format!("the range {first}:{last} in {}", self.name);
-            let expected = "at most 100 million numbers";
+            let expected = format!("at most {ELEMENTS} numbers");
             return Err(self.tokens.refuse(line, found, expected));
         }
         let step = if last < first { -1.0 } else { 1.0 };
