@@ -16,6 +16,7 @@
 //! - `reproduce`: reruns the experiments of HRL12
 //! - `verdict`: how far results may be trusted, in words
 //! - `shell`: completions and manual pages
+//! - `signals`: how Ctrl-C and its like are heard
 
 mod check;
 mod climb;
@@ -29,6 +30,7 @@ mod quant;
 mod report;
 mod reproduce;
 mod shell;
+mod signals;
 mod topics;
 mod tour;
 mod values;
