@@ -14,7 +14,7 @@ import place as places
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 WANTED = 1.0
 # Before this many seconds the program may not have begun to listen; then a signal ends it as any other.
-STARTING = 0.03
+STARTING = 0.05
 
 
 def ask(program, folder, job, number, moment):

@@ -97,7 +97,7 @@ def at_random(program, folder, reference, wanted, seed):
         tally.kills += 1
         if number != signal.SIGKILL and code not in (0, 130, -number):
             tally.note(f"{number.name} after {moment:.3f} s: ended with {code}")
-        if number != signal.SIGKILL and code == -number and moment > 0.02:
+        if number != signal.SIGKILL and code == -number and moment > 0.05:
             # Before the handler is there a signal ends the program as it ends any other.
             tally.note(f"{number.name} after {moment:.3f} s: was not handled")
         after(program, place, reference, tally, f"{number.name} after {moment:.3f} s", code, talk)

@@ -4,6 +4,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -47,7 +48,8 @@ fn write_inputs(folder: &Path, rows: usize) {
     let mut numbers = Vec::new();
     for row in 0..rows {
         let group = (row % 4) as f64;
-        text += &format!("{:.5},{:.5}\n", near(group), near(2.0 * (group % 2.0)));
+        let pair = [near(group), near(2.0 * (group % 2.0))];
+        writeln!(text, "{:.5},{:.5}", pair[0], pair[1]).expect("memory");
         numbers.push(near([-3.0, 0.0, 4.0][row % 3]));
     }
     fs::write(folder.join("data.csv"), text).expect("space");
@@ -280,7 +282,7 @@ fn an_experiment_that_is_stopped_says_so_by_its_code() {
         // Its folder comes right before the first run.
         let staged = || names(folder).contains(&"part".to_owned());
         let began = Instant::now();
-        while !staged() && began.elapsed() < Duration::from_secs(60) {
+        while !staged() && began.elapsed() < Duration::from_mins(1) {
             thread::sleep(Duration::from_millis(5));
         }
         signal(&child, "INT");
