@@ -13,8 +13,6 @@ import place as places
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 WANTED = 1.0
-# Before this many seconds the program may not have begun to listen; then a signal ends it as any other.
-STARTING = 0.05
 
 
 def ask(program, folder, job, number, moment):
@@ -31,12 +29,15 @@ def ask(program, folder, job, number, moment):
     while heard.poll(0):
         if not os.read(talk, 65536):
             break
+    listening = places.listens(process, number)
     began = time.monotonic()
     process.send_signal(number)
     heard.poll(places.SECONDS * 1000)
     answered = time.monotonic() - began
     code, _, said = places.finish(process)
-    return answered, time.monotonic() - began, code, said.decode(errors="replace")
+    # Before it listens, a signal ends the program as it ends any other.
+    early = code == -number and not listening
+    return answered, time.monotonic() - began, 130 if early else code, said.decode(errors="replace")
 
 
 def study(options, program, folder, chosen):
@@ -56,7 +57,7 @@ def study(options, program, folder, chosen):
         if code not in job.codes:
             wrong.append(f"{job.name}: ended with {code}: {talk[-300:].decode(errors='replace')}")
             continue
-        waits, words, listening, early, tries = [], [], 0, 0, 0
+        waits, words, listening, tries = [], [], 0, 0
         while len(waits) < each and tries < 20 * each:
             tries += 1
             number, moment = SIGNALS[len(waits) % 3], draw.random() * length
@@ -67,9 +68,8 @@ def study(options, program, folder, chosen):
             words.append(word)
             waits.append(wait)
             listening += "stopping after this step" in talk
-            early += code == -number and moment < STARTING
             what = f"{job.name}: {number.name} after {moment:.3f} s of {length:.2f}"
-            if code != 130 and not (code == -number and moment < STARTING):
+            if code != 130:
                 wrong.append(f"{what}: ended with {code} after {wait:.3f} s")
             if places.panicked(code, talk.encode()):
                 wrong.append(f"{what}: {talk[-300:]}")

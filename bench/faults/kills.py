@@ -46,6 +46,10 @@ def whole(place, reference, code):
     # A signal may have kept what was reached; then the record says so.
     record = (place.folder / place.job.outputs[0] / "run.json").read_text()
     told = json.loads(record)
+    # `reproduce` says it in its tables.
+    pages = (place.folder / place.job.outputs[0]).glob("*.md")
+    if code == 130 and any(b"interrupted" in page.read_bytes() for page in pages):
+        return []
     if code == 130 and ("interrupted" in record or told.get("posterior") != told["config"].get("posterior")):
         return []
     listed = re.search(r'"files": \[([^\]]*)\]', record)
@@ -92,13 +96,13 @@ def at_random(program, folder, reference, wanted, seed):
             tally.too_late += 1
             process.communicate()
             continue
+        listening = places.listens(process, number)
         process.send_signal(number)
         code, _, talk = places.finish(process)
         tally.kills += 1
         if number != signal.SIGKILL and code not in (0, 130, -number):
             tally.note(f"{number.name} after {moment:.3f} s: ended with {code}")
-        if number != signal.SIGKILL and code == -number and moment > 0.05:
-            # Before the handler is there a signal ends the program as it ends any other.
+        if number != signal.SIGKILL and code == -number and listening:
             tally.note(f"{number.name} after {moment:.3f} s: was not handled")
         after(program, place, reference, tally, f"{number.name} after {moment:.3f} s", code, talk)
     shutil.rmtree(folder / "kill", ignore_errors=True)

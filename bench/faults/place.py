@@ -174,6 +174,15 @@ def run(program, args, folder, **more):
     return finish(start(program, args, folder, **more))
 
 
+def listens(process, number):
+    """Whether the program has begun to hear a signal: before, it ends by it as any other."""
+    with contextlib.suppress(OSError):
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        mask = int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16)
+        return bool(mask >> (number - 1) & 1)
+    return False
+
+
 def panicked(code, talk):
     """Whether a run ended in no way that is documented."""
     return code in (101, 134, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL) or b"panicked" in talk
