@@ -1,16 +1,20 @@
-//! Flags that every subcommand has, how Ctrl-C is heard, talk on standard error, results elsewhere, and what errors
+//! Flags that every subcommand has, what Ctrl-C does, talk on standard error, results elsewhere, and what errors
 //! speak of, as flags.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
 use collapsar::Terms;
 use collapsar_formats::write_atomically;
+
+use crate::signals;
 
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 /// Whether something looks at it, so that what there is can be kept.
@@ -20,6 +24,10 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// The exit code where a signal stopped a run, as shells have it, whether results were kept or not.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Signals so soon after the first are the same request: `timeout` and schedulers send them to the program and to its
+/// group.
+const SAME: Duration = Duration::from_millis(300);
 
 const EVERYWHERE: &str = "Talk and threads";
 
@@ -50,11 +58,16 @@ impl Common {
                 .with_context(|| format!("{threads} threads could not be started"))?;
         }
         let quiet = self.quiet;
-        // Where the system offers no signals, Ctrl-C ends the program as it always does.
-        let _ = ctrlc::set_handler(move || {
+        let mut first: Option<Instant> = None;
+        signals::hear(move || {
+            let began = *first.get_or_insert_with(Instant::now);
             // While data are read and a model is prepared there is nothing to keep.
             let listening = LISTENING.load(Ordering::Relaxed);
-            if INTERRUPT.swap(true, Ordering::Relaxed) || !listening {
+            let again = INTERRUPT.swap(true, Ordering::Relaxed);
+            if again && began.elapsed() < SAME && listening {
+                return;
+            }
+            if again || !listening {
                 std::process::exit(i32::from(INTERRUPTED));
             }
             if !quiet {
@@ -97,6 +110,11 @@ impl Common {
 /// Whether a signal asked to stop.
 pub(crate) fn is_interrupted() -> bool {
     INTERRUPT.load(Ordering::Relaxed)
+}
+
+/// The exit code of what is over: done, or stopped by a signal.
+pub(crate) fn exit() -> ExitCode {
+    ExitCode::from(if is_interrupted() { INTERRUPTED } else { 0 })
 }
 
 /// How many threads there are.

@@ -17,6 +17,7 @@
 //! - `reproduce`: reruns the experiments of HRL12
 //! - `verdict`: how far results may be trusted, in words
 //! - `shell`: completions and manual pages
+//! - `signals`: how Ctrl-C and its like are heard
 
 mod check;
 mod climb;
@@ -32,6 +33,7 @@ mod quant;
 mod report;
 mod reproduce;
 mod shell;
+mod signals;
 mod topics;
 mod tour;
 mod values;

@@ -1,11 +1,13 @@
 //! What shells and `man` want to know of the command line.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
+use collapsar::files::TemporaryFolder;
 use collapsar_formats::prepare_folder;
 
 use crate::Cli;
@@ -45,7 +47,13 @@ pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
 pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.dir {
         prepare_folder(folder)?;
-        clap_mangen::generate_to(Cli::command(), folder)?;
+        // Each page appears whole, and what a link of its name leads to stays as it is.
+        let staging = TemporaryFolder::create(&folder.join("man"))?;
+        clap_mangen::generate_to(Cli::command(), staging.path())?;
+        for page in fs::read_dir(staging.path())? {
+            let page = page?;
+            fs::rename(page.path(), folder.join(page.file_name()))?;
+        }
     } else {
         clap_mangen::Man::new(Cli::command()).render(&mut io::stdout())?;
     }

@@ -242,7 +242,7 @@ fn checkpoints_of_other_runs_are_refused() {
     let whole = fs::read_to_string(folder.join("run.ckpt")).expect("a checkpoint");
     fs::write(
         folder.join("future.ckpt"),
-        whole.replacen("\"format\":3", "\"format\":9", 1),
+        whole.replacen("\"format\":4", "\"format\":9", 1),
     )
     .expect("space");
     // Between two numbers: half of one is another complaint, and where that is depends on the seconds that are in there.
@@ -290,7 +290,7 @@ fn checkpoints_of_other_runs_are_refused() {
     );
     assert_eq!(
         resume(&["data.csv", "--resume", "future.ckpt"]),
-        "collapsar: error: checkpoint: format 9 of version 0.1.0, expected format 3; start the fit anew\n"
+        "collapsar: error: checkpoint: format 9 of version 0.1.0, expected format 4; start the fit anew\n"
     );
     let cut = resume(&["data.csv", "--resume", "cut.ckpt"]);
     assert!(

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use collapsar::{Checkpoint, Collapsed, Driver, Fit, Jumps, Outcome, Point, Step, Stop};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::plan::{ClimbOptions, Plan};
@@ -129,7 +129,7 @@ impl Climbs {
 }
 
 /// Where a climb ended, and what it cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// The bound reached.
     pub bound: f64,
@@ -239,6 +239,12 @@ impl Climbed {
     }
 }
 
+/// Where a climb begins: as a checkpoint says, or at a start that took so many passes.
+enum Begin {
+    From(Checkpoint),
+    At(Vec<f64>, u64),
+}
+
 /// What all climbs of a run have in common.
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
@@ -338,7 +344,10 @@ impl<'a> Run<'a> {
     /// begin. The result does not depend on the threads.
     pub(crate) fn climbs<M: Collapsed>(&self, ascent: &Ascent<'_, M>) -> Result<Climbs> {
         if self.plan.compete {
-            return self.compete(ascent);
+            return match &self.plan.resume {
+                Some(left) => self.compete_on(ascent, left),
+                None => self.compete(ascent),
+            };
         }
         let asked = self.plan.restarts();
         let best: Mutex<Option<(usize, Fit, Vec<Step>)>> = Mutex::new(None);
@@ -394,7 +403,7 @@ impl<'a> Run<'a> {
         index: usize,
     ) -> collapsar::Result<(Fit, Vec<Step>)> {
         let (resume, mut steps) = (self.plan.resume.clone(), vec![]);
-        let how = (self.plan.stop.clone(), true);
+        let how = (self.plan.stop.clone(), Some(None));
         let fit = self.drive(ascent, index, how, resume, &mut steps, &mut None)?;
         if let Some(at_end) = ascent.at_end {
             at_end(self.seed(index), &fit);
@@ -403,18 +412,28 @@ impl<'a> Run<'a> {
         Ok((fit, steps))
     }
 
-    /// Climbs from where a checkpoint says, or from a start, until `stop`; writes checkpoints where `kept`, and
-    /// leaves what is needed to go on in `left`.
+    /// Climbs from where a checkpoint says, or from a start, until `stop`; writes checkpoints where they are `kept`, with
+    /// what is to be known of others, and leaves what is needed to go on in `left`.
     fn drive<M: Collapsed>(
         &self,
         ascent: &Ascent<'_, M>,
         index: usize,
-        (stop, kept): (Stop, bool),
+        (stop, kept): (Stop, Option<Option<String>>),
         from: Option<Checkpoint>,
         steps: &mut Vec<Step>,
         left: &mut Option<Checkpoint>,
     ) -> collapsar::Result<Fit> {
         let plan = self.plan;
+        let begin = match from {
+            Some(checkpoint) => Begin::From(checkpoint),
+            None => {
+                let (start, passes) = (ascent.start)(index, self.seed(index))?;
+                Begin::At(start, passes)
+            }
+        };
+        // A start that was cut short is another one: nobody should go on from there.
+        let begun = matches!(begin, Begin::From(_)) || !self.is_interrupted();
+        let kept = kept.filter(|_| begun);
         // A climb of no steps is one that is stopped before its first.
         let at_once = AtomicBool::new(true);
         let mut driver = Driver::new(ascent.model, plan.options.method)
@@ -437,14 +456,13 @@ impl<'a> Run<'a> {
         if let Some(jumps) = ascent.jumps {
             driver = driver.search(jumps);
         }
-        if let (Some((file, every)), true) = (&plan.options.checkpoint, kept) {
-            driver = driver.checkpoint(file, *every);
+        if let (Some((file, every)), Some(others)) = (&plan.options.checkpoint, kept) {
+            driver = driver.checkpoint(file, *every).others(others);
         }
-        if let Some(checkpoint) = from {
-            return driver.resume(checkpoint);
+        match begin {
+            Begin::From(checkpoint) => driver.resume(checkpoint),
+            Begin::At(start, passes) => driver.spent(passes).run(start),
         }
-        let (start, passes) = (ascent.start)(index, self.seed(index))?;
-        driver.spent(passes).run(start)
     }
 
     /// How the whole run ended: as its best climb did, unless it was cut short from outside.

@@ -288,13 +288,13 @@ fn foreign_checkpoints_are_refused() {
     let good = std::fs::read(&path).expect("just written");
     let as_text = String::from_utf8(good.clone()).expect("JSON");
     let newer = as_text.replacen(
-        "\"format\":3,\"version\":\"",
-        "\"format\":4,\"version\":\"9.",
+        "\"format\":4,\"version\":\"",
+        "\"format\":5,\"version\":\"9.",
         1,
     );
     assert_ne!(newer, as_text);
     let version = env!("CARGO_PKG_VERSION");
-    assert_snapshot!(read("newer", newer.as_bytes()).replace(version, "VERSION"), @"checkpoint: format 4 of version 9.VERSION, expected format 3; start the fit anew");
+    assert_snapshot!(read("newer", newer.as_bytes()).replace(version, "VERSION"), @"checkpoint: format 5 of version 9.VERSION, expected format 4; start the fit anew");
     assert_snapshot!(read("cut", &good[..20]), @"checkpoint: FOLDER/cut is not one, or is damaged (EOF while parsing a string at line 1 column 20), expected a file written by checkpoint");
     assert_snapshot!(read("empty", b""), @"checkpoint: FOLDER/empty is not one, or is damaged (EOF while parsing a value at line 1 column 0), expected a file written by checkpoint");
     assert_snapshot!(read("other.json", b"{\"a\": 1}"), @"checkpoint: FOLDER/other.json is not one, or is damaged (missing field `format` at line 1 column 8), expected a file written by checkpoint");

@@ -35,7 +35,7 @@ pub(super) enum What {
 #[derive(Debug, clap::Args)]
 pub(super) struct MixtureArgs {
     /// Tables with columns x and y, one for each R in order, instead of data drawn here
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     /// Random starts of each method on each data set
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
     restarts: u64,
@@ -103,7 +103,7 @@ Ctrl-C ends the present run and leaves tables of the starts that every method ha
 pub(super) struct TopicsArgs {
     /// Counts of words or texts, as collapsar topics reads them, instead of a corpus drawn here
     #[arg(long, value_name = "DOCWORD")]
-    corpus: Option<PathBuf>,
+    pub(super) corpus: Option<PathBuf>,
     /// Documents drawn [default: 200, as the paper's]
     #[arg(long, value_name = "D", conflicts_with = "corpus", value_parser = at_least_one())]
     documents: Option<u32>,
@@ -194,7 +194,7 @@ has finished.";
 pub(super) struct QuantArgs {
     /// Probabilities of reads, as BitSeq's parseAlignment writes them, instead of reads simulated here
     #[arg(long, value_name = "FILE")]
-    prob: Option<PathBuf>,
+    pub(super) prob: Option<PathBuf>,
     /// Keep the file's noise, as one more transcript
     #[arg(long, requires = "prob")]
     noise: bool,

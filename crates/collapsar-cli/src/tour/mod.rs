@@ -19,7 +19,7 @@ use collapsar::mixture::{Component, Mixture, Settings, Start};
 use collapsar::{Direction, Driver, Restarts};
 use collapsar_formats::write_atomically;
 
-use crate::common::Common;
+use crate::common::{Common, exit};
 use crate::text::{duration, measured, table};
 use plot::Plot;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &TourArgs, common: &Common) -> anyhow::Result<ExitCode> 
         next(args.save.is_some()),
     ];
     std::io::stdout().write_all(text.concat().as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(exit())
 }
 
 /// One way of climbing, from every start.

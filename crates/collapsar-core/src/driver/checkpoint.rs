@@ -14,7 +14,7 @@ use crate::error::{Error, Mismatch, Result};
 use crate::files::Temporary;
 
 /// Bumped when the meaning of what is stored changes.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// A run between two iterations: everything that the driver owns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct Checkpoint {
     /// What the model says of itself and its data.
     model: String,
     state: State,
+    /// What whoever runs several climbs needs to know of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    others: Option<String>,
     /// Whether it comes from a file, which anyone may have changed.
     #[serde(skip)]
     from_file: bool,
@@ -65,6 +68,7 @@ impl Checkpoint {
             direction,
             model,
             state: state.clone(),
+            others: None,
             from_file: false,
         }
     }
@@ -72,6 +76,17 @@ impl Checkpoint {
     /// Iterations that the run had made.
     pub fn iterations(&self) -> u64 {
         self.state.iteration
+    }
+
+    /// The same with what whoever runs several climbs needs to know of the others.
+    #[must_use]
+    pub fn with_others(self, others: Option<String>) -> Self {
+        Self { others, ..self }
+    }
+
+    /// What [`Checkpoint::with_others`] was given.
+    pub fn others(&self) -> Option<&str> {
+        self.others.as_deref()
     }
 
     /// The direction that the run followed.

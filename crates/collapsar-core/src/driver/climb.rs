@@ -154,9 +154,9 @@ impl<M: Collapsed> Driver<'_, M> {
     /// Writes a checkpoint where one is asked for.
     fn keep(&self, state: &State) -> Result<()> {
         match &self.checkpoint {
-            Some((path, _)) => {
-                Checkpoint::new(state, self.direction, self.model.fingerprint()).write(path)
-            }
+            Some((path, _)) => Checkpoint::new(state, self.direction, self.model.fingerprint())
+                .with_others(self.others.clone())
+                .write(path),
             None => Ok(()),
         }
     }

@@ -145,6 +145,7 @@ pub struct Driver<'a, M: Collapsed> {
     stop: Stop,
     observers: Vec<Observer<'a>>,
     checkpoint: Option<(PathBuf, u64)>,
+    others: Option<String>,
     interrupt: Option<&'a AtomicBool>,
     spent: u64,
     jumps: Option<&'a dyn Jumps>,
@@ -160,6 +161,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             stop: Stop::Gain(1e-6) | Stop::Iterations(10_000),
             observers: Vec::new(),
             checkpoint: None,
+            others: None,
             interrupt: None,
             spent: 0,
             jumps: None,
@@ -219,6 +221,13 @@ impl<'a, M: Collapsed> Driver<'a, M> {
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: u64) -> Self {
         self.checkpoint = Some((path.into(), every.max(1)));
+        self
+    }
+
+    /// Adds to each checkpoint what is to be known of other climbs.
+    #[must_use]
+    pub fn others(mut self, others: Option<String>) -> Self {
+        self.others = others;
         self
     }
 

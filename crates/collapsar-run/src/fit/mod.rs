@@ -125,8 +125,7 @@ impl ModelRequest {
             && compiled.explicit_labels() > 0
             && compiled.local().dim() > 0
             && self.climb.max_iterations > 0
-            && self.messages.is_none()
-            && self.climb.resume.is_none();
+            && self.messages.is_none();
         self.restart_from(inits.len(), compete)?;
         let mut plan = self.climb.plan(model_tolerance(data))?;
         (plan.compete, plan.given) = (compete, inits.len());

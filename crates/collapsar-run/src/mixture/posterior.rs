@@ -20,6 +20,8 @@ use crate::verdict::{PosteriorKind, Signs};
 const AFFORDABLE: f64 = 3e9;
 /// The same for the weights of draws of q, each of which is a pass with its exponentials.
 const AFFORDABLE_WEIGHTS: usize = 300_000_000;
+/// Why another posterior is told of than the one that was asked for.
+const INTERRUPTED: &str = "the run was interrupted";
 /// Draws of q whose weights are looked at.
 const WEIGHTS: usize = 1000;
 
@@ -62,8 +64,8 @@ impl MixtureRun<'_> {
             }
         }
         let (response, refused) = if interrupt.load(Ordering::Relaxed) {
-            // Nobody waits for it who has interrupted the climb.
-            (None, None)
+            // Nobody waits for it who has interrupted the run.
+            (None, options.posterior.map(|_| INTERRUPTED.to_owned()))
         } else {
             self.response(result)?
         };
@@ -103,7 +105,7 @@ impl MixtureRun<'_> {
         match asked {
             Some(PosteriorKind::MeanField) => return Ok((None, None)),
             Some(PosteriorKind::Exact) => {
-                return Ok((None, Some("the chains were interrupted".into())));
+                return Ok((None, Some(INTERRUPTED.to_owned())));
             }
             Some(PosteriorKind::LinearResponse) | None => {}
         }
