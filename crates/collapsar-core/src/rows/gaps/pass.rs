@@ -217,7 +217,7 @@ impl Gaps {
     }
 
     /// Adds what rows of a block are to the statistics of their level; `lanes`, where there are any, take it first.
-    fn add(&self, level: &mut Level<f64>, block: Block, table: Table, lanes: &mut [f64]) {
+    fn add(&self, level: &mut Level<f64>, block: &mut Block, table: Table, lanes: &mut [f64]) {
         let (k, width) = (self.components, block.width);
         for at in 0..width {
             let weight = table.weight(block.first + at);
@@ -234,12 +234,11 @@ impl Gaps {
         }
         let mut lane = [0.0; BLOCK];
         let mut many = vec![];
-        let lane = match lane.get_mut(..k) {
-            Some(lane) => lane,
-            None => {
-                many.resize(k, 0.0);
-                &mut many[..]
-            }
+        let lane = if k <= BLOCK {
+            &mut lane[..k]
+        } else {
+            many.resize(k, 0.0);
+            &mut many[..]
         };
         for at in 0..width {
             let column = block.responsibilities[at..].iter().step_by(width);
@@ -272,7 +271,7 @@ impl Gaps {
         }
         let value = self.blocks(level, table, rows, scratch, |level, mut block, lanes| {
             fill(&mut block);
-            self.add(level, block, table, lanes);
+            self.add(level, &mut block, table, lanes);
         })?;
         if !scratch.lanes.is_empty() {
             let sums = &mut scratch.turned[..p * k];
