@@ -131,7 +131,7 @@ fn is_header(first: &Record, second: Option<&Record>) -> bool {
     has_text && !(fraction && alike)
 }
 
-pub(crate) fn read(input: Opened, columns: Option<&[String]>) -> Result<Table> {
+pub(crate) fn read(input: Opened, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
     let path = input.name.clone();
     let mut sheet = Sheet::open(input)?;
     let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
@@ -145,6 +145,7 @@ pub(crate) fn read(input: Opened, columns: Option<&[String]>) -> Result<Table> {
         for (column, &index) in selected.indices.iter().enumerate() {
             match field(row.get(index)) {
                 Field::Number(number) => values.push(number),
+                Field::Missing if gaps && !is_infinite(row.get(index)) => values.push(f64::NAN),
                 Field::Missing => note(&mut missing[column], &row, index),
                 Field::Text => note(&mut text[column], &row, index),
             }
@@ -155,6 +156,10 @@ pub(crate) fn read(input: Opened, columns: Option<&[String]>) -> Result<Table> {
     }
     refuse(&path, &selected, &text, missing)?;
     Ok(selected.table(rows, values))
+}
+
+fn is_infinite(text: &str) -> bool {
+    text.parse().is_ok_and(f64::is_infinite)
 }
 
 /// The first field of a column that is not a number: its line and text.

@@ -64,6 +64,6 @@ pub use quant::{
     read_transcripts, reads_format, strip_gencode, strip_version, write_draws, write_quant_sf,
 };
 pub use run::{Input, Outcome, Run};
-pub use table::{Table, read_table};
+pub use table::{Table, read_table, read_table_with_gaps};
 pub use trace::TraceWriter;
 pub use write::{prepare_folder, prepare_folder_by, write_atomically};

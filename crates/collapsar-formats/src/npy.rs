@@ -15,7 +15,7 @@ const LONGEST_HEADER: usize = 1 << 16;
 const DEEPEST: usize = 6;
 
 /// Reads an array of one or two axes as a table.
-pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Table> {
+pub(crate) fn read(mut input: Opened, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
     let header = Header::read(&mut input)?;
     let (rows, width) = match header.npy.shape() {
         [rows] => (*rows as usize, 1),
@@ -34,7 +34,7 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>) -> Result<Tabl
     for (number, row) in (1..).zip(stored.chunks_exact(width)) {
         for &column in &selected.indices {
             let value = row[column];
-            if !value.is_finite() {
+            if !value.is_finite() && !(gaps && value.is_nan()) {
                 let (place, found) = (FilePlace::Row(number), value.to_string());
                 return Err(Error::missing(&path, place, &names[column], &found));
             }

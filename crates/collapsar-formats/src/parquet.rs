@@ -17,8 +17,13 @@ use crate::table::{Selection, Table, select};
 const BATCH: usize = 1 << 16;
 
 /// Guarded, because the parquet crate answers some damage by a panic.
-pub(crate) fn read(path: &str, file: File, columns: Option<&[String]>) -> Result<Table> {
-    unpanicked(path, || read_groups(path, file, columns))
+pub(crate) fn read(
+    path: &str,
+    file: File,
+    columns: Option<&[String]>,
+    gaps: bool,
+) -> Result<Table> {
+    unpanicked(path, || read_groups(path, file, columns, gaps))
 }
 
 /// What `read` gives; a panic in it is damage.
@@ -26,7 +31,7 @@ pub(crate) fn unpanicked<T>(path: &str, read: impl FnOnce() -> Result<T>) -> Res
     guarded(read).unwrap_or_else(|| Err(Error::damaged(path, "Parquet", "it contradicts itself")))
 }
 
-fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Table> {
+fn read_groups(path: &str, file: File, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
     let (reader, names) = open(path, file)?;
     // pandas keeps an index that is not 0, 1, … under this name.
     let row_names = names
@@ -49,7 +54,13 @@ fn read_groups(path: &str, file: File, columns: Option<&[String]>) -> Result<Tab
                 values.resize((rows + column.len()) * width, 0.0);
             }
             for (row, value) in (rows..).zip(column) {
-                if let Some(value) = value.filter(|value| value.is_finite()) {
+                let value = if gaps {
+                    value.or(Some(f64::NAN))
+                } else {
+                    value
+                };
+                let usable = |value: &f64| value.is_finite() || (gaps && value.is_nan());
+                if let Some(value) = value.filter(usable) {
                     values[row * width + position] = value;
                     continue;
                 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Problem, Result, count, listed};
 use crate::open::Opened;
 use crate::{csv, npy, parquet};
 
-/// A table of finite numbers.
+/// A table of finite numbers, and NaN where it was read with gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// The columns' names; `1`, `2`, … where the file gives none.
@@ -61,16 +61,30 @@ impl Table {
 ///
 /// A file that cannot be read, is damaged, or holds anything but finite numbers in those columns.
 pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<Table> {
+    read_as(path, columns, false)
+}
+
+/// The same where values may be missing, which are NaN then: empty fields and words such as NA in CSV, nulls and NaN in
+/// Parquet, NaN in NPY.
+///
+/// # Errors
+///
+/// As [`read_table`].
+pub fn read_table_with_gaps(path: &Path, columns: Option<&[String]>) -> Result<Table> {
+    read_as(path, columns, true)
+}
+
+fn read_as(path: &Path, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
     let columns = columns.filter(|columns| !columns.is_empty());
     let input = Opened::open(path)?;
     if input.is_parquet() {
         let file = File::open(path).map_err(|error| Error::file(path, &error))?;
-        return parquet::read(&input.name, file, columns);
+        return parquet::read(&input.name, file, columns, gaps);
     }
     if input.is_npy() && input.length.is_some() {
-        return npy::read(input, columns);
+        return npy::read(input, columns, gaps);
     }
-    csv::read(input, columns)
+    csv::read(input, columns, gaps)
 }
 
 /// The columns to take from a file, and those left out without being asked.

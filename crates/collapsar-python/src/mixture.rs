@@ -247,6 +247,18 @@ impl FittedMixture {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let (values, columns) = rows(&x)?;
         let numbers = values.len() * self.fitted.fit.components.len();
+        if values.iter().any(|x| x.is_nan()) {
+            let (ln_density, each) = whole(py, threads_of_jobs(jobs, Some(numbers)), |_| {
+                let density = self.density()?;
+                let scores = density.score(values, columns)?;
+                Ok((scores.ln_density, density.probabilities(values, columns)?))
+            })?;
+            let shape = [ln_density.len(), each.len() / ln_density.len().max(1)];
+            return Ok((
+                PyArray1::from_vec(py, ln_density).into_any(),
+                shaped(py, each, &shape)?,
+            ));
+        }
         let scored = whole(py, threads_of_jobs(jobs, Some(numbers)), |control| {
             let density = self.density()?;
             let scored: Vec<(f64, Vec<f64>)> = values
@@ -292,6 +304,43 @@ impl FittedMixture {
             let fit = &self.fitted.fit;
             Ok(pictures::mixture(fit, values, &labels, &columns).to_string())
         })
+    }
+
+    /// Rows with what is expected where they have NaN, and standard deviations of that.
+    fn impute<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        jobs: Option<isize>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (values, columns) = rows(&x)?;
+        let numbers = values.len() * self.fitted.fit.components.len();
+        let imputed = whole(py, threads_of_jobs(jobs, Some(numbers)), |_| {
+            Ok(self.density()?.impute(values, columns)?)
+        })?;
+        let shape = [values.len() / columns, columns];
+        Ok((
+            shaped(py, imputed.mean, &shape)?,
+            shaped(py, imputed.sd, &shape)?,
+        ))
+    }
+
+    /// Rows with draws where they have NaN, so many times.
+    fn impute_draws<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        count: usize,
+        seed: u64,
+        jobs: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (values, columns) = rows(&x)?;
+        let draws = whole(
+            py,
+            threads_of_jobs(jobs, Some(values.len() * count)),
+            |_| Ok(self.density()?.impute_draws(values, columns, count, seed)?),
+        )?;
+        shaped(py, draws, &[count, values.len() / columns, columns])
     }
 
     /// Draws from the predictive density of one component, a row each.

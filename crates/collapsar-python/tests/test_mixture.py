@@ -504,3 +504,59 @@ def test_weights_that_are_none_are_refused():
             BayesianGaussianMixture().fit(X, sample_weight=bad)
     with pytest.raises(ValueError, match="sample_weight.shape"):
         BayesianGaussianMixture().fit(X, sample_weight=[1, 1])
+
+
+@pytest.fixture
+def tied_columns():
+    """Two groups in which the second column follows the first, with gaps."""
+    rng = np.random.default_rng(5)
+    first = rng.normal(0, 1, 300)
+    group = np.arange(300) % 2
+    slope = np.where(group == 0, 2.0, -2.0)
+    X = np.column_stack([first + 8 * group, slope * first + rng.normal(0, 0.3, 300)])
+    gappy = X.copy()
+    missing = rng.random(X.shape) < 0.2
+    gappy[missing] = np.nan
+    return X, gappy
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_values_are_integrated_out(kind, tied_columns):
+    X, gappy = tied_columns
+    mixture = BayesianGaussianMixture(n_components=2, covariance_type=kind, random_state=0)
+    mixture.fit(gappy)
+    whole = clone(mixture).fit(X)
+    order = [np.argsort(fit.means_[:, 0]) for fit in (mixture, whole)]
+    assert mixture.means_[order[0]] == pytest.approx(whole.means_[order[1]], abs=0.3)
+    assert mixture.predict_proba(gappy).sum(axis=1) == pytest.approx(1.0)
+    assert np.isfinite(mixture.score_samples(gappy)).all()
+    # A row that says nothing has density one, and the weights for its probabilities.
+    nothing = [[np.nan, np.nan]]
+    assert mixture.score_samples(nothing) == pytest.approx(0.0, abs=1e-12)
+    assert mixture.predict_proba(nothing)[0] == pytest.approx(mixture.weights_, abs=1e-12)
+
+
+def test_missing_values_are_filled_in(tied_columns):
+    X, gappy = tied_columns
+    mixture = BayesianGaussianMixture(n_components=2, random_state=0).fit(gappy)
+    filled, sd = mixture.impute(gappy, return_sd=True)
+    given = ~np.isnan(gappy)
+    assert (filled[given] == gappy[given]).all() and (sd[given] == 0.0).all()
+    missing = np.isnan(gappy)
+    partly = missing & ~missing.all(axis=1, keepdims=True)
+    # The second column is known to 0.3 by the first, the first to half of that by the second.
+    error = np.sqrt(np.mean((filled - X)[partly] ** 2))
+    assert error < 0.5
+    assert np.mean(np.abs((filled - X)[partly] / sd[partly]) < 1.96) > 0.85
+    draws = mixture.impute(gappy, n_draws=400, random_state=1)
+    assert draws.shape == (400, *X.shape)
+    assert draws.mean(axis=0)[partly] == pytest.approx(filled[partly], abs=0.5)
+    assert (draws == mixture.impute(gappy, n_draws=400, random_state=1)).all()
+    with pytest.raises(ValueError, match="n_draws"):
+        mixture.impute(gappy, n_draws=0)
+
+
+def test_columns_without_a_value_are_refused():
+    X = np.array([[0.0, np.nan], [1.0, np.nan], [3.0, np.nan]])
+    with pytest.raises(ValueError, match="no value"):
+        BayesianGaussianMixture().fit(X)

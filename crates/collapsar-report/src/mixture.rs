@@ -5,7 +5,7 @@
 mod anomalies;
 
 use collapsar::mixture::{Component, Matrix, MixtureFit};
-use collapsar_formats::{Table as Numbers, read_table};
+use collapsar_formats::{Table as Numbers, read_table, read_table_with_gaps};
 use collapsar_run::mixture::{SavedMixture, USED};
 use collapsar_text::{measured, thousands};
 use serde::Deserialize;
@@ -262,10 +262,18 @@ fn histogram(
 fn data(run: &SavedRun, saved: &SavedMixture) -> std::result::Result<Numbers, String> {
     let input = run.run.inputs.first().ok_or("the run read no file")?;
     let file = run.input(input)?;
-    let table = read_table(&file, Some(&saved.columns)).or_else(|_| read_table(&file, None));
-    let table = table.map_err(|error| safe::name(&error.to_string()))?;
+    let named = read_table_with_gaps(&file, Some(&saved.columns));
+    let table = named.or_else(|_| read_table_with_gaps(&file, None));
+    let mut table = table.map_err(|error| safe::name(&error.to_string()))?;
     if table.columns.len() != saved.columns.len() {
         return Err(format!("{} has other columns", safe::name(&input.name)));
+    }
+    if table.values.iter().any(|x| x.is_nan()) {
+        // Rows are drawn where they are expected to be.
+        let density = saved.fit.predictive();
+        let imputed =
+            density.and_then(|density| density.impute(&table.values, saved.columns.len()));
+        table.values = imputed.map_err(|error| error.to_string())?.mean;
     }
     Ok(table)
 }

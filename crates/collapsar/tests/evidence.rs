@@ -527,7 +527,7 @@ fn draws_have_the_predictive_density() {
 
         // Tail probabilities of draws are uniform: twenty bins.
         let mut bins = [0.0; 20];
-        for tail in density.tail(&scores.ln_density, 2) {
+        for tail in density.tail(&draws, &scores.ln_density, 2) {
             bins[(tail * 20.0) as usize] += 1.0;
         }
         let square: f64 = bins.iter().map(|b| (b - 500.0_f64).powi(2) / 500.0).sum();

@@ -11,7 +11,7 @@ mod summary;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collapsar_formats::{Table, read_table};
+use collapsar_formats::{Table, read_table_with_gaps};
 use collapsar_run::mixture::MixtureInput;
 use collapsar_run::{RunFolder, Witness};
 
@@ -31,6 +31,7 @@ Examples:
   collapsar mixture counts.csv --row-weights n      rows that are there n times
   collapsar mixture data.csv --posterior exact      uncertainty by Markov chains from the fit
   collapsar mixture predict fit new.csv             label new data with the fit in the folder fit
+  collapsar mixture predict fit new.csv --impute    fill in its missing values
 
 With --out DIR the folder gets
   components.json   weights, means and covariances with their uncertainty
@@ -110,7 +111,7 @@ fn read(args: &FitArgs) -> anyhow::Result<(Table, Option<Vec<f64>>)> {
     if let (Some(columns), Some(weights)) = (&mut columns, &args.row_weights) {
         columns.push(weights.clone());
     }
-    let mut table = read_table(args.data(), columns.as_deref())?;
+    let mut table = read_table_with_gaps(args.data(), columns.as_deref())?;
     let Some(column) = &args.row_weights else {
         return Ok((table, None));
     };

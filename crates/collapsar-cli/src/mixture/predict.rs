@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use collapsar_run::check_apart;
 use collapsar_run::mixture::{Prediction, SavedMixture};
+use collapsar_text::quoted;
 
 use crate::common::emit;
 
@@ -14,13 +15,21 @@ Examples:
   collapsar mixture old.csv --out fit
   collapsar mixture predict fit new.csv > labels.csv
   collapsar mixture predict fit new.csv --out labels.csv
+  collapsar mixture predict fit new.csv --impute --out complete.csv
 
 The result is CSV with
   row           from 1
   component     the most probable one, from 0, as in components.json
   probability   of that component
   ln_density    log of the posterior predictive density, a mixture of Student-t
-  tail          probability that a new row has a lower density still: small for anomalies";
+  tail          probability that a new row has a lower density still: small for anomalies
+
+Values may be missing (empty or NA in CSV, null in Parquet, NaN): a row is labelled by the columns
+that it has, and its density and tail are those of these columns.
+
+With --impute the result is the table itself, with the expected value where one is missing, and
+after each column that misses one a column NAME_sd with its standard deviation: 0 where a value
+was given.";
 
 /// Label and score new data with a saved fit
 ///
@@ -37,6 +46,9 @@ pub(crate) struct PredictArgs {
     /// Use these columns instead, by name or by index from 1, in the order of the fit's
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
+    /// Fill in missing values in the place of labelling rows
+    #[arg(long)]
+    impute: bool,
     /// Write to FILE instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -48,6 +60,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         check_apart(out, "the labels", &[args.data.clone(), fit])?;
     }
     let saved = SavedMixture::read(&args.folder)?;
+    if args.impute {
+        return impute(args, &saved);
+    }
     let Prediction { scores, tail } = saved.predict(&args.data, args.columns.as_deref())?;
     emit(args.out.as_deref(), |out| {
         writeln!(out, "row,component,probability,ln_density,tail")?;
@@ -60,6 +75,43 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
                 scores.certainty[row],
                 scores.ln_density[row],
             )?;
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn impute(args: &PredictArgs, saved: &SavedMixture) -> anyhow::Result<ExitCode> {
+    let (table, imputed) = saved.impute(&args.data, args.columns.as_deref())?;
+    let width = table.columns.len();
+    let gappy = |column: usize| {
+        let mut numbers = table.values.iter().skip(column).step_by(width);
+        numbers.any(|x| x.is_nan())
+    };
+    let gappy: Vec<bool> = (0..width).map(gappy).collect();
+    emit(args.out.as_deref(), |out| {
+        let names = table.columns.iter().zip(&gappy);
+        let head: Vec<String> = names
+            .flat_map(|(name, gappy)| {
+                let sd = gappy.then(|| quoted(&format!("{name}_sd")));
+                [Some(quoted(name)), sd]
+            })
+            .flatten()
+            .collect();
+        writeln!(out, "{}", head.join(","))?;
+        let rows = imputed
+            .mean
+            .chunks_exact(width)
+            .zip(imputed.sd.chunks_exact(width));
+        for (mean, sd) in rows {
+            let each = mean.iter().zip(sd).zip(&gappy);
+            let cells: Vec<String> = each
+                .flat_map(|((mean, sd), gappy)| {
+                    [Some(format!("{mean:?}")), gappy.then(|| format!("{sd:?}"))]
+                })
+                .flatten()
+                .collect();
+            writeln!(out, "{}", cells.join(","))?;
         }
         Ok(())
     })?;

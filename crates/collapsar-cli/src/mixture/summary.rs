@@ -33,6 +33,17 @@ pub(crate) fn of(
             "rows count by their weights, which add up to {total}\n"
         ));
     }
+    let gaps = result.model.gaps();
+    if gaps.any() {
+        let (values, rows) = (count(gaps.values, "value"), count(gaps.rows, "row"));
+        let verb = if gaps.values == 1 { "is" } else { "are" };
+        let empty = match gaps.empty {
+            0 => String::new(),
+            1 => "; 1 of them has no value, and says nothing".to_owned(),
+            some => format!("; {some} of them have no value, and say nothing"),
+        };
+        text.push(format!("{values} {verb} missing in {rows}{empty}\n"));
+    }
     if result.compared.len() > 1 {
         text.push(format!("\n{}\n", comparison(result)));
     }

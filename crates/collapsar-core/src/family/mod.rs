@@ -6,6 +6,7 @@
 //! - `network`: discrete variables that tables tie, summed out exactly.
 //! - `normal_wishart`: normal means with one full precision matrix in common, or that matrix alone.
 //! - `normal_gamma`: normal means with a precision for each group of coordinates.
+//! - `normal_gamma_columns`: the same where each coordinate was observed another number of times.
 //! - `gamma`: a gamma distribution, with draws kept as logarithms too.
 //! - `gaussian`: scalars with a precision matrix that is mostly zero.
 //! - `gaussian_gamma`: the same with an unknown factor on the precision.
@@ -24,6 +25,7 @@ mod gaussian_gamma;
 mod marginal;
 mod network;
 mod normal_gamma;
+mod normal_gamma_columns;
 mod normal_wishart;
 mod polya_gamma;
 mod positive;
@@ -43,6 +45,7 @@ pub use gaussian_gamma::{GaussianGamma, GaussianGammaDraw, GaussianGammaOrdinary
 pub use marginal::Marginal;
 pub use network::{Network, NetworkBuffers, Table};
 pub use normal_gamma::{NormalGamma, NormalGammaDraw, NormalGammaOrdinary};
+pub use normal_gamma_columns::{NormalGammaColumns, NormalGammaColumnsOrdinary};
 pub use normal_wishart::{NormalWishart, NormalWishartDraw, NormalWishartOrdinary};
 pub use polya_gamma::PolyaGamma;
 pub use positive::{Positive, Tail};

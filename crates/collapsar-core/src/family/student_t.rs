@@ -69,6 +69,18 @@ impl StudentT {
         self.location.len()
     }
 
+    /// Degrees of freedom, location and scale matrix.
+    pub fn parameters(&self) -> (f64, Vec<f64>, DMatrix<f64>) {
+        let d = self.dim();
+        let lower = DMatrix::from_fn(d, d, |i, j| match i.cmp(&j) {
+            std::cmp::Ordering::Less => 0.0,
+            std::cmp::Ordering::Equal => 1.0 / self.factor[i * (i + 1) / 2 + j],
+            std::cmp::Ordering::Greater => self.factor[i * (i + 1) / 2 + j],
+        });
+        let scale = &lower * lower.transpose();
+        (self.degrees_of_freedom, self.location.clone(), scale)
+    }
+
     /// The log density at `x`; `scratch` has the length of `x` and is overwritten.
     pub fn ln_density(&self, x: &[f64], scratch: &mut [f64]) -> f64 {
         debug_assert_eq!(x.len(), self.dim());

@@ -1,12 +1,14 @@
 //! Tables of numbers: sums over rows under a softmax, which mixtures of all kinds have in common, and over squares of predictors.
 //!
 //! - `features`: which functions of a row a component sees
+//! - `gaps`: rows with missing numbers
 //! - `sum`: logits, softmax and statistics, a block of rows at a time
 //! - `overlap`: the metric as a matrix, from the rows that components share
 //! - `squares`: rows of Pólya-Gamma variables, each times the square of a predictor
 //! - `triangle`: products that fill half of a square matrix
 
 mod features;
+mod gaps;
 mod overlap;
 mod squares;
 mod sum;

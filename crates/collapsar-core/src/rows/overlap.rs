@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{BLOCK, SoftmaxSum};
+use crate::collapsed::Potential;
 use crate::error::Result;
 use crate::kernel::product::{LANES, accumulate, alignment, gather};
 use crate::parallel::Chunks;
@@ -48,6 +49,8 @@ pub struct ComponentBlocks {
     features: usize,
     /// By pairs of components, the first no later than the second.
     blocks: Vec<Option<Vec<f64>>>,
+    /// Whether each block is symmetric too.
+    symmetric: bool,
 }
 
 impl ComponentBlocks {
@@ -61,7 +64,11 @@ impl ComponentBlocks {
     pub fn entry(&self, row: usize, column: usize) -> f64 {
         let p = self.features;
         let block = self.get(row / p, column / p);
-        block.map_or(0.0, |block| block[(row % p) * p + column % p])
+        let (mut i, mut j) = (row % p, column % p);
+        if !self.symmetric && row / p > column / p {
+            (i, j) = (j, i);
+        }
+        block.map_or(0.0, |block| block[i * p + j])
     }
 }
 
@@ -141,7 +148,46 @@ impl SoftmaxSum {
             components,
             features,
             blocks,
+            symmetric: true,
         }
+    }
+
+    /// The same for rows with gaps, one pass for each message: what is missing there is not known but for its
+    /// distribution, so that there is more than products of features.
+    ///
+    /// # Errors
+    /// As [`crate::Potential::hessian_product`].
+    pub fn metric_blocks_at(&self, messages: &[f64]) -> Result<ComponentBlocks> {
+        let (components, features) = (self.components(), self.features());
+        let mut blocks = vec![None; components * components];
+        for k in 0..components {
+            for l in k..components {
+                blocks[k * components + l] = Some(vec![0.0; features * features]);
+            }
+        }
+        let (mut unit, mut column) = (vec![0.0; messages.len()], vec![0.0; messages.len()]);
+        for at in 0..components * features {
+            unit[at] = 1.0;
+            self.hessian_product(messages, &unit, &mut column)?;
+            unit[at] = 0.0;
+            let (k, feature) = (at / features, at % features);
+            for (l, entries) in column.chunks_exact(features).enumerate().skip(k) {
+                let Some(block) = blocks.get_mut(k * components + l).and_then(Option::as_mut)
+                else {
+                    continue;
+                };
+                // Row by row as of the first component, which an entry of the second's column is not.
+                for (of, entry) in entries.iter().enumerate() {
+                    block[feature * features + of] = *entry;
+                }
+            }
+        }
+        Ok(ComponentBlocks {
+            components,
+            features,
+            blocks,
+            symmetric: false,
+        })
     }
 
     /// $\sum_n w_n\psi_n\psi_n'$ over some rows, as a square matrix.
@@ -214,7 +260,6 @@ impl SoftmaxSum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapsed::Potential;
     use crate::rows::{Features, Rows};
 
     /// A matrix that is made of products with unit vectors is the same.

@@ -3,12 +3,14 @@
 use rand::Rng;
 use rand_distr::{Binomial, Distribution};
 
+use super::gaps::{Gaps, Table};
 use super::{BLOCK, Features, Rows};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 use crate::family::pick;
 use crate::kernel::product::{LANES, accumulate, alignment, gather, multiply};
 use crate::kernel::{softmax_columns, softmax_jacobian_columns};
+use crate::number::Dual;
 use crate::parallel::{Buffers, Chunks, sum};
 
 /// $A(m) = \sum_n w_n \ln \sum_k \exp \langle m_k, \psi(y_n) \rangle$ (maths §4.1), all $w_n$ one unless weights are given.
@@ -18,6 +20,8 @@ pub struct SoftmaxSum {
     weights: Option<Vec<f64>>,
     features: Features,
     components: usize,
+    /// What rows miss, where their order is that of what they miss.
+    gaps: Option<Gaps>,
     pub(super) buffers: Buffers,
 }
 
@@ -29,15 +33,62 @@ impl SoftmaxSum {
             weights: None,
             features,
             components,
+            gaps: None,
             buffers: Buffers::default(),
         }
     }
 
-    /// The same with a weight for each row: how often it is there.
+    /// The sum over rows some of whose numbers are missing, and integrated out given the component (maths §4.7):
+    /// NaN in row-major `values`, which are mapped as [`Rows::new`] maps them. Features are full, or linear, where
+    /// the messages about products, the same for all components, come after all others. Rows are kept in the order
+    /// of what they miss: [`SoftmaxSum::row_of`] says which is which.
+    ///
+    /// # Panics
+    /// Where features are others.
+    pub fn with_gaps(
+        values: &[f64],
+        (shift, scale): (&[f64], &[f64]),
+        features: Features,
+        components: usize,
+    ) -> Self {
+        assert!(matches!(features, Features::Full | Features::Linear));
+        let columns = shift.len();
+        let shared = features == Features::Linear;
+        let gaps = Gaps::find(values, columns, components, shared);
+        let rows = Rows::new(&gaps.sorted(values), columns, shift, scale);
+        Self {
+            gaps: Some(gaps),
+            ..Self::new(rows, features, components)
+        }
+    }
+
+    /// The same with a weight for each row of the data: how often it is there.
     #[must_use]
     pub fn weighted(mut self, weights: Option<Vec<f64>>) -> Self {
-        self.weights = weights;
+        self.weights = match &self.gaps {
+            Some(gaps) => weights.map(|weights| gaps.sorted(&weights)),
+            None => weights,
+        };
         self
+    }
+
+    /// The row of the data that is kept as row `place`.
+    pub fn row_of(&self, place: usize) -> usize {
+        self.gaps.as_ref().map_or(place, |gaps| gaps.row(place))
+    }
+
+    /// Whether rows have gaps that are integrated out.
+    pub fn has_gaps(&self) -> bool {
+        self.gaps.is_some()
+    }
+
+    /// What rows miss, and the rows.
+    fn gaps(&self) -> Option<(&Gaps, Table<'_>)> {
+        let table = Table {
+            rows: &self.rows,
+            weights: self.weights.as_deref(),
+        };
+        self.gaps.as_ref().map(|gaps| (gaps, table))
     }
 
     /// The weights of the rows, where they are given.
@@ -124,6 +175,9 @@ impl SoftmaxSum {
         rows: std::ops::Range<usize>,
         mut block: impl FnMut(usize, usize, &[f64], &mut [f64]),
     ) -> Result<f64> {
+        if let Some((gaps, table)) = self.gaps() {
+            return gaps.visit(table, messages, &rows, block);
+        }
         let (k, p) = (self.components, self.features());
         self.with_scratch(|[features, logits, highest, total]| {
             let mut value = 0.0;
@@ -178,7 +232,11 @@ impl SoftmaxSum {
         labels: &mut [f64],
     ) -> Result<Vec<f64>> {
         let shape = (self.components, self.features());
-        let mut statistics = vec![0.0; shape.0 * shape.1];
+        let mut statistics = vec![0.0; self.dim()];
+        if let Some((gaps, table)) = self.gaps() {
+            gaps.draw(table, messages, rng, labels, &mut statistics)?;
+            return Ok(statistics);
+        }
         let mut row = vec![0.0; shape.0];
         self.with_lanes(&mut statistics, |lanes| {
             self.visit(
@@ -214,8 +272,16 @@ impl SoftmaxSum {
         fill: impl Fn(usize, usize, &mut [f64]) + Sync,
     ) -> Result<Vec<f64>> {
         let (k, p) = (self.components, self.features());
-        let mut statistics = vec![0.0; k * p];
+        let mut statistics = vec![0.0; self.dim()];
         let (chunks, out) = (self.chunks(), &mut statistics);
+        if let Some((gaps, table)) = self.gaps() {
+            let messages = gaps.alone(&self.moments_of(&fill)?);
+            sum(chunks, &self.buffers, out, |rows, partial| {
+                gaps.statistics(table, &messages, &rows, &fill, partial)?;
+                Ok(0.0)
+            })?;
+            return Ok(statistics);
+        }
         sum(chunks, &self.buffers, out, |rows, partial| {
             self.with_lanes(partial, |lanes| {
                 self.with_scratch(|[features, responsibilities, ..]| {
@@ -232,6 +298,34 @@ impl SoftmaxSum {
             })
         })?;
         Ok(statistics)
+    }
+
+    /// Count, sum and sum of squares of the numbers that are there, of each component's columns, under
+    /// responsibilities that `fill` writes.
+    fn moments_of(&self, fill: &(impl Fn(usize, usize, &mut [f64]) + Sync)) -> Result<Vec<f64>> {
+        let (k, columns) = (self.components, self.rows.columns);
+        let mut moments = vec![0.0; 3 * k * columns];
+        let out = &mut moments;
+        sum(self.chunks(), &self.buffers, out, |rows, partial| {
+            let mut responsibilities = vec![0.0; k * BLOCK];
+            for (first, width, data) in self.rows.within(rows) {
+                let responsibilities = &mut responsibilities[..k * width];
+                fill(first, width, responsibilities);
+                self.weigh(first, width, responsibilities);
+                let of = responsibilities.chunks_exact(width);
+                for (partial, r) in partial.chunks_exact_mut(3 * columns).zip(of) {
+                    for (sums, x) in partial.chunks_exact_mut(3).zip(data.chunks_exact(width)) {
+                        for (r, x) in r.iter().zip(x).filter(|(_, x)| !x.is_nan()) {
+                            sums[0] += r;
+                            sums[1] += r * x;
+                            sums[2] += r * x * x;
+                        }
+                    }
+                }
+            }
+            Ok(0.0)
+        })?;
+        Ok(moments)
     }
 }
 
@@ -254,12 +348,18 @@ fn multinomial<R: Rng + ?Sized>(count: u64, probabilities: &[f64], rng: &mut R) 
 
 impl Potential for SoftmaxSum {
     fn dim(&self) -> usize {
-        self.components * self.features()
+        let shared = self.gaps.as_ref().map_or(0, Gaps::shared);
+        self.components * self.features() + shared
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let shape = (self.components, self.features());
         gradient.fill(0.0);
+        if let Some((gaps, table)) = self.gaps() {
+            return sum(self.chunks(), &self.buffers, gradient, |rows, partial| {
+                gaps.value(table, at, &rows, Some(partial))
+            });
+        }
         sum(self.chunks(), &self.buffers, gradient, |rows, partial| {
             self.with_lanes(partial, |lanes| {
                 self.visit(at, rows, |first, width, features, responsibilities| {
@@ -272,6 +372,11 @@ impl Potential for SoftmaxSum {
 
     fn value(&self, at: &[f64]) -> Result<f64> {
         // A vector of one number in the place of statistics.
+        if let Some((gaps, table)) = self.gaps() {
+            return sum(self.chunks(), &self.buffers, &mut [0.0], |rows, _| {
+                gaps.value(table, at, &rows, None)
+            });
+        }
         sum(self.chunks(), &self.buffers, &mut [0.0], |rows, _| {
             self.visit(at, rows, |_, _, _, _| ())
         })
@@ -280,6 +385,15 @@ impl Potential for SoftmaxSum {
     fn hessian_product(&self, at: &[f64], along: &[f64], out: &mut [f64]) -> Result<()> {
         let (k, p) = (self.components, self.features());
         out.fill(0.0);
+        if let Some((gaps, table)) = self.gaps() {
+            let pairs = at.iter().zip(along);
+            let at: Vec<Dual> = pairs.map(|(v, s)| Dual::new(*v, *s)).collect();
+            sum(self.chunks(), &self.buffers, out, |rows, partial| {
+                gaps.hessian_product(table, &at, &rows, partial)?;
+                Ok(0.0)
+            })?;
+            return Ok(());
+        }
         sum(self.chunks(), &self.buffers, out, |rows, partial| {
             self.buffers.lend((k + 1) * BLOCK, |scratch| {
                 let (changes, mean) = scratch.split_at_mut(k * BLOCK);

@@ -271,7 +271,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The data. A C-contiguous array of float64 is not copied.
+            The data. A C-contiguous array of float64 is not copied. NaN is a value that is missing at
+            random, and integrated out.
         y : Ignored
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row is there: 2 is as two rows, 0 as none. Weights need not be whole
@@ -302,7 +303,14 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight):
-        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        X = validate_data(
+            self,
+            X,
+            dtype=np.float64,
+            order="C",
+            ensure_min_samples=2,
+            ensure_all_finite="allow-nan",
+        )
         n_samples, n_features = X.shape
         if n_samples < self.n_components:
             raise ValueError(
@@ -465,6 +473,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         starts = range(self.n_init)
         if weights is not None and not (np.all(weights >= 0.0) and 0.0 < weights.sum() < np.inf):
             return {}  # and the library says why
+        if np.isnan(X.min()):
+            return {}  # scikit-learn's k-means wants whole rows; the library's does not
         if self.init_params != "random":
             return {"labels": [self._labels_of_a_start(X, weights, rng) for _ in starts]}
         if X.size * self.n_components * self.n_init > _MANY:
@@ -586,7 +596,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return validate_data(
+            self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan"
+        )
 
     def predict(self, X):
         """The most probable component of each row.
@@ -664,7 +676,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, those of the fit or others; of many a sample is drawn. Two columns are the axes themselves, more are
-            shown on the plane of their largest variance.
+            shown on the plane of their largest variance. Missing values are where they are expected.
 
         Returns
         -------
@@ -674,7 +686,45 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         X = self._checked(X)
         names = getattr(self, "feature_names_in_", None)
         columns = [f"column {d}" for d in range(X.shape[1])] if names is None else map(str, names)
-        return plot_of(self._fit_.picture(X, self._labels(X).tolist(), list(columns)))
+        labels = self._labels(X).tolist()
+        whole = self._fit_.impute(X, self.n_jobs)[0] if np.isnan(X).any() else X
+        return plot_of(self._fit_.picture(whole, labels, list(columns)))
+
+    def impute(self, X, *, return_sd=False, n_draws=None, random_state=None):
+        """Fills in missing values, given the others of their row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with NaN where a value is missing.
+        return_sd : bool, default=False
+            Whether standard deviations are returned too: zero where a value was given.
+        n_draws : int, default=None
+            Draws from the distribution of what is missing, in the place of its mean.
+        random_state : int, RandomState instance or None, default=None
+            What draws come from.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features), or (n_draws, n_samples, n_features)
+        sd : ndarray of shape (n_samples, n_features)
+            Only if `return_sd`.
+        """
+        X = self._checked(X)
+        if n_draws is not None:
+            if return_sd:
+                raise ValueError("return_sd needs n_draws=None: draws have no standard deviation")
+            if n_draws < 1:
+                raise ValueError(f"n_draws == {n_draws}, expected at least 1")
+            seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+            return self._fit_.impute_draws(X, int(n_draws), seed, self.n_jobs)
+        mean, sd = self._fit_.impute(X, self.n_jobs)
+        return (mean, sd) if return_sd else mean
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def sample(self, n_samples=1):
         """Draws from the posterior predictive density, ordered by component.
@@ -728,6 +778,9 @@ def _named(draws, relabelled: int, n_components: int, n_features: int, kind: str
 
 def _covariance(X, weights):
     """The covariance of rows that are there as often as their weights say."""
+    if np.isnan(X.min()):
+        variance = np.nanvar(X, axis=0)
+        return np.diag(variance)
     if weights is None:
         return np.atleast_2d(np.cov(X.T))
     centred = X - np.average(X, axis=0, weights=weights)

@@ -221,8 +221,8 @@ fn summary(fit: &MixtureFit, number: Number) -> Summary {
         }
         Number::Mean(k, d) => {
             let component = of(k);
-            let degrees = freedom(component) + 1.0;
-            let squared = component.scale.variance(d) / (component.mean_precision * degrees);
+            let degrees = freedom(component, d) + 1.0;
+            let squared = component.scale.variance(d) / (component.mean_precision_of(d) * degrees);
             let plain = Marginal::StudentT {
                 mean: component.mean[d],
                 scale: squared.sqrt(),
@@ -234,7 +234,7 @@ fn summary(fit: &MixtureFit, number: Number) -> Summary {
         }
         Number::Covariance(k, d, _) => {
             let component = of(k);
-            let (freedom, scale) = (freedom(component), component.scale.variance(d));
+            let (freedom, scale) = (freedom(component, d), component.scale.variance(d));
             // An inverse gamma distribution: with a deviation, the one that has it and the same mean.
             let mean = if freedom > 1.0 {
                 scale / (freedom - 1.0)
@@ -256,13 +256,13 @@ fn summary(fit: &MixtureFit, number: Number) -> Summary {
     }
 }
 
-/// Degrees of freedom less dimensions: those of a variance, less one.
-fn freedom(component: &Component) -> f64 {
+/// Degrees of freedom less dimensions: those of a column's variance, less one.
+fn freedom(component: &Component, d: usize) -> f64 {
     let dimensions = match component.scale {
         Matrix::Full(_) => component.mean.len() as f64,
         _ => 1.0,
     };
-    component.degrees_of_freedom - dimensions
+    component.degrees_of_freedom_of(d) - dimensions
 }
 
 fn quantiles(mean: f64, sd: f64, quantile: impl Fn(f64) -> f64) -> Summary {

@@ -32,8 +32,8 @@ impl MixtureRun<'_> {
         let density = posterior.density()?;
         let ln_density = density.score(input.values, input.columns)?.ln_density;
         // The fit's own responsibilities: q(Z), which the bound is about.
-        let mut labels = Vec::with_capacity(model.rows());
-        model.responsibilities(&point.messages, |_, row| labels.push(most_probable(row)))?;
+        let mut labels = vec![(0, 0.0); model.rows()];
+        model.responsibilities(&point.messages, |n, row| labels[n] = most_probable(row))?;
         let path = folder.path();
         SavedMixture {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -71,6 +71,11 @@ impl MixtureRun<'_> {
                     "components": request.components,
                     "columns": columns,
                     "total_weight": input.weights.map(|weights| weights.iter().sum::<f64>()),
+                    "missing": model.gaps().any().then(|| json!({
+                        "values": model.gaps().values,
+                        "rows": model.gaps().rows,
+                        "empty_rows": model.gaps().empty,
+                    })),
                     "covariance": request.settings.covariance,
                     "weights": request.settings.weights,
                     "prior": request.settings.defaults,

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use collapsar::mixture::{Covariance, Matrix, MixtureDraws, MixtureFit, Scores};
-use collapsar_formats::{Error as FileError, Problem, Table, read_table};
+use collapsar::mixture::{
+    Covariance, Imputation, Matrix, MixtureDraws, MixtureFit, PredictiveDensity, Scores,
+};
+use collapsar_formats::{Error as FileError, Problem, Table, read_table, read_table_with_gaps};
 use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
@@ -87,8 +89,31 @@ impl SavedMixture {
     /// Reads rows of the columns that the fit has: those given, else those of the same names, else all
     /// where the fit or the data have no names; and says what the fit makes of them.
     pub fn predict(&self, data: &Path, columns: Option<&[String]>) -> Result<Prediction> {
+        let table = self.rows_of(data, columns)?;
+        let density = self.density()?;
+        let scores = density.score(&table.values, self.columns.len())?;
+        let tail = density.tail(&table.values, &scores.ln_density, SEED);
+        Ok(Prediction { scores, tail })
+    }
+
+    /// Reads rows as [`SavedMixture::predict`] does, and fills in what is missing: the rows with expected values, and
+    /// how uncertain these are.
+    pub fn impute(&self, data: &Path, columns: Option<&[String]>) -> Result<(Table, Imputation)> {
+        let table = self.rows_of(data, columns)?;
+        let imputed = self.density()?.impute(&table.values, self.columns.len())?;
+        Ok((table, imputed))
+    }
+
+    fn density(&self) -> Result<PredictiveDensity> {
+        Ok(match &self.draws {
+            Some(draws) => self.fit.predictive_of(draws)?,
+            None => self.fit.predictive()?,
+        })
+    }
+
+    fn rows_of(&self, data: &Path, columns: Option<&[String]>) -> Result<Table> {
         let table = match columns {
-            Some(columns) => read_table(data, Some(columns))?,
+            Some(columns) => read_table_with_gaps(data, Some(columns))?,
             None => read_like(data, &self.columns)?,
         };
         let (found, expected) = (table.columns.len(), self.columns.len());
@@ -97,13 +122,7 @@ impl SavedMixture {
             let expected = format!("{expected} as the fit has ({})", self.columns.join(", "));
             return Err(Error::input(name, found, expected));
         }
-        let density = match &self.draws {
-            Some(draws) => self.fit.predictive_of(draws)?,
-            None => self.fit.predictive()?,
-        };
-        let scores = density.score(&table.values, expected)?;
-        let tail = density.tail(&scores.ln_density, SEED);
-        Ok(Prediction { scores, tail })
+        Ok(table)
     }
 
     /// Sizes and signs that the library takes for granted.
@@ -130,11 +149,24 @@ impl SavedMixture {
                     "component {k} of another size than {columns} columns"
                 ));
             }
-            let numbers = [
+            let several = [
+                &component.mean_precisions,
+                &component.column_degrees_of_freedom,
+            ];
+            if several
+                .iter()
+                .any(|of| of.as_ref().is_some_and(|of| of.len() != columns))
+            {
+                return Err(format!(
+                    "component {k} of another size than {columns} columns"
+                ));
+            }
+            let mut numbers = vec![
                 component.weight,
                 component.mean_precision,
                 component.degrees_of_freedom,
             ];
+            numbers.extend(several.into_iter().flatten().flatten());
             if numbers.iter().any(|x| !(*x >= 0.0 && x.is_finite())) {
                 return Err(format!(
                     "component {k} has a negative weight, precision or freedom"
@@ -148,15 +180,15 @@ impl SavedMixture {
 /// Reads the columns that a fit has, by name; all of them where the fit or the data have no names.
 fn read_like(data: &Path, names: &[String]) -> Result<Table> {
     if is_nameless(names) {
-        return Ok(read_table(data, None)?);
+        return Ok(read_table_with_gaps(data, None)?);
     }
-    match read_table(data, Some(names)) {
+    match read_table_with_gaps(data, Some(names)) {
         // Standard input cannot be read twice: there, columns by number say what is meant.
         Err(FileError::File { problem, .. })
             if matches!(&*problem, Problem::NoColumn { columns, .. } if is_nameless(columns))
                 && data != Path::new("-") =>
         {
-            Ok(read_table(data, None)?)
+            Ok(read_table_with_gaps(data, None)?)
         }
         other => Ok(other?),
     }

@@ -79,6 +79,27 @@ pub struct Component {
     pub degrees_of_freedom: f64,
     /// The posterior scale matrix: `covariance` times `degrees_of_freedom`.
     pub scale: Matrix,
+    /// How many data each coordinate of the posterior mean is worth, where rows with missing values make them differ;
+    /// `mean_precision` is then their mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_precisions: Option<Vec<f64>>,
+    /// How many data the posterior scale of each column is worth, where they differ so; `degrees_of_freedom` is their mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column_degrees_of_freedom: Option<Vec<f64>>,
+}
+
+impl Component {
+    /// How many data the posterior mean of column `d` is worth.
+    pub fn mean_precision_of(&self, d: usize) -> f64 {
+        let all = self.mean_precisions.as_ref();
+        all.map_or(self.mean_precision, |all| all[d])
+    }
+
+    /// How many data the posterior scale of column `d` is worth.
+    pub fn degrees_of_freedom_of(&self, d: usize) -> f64 {
+        let all = self.column_degrees_of_freedom.as_ref();
+        all.map_or(self.degrees_of_freedom, |all| all[d])
+    }
 }
 
 /// A fitted mixture: all that is needed to describe it and to score new data.
@@ -107,19 +128,12 @@ impl Mixture {
         let features = self.local.features();
         let components = (0..self.components())
             .map(|k| {
-                let (mean, mean_precision, degrees_of_freedom, scale) =
-                    self.ordinary(k, &natural(self.block(k)))?;
+                let ordinary = self.ordinary(k, &natural(self.block(k)))?;
                 Ok(describe(Component {
                     weight: weights[k],
                     weight_sd: sds[k],
                     count: point.statistics[k * features],
-                    mean_sd: None,
-                    covariance: scale.map(|s| s / degrees_of_freedom),
-                    covariance_sd: None,
-                    mean,
-                    mean_precision,
-                    degrees_of_freedom,
-                    scale,
+                    ..ordinary
                 }))
             })
             .collect::<Result<_>>()?;
@@ -133,11 +147,37 @@ impl Mixture {
     }
 
     /// Location, mean precision, degrees of freedom and scale of component `k`, in the data's units.
-    fn ordinary(&self, k: usize, natural: &[f64]) -> Result<(Vec<f64>, f64, f64, Matrix)> {
+    fn ordinary(&self, k: usize, natural: &[f64]) -> Result<Component> {
         let columns = self.columns();
         let (shift, unit) = (&self.shift, &self.scale);
         let place = |mean: &[f64]| (0..columns).map(|d| shift[d] + unit[d] * mean[d]).collect();
-        Ok(match self.parameters {
+        let (mean, mean_precision, degrees_of_freedom, scale) = match self.parameters {
+            Parameters::Columns(family) => {
+                let ordinary = family.ordinary(natural)?;
+                let freedoms = ordinary.degrees_of_freedom;
+                let mut scales = ordinary.scales.iter().zip(unit).map(|(s, u)| s * u * u);
+                let mut covariances = ordinary.scales.iter().zip(&freedoms).zip(unit);
+                let mut covariance = || covariances.next().map_or(0.0, |((s, n), u)| s * u * u / n);
+                let (scale, covariance) = if self.covariance == Covariance::Spherical {
+                    let covariance = Matrix::Spherical(covariance());
+                    (
+                        Matrix::Spherical(scales.next().unwrap_or_default()),
+                        covariance,
+                    )
+                } else {
+                    let all = (0..columns).map(|_| covariance()).collect();
+                    (Matrix::Diagonal(scales.collect()), Matrix::Diagonal(all))
+                };
+                let average = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+                return Ok(Component {
+                    mean_precision: average(&ordinary.mean_precisions),
+                    degrees_of_freedom: average(&freedoms),
+                    covariance,
+                    mean_precisions: Some(ordinary.mean_precisions),
+                    column_degrees_of_freedom: (freedoms.len() == columns).then_some(freedoms),
+                    ..undescribed(place(&ordinary.mean), scale)
+                });
+            }
             Parameters::Full(family) => {
                 let ordinary = family.ordinary(natural)?;
                 let which = if family.means == 1 { 0 } else { k };
@@ -165,7 +205,31 @@ impl Mixture {
                     scale,
                 )
             }
+        };
+        Ok(Component {
+            mean_precision,
+            degrees_of_freedom,
+            covariance: scale.map(|s| s / degrees_of_freedom),
+            ..undescribed(mean, scale)
         })
+    }
+}
+
+/// A component of which no more is known.
+fn undescribed(mean: Vec<f64>, scale: Matrix) -> Component {
+    Component {
+        weight: 0.0,
+        weight_sd: 0.0,
+        count: 0.0,
+        mean,
+        mean_sd: None,
+        covariance: scale.clone(),
+        covariance_sd: None,
+        mean_precision: 0.0,
+        degrees_of_freedom: 0.0,
+        scale,
+        mean_precisions: None,
+        column_degrees_of_freedom: None,
     }
 }
 
@@ -204,25 +268,29 @@ fn describe(mut component: Component) -> Component {
     } else {
         1.0
     };
-    let freedom = component.degrees_of_freedom - dimension;
-    if freedom > 1.0 {
-        let sd =
-            |d| (component.scale.variance(d) / (component.mean_precision * (freedom - 1.0))).sqrt();
-        component.mean_sd = Some((0..columns).map(sd).collect());
-    }
-    if freedom > 3.0 {
-        // Inverse Wishart: the entry's square and the product of its diagonal entries.
+    let freedom = |d: usize| component.degrees_of_freedom_of(d) - dimension;
+    let least = (0..columns).map(freedom).fold(f64::INFINITY, f64::min);
+    // Inverse Wishart: the entry's square and the product of its diagonal entries.
+    let entry = |freedom: f64, own: f64, diagonal: f64| {
         let below = freedom * (freedom - 1.0).powi(2) * (freedom - 3.0);
-        let entry = |own: f64, diagonal: f64| {
-            (((freedom + 1.0) * own * own + (freedom - 1.0) * diagonal) / below).sqrt()
-        };
-        component.covariance_sd = Some(match &component.scale {
-            Matrix::Full(rows) => {
-                Matrix::full(columns, |i, j| entry(rows[i][j], rows[i][i] * rows[j][j]))
-            }
-            diagonal => diagonal.map(|s| entry(s, s * s)),
-        });
-    }
+        (((freedom + 1.0) * own * own + (freedom - 1.0) * diagonal) / below).sqrt()
+    };
+    let mean_sd = (least > 1.0).then(|| {
+        let precision = |d| component.mean_precision_of(d) * (freedom(d) - 1.0);
+        let sd = |d| (component.scale.variance(d) / precision(d)).sqrt();
+        (0..columns).map(sd).collect()
+    });
+    let covariance_sd = (least > 3.0).then(|| match &component.scale {
+        Matrix::Full(rows) => Matrix::full(columns, |i, j| {
+            entry(least, rows[i][j], rows[i][i] * rows[j][j])
+        }),
+        Matrix::Diagonal(scales) => {
+            let each = scales.iter().enumerate();
+            Matrix::Diagonal(each.map(|(d, s)| entry(freedom(d), *s, s * s)).collect())
+        }
+        Matrix::Spherical(s) => Matrix::Spherical(entry(least, *s, s * s)),
+    });
+    (component.mean_sd, component.covariance_sd) = (mean_sd, covariance_sd);
     component
 }
 

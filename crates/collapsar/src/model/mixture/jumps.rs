@@ -73,7 +73,8 @@ impl Mixture {
         let own = |k: usize| self.own(statistics, k);
         let mut order: Vec<usize> = (0..self.components()).collect();
         order.sort_by(|&a, &b| own(b)[0].total_cmp(&own(a)[0]));
-        let in_order: Vec<f64> = order.iter().flat_map(|&k| own(k)).copied().collect();
+        let mut in_order: Vec<f64> = order.iter().flat_map(|&k| own(k)).copied().collect();
+        in_order.extend(&statistics[in_order.len()..]);
         (!order.is_sorted()).then(|| (in_order, "sort components by size".into()))
     }
 
@@ -104,7 +105,7 @@ impl Mixture {
             let mut statistics = from.to_vec();
             for (slot, sign) in [(k, 1.0), (free, -1.0)] {
                 let mean: Vec<f64> = (0..columns)
-                    .map(|d| whole[1 + d] / whole[0] + sign * offset[d])
+                    .map(|d| self.mean_of(whole, d) + sign * offset[d])
                     .collect();
                 let part = &mut statistics[slot * features..(slot + 1) * features];
                 self.half(whole, &mean, &offset, part);
@@ -151,8 +152,11 @@ impl Mixture {
     fn axes(&self, all: &[f64], k: usize) -> Vec<(f64, Vec<f64>)> {
         let (columns, statistics) = (self.columns(), self.own(all, k));
         let n = statistics[0];
-        let mean = |d: usize| statistics[1 + d] / n;
-        let squares = &statistics[1 + columns..];
+        let (there, mean) = (
+            |d: usize| self.there(statistics, d),
+            |d: usize| self.mean_of(statistics, d),
+        );
+        let squares = &statistics[self.sums() + columns..];
         let unit = |d: usize| (0..columns).map(|i| f64::from(u8::from(i == d))).collect();
         let mut axes: Vec<(f64, Vec<f64>)> = match self.covariance {
             Covariance::Full => {
@@ -165,12 +169,13 @@ impl Mixture {
                 principal(covariance)
             }
             Covariance::Diagonal => (0..columns)
-                .map(|d| (squares[d] / n - mean(d) * mean(d), unit(d)))
+                .map(|d| (squares[d] / there(d) - mean(d) * mean(d), unit(d)))
                 .collect(),
             // The statistics know no direction: try the columns.
             Covariance::Spherical => {
-                let square: f64 = (0..columns).map(|d| mean(d) * mean(d)).sum();
-                let variance = (squares[0] / n - square) / columns as f64;
+                let square: f64 = (0..columns).map(|d| there(d) / n * mean(d) * mean(d)).sum();
+                let all: f64 = (0..columns).map(|d| there(d) / n).sum();
+                let variance = (squares[0] / n - square) / all.max(f64::MIN_POSITIVE);
                 (0..columns).map(|d| (variance, unit(d))).collect()
             }
             // All components share one shape.
@@ -195,8 +200,54 @@ impl Mixture {
         vec![]
     }
 
+    /// Where the sums of a component's statistics begin.
+    fn sums(&self) -> usize {
+        match self.parameters {
+            Parameters::Columns(family) => 1 + family.dimensions(),
+            _ => 1,
+        }
+    }
+
+    /// How many rows of a component have column `d`.
+    fn there(&self, own: &[f64], d: usize) -> f64 {
+        match self.parameters {
+            Parameters::Columns(_) => own[1 + d].max(f64::MIN_POSITIVE),
+            _ => own[0],
+        }
+    }
+
+    /// The mean of a component's rows in column `d`.
+    fn mean_of(&self, own: &[f64], d: usize) -> f64 {
+        own[self.sums() + d] / self.there(own, d)
+    }
+
+    /// As [`Mixture::half`], where columns have rows of their own.
+    fn half_by_columns(&self, whole: &[f64], mean: &[f64], offset: &[f64], out: &mut [f64]) {
+        let (columns, sums) = (mean.len(), self.sums());
+        out[0] = whole[0] / 2.0;
+        let squares = sums + columns;
+        out[squares..].copy_from_slice(&whole[squares..]);
+        for square in &mut out[squares..] {
+            *square /= 2.0;
+        }
+        for d in 0..columns {
+            let (half, centre) = (whole[1 + d] / 2.0, self.mean_of(whole, d));
+            out[1 + d] = half;
+            out[sums + d] = half * mean[d];
+            let moved = mean[d] * mean[d] - centre * centre - offset[d] * offset[d];
+            let place = match self.covariance {
+                Covariance::Diagonal => d,
+                _ => 0,
+            };
+            out[squares + place] += half * moved;
+        }
+    }
+
     /// Writes the statistics of half of a component, moved to `mean` and narrowed along `offset`.
     fn half(&self, whole: &[f64], mean: &[f64], offset: &[f64], out: &mut [f64]) {
+        if matches!(self.parameters, Parameters::Columns(_)) {
+            return self.half_by_columns(whole, mean, offset, out);
+        }
         let (columns, half) = (mean.len(), whole[0] / 2.0);
         let centre: Vec<f64> = (0..columns).map(|d| whole[1 + d] / whole[0]).collect();
         out[0] = half;

@@ -22,13 +22,14 @@ mod start;
 
 use collapsar_core::rows::{Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Collapsed, Error, Result};
+pub use data::Gaps;
 use data::{Data, digest};
 use posterior::{Parameters, blocks};
 
 pub use chain::{DrawOptions, MixtureDraws, Number};
 pub use fit::{Component, Matrix, MixtureFit};
 pub use posterior::Weights;
-pub use predictive::{PredictiveDensity, Scores};
+pub use predictive::{Imputation, PredictiveDensity, Scores};
 pub use response::{MixtureOverlaps, MixtureResponse};
 pub use settings::{Covariance, Defaults, Prior, Scale, Settings};
 pub use start::Start;
@@ -46,6 +47,7 @@ pub struct Mixture {
     scale: Vec<f64>,
     /// How many rows there are, by their weights.
     total: f64,
+    gaps: Gaps,
     constant: f64,
     fingerprint: String,
 }
@@ -83,22 +85,18 @@ impl<'a> Mixtures<'a> {
         weights: Option<&'a [f64]>,
         settings: &Settings,
     ) -> Result<Self> {
-        let data = Data {
-            values,
-            columns,
-            weights,
-        };
+        let data = Data::new(values, columns, weights);
         data.check(settings)?;
         let moments = data.moments();
         let prior = settings.prior(&data, &moments)?;
         let (shift, scale) = Data::standard(moments, settings.covariance);
         Ok(Self {
+            digest: data.digest(),
             data,
             settings: settings.clone(),
             prior,
             shift,
             scale,
-            digest: data.digest(),
         })
     }
 
@@ -123,16 +121,35 @@ impl<'a> Mixtures<'a> {
         let (shift, scale) = (self.shift.clone(), self.scale.clone());
         let (covariance, weights) = (settings.covariance, settings.weights);
         let columns = shift.len();
-        let data = Rows::new(self.data.values, columns, &shift, &scale);
-        let row_weights = self.data.weights.map(<[f64]>::to_vec);
-        let (rows, total) = (data.len(), self.data.total());
-        let parameters = Parameters::new(covariance, components, columns);
+        let (values, gaps) = (self.data.values, self.data.gaps.any());
+        let row_weights = self.data.weights.as_deref().map(<[f64]>::to_vec);
+        let features = covariance.features(gaps);
+        // maths §4.7: what a full or tied covariance foresees of missing values, components differ in.
+        let local = if gaps && matches!(covariance, Covariance::Full | Covariance::Tied) {
+            SoftmaxSum::with_gaps(values, (&shift, &scale), features, components)
+        } else {
+            let data = Rows::new(values, columns, &shift, &scale);
+            SoftmaxSum::new(data, features, components)
+        };
+        let local = local.weighted(row_weights);
+        let (rows, total) = (local.rows().len(), self.data.total());
+        let parameters = Parameters::new(covariance, components, columns, gaps);
         let natural = prior.natural(parameters, &shift, &scale)?;
-        let blocks = blocks(&settings, parameters, natural, &data, self.data.weights)?;
-        let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
+        let blocks = blocks(&settings, parameters, natural, &local)?;
         let half_ln_tau = 0.5 * std::f64::consts::TAU.ln();
-        // The Gaussians' 2π and the change of units: maths §4.3, §4.4.
-        let constant = -total * (columns as f64 * half_ln_tau + ln_scale);
+        // The Gaussians' 2π and the change of units: maths §4.3, §4.4, §4.7.
+        let constant = if gaps {
+            let observed = self.data.observed();
+            let units = observed.iter().zip(&scale).map(|(n, s)| n * s.ln());
+            let numbers = match parameters {
+                Parameters::Columns(_) => observed.iter().sum(),
+                _ => total * columns as f64,
+            };
+            -numbers * half_ln_tau - units.sum::<f64>()
+        } else {
+            let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
+            -total * (columns as f64 * half_ln_tau + ln_scale)
+        };
         let fingerprint = format!(
             "a mixture of {components} {} components with {} weights on {rows} rows of {columns} columns (data {:016x}, prior {:016x})",
             covariance.name(),
@@ -141,7 +158,7 @@ impl<'a> Mixtures<'a> {
             digest(&prior.numbers()),
         );
         Ok(Mixture {
-            local: SoftmaxSum::new(data, covariance.features(), components).weighted(row_weights),
+            local,
             covariance,
             weights,
             parameters,
@@ -150,6 +167,7 @@ impl<'a> Mixtures<'a> {
             shift,
             scale,
             total,
+            gaps: self.data.gaps,
             constant,
             fingerprint,
         })
@@ -199,7 +217,12 @@ impl Mixture {
         &self.prior
     }
 
-    /// Hands `visitor` each row's responsibilities at `messages`, in the order of the rows.
+    /// How much of the data is missing.
+    pub fn gaps(&self) -> Gaps {
+        self.gaps
+    }
+
+    /// Hands `visitor` each row with its responsibilities at `messages`, in the order of the rows where no values are missing.
     ///
     /// # Errors
     /// [`Error::Datum`] where a row has no finite density.
@@ -216,7 +239,7 @@ impl Mixture {
                     for k in 0..components {
                         row[k] = block[k * width + i];
                     }
-                    visitor(first + i, &row);
+                    visitor(self.local.row_of(first + i), &row);
                 }
             })
     }

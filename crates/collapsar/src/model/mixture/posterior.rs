@@ -5,10 +5,12 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::{Covariance, Mixture, Settings};
-use collapsar_core::family::{Dirichlet, NormalGamma, NormalWishart, StickBreaking};
-use collapsar_core::rows::Rows;
+use collapsar_core::family::{
+    Dirichlet, NormalGamma, NormalGammaColumns, NormalWishart, StickBreaking,
+};
+use collapsar_core::rows::{Rows, SoftmaxSum};
 use collapsar_core::vector::{add, dot};
-use collapsar_core::{Blocks, IndexMap, Link, Result};
+use collapsar_core::{Blocks, IndexMap, Link, Potential, Result};
 
 /// The prior over the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -42,11 +44,26 @@ pub(crate) enum Parameters {
     Full(NormalWishart),
     /// Precisions by groups of coordinates.
     Grouped(NormalGamma),
+    /// The same where each column has been observed another number of times.
+    Columns(NormalGammaColumns),
 }
 
 impl Parameters {
-    pub(crate) fn new(covariance: Covariance, components: usize, columns: usize) -> Self {
+    pub(crate) fn new(
+        covariance: Covariance,
+        components: usize,
+        columns: usize,
+        gaps: bool,
+    ) -> Self {
         match covariance {
+            Covariance::Diagonal if gaps => Self::Columns(NormalGammaColumns {
+                groups: columns,
+                size: 1,
+            }),
+            Covariance::Spherical if gaps => Self::Columns(NormalGammaColumns {
+                groups: 1,
+                size: columns,
+            }),
             Covariance::Full => Self::Full(NormalWishart::new(columns)),
             Covariance::Diagonal => Self::Grouped(NormalGamma::diagonal(columns)),
             Covariance::Spherical => Self::Grouped(NormalGamma::spherical(columns)),
@@ -64,23 +81,24 @@ impl Parameters {
         match self {
             Self::Full(family) => blocks.join(name, family, prior, link),
             Self::Grouped(family) => blocks.join(name, family, prior, link),
+            Self::Columns(family) => blocks.join(name, family, prior, link),
         }
     }
 }
 
 /// $C(\tau)$ of a mixture (maths §4.2): a block for the weights, then one for each component, or one for
-/// all of them where covariances are tied. `prior` is that of such a block, `weights` are those of rows.
+/// all of them where covariances are tied. `prior` is that of such a block.
 pub(super) fn blocks(
     settings: &Settings,
     parameters: Parameters,
     prior: Vec<f64>,
-    data: &Rows,
-    weights: Option<&[f64]>,
+    local: &SoftmaxSum,
 ) -> Result<Blocks> {
+    let (data, weights) = (local.rows(), local.weights());
     let (components, columns) = (settings.components, data.columns());
-    let features = settings.covariance.features().count(columns);
+    let features = local.features();
     let concentration = settings.concentration();
-    let blocks = Blocks::new(components * features);
+    let blocks = Blocks::new(local.dim());
     let blocks = match settings.weights {
         Weights::Dirichlet => {
             let prior = vec![concentration; components];
@@ -91,25 +109,44 @@ pub(super) fn blocks(
         Weights::DirichletProcess => {
             let prior = [1.0, concentration].repeat(components);
             let sticks = StickBreaking::new(components);
-            blocks.join("weights", sticks, prior, StickCounts { features })
+            let link = StickCounts {
+                components,
+                features,
+            };
+            blocks.join("weights", sticks, prior, link)
         }
     }?;
     if settings.covariance == Covariance::Tied {
-        // No responsibilities can change the data's total count and scatter.
-        let scatter = scatter(data, weights);
+        // No responsibilities can change the data's total count and scatter, but that of what is missing.
+        let mut scatter = scatter(data, weights);
         let mut total = vec![0.0; prior.len() - scatter.len()];
         total[components] = weights.map_or(data.len() as f64, |weights| weights.iter().sum());
+        let mut link = tied_components(components, columns);
+        if local.has_gaps() {
+            let (from, to) = (components * features, total.len());
+            let each = 0..scatter.len();
+            link = each.fold(link, |map, at| map.and(from + at, to + at, 1.0));
+            scatter.fill(0.0);
+        }
         total.extend(scatter);
-        let link = tied_components(components, columns);
         let blocks = parameters.join(blocks, "prior", prior, link)?;
         return Ok(blocks.with_constant(&total));
     }
     let freedom = match parameters {
         Parameters::Grouped(family) => family.size as f64,
-        Parameters::Full(_) => 1.0,
+        Parameters::Full(_) | Parameters::Columns(_) => 1.0,
     };
     (0..components).try_fold(blocks, |blocks, k| {
         let statistics = k * features..(k + 1) * features;
+        if let Parameters::Columns(family) = parameters {
+            let name = format!("component {}", k + 1);
+            return parameters.join(
+                blocks,
+                &name,
+                prior.clone(),
+                by_columns(family, k * features),
+            );
+        }
         let link = OwnComponent {
             statistics,
             freedom,
@@ -146,17 +183,19 @@ impl Mixture {
 /// Each component's count goes to the sticks.
 #[derive(Debug)]
 struct StickCounts {
+    components: usize,
     features: usize,
 }
 
 impl Link for StickCounts {
     fn add(&self, statistics: &[f64], natural: &mut [f64]) {
-        let counts: Vec<f64> = statistics.iter().step_by(self.features).copied().collect();
+        let counts = statistics.iter().step_by(self.features);
+        let counts: Vec<f64> = counts.take(self.components).copied().collect();
         StickBreaking::add_counts(&counts, natural);
     }
 
     fn pull_back(&self, mean: &[f64], out: &mut [f64]) {
-        let mut per_count = vec![0.0; out.len() / self.features];
+        let mut per_count = vec![0.0; self.components];
         StickBreaking::pull_back(mean, &mut per_count);
         for (out, count) in out.iter_mut().step_by(self.features).zip(per_count) {
             *out += count;
@@ -186,6 +225,20 @@ impl Link for OwnComponent {
         out[0] += mean[0] + self.freedom * mean[1];
         add(&mut out[1..], 1.0, &mean[2..]);
     }
+}
+
+/// A component's statistics (which numbers are there, those, squares) go to the natural parameters of each column
+/// (maths §4.7): its count feeds the weights alone.
+fn by_columns(family: NormalGammaColumns, first: usize) -> IndexMap {
+    let (columns, groups) = (family.dimensions(), family.groups);
+    let map = (0..columns).fold(IndexMap::default(), |map, d| {
+        let (there, sum) = (first + 1 + d, first + 1 + columns + d);
+        map.and(there, d, 1.0)
+            .and(there, columns + d / family.size, 1.0)
+            .and(sum, columns + groups + d, 1.0)
+    });
+    let (squares, last) = (first + 1 + 2 * columns, 2 * columns + groups);
+    (0..groups).fold(map, |map, g| map.and(squares + g, last + g, 1.0))
 }
 
 /// Every component's count and sums go to one block. The degrees of freedom count every datum once,

@@ -1,4 +1,8 @@
 //! Decides what a fitted mixture predicts: the density of new data, their labels, and draws.
+//!
+//! - `impute`: rows with missing values: what is there, and what is not
+
+mod impute;
 
 use std::f64::consts::TAU;
 
@@ -9,10 +13,11 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::settings::diagonal;
-use super::{Covariance, Matrix, MixtureDraws, MixtureFit};
+use super::{Component, Covariance, Matrix, MixtureDraws, MixtureFit};
+use collapsar_core::Result;
 use collapsar_core::family::StudentT;
 use collapsar_core::special::log_sum_exp;
-use collapsar_core::{Error, Place, Result};
+pub use impute::Imputation;
 
 /// Labels and densities of new rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +103,27 @@ impl Part {
     }
 }
 
+/// As [`part`], where columns have been observed another number of times each (maths §4.7).
+fn part_of(c: &Component) -> Result<Part> {
+    let Some(precisions) = &c.mean_precisions else {
+        return part(&c.mean, c.mean_precision, c.degrees_of_freedom, &c.scale);
+    };
+    let widened = |d: usize| {
+        let (kappa, freedom) = (precisions[d], c.degrees_of_freedom_of(d));
+        c.scale.variance(d) * (kappa + 1.0) / (kappa * freedom)
+    };
+    let columns = c.mean.len();
+    if let Matrix::Spherical(_) = c.scale {
+        let scale = diagonal(columns, widened);
+        let whole = StudentT::new(c.degrees_of_freedom, c.mean.clone(), &scale)?;
+        return Ok(Part::StudentT(vec![whole]));
+    }
+    let one = |d: usize| StudentT::new(c.degrees_of_freedom_of(d), vec![c.mean[d]], &[widened(d)]);
+    Ok(Part::StudentT(
+        (0..columns).map(one).collect::<Result<_>>()?,
+    ))
+}
+
 fn part(mean: &[f64], mean_precision: f64, freedom: f64, scale: &Matrix) -> Result<Part> {
     let columns = mean.len();
     let widen = |freedom: f64| (mean_precision + 1.0) / (mean_precision * freedom);
@@ -127,7 +153,7 @@ impl MixtureFit {
             parts.push(Weighted {
                 ln_weight: c.weight.ln(),
                 component,
-                part: part(&c.mean, c.mean_precision, c.degrees_of_freedom, &c.scale)?,
+                part: part_of(c)?,
             });
         }
         self.density_of(parts)
@@ -212,16 +238,12 @@ impl PredictiveDensity {
     /// Labels and densities of row-major `values`.
     ///
     /// # Errors
-    /// [`Error::Data`] where the rows have another number of columns, or a number is not finite.
+    /// [`collapsar_core::Error::Data`] where the rows have another number of columns, or a number is infinite. NaN is a
+    /// value that is missing: the density is then that of the others.
     pub fn score(&self, values: &[f64], columns: usize) -> Result<Scores> {
-        if columns != self.columns {
-            let expected = format!("{}, as the fit has", self.columns);
-            let found = format!("{columns} columns");
-            return Err(Error::data(Place::Whole("data"), found, expected));
-        }
-        if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
-            let (place, found) = (Place::cell(bad, columns), values[bad].to_string());
-            return Err(Error::data(place, found, "a finite number"));
+        self.check(values, columns)?;
+        if values.iter().any(|x| x.is_nan()) {
+            return self.score_gaps(values);
         }
         // Rows do not meet, so threads may divide them in any way.
         let rows: Vec<(usize, f64, f64)> = values
@@ -259,21 +281,30 @@ impl PredictiveDensity {
         values
     }
 
-    /// For each log density, the probability that a new datum's is lower still: small for anomalies.
+    /// For each row's log density, the probability that a new row's, of the same columns, is lower still: small for
+    /// anomalies.
     ///
-    /// From 10,000 draws, so that it is a tail probability of the fit, comparable across fits.
-    pub fn tail(&self, ln_density: &[f64], seed: u64) -> Vec<f64> {
+    /// From 10,000 draws, so that it is a tail probability of the fit, comparable across fits; from fewer where rows
+    /// miss columns in many ways.
+    pub fn tail(&self, values: &[f64], ln_density: &[f64], seed: u64) -> Vec<f64> {
         const DRAWS: usize = 10_000;
         let draws = self.sample(DRAWS, seed);
+        let below = |reference: &[f64], density: f64| {
+            let below = reference.partition_point(|r| *r <= density) as f64;
+            (below + 0.5) / (reference.len() as f64 + 1.0)
+        };
         let mut probabilities = Vec::new();
         let mut reference: Vec<f64> = draws
             .chunks_exact(self.columns)
             .map(|y| self.ln_density(y, &mut probabilities))
             .collect();
         reference.sort_by(f64::total_cmp);
-        ln_density
-            .iter()
-            .map(|d| (reference.partition_point(|r| r <= d) as f64 + 0.5) / (DRAWS as f64 + 1.0))
-            .collect()
+        let mut tail: Vec<f64> = ln_density.iter().map(|d| below(&reference, *d)).collect();
+        if values.iter().any(|x| x.is_nan()) {
+            self.tail_of_gaps(values, &draws, |row, reference| {
+                tail[row] = below(reference, ln_density[row]);
+            });
+        }
+        tail
     }
 }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::Weights;
 use super::data::Data;
 use super::posterior::Parameters;
-use collapsar_core::family::{Family, NormalGammaOrdinary, NormalWishartOrdinary};
+use collapsar_core::family::{
+    Family, NormalGammaColumnsOrdinary, NormalGammaOrdinary, NormalWishartOrdinary,
+};
 use collapsar_core::rows::Features;
 use collapsar_core::{Error, Result};
 
@@ -53,9 +55,11 @@ impl Covariance {
         }
     }
 
-    /// What a component sees of a row (maths §4.1).
-    pub(crate) fn features(self) -> Features {
+    /// What a component sees of a row (maths §4.1), in data with missing values or without (maths §4.7).
+    pub(crate) fn features(self, gaps: bool) -> Features {
         match self {
+            Self::Diagonal if gaps => Features::DiagonalWithGaps,
+            Self::Spherical if gaps => Features::SphericalWithGaps,
             Self::Full => Features::Full,
             Self::Diagonal => Features::Diagonal,
             Self::Spherical => Features::Spherical,
@@ -220,6 +224,17 @@ impl Prior {
                     mean: location,
                     mean_precision: self.mean_precision,
                     degrees_of_freedom: self.degrees_of_freedom * family.size as f64,
+                    scales: (0..family.groups).map(group).collect(),
+                })
+            }
+            Parameters::Columns(family) => {
+                let mut diagonal = cells.step_by(columns + 1);
+                let group = |_| diagonal.by_ref().take(family.size).sum();
+                let freedom = self.degrees_of_freedom * family.size as f64;
+                family.natural(&NormalGammaColumnsOrdinary {
+                    mean: location,
+                    mean_precisions: vec![self.mean_precision; columns],
+                    degrees_of_freedom: vec![freedom; family.groups],
                     scales: (0..family.groups).map(group).collect(),
                 })
             }

@@ -53,8 +53,18 @@ impl Mixture {
         self.local.statistics_of(|first, width, block| {
             // One stream for each block: the same numbers whichever thread draws them.
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream((first / BLOCK) as u64);
-            block.fill_with(|| rng.sample(StandardNormal));
+            if self.local.has_gaps() {
+                // Rows meet others here than where they are visited again: one stream for each.
+                for i in 0..width {
+                    rng.set_stream((first + i) as u64);
+                    rng.set_word_pos(0);
+                    let row = block[i..].iter_mut().step_by(width);
+                    row.for_each(|x| *x = rng.sample(StandardNormal));
+                }
+            } else {
+                rng.set_stream((first / BLOCK) as u64);
+                block.fill_with(|| rng.sample(StandardNormal));
+            }
             softmax_columns(block, width, &mut [0.0; BLOCK], &mut [0.0; BLOCK]);
         })
     }
@@ -74,7 +84,7 @@ impl Mixture {
         self.local.statistics_of(|first, width, block| {
             block.fill(0.0);
             for i in 0..width {
-                block[labels[first + i] * width + i] = 1.0;
+                block[labels[self.local.row_of(first + i)] * width + i] = 1.0;
             }
         })
     }
@@ -99,8 +109,9 @@ impl Mixture {
             return Err(Error::data(place, format!("{weights:?}"), expected));
         }
         self.local.statistics_of(|first, width, block| {
-            let rows = given[first * components..].chunks_exact(components);
-            for (i, weights) in rows.take(width).enumerate() {
+            for i in 0..width {
+                let row = self.local.row_of(first + i);
+                let weights = &given[row * components..(row + 1) * components];
                 let total = total(weights);
                 for (k, weight) in weights.iter().enumerate() {
                     block[k * width + i] = weight / total;
@@ -109,7 +120,7 @@ impl Mixture {
         })
     }
 
-    /// Labels of the nearest centre, in standardised units.
+    /// Labels of the nearest centre, in standardised units, by the columns that a row has.
     fn k_means(&self, seed: u64) -> (Vec<usize>, u64) {
         let (rows, columns, components) = (self.rows(), self.columns(), self.components());
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -123,6 +134,11 @@ impl Mixture {
                 _ => draw(&self.weighed(&nearest), &mut rng),
             };
             self.local.rows().row(row, centre);
+            // The mean of the column.
+            centre
+                .iter_mut()
+                .filter(|x| x.is_nan())
+                .for_each(|x| *x = 0.0);
             self.each_row(|n, y| {
                 let distance = squared_distance(y, centre);
                 if distance < nearest[n] {
@@ -131,19 +147,19 @@ impl Mixture {
             });
         }
         for _ in 0..ROUNDS {
-            let mut counts = vec![0.0; components];
+            let mut counts = vec![0.0; components * columns];
             centres.fill(0.0);
             self.each_row(|n, y| {
                 let weight = self.local.weights().map_or(1.0, |weights| weights[n]);
-                counts[labels[n]] += weight;
-                for (c, x) in centres[labels[n] * columns..].iter_mut().zip(y) {
+                let own = labels[n] * columns;
+                let sums = centres[own..].iter_mut().zip(&mut counts[own..]);
+                for ((c, count), x) in sums.zip(y).filter(|(_, x)| !x.is_nan()) {
                     *c += weight * x;
+                    *count += weight;
                 }
             });
-            for (centre, count) in centres.chunks_exact_mut(columns).zip(&counts) {
-                for c in centre {
-                    *c /= if *count > 0.0 { *count } else { 1.0 };
-                }
+            for (c, count) in centres.iter_mut().zip(&counts) {
+                *c /= if *count > 0.0 { *count } else { 1.0 };
             }
             self.each_row(|n, y| {
                 let distances = centres
@@ -153,7 +169,11 @@ impl Mixture {
                 labels[n] = closest.map_or(0, |(k, _)| k);
             });
         }
-        (labels, 1 + ROUNDS as u64)
+        let mut of_data = vec![0; rows];
+        for (place, label) in labels.into_iter().enumerate() {
+            of_data[self.local.row_of(place)] = label;
+        }
+        (of_data, 1 + ROUNDS as u64)
     }
 
     /// Numbers of rows times the weights of these.
@@ -173,8 +193,17 @@ impl Mixture {
     }
 }
 
+/// Of a row from a centre; where the row has gaps, the mean of its columns in their place.
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum()
+    let all: f64 = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum();
+    if !all.is_nan() {
+        return all;
+    }
+    let there = a.iter().zip(b).filter(|(x, _)| !x.is_nan());
+    let (count, sum) = there.fold((0, 0.0), |(count, sum), (x, y)| {
+        (count + 1, sum + (x - y) * (x - y))
+    });
+    sum * a.len() as f64 / f64::from(count.max(1))
 }
 
 /// A row with probability in proportion to its weight; any row where all weights are zero.

@@ -163,6 +163,11 @@ impl Mixture {
                     family.statistics(&draw, &mut image);
                     (draw.means, draw.precision)
                 }
+                Parameters::Columns(family) => {
+                    let draw = family.sample(&natural, rng)?;
+                    family.statistics(&draw, &mut image);
+                    (vec![draw.mean], draw.precisions)
+                }
                 Parameters::Grouped(family) => {
                     let draw = family.sample(&natural, rng)?;
                     family.statistics(&draw, &mut image);
@@ -251,10 +256,10 @@ impl<'a> Chain<'a> {
         let (count, columns) = (model.components(), model.columns());
         let features = model.local.features();
         // maths §10.8: the expected log joint of the fit's component in each drawn one.
-        let of = point.statistics.chunks_exact(features);
+        let of = point.statistics.chunks_exact(features).take(count);
         let costs: Vec<f64> = of
             .flat_map(|of| {
-                let sent = drawn.messages.chunks_exact(features);
+                let sent = drawn.messages.chunks_exact(features).take(count);
                 sent.map(move |sent| -dot(sent, of))
             })
             .collect();
@@ -284,14 +289,16 @@ impl Mixture {
     /// variance.
     fn covariance(&self, precisions: &[f64], out: &mut Vec<f64>) {
         let unit = &self.scale;
+        let mut grouped = |size: usize| {
+            let each = precisions.iter().enumerate();
+            out.extend(each.map(|(group, precision)| {
+                let unit = unit[group * size];
+                unit * unit / precision
+            }));
+        };
         match self.parameters {
-            Parameters::Grouped(family) => {
-                let each = precisions.iter().enumerate();
-                out.extend(each.map(|(group, precision)| {
-                    let unit = unit[group * family.size];
-                    unit * unit / precision
-                }));
-            }
+            Parameters::Grouped(family) => grouped(family.size),
+            Parameters::Columns(family) => grouped(family.size),
             Parameters::Full(_) => {
                 let columns = self.columns();
                 let precision = DMatrix::from_row_slice(columns, columns, precisions);

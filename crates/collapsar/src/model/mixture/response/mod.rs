@@ -61,6 +61,14 @@ impl Mixture {
             overlaps = self.local.overlaps(&point.messages, CROWDED.1)?;
         }
         let (dim, features) = (point.messages.len() as f64, self.local.features() as f64);
+        if self.local.has_gaps() {
+            // Each message is a pass with slopes. The products that components share have no block of their own.
+            let pass = 8.0 * self.rows() as f64 * dim;
+            let cost = (self.covariance == Covariance::Full
+                && point.messages.len() <= MOST_MESSAGES)
+                .then(|| dim * (pass + dim * (dim / 6.0 + 2.0 * features)));
+            return Ok(MixtureOverlaps { overlaps, cost });
+        }
         // Of a tied covariance's one block the factor is not made of fast products.
         let slow = if self.covariance == Covariance::Tied {
             8.0
@@ -88,7 +96,12 @@ impl Mixture {
         if overlaps.cost.is_none() {
             return self.answers(point, &Iterative::new(self, point)?);
         }
-        self.answers(point, &System::new(self, point, &overlaps.overlaps)?)
+        let metric = if self.local.has_gaps() {
+            self.local.metric_blocks_at(&point.messages)?
+        } else {
+            self.local.metric_blocks(&overlaps.overlaps)
+        };
+        self.answers(point, &System::new(self, point, &metric)?)
     }
 
     fn answers<A: Answers>(&self, point: &Point, answers: &A) -> Result<MixtureResponse> {

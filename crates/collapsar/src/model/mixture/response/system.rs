@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::cholesky::{BlockFactor, BlockMatrix};
 use super::no_maximum;
 use crate::mixture::{Covariance, Mixture};
-use collapsar_core::rows::{ComponentBlocks, Overlaps};
+use collapsar_core::rows::ComponentBlocks;
 use collapsar_core::{Error, Point, Result};
 
 /// $I-L'JL$ with $F=LL'$, factored. Counts come last, where the prior of the weights joins them, so that $L$ has a
@@ -35,7 +35,7 @@ struct Group {
 }
 
 impl System {
-    pub(super) fn new(model: &Mixture, point: &Point, overlaps: &Overlaps) -> Result<Self> {
+    pub(super) fn new(model: &Mixture, point: &Point, metric: &ComponentBlocks) -> Result<Self> {
         let (components, features) = (model.components(), model.local.features());
         let counts: Vec<usize> = (0..components).map(|k| k * features).collect();
         let members: Vec<Vec<usize>> = match model.covariance {
@@ -59,8 +59,7 @@ impl System {
             kept.push(group);
         }
         let last = Cholesky::new(left).ok_or_else(no_maximum)?.unpack();
-        let metric = model.local.metric_blocks(overlaps);
-        let mut system = newton(&kept, &counts, &last, &metric);
+        let mut system = newton(&kept, &counts, &last, metric);
         let missing_information = system.largest_eigenvalue();
         for (index, row) in system.rows.iter_mut().enumerate() {
             for block in row.iter_mut().flatten() {

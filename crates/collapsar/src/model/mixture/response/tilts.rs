@@ -4,12 +4,12 @@ use crate::mixture::posterior::{Parameters, pairs};
 use crate::mixture::{Covariance, Matrix, Mixture, Weights};
 use collapsar_core::family::{Family, StickBreaking};
 use collapsar_core::vector::dot;
-use collapsar_core::{Point, Result};
+use collapsar_core::{Point, Potential, Result};
 
 impl Mixture {
     /// A vector over the statistics, from one over the natural parameters of a block.
     fn pulled_back(&self, block: usize, natural: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; self.components() * self.local.features()];
+        let mut out = vec![0.0; self.local.dim()];
         self.blocks.pull_back(block, natural, &mut out);
         out
     }
@@ -50,14 +50,19 @@ impl Mixture {
     pub(super) fn mean_tilts(&self, point: &Point, k: usize) -> Vec<Vec<f64>> {
         let block = self.block(k);
         let natural = self.blocks.natural(block, &point.statistics);
-        let means = match self.parameters {
-            Parameters::Full(family) => family.means,
-            Parameters::Grouped(_) => 1,
+        let columns = self.columns();
+        // Where the precision of a coordinate and its sum are.
+        let places = |d: usize| match self.parameters {
+            Parameters::Full(family) => {
+                let which = k.min(family.means - 1);
+                (which, family.means + 1 + which * columns)
+            }
+            Parameters::Grouped(_) => (0, 2),
+            Parameters::Columns(family) => (d, columns + family.groups),
         };
-        let (which, columns) = (k.min(means - 1), self.columns());
-        let first = means + 1 + which * columns;
-        let precision = natural[which];
         let tilt = |d: usize| {
+            let (which, first) = places(d);
+            let precision = natural[which];
             // maths §10.2
             let mut gradient = vec![0.0; natural.len()];
             gradient[which] = -self.scale[d] * natural[first + d] / (precision * precision);
@@ -99,6 +104,27 @@ impl Mixture {
                     }
                     gradient[means] = -factor * ordinary.scale[i * columns + j] / freedom;
                     gradient[packed + place] = factor;
+                    tilts.push(self.pulled_back(block, &gradient));
+                }
+            }
+            Parameters::Columns(family) => {
+                let ordinary = family.ordinary(&natural)?;
+                let (sums, last) = (columns + family.groups, 2 * columns + family.groups);
+                for (group, nu) in ordinary.degrees_of_freedom.iter().enumerate() {
+                    let freedom = nu - 2.0;
+                    if freedom <= 2.0 {
+                        return Ok(None);
+                    }
+                    let first = group * family.size;
+                    let factor = unit[first] * unit[first] / freedom;
+                    let mut gradient = vec![0.0; natural.len()];
+                    for d in first..first + family.size {
+                        let mean = ordinary.mean[d];
+                        gradient[d] = factor * mean * mean;
+                        gradient[sums + d] = -2.0 * factor * mean;
+                    }
+                    gradient[columns + group] = -factor * ordinary.scales[group] / freedom;
+                    gradient[last + group] = factor;
                     tilts.push(self.pulled_back(block, &gradient));
                 }
             }
