@@ -39,7 +39,8 @@ fn main() -> Done {
         table(codec, &tables.join(name))?;
     }
     let (sam, cram) = (folder("sam")?, folder("cram")?);
-    for name in ["reads", "one", "pair"] {
+    // Not "reads": the writer takes no records without bases.
+    for name in ["one", "pair"] {
         alignments(&fs::read(sam.join(name))?, &cram.join(name))?;
     }
     Ok(())

@@ -210,7 +210,7 @@ fn hostile_files_are_refused() {
         ),
         (
             "model { z ~ dcat(rep(1, 100000))\ny ~ dnorm(z, 1) }",
-            "a label of 100000 states, expected 20000 at most",
+            "an unknown label of 100000 states, expected 20000 at most",
         ),
         (
             "var x[1000000000, 1000000000]; model { y ~ dnorm(x[1,1], 1)\nx[1,1] ~ dnorm(0, 1) }",

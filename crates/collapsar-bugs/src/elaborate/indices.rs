@@ -192,7 +192,9 @@ impl Scope<'_> {
         for (index, &length) in indices.iter().zip(lengths) {
             let Index::At(expr) = index else {
                 dims.push(length);
-                firsts.iter_mut().for_each(|first| *first *= length);
+                for first in &mut firsts {
+                    *first *= length;
+                }
                 let more = |other: usize| (0..length).map(move |at| other * length + at);
                 others = others.into_iter().flat_map(more).collect();
                 if others.len() * draws > AT_ONCE {
@@ -204,7 +206,9 @@ impl Scope<'_> {
             let Some(number) = value.single() else {
                 return Ok(None);
             };
-            others.iter_mut().for_each(|other| *other *= length);
+            for other in &mut others {
+                *other *= length;
+            }
             for (draw, first) in firsts.iter_mut().enumerate() {
                 let Some(place) = number.in_draw(draw) else {
                     return Ok(None);

@@ -326,8 +326,8 @@ impl Series {
 }
 
 /// Shapes up to which four terms and three are drawn, and the terms of the rest whose third cumulants are added one by one.
-const FOUR: f64 = 25.0;
-const THREE: f64 = 300.0;
+const FOUR: f64 = 30.0;
+const THREE: f64 = 350.0;
 const MORE: usize = 2;
 
 /// $\sum_{k\ge K}((k+\frac12)^2+s^2)^{-3}$ for K well beyond s: the integral from K on, by a series in s²/K², and the first
