@@ -241,8 +241,22 @@ impl Climbed {
 
 /// Where a climb begins: as a checkpoint says, or at a start that took so many passes.
 enum Begin {
-    From(Checkpoint),
+    From(Box<Checkpoint>),
     At(Vec<f64>, u64),
+}
+
+/// Whether a climb writes checkpoints, and what they tell of others.
+enum Kept {
+    No,
+    Alone,
+    With(String),
+}
+
+impl Kept {
+    /// With what is to be told, if anything.
+    fn telling(others: Option<String>) -> Self {
+        others.map_or(Self::Alone, Self::With)
+    }
 }
 
 /// What all climbs of a run have in common.
@@ -403,7 +417,7 @@ impl<'a> Run<'a> {
         index: usize,
     ) -> collapsar::Result<(Fit, Vec<Step>)> {
         let (resume, mut steps) = (self.plan.resume.clone(), vec![]);
-        let how = (self.plan.stop.clone(), Some(None));
+        let how = (self.plan.stop.clone(), Kept::Alone);
         let fit = self.drive(ascent, index, how, resume, &mut steps, &mut None)?;
         if let Some(at_end) = ascent.at_end {
             at_end(self.seed(index), &fit);
@@ -418,22 +432,20 @@ impl<'a> Run<'a> {
         &self,
         ascent: &Ascent<'_, M>,
         index: usize,
-        (stop, kept): (Stop, Option<Option<String>>),
+        (stop, kept): (Stop, Kept),
         from: Option<Checkpoint>,
         steps: &mut Vec<Step>,
         left: &mut Option<Checkpoint>,
     ) -> collapsar::Result<Fit> {
         let plan = self.plan;
-        let begin = match from {
-            Some(checkpoint) => Begin::From(checkpoint),
-            None => {
-                let (start, passes) = (ascent.start)(index, self.seed(index))?;
-                Begin::At(start, passes)
-            }
+        let begin = if let Some(checkpoint) = from {
+            Begin::From(Box::new(checkpoint))
+        } else {
+            let (start, passes) = (ascent.start)(index, self.seed(index))?;
+            Begin::At(start, passes)
         };
         // A start that was cut short is another one: nobody should go on from there.
         let begun = matches!(begin, Begin::From(_)) || !self.is_interrupted();
-        let kept = kept.filter(|_| begun);
         // A climb of no steps is one that is stopped before its first.
         let at_once = AtomicBool::new(true);
         let mut driver = Driver::new(ascent.model, plan.options.method)
@@ -456,11 +468,16 @@ impl<'a> Run<'a> {
         if let Some(jumps) = ascent.jumps {
             driver = driver.search(jumps);
         }
-        if let (Some((file, every)), Some(others)) = (&plan.options.checkpoint, kept) {
+        let kept = match kept {
+            Kept::No => None,
+            Kept::Alone => Some(None),
+            Kept::With(others) => Some(Some(others)),
+        };
+        if let (Some((file, every)), Some(others), true) = (&plan.options.checkpoint, kept, begun) {
             driver = driver.checkpoint(file, *every).others(others);
         }
         match begin {
-            Begin::From(checkpoint) => driver.resume(checkpoint),
+            Begin::From(checkpoint) => driver.resume(*checkpoint),
             Begin::At(start, passes) => driver.spent(passes).run(start),
         }
     }

@@ -7,7 +7,7 @@ use collapsar::{
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Ascent, Climbs, End, Run};
+use super::{Ascent, Climbs, End, Kept, Run};
 use crate::error::Result;
 
 /// Starts in all, at most.
@@ -171,7 +171,7 @@ impl Run<'_> {
             None => alone(),
         };
         let (mut steps, mut end) = (vec![], None);
-        let how = (self.plan.stop.clone(), Some(text.clone()));
+        let how = (self.plan.stop.clone(), Kept::telling(text.clone()));
         let from = Some(left.clone());
         let fit = self.drive(ascent, others.best, how, from, &mut steps, &mut end)?;
         let seed = self.seed(others.best);
@@ -258,7 +258,7 @@ impl Run<'_> {
             from => from,
         };
         let stop = Stop::Gain(COARSE) | Stop::Passes(passes) | self.plan.stop.clone();
-        self.on(ascent, index, from, (stop, None))
+        self.on(ascent, index, from, (stop, Kept::No))
     }
 
     /// The last leg, to the end: the one that has checkpoints.
@@ -271,7 +271,7 @@ impl Run<'_> {
         if self.is_done(&best.fit, false) {
             return Ok(best);
         }
-        let how = (self.plan.stop.clone(), Some(others));
+        let how = (self.plan.stop.clone(), Kept::telling(others));
         self.on(ascent, best.index, Some(best), how)
     }
 
@@ -280,7 +280,7 @@ impl Run<'_> {
         ascent: &Ascent<'_, M>,
         index: usize,
         from: Option<Contender>,
-        how: (Stop, Option<Option<String>>),
+        how: (Stop, Kept),
     ) -> Result<Contender> {
         let (mut steps, left) = match from {
             Some(contender) => (contender.steps, contender.left),
