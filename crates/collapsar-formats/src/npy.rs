@@ -34,7 +34,8 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>, gaps: bool) ->
     for (number, row) in (1..).zip(stored.chunks_exact(width)) {
         for &column in &selected.indices {
             let value = row[column];
-            if !value.is_finite() && !(gaps && value.is_nan()) {
+            let usable = value.is_finite() || (gaps && value.is_nan());
+            if !usable {
                 let (place, found) = (FilePlace::Row(number), value.to_string());
                 return Err(Error::missing(&path, place, &names[column], &found));
             }
