@@ -28,7 +28,7 @@ fn input(bytes: &[u8]) -> Opened {
 }
 
 fn of(bytes: &[u8]) -> Result<Table, String> {
-    read(input(bytes), None).map_err(|error| error.to_string())
+    read(input(bytes), None, false).map_err(|error| error.to_string())
 }
 
 fn doubles(values: &[f64]) -> Vec<u8> {
@@ -78,7 +78,7 @@ fn orders_and_axes() {
     let one = of(&file("'<f8'", false, "(6,)", &data)).unwrap();
     assert_eq!((one.rows, one.columns.len()), (6, 1));
     let bytes = file("'<f8'", true, "(2, 3)", &data);
-    let selected = read(input(&bytes), Some(&["3".into(), "1".into()])).unwrap();
+    let selected = read(input(&bytes), Some(&["3".into(), "1".into()]), false).unwrap();
     assert_eq!(
         (selected.columns, selected.values),
         (vec!["3".into(), "1".into()], vec![5., 1., 6., 2.])
