@@ -371,8 +371,9 @@ fn no_changed_digit_is_believed() {
         change(&mut content["state"]);
         let mut preamble: serde_json::Value = serde_json::from_str(first).expect("JSON");
         let content = content.to_string();
-        let version = preamble["version"].as_str().expect("a version");
-        preamble["sha256"] = checksum(&format!("3 {version}\n{content}")).into();
+        let [format, version] = ["format", "version"].map(|field| preamble[field].clone());
+        let version = version.as_str().expect("a version");
+        preamble["sha256"] = checksum(&format!("{format} {version}\n{content}")).into();
         std::fs::write(&path, format!("{preamble}\n{content}")).expect("a file");
         let checkpoint = Checkpoint::read(&path).expect("as it was forged");
         refused(driver().resume(checkpoint))
