@@ -67,8 +67,8 @@
       return { word, probability, relevance: Math.log(probability) - (1 - lambda) * Math.log(overall) };
     });
     scored.sort((a, b) => b.relevance - a.relevance || a.word - b.word);
-    return scored.slice(0, 30).map(({ word, probability }) => ({
-      word: topics.words[word],
+    return scored.slice(0, 30).map(({ word, probability }, rank) => ({
+      rank, word: topics.words[word],
       inside: probability * tokens, overall: Math.max(topics.counts[word], probability * tokens),
     }));
   }

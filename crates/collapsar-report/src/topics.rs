@@ -127,10 +127,10 @@ impl Terms {
 
     /// The bars of a topic's most relevant words.
     pub(crate) fn bars(&self, topic: usize, relevance: f64, words: &[String]) -> Value {
-        let top = self.top(topic, relevance, TERMS).into_iter();
-        let bars = top.map(|word| {
+        let top = self.top(topic, relevance, TERMS).into_iter().enumerate();
+        let bars = top.map(|(rank, word)| {
             let inside = self.row(topic)[word] * self.tokens[topic];
-            json!({"word": safe::name(&words[word]), "inside": chart::rounded(inside),
+            json!({"rank": rank, "word": safe::name(&words[word]), "inside": chart::rounded(inside),
                 "overall": chart::rounded(self.counts[word].max(inside))})
         });
         bars.collect()
@@ -254,7 +254,8 @@ pub(crate) fn map_figure(
 pub(crate) fn terms_figure() -> Figure {
     let bar = |field: &str, colour: String, opacity: f64| {
         json!({"mark": {"type": "bar", "color": colour, "opacity": opacity}, "encoding": {
-            "y": {"field": "word", "type": "nominal", "sort": null, "title": null},
+            // By a field: an axis keeps the order in which it first saw its words.
+            "y": {"field": "word", "type": "nominal", "sort": {"field": "rank", "op": "min"}, "title": null},
             "x": {"field": field, "type": "quantitative", "title": "tokens"},
             "tooltip": [{"field": "word", "type": "nominal"}, {"field": "inside", "type": "quantitative", "title": "in the topic"}, {"field": "overall", "type": "quantitative", "title": "in all"}],
         }})

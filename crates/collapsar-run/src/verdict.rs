@@ -233,8 +233,10 @@ impl Signs {
         if (shifted && self.moved == 0) || above(self.drift, DRIFTED) {
             return Verdict::Doubt;
         }
-        // Nothing that looked at means saw anything, unless a few exact draws did.
-        if above(self.k_hat, HEAVY) && self.taken == 0 {
+        // Nothing that looked at means saw anything, unless a few exact draws did. Draws of mixtures have all labels in them, and a large
+        // k-hat from their number alone.
+        let unseen = self.weighted == Some(false) && self.taken == 0;
+        if unseen && above(self.k_hat, HEAVY) {
             return Verdict::Doubt;
         }
         let wide = kind == PosteriorKind::LinearResponse && !shifted;
