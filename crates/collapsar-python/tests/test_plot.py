@@ -56,7 +56,7 @@ def test_a_density_is_where_the_draws_are(fit, tmp_path):
 def test_rows_of_a_mixture(columns):
     rng = np.random.default_rng(0)
     rows = np.r_[rng.normal(0, 1, (60, columns)), rng.normal(9, 1, (40, columns))]
-    fitted = pycollapsar.BayesianGaussianMixture(2, random_state=0).fit(rows)
+    fitted = pycollapsar.BayesianGaussianMixture(n_components=2, random_state=0).fit(rows)
     spec = check(fitted.plot(rows))
     if columns == 1:
         assert sum(bar["rows"] for bar in values(spec)) == 100

@@ -47,8 +47,9 @@ def main():
         folder = pathlib.Path(made)
         rows = [[random.gauss(0.8 * (i % 7), 1) for _ in range(6)] for i in range(60_000)]
         (folder / "rows.csv").write_text("a,b,c,d,e,f\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-        slow = ["mixture", "rows.csv", "--components", 12, "--jumps", "off", "--time", 3]
-        text = seen(program, folder, *slow, "--out", "bar", "--max-iterations", 400, TERM="xterm-256color")
+        # Slow on any machine: three seconds of steps that gain next to nothing.
+        slow = ["mixture", "rows.csv", "--components", 12, "--jumps", "off", "--method", "vbem", "--tolerance", 1e-12, "--time", 3]
+        text = seen(program, folder, *slow, "--out", "bar", TERM="xterm-256color")
         assert (folder / "bar" / "report.html").exists(), "a run in a terminal has its page"
         assert re.search(r"\d+ passes, bound -?[\d.]+, gain .*/s", text), f"no progress in {text[:500]!r}"
         assert " left" in text, f"no time left in {text[-500:]!r}"
@@ -58,7 +59,8 @@ def main():
         subprocess.run([program, "-q", *map(str, slow[:4]), "--max-iterations", "2", "--out", "pipe"], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert not (folder / "pipe" / "report.html").exists(), "a run that nobody sees has no page by default"
         summary = seen(program, folder, "mixture", "rows.csv", "--components", 3, "--max-iterations", 5, TERM="dumb")
-        wide = [line for line in summary.splitlines() if len(line) > WIDTH and line.count("|") == 0]
+        # Warnings are one line each, for programs that read them.
+        wide = [line for line in summary.splitlines() if len(line) > WIDTH and not line.startswith("collapsar: ")]
         print("lines beyond 80 columns:", wide)
         assert not wide, "summaries fit 80 columns"
     print("terminals: pages by default, progress with rate and time left, no codes on dumb ones, 80 columns")
