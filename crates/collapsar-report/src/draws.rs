@@ -7,6 +7,8 @@ use crate::page::{Figure, Part, Section, Table, cell};
 use crate::safe;
 use crate::saved::Chains;
 
+use collapsar::elementary::Elementary;
+
 /// Numbers that can be chosen.
 const MOST: usize = 24;
 /// Points of a trace, of each chain.
@@ -138,7 +140,7 @@ fn densities(chains: &[Vec<f64>]) -> Vec<Value> {
         } else {
             sd
         };
-        let width = 0.9 * spread * (draws.len() as f64).powf(-0.2);
+        let width = 0.9 * spread * (draws.len() as f64).powf_(-0.2);
         if width <= 0.0 {
             continue;
         }
@@ -146,7 +148,7 @@ fn densities(chains: &[Vec<f64>]) -> Vec<Value> {
             let x = low + (high - low) * index as f64 / (GRID - 1) as f64;
             let sum: f64 = draws
                 .iter()
-                .map(|draw| (-0.5 * ((x - draw) / width).powi(2)).exp())
+                .map(|draw| (-0.5 * ((x - draw) / width).powi(2)).exp_())
                 .sum();
             let density = sum / (draws.len() as f64 * width * std::f64::consts::TAU.sqrt());
             values.push(json!({

@@ -18,6 +18,8 @@ use crate::page::{Fact, Page, Part, Section, fact};
 use crate::safe;
 use crate::saved::{Row, SavedRun};
 
+use collapsar::elementary::Elementary;
+
 pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     let model: Option<Input> = run.extra("model");
     let model = model.map_or_else(|| "a model".to_owned(), |model| safe::name(&model.name));
@@ -137,7 +139,7 @@ fn parameters(run: &SavedRun, rows: &[Row]) -> Section {
         let size = low
             .abs()
             .max(high.abs())
-            .log10()
+            .log10_()
             .floor()
             .clamp(-300.0, 300.0) as i32;
         sizes

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collapsar::elementary::Elementary;
 use collapsar::topics::TopicsFit;
 use collapsar_run::topics::SavedTopics;
 use collapsar_text::thousands;
@@ -90,7 +91,7 @@ impl Terms {
             .filter(|&word| self.counts[word] > 0.0)
             .map(|word| {
                 let overall = self.counts[word] / self.total;
-                (row[word].ln() - (1.0 - lambda) * overall.ln(), word)
+                (row[word].ln_() - (1.0 - lambda) * overall.ln_(), word)
             })
             .collect();
         let first = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));

@@ -6,14 +6,15 @@
 //! every other sweep these stay as far from where the fits of states have them as they are: where a shape goes up, so do
 //! the rates that go with it.
 
+use collapsar_core::random::{Distribution, Exp1};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, Exp1};
 
 use super::Chain;
 use crate::graph::Told;
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::compiled::Compiled;
 use crate::graph::kept::product;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Tail, pick};
 use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
@@ -171,7 +172,7 @@ impl<'a> SwitchingChain<'a> {
         let total = log_sum_exp(&self.weights);
         if total.is_finite() {
             for weight in &mut self.weights {
-                *weight = (*weight - total).exp();
+                *weight = (*weight - total).exp_();
             }
             self.settle(states[pick(&self.weights, 1.0, rng)], moves);
         }
@@ -250,7 +251,7 @@ impl<'a> SwitchingChain<'a> {
             for ((&(place, factor), here), there) in self.moved.iter().zip(here).zip(there) {
                 let number = &mut self.there[place as usize];
                 if factor {
-                    *number *= (there - here).exp();
+                    *number *= (there - here).exp_();
                 } else {
                     *number += there - here;
                 }

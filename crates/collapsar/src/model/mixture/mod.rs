@@ -20,6 +20,7 @@ mod response;
 mod settings;
 mod start;
 
+use collapsar_core::elementary::Elementary;
 use collapsar_core::rows::{Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Collapsed, Error, Result};
 use data::{Data, digest};
@@ -129,8 +130,8 @@ impl<'a> Mixtures<'a> {
         let parameters = Parameters::new(covariance, components, columns);
         let natural = prior.natural(parameters, &shift, &scale)?;
         let blocks = blocks(&settings, parameters, natural, &data, self.data.weights)?;
-        let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
-        let half_ln_tau = 0.5 * std::f64::consts::TAU.ln();
+        let ln_scale: f64 = scale.iter().map(|s| s.ln_()).sum();
+        let half_ln_tau = 0.5 * std::f64::consts::TAU.ln_();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4.
         let constant = -total * (columns as f64 * half_ln_tau + ln_scale);
         let fingerprint = format!(
