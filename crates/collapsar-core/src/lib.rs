@@ -81,6 +81,8 @@
 //!   weights and their k-hat.
 //! - [`Error`] is data; a front end words it in its own [`Terms`].
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod advice;
 mod assignment;
 mod blocks;

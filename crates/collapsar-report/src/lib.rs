@@ -14,6 +14,8 @@
 //! - `map`: topics on a plane
 //! - `compare`: several runs on one page
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod chart;
 mod climb;
 mod compare;

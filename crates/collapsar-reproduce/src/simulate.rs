@@ -158,7 +158,7 @@ impl Transcriptome {
     /// Draws a read of an isoform and writes what it may come from: isoforms and ln p(read | isoform).
     fn read(&self, isoform: usize, rng: &mut ChaCha8Rng, alignments: &mut Vec<(u32, f64)>) {
         let own = &self.isoforms[isoform];
-        let length = self.fragments.draw(own.length, rng);
+        let length = Fragments::draw(own.length, rng);
         let start = rng.random_range(0..=own.length - length);
         let path = self.path(own, start, start + length);
         alignments.clear();
@@ -277,7 +277,7 @@ impl Fragments {
         places.sum::<f64>() / self.cumulative[longest]
     }
 
-    fn draw(&self, longest: usize, rng: &mut ChaCha8Rng) -> usize {
+    fn draw(longest: usize, rng: &mut ChaCha8Rng) -> usize {
         // At least SHORTEST fits, so that nine of ten draws do.
         loop {
             let length = normal(FRAGMENT, rng).round();

@@ -28,6 +28,8 @@
 //! # Ok::<(), collapsar::Error>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 #[cfg(feature = "graph")]
 pub mod graph;
 pub mod model;

@@ -31,9 +31,9 @@ pub(super) fn dispatch<Op: WithSimd>(op: Op, own: Arch) -> Op::Output {
         Level::Own => own.dispatch(op),
         Level::Plain => Scalar.vectorize(op),
         #[cfg(target_arch = "x86_64")]
-        Level::V3(simd) => simd.vectorize(op),
+        Level::V3(simd) => Simd::vectorize(simd, op),
         #[cfg(target_arch = "x86_64")]
-        Level::V4(simd) => simd.vectorize(op),
+        Level::V4(simd) => Simd::vectorize(simd, op),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::elementary::Elementary;
 
 const LAYERS: usize = 256;
 /// Where the tail of a normal begins, for layers of equal areas to reach its top.
-const NORMAL_TAIL: f64 = 3.654_152_885_361_008_8;
+const NORMAL_TAIL: f64 = 3.654_152_885_361_009;
 /// Where the tail of an exponential begins.
 const EXPONENTIAL_TAIL: f64 = 7.697_117_470_131_05;
 

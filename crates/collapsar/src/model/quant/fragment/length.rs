@@ -284,9 +284,9 @@ fn normalise(values: &mut [f64]) {
 
 #[cfg(test)]
 mod tests {
-    use collapsar_core::random::{Distribution, Normal};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, Normal};
 
     use super::*;
 
