@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{
     Kind, LinearResponse, PosteriorMarginal, VariationalPosterior, WeightedDraws,
 };
@@ -176,7 +177,7 @@ impl Posterior<'_> {
                 }
                 let moves = away > LARGE.max(MOVING * found.mean_error);
                 let differs = moves
-                    || (sd / known.sd).ln().abs() > LARGE.max(SIGNIFICANT * found.ln_sd_error);
+                    || (sd / known.sd).ln_().abs() > LARGE.max(SIGNIFICANT * found.ln_sd_error);
                 shift.moved += usize::from(moves);
                 if known.mean.is_nan() || moves {
                     known.mean = mean;

@@ -31,6 +31,8 @@
 //! # Ok(()) }
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod alignments;
 mod bugs;
 mod corpus;

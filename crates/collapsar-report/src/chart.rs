@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use collapsar::elementary::Elementary;
+
 /// Colours that stay apart for colour-blind readers (Okabe and Ito), as the style sheet has them on light and on dark.
 pub(crate) const COLOURS: usize = 8;
 
@@ -85,7 +87,7 @@ pub(crate) fn rounded(value: f64) -> Value {
     if value == 0.0 || !value.is_finite() {
         return json!(value);
     }
-    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
+    let scale = 10f64.powi(5 - value.abs().log10_().floor() as i32);
     let near = (value * scale).round() / scale;
     json!(if near.is_finite() { near } else { value })
 }

@@ -8,6 +8,8 @@ use crate::page::{Figure, Part, Section, Table, cell};
 use crate::safe;
 use crate::saved::Chains;
 
+use collapsar::elementary::Elementary;
+
 /// Numbers that can be chosen.
 const MOST: usize = 24;
 /// Points of a trace, of each chain.

@@ -19,6 +19,8 @@ use crate::predictive;
 use crate::safe;
 use crate::saved::{Row, SavedRun};
 
+use collapsar::elementary::Elementary;
+
 pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     let model: Option<Input> = run.extra("model");
     let model = model.map_or_else(|| "a model".to_owned(), |model| safe::name(&model.name));
@@ -153,7 +155,7 @@ fn parameters(run: &SavedRun, rows: &[Row]) -> Result<Section> {
         let size = low
             .abs()
             .max(high.abs())
-            .log10()
+            .log10_()
             .floor()
             .clamp(-300.0, 300.0) as i32;
         sizes

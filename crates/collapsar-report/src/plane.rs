@@ -1,5 +1,6 @@
 //! The principal plane of data, and ellipses of components in it.
 
+use collapsar::elementary::Elementary;
 use collapsar::mixture::Matrix;
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -97,7 +98,7 @@ impl Plane {
         points: usize,
     ) -> Vec<[f64; 2]> {
         // The 95% quantile of chi-squared with two degrees of freedom, -2 ln 0.05.
-        let radius = (-2.0 * 0.05_f64.ln()).sqrt();
+        let radius = (-2.0 * 0.05_f64.ln_()).sqrt();
         let [x, y] = self.project(mean);
         let entry = |i: usize, j: usize| -> f64 {
             let (a, b) = (&self.axes[i], &self.axes[j]);
@@ -113,7 +114,7 @@ impl Plane {
         let across = if first > 0.0 { xy / first } else { 0.0 };
         let second = (yy - across * across).max(0.0).sqrt();
         let point = |index: usize| {
-            let (sin, cos) = (std::f64::consts::TAU * index as f64 / points as f64).sin_cos();
+            let (sin, cos) = (std::f64::consts::TAU * index as f64 / points as f64).sin_cos_();
             [
                 x + radius * first * cos,
                 y + radius * (across * cos + second * sin),
@@ -141,7 +142,7 @@ mod tests {
         let plane = Plane::of(&[0.0, 0.0, 1.0, 1.0], 2).unwrap();
         let covariance = Matrix::Full(vec![vec![4.0, 1.0], vec![1.0, 2.0]]);
         let curve = plane.ellipse(&[1.0, -1.0], &covariance, 64);
-        let radius = -2.0 * 0.05_f64.ln();
+        let radius = -2.0 * 0.05_f64.ln_();
         for [x, y] in curve {
             let (dx, dy) = (x - 1.0, y + 1.0);
             // The inverse of the covariance by hand.

@@ -16,6 +16,8 @@ use crate::page::{Fact, Figure, Finder, Page, Part, Section, Table, fact};
 use crate::saved::{SavedRun, damaged, records};
 use crate::{chart, climb, safe};
 
+use collapsar::elementary::Elementary;
+
 /// The file that MultiQC finds by its name.
 const MULTIQC: &str = "collapsar_mqc.json";
 /// Bins of each axis of the picture of uncertainty, a decade of reads having five.
@@ -121,7 +123,7 @@ fn uncertainty(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Section {
     let expressed = || estimates.iter().filter(|of| of.reads[0] >= 1.0);
     let mut bins: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for of in expressed() {
-        let x = (5.0 * of.reads[0].log10()) as usize;
+        let x = (5.0 * of.reads[0].log10_()) as usize;
         let y = (relative(of) * BINS as f64 / 2.0) as usize;
         *bins.entry((x, y)).or_default() += 1;
     }
@@ -136,9 +138,9 @@ fn uncertainty(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Section {
             let (from, to) = (x as f64 / 5.0, (x + 1) as f64 / 5.0);
             let low = 2.0 * y as f64 / BINS as f64;
             json!({
-                "from": chart::rounded(10f64.powf(from)), "to": chart::rounded(10f64.powf(to)),
+                "from": chart::rounded(10f64.powf_(from)), "to": chart::rounded(10f64.powf_(to)),
                 "low": chart::rounded(low), "high": chart::rounded(low + 2.0 / BINS as f64), "transcripts": count,
-                "shade": chart::rounded(0.15 + 0.85 * (1.0 + count as f64).ln() / (1.0 + most).ln()),
+                "shade": chart::rounded(0.15 + 0.85 * (1.0 + count as f64).ln_() / (1.0 + most).ln_()),
             })
         })
         .collect();

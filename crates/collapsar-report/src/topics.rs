@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collapsar::elementary::Elementary;
 use collapsar::topics::TopicsFit;
 use collapsar_run::topics::SavedTopics;
 use collapsar_text::thousands;
@@ -98,7 +99,13 @@ impl Terms {
         let row = self.row(topic);
         let logarithms: Vec<(f64, f64, usize)> = (0..row.len())
             .filter(|&word| self.counts[word] > 0.0)
-            .map(|word| (row[word].ln(), (self.counts[word] / self.total).ln(), word))
+            .map(|word| {
+                (
+                    row[word].ln_(),
+                    (self.counts[word] / self.total).ln_(),
+                    word,
+                )
+            })
             .collect();
         let first = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         let of = |&lambda: &f64| {

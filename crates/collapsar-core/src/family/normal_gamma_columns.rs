@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use crate::random::{Distribution, Gamma, StandardNormal};
 use rand::Rng;
-use rand_distr::{Distribution, Gamma, StandardNormal};
 
 use super::{Family, check_length, check_positive, require};
 use crate::collapsed::Potential;

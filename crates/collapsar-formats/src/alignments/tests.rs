@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use collapsar::elementary::Elementary;
 use collapsar::quant::fragment::Layout;
 use noodles_bam as bam;
 use noodles_fasta as fasta;

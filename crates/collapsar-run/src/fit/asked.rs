@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use collapsar::Point;
+use collapsar::elementary::Elementary;
 use collapsar_bugs::{ChainEstimate, ChainOptions, Origin, Quantity, Summary};
 
 use super::ModelRun;
@@ -88,7 +89,7 @@ fn differs(told: &Summary, worth: Option<f64>, drawn: &ChainEstimate) -> bool {
     };
     let Summary { mean, sd, .. } = drawn.summary;
     let away = (mean - told.mean).abs() / sd;
-    let more = (sd / told.sd).ln();
+    let more = (sd / told.sd).ln_();
     let more = if worth.is_some() { more } else { more.abs() };
     away > LARGE.max(SIGNIFICANT * mean_error / sd)
         || (more.is_finite() && more > LARGE.max(SIGNIFICANT * sd_error / sd))

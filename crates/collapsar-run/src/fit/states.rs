@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use collapsar::Point;
+use collapsar::elementary::Elementary;
 use collapsar::family::pick;
 use collapsar::graph::LinearResponse;
 use collapsar_bugs::{ChainStates, MixedPosterior, Posterior, Quantity};
@@ -173,7 +174,7 @@ impl ModelRun {
         // maths §10.6: against the share of draws that are of a state.
         let all = drawn.iter().map(Vec::len).sum::<usize>() as f64;
         let weights = drawn.iter().flat_map(|of| {
-            let share = (of.len() as f64 / all).ln();
+            let share = (of.len() as f64 / all).ln_();
             of.iter().map(move |weight| weight - share)
         });
         Ok(Signs::of_weights(&weights.collect::<Vec<_>>()))

@@ -1,14 +1,15 @@
 //! Decides how draws get the covariance of linear response: the statistics that explicit variables send are
 //! uncertain, and everything else is drawn given them (maths §10.3).
 
+use collapsar_core::random::{Distribution, StandardNormal};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::block::{Placed, are_inside, range_of};
 use super::chain::Chain;
 use super::kept::unread;
 use super::response::LinearResponse;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Point, Result};
 
 /// A step that leads outside the domain is halved so often before it is not made.
@@ -117,7 +118,7 @@ impl CorrectedDraws<'_> {
         // Where the domain ends at a multiple r of the change, it becomes r (1 − e^{-1/r}) of itself: as
         // if a rate were multiplied by an exponential and not moved by a normal.
         let end = self.end(&change);
-        let mut length = end * -(-1.0 / end).exp_m1();
+        let mut length = end * -(-1.0 / end).exp_m1_();
         for _ in 0..HALVINGS {
             if self.moved(&change, length, rng).is_ok() {
                 return Ok(());

@@ -11,6 +11,7 @@ use super::kept::Kept;
 use super::proposal::Proposal;
 use super::student::{NARROW, Student};
 use collapsar_core::Result;
+use collapsar_core::elementary::Elementary;
 
 /// Precisions of one declaration that parts differ by, at most: where there are more, as weights of data that have one each, they are summed
 /// out or stay apart like everything else.
@@ -108,7 +109,7 @@ impl Kept<'_> {
             .map(|(block, _)| block.coordinates().unwrap_or(0))
             .sum();
         // Silverman's rule for the width of a kernel.
-        let narrower = (PARTS as f64).powf(-2.0 / (rest as f64 + 4.0));
+        let narrower = (PARTS as f64).powf_(-2.0 / (rest as f64 + 4.0));
         let variance = |place: usize| {
             let mean = coordinates.iter().map(|at| at[place]).sum::<f64>() / count;
             let squares = coordinates.iter().map(|at| (at[place] - mean).powi(2));

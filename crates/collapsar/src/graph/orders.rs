@@ -7,6 +7,8 @@ use super::block::{Block, BlockFamily};
 use super::kept::Kept;
 use super::proposal::Proposal;
 
+use collapsar_core::elementary::Elementary;
+
 /// Orders of states, as what they do to coordinates.
 #[derive(Debug)]
 pub struct Orders {
@@ -75,7 +77,7 @@ impl Kept<'_> {
         self.in_orders(orders, at, |moved| {
             ln_sum = proposal.ln_added(moved, ln_sum);
         });
-        ln_sum - (orders.all.len() as f64).ln()
+        ln_sum - (orders.all.len() as f64).ln_()
     }
 
     /// Visits the coordinates in each order.

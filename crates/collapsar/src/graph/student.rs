@@ -1,9 +1,10 @@
 //! A t distribution of a vector, of which proposals are made (maths §10.10).
 
+use collapsar_core::random::{ChiSquared, Distribution, StandardNormal};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
+use collapsar_core::elementary::Elementary;
 use collapsar_core::special::ln_gamma;
 use collapsar_core::vector::add;
 
@@ -44,11 +45,11 @@ impl Student {
         }
         // The covariance of a t is its scale times d / (d − 2).
         let root = Cholesky::new(covariance * ((degrees - 2.0) / degrees))?;
-        let ln_determinant: f64 = root.l_dirty().diagonal().iter().map(|x| x.ln()).sum();
+        let ln_determinant: f64 = root.l_dirty().diagonal().iter().map(|x| x.ln_()).sum();
         let half = 0.5 * dim as f64;
         let ln_height = ln_gamma(0.5 * degrees + half)
             - ln_gamma(0.5 * degrees)
-            - half * (degrees * std::f64::consts::PI).ln()
+            - half * (degrees * std::f64::consts::PI).ln_()
             - ln_determinant;
         Some(Self {
             centre: DVector::from_vec(centre),
@@ -133,7 +134,7 @@ impl Student {
     /// The log density; none where it is below a floor, which is seen before all of it is computed.
     pub(super) fn ln_density_above(&self, at: &[f64], floor: f64) -> Option<f64> {
         let power = 0.5 * (self.degrees + self.centre.len() as f64);
-        let most = self.degrees * ((self.ln_height - floor) / power).exp_m1();
+        let most = self.degrees * ((self.ln_height - floor) / power).exp_m1_();
         let away = at.iter().zip(&self.centre);
         let mut away: Vec<f64> = away.map(|(at, centre)| at - centre).collect();
         let mut square = 0.0;
@@ -146,7 +147,7 @@ impl Student {
             }
             add(&mut away[column..], -normal, below);
         }
-        Some(self.ln_height - power * (square / self.degrees).ln_1p())
+        Some(self.ln_height - power * (square / self.degrees).ln_1p_())
     }
 
     /// A column of the root, from the diagonal on.

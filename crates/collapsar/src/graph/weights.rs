@@ -11,6 +11,7 @@ use super::orders::Orders;
 use super::proposal::Proposal;
 use super::short::ShortChain;
 use collapsar_core::diagnostics::ImportanceWeights;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
 
@@ -93,7 +94,7 @@ impl Stage {
         rng: &mut R,
     ) {
         for (draw, ln_sum) in self.draws.iter().zip(&mut self.ln_sums) {
-            let of_this = (count as f64).ln() + kept.ln_proposed(proposal, orders, draw);
+            let of_this = (count as f64).ln_() + kept.ln_proposed(proposal, orders, draw);
             *ln_sum = log_sum_exp(&[*ln_sum, of_this]);
         }
         self.proposals.push((count, proposal.clone()));
@@ -107,7 +108,7 @@ impl Stage {
 
     fn ln_sum(&self, kept: &Kept<'_>, orders: &Orders, at: &[f64]) -> f64 {
         let of =
-            |(n, one): &(usize, Proposal)| (*n as f64).ln() + kept.ln_proposed(one, orders, at);
+            |(n, one): &(usize, Proposal)| (*n as f64).ln_() + kept.ln_proposed(one, orders, at);
         match self.proposals.as_slice() {
             [single] => of(single),
             several => log_sum_exp(&several.iter().map(of).collect::<Vec<f64>>()),
@@ -116,7 +117,7 @@ impl Stage {
 
     /// The logarithms of the weights of its draws, of which the mean estimates the evidence.
     fn ln_weights(&self) -> impl Iterator<Item = f64> {
-        let ln_count = (self.draws.len() as f64).ln();
+        let ln_count = (self.draws.len() as f64).ln_();
         let both = self.ln_joint.iter().zip(&self.ln_sums);
         both.map(move |(ln_joint, ln_sum)| ln_joint - ln_sum + ln_count)
     }
@@ -125,7 +126,7 @@ impl Stage {
     fn worth(&self) -> f64 {
         let ln_weights: Vec<f64> = self.ln_weights().collect();
         let squares: Vec<f64> = ln_weights.iter().map(|ln| 2.0 * ln).collect();
-        let worth = (2.0 * log_sum_exp(&ln_weights) - log_sum_exp(&squares)).exp();
+        let worth = (2.0 * log_sum_exp(&ln_weights) - log_sum_exp(&squares)).exp_();
         if worth.is_finite() { worth } else { 0.0 }
     }
 }
@@ -160,7 +161,7 @@ impl Drawn {
         let all = self.len() as f64;
         let stages = self.stages.iter().zip(self.shares());
         let each = stages.flat_map(|(stage, share)| {
-            let ln_share = (share * all / stage.draws.len() as f64).ln();
+            let ln_share = (share * all / stage.draws.len() as f64).ln_();
             stage.ln_weights().map(move |weight| weight + ln_share)
         });
         each.collect()
@@ -202,7 +203,7 @@ impl Seen {
         let ln_proposed = |at: &Vec<f64>| {
             let stages = drawn.stages.iter().zip(&shares);
             let each = stages.map(|(stage, share)| {
-                let ln_share = (share / stage.draws.len() as f64).ln();
+                let ln_share = (share / stage.draws.len() as f64).ln_();
                 ln_share + stage.ln_sum(kept, orders, at)
             });
             log_sum_exp(&each.collect::<Vec<f64>>())
@@ -328,7 +329,7 @@ impl<'a> Kept<'a> {
             if !on {
                 break;
             }
-            let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
+            let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp_()).collect();
             proposal = proposal.mended(&drawn.draws(), &shares);
             drawn.begin(self, (&proposal, more), &orders, rng);
             match drawn.weigh() {
@@ -345,7 +346,7 @@ impl<'a> Kept<'a> {
         }
         let mut sum = 0.0;
         let sums = weights.ln_weights.iter().map(|weight| {
-            sum += weight.exp();
+            sum += weight.exp_();
             sum
         });
         let other_side = seen.k_hat(self, &drawn, &orders);
@@ -374,7 +375,7 @@ impl WeightedDraws<'_> {
 
     /// The weight of a draw, of a sum of one.
     pub fn weight(&self, index: usize) -> f64 {
-        self.weights.ln_weights[index].exp()
+        self.weights.ln_weights[index].exp_()
     }
 
     /// One of the draws, by their weights.

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
+use crate::random::{Distribution, StandardNormal};
 use pulp::{Arch, NullaryFnOnce};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::Gaps;
 use super::level::{Level, messages, product};

@@ -11,6 +11,7 @@ use super::fit::TopicsFit;
 use super::kept::{self, Kept};
 use super::mean::Sums;
 use super::{Alpha, Beta, Topics};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Point, Potential, Result};
 
 /// Sweeps between steps of learned priors.
@@ -201,8 +202,8 @@ fn common_priors<'a>(all: impl ExactSizeIterator<Item = &'a Priors>) -> Priors {
         return all[0].clone();
     }
     let mean = |number: &dyn Fn(&Priors) -> f64| {
-        let sum: f64 = all.iter().map(|priors| number(priors).ln()).sum();
-        (sum / count).exp()
+        let sum: f64 = all.iter().map(|priors| number(priors).ln_()).sum();
+        (sum / count).exp_()
     };
     Priors {
         alpha: (0..all[0].alpha.len())

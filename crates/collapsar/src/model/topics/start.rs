@@ -4,14 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use collapsar_core::random::{Distribution, Gamma};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Gamma};
 use serde::{Deserialize, Serialize};
 
 use super::Topics;
 use super::local::Settle;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Potential, Result};
 
 /// How the first topics are made.
@@ -153,7 +154,7 @@ impl Topics {
             let progress = pass as f64 / PASSES as f64;
             let lowered = |prior: f64| {
                 let first = prior.max(FIRST_PRIOR);
-                first.powf(1.0 - progress) * prior.powf(progress)
+                first.powf_(1.0 - progress) * prior.powf_(progress)
             };
             let alpha: Vec<f64> = self.local.alpha.iter().map(|&a| lowered(a)).collect();
             self.local

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::posterior::{Parameters, pairs};
 use super::{Covariance, Mixture, Weights};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Dirichlet, Family, StickBreaking};
 use collapsar_core::vector::dot;
 use collapsar_core::{Collapsed, Point, Potential, Result, assignment};
@@ -239,7 +240,7 @@ impl<'a> Chain<'a> {
             let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
             first.swap_with_slice(&mut second[..features]);
             let exchanged = blocks.value(0, &self.statistics)?;
-            if rng.random::<f64>().ln() < exchanged - value {
+            if rng.random::<f64>().ln_() < exchanged - value {
                 value = exchanged;
             } else {
                 let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
@@ -264,7 +265,7 @@ impl<'a> Chain<'a> {
             })
             .collect();
         let order = assignment(&costs, count);
-        kept.extend(order.iter().map(|&k| drawn.ln_weights[k].exp()));
+        kept.extend(order.iter().map(|&k| drawn.ln_weights[k].exp_()));
         let place = |k: usize| match model.covariance {
             Covariance::Tied => (0, k),
             _ => (k, 0),

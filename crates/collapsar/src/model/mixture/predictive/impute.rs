@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::f64::consts::{PI, TAU};
 
+use collapsar_core::random::{ChiSquared, Distribution, StandardNormal};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::{Part, PredictiveDensity, Scores};
