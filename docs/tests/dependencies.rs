@@ -14,7 +14,7 @@ fn root() -> std::path::PathBuf {
 /// All packages that Cargo.lock has for this workspace.
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--locked", "--format-version", "1"])
+        .args(["metadata", "--locked", "--format-version", "1"])
         .current_dir(root())
         .output()
         .expect("cargo");

@@ -6,6 +6,8 @@
 use crate::diagnostic::{Checked, Diagnostic};
 use crate::syntax::ast::Name;
 
+use collapsar::elementary::Elementary;
+
 /// The values that a distribution gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Support {
@@ -171,7 +173,7 @@ impl Distribution {
     /// What terms are made of where a number is observed: itself, or its logarithm; nothing where it has none.
     pub(crate) fn counted(self, x: f64) -> Option<f64> {
         match self {
-            Self::LogNormal if x > 0.0 => Some(x.ln()),
+            Self::LogNormal if x > 0.0 => Some(x.ln_()),
             Self::LogNormal => None,
             _ => Some(x),
         }

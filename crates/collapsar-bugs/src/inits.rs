@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{GivenNumbers, Kind};
 use nalgebra::DMatrix;
 
@@ -223,7 +224,7 @@ impl Prepared {
             Origin::Variable(variable, number) => {
                 let kind = self.graph.declared()[self.graph.declaration(variable)].kind;
                 if self.variables.in_odds(definer) {
-                    out.insert((variable, number), (value / (1.0 - value)).ln());
+                    out.insert((variable, number), (value / (1.0 - value)).ln_());
                     return Ok(());
                 }
                 out.insert((variable, number), value);

@@ -1,5 +1,7 @@
 //! The BUGS language: from the text of a model and its data to a graph that can be fitted.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod chains;
 mod data;
 mod density;

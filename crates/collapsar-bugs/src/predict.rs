@@ -1,14 +1,15 @@
 //! Decides how distributions are drawn from where their parameters are numbers, and what is known
 //! of them without draws.
 
+use collapsar::elementary::Elementary;
 use collapsar::family::{Family, Marginal, NormalWishart, NormalWishartOrdinary};
 use collapsar::graph::PosteriorMarginal;
+use collapsar::random::{
+    Beta, Binomial, Distribution as _, Exp1, Gamma, OpenClosed01, Poisson, StandardNormal,
+};
 use collapsar::special::beta_cdf;
 use nalgebra::{DMatrix, DVector};
 use rand::{Rng, RngExt};
-use rand_distr::{
-    Beta, Binomial, Distribution as _, Exp1, Gamma, OpenClosed01, Poisson, StandardNormal,
-};
 
 use crate::diagnostic::Diagnostic;
 use crate::distribution::Distribution;
@@ -235,7 +236,7 @@ impl Fixed {
         match (self, above) {
             (Self::Weibull(shape, rate), Some(above)) => {
                 let e: f64 = Exp1.sample(rng);
-                out[0] = (above.powf(*shape) + e / rate).powf(shape.recip());
+                out[0] = (above.powf_(*shape) + e / rate).powf_(shape.recip());
             }
             // Exponential ones do not age.
             (Self::Gamma(..), Some(above)) => {
@@ -286,17 +287,17 @@ impl Fixed {
             Self::Logistic(mean, rate) => {
                 // The log odds of a uniform number.
                 let u: f64 = OpenClosed01.sample(rng);
-                mean + (u / (1.0 - u).max(f64::MIN_POSITIVE)).ln() / rate
+                mean + (u / (1.0 - u).max(f64::MIN_POSITIVE)).ln_() / rate
             }
-            Self::LogNormal(mean, sd) => (mean + sd * normal(rng)).exp(),
+            Self::LogNormal(mean, sd) => (mean + sd * normal(rng)).exp_(),
             Self::GeneralisedGamma(shape, rate, power) => {
-                gamma(*shape, rng).powf(power.recip()) / rate
+                gamma(*shape, rng).powf_(power.recip()) / rate
             }
             Self::StudentT(mean, scale, degrees) => mean + scale * student(*degrees, rng),
             Self::ScaledGamma(scale, degrees) => (scale * student(*degrees, rng)).powi(-2),
             Self::Pareto(shape, lower) => {
                 let e: f64 = Exp1.sample(rng);
-                lower * (e / shape).exp()
+                lower * (e / shape).exp_()
             }
             Self::F(n, m) => (gamma(0.5 * n, rng) / n) / (gamma(0.5 * m, rng) / m),
             Self::NoncentralChiSquared(degrees, noncentrality) => {
@@ -323,7 +324,7 @@ impl Fixed {
             }
             Self::Weibull(shape, rate) => {
                 let e: f64 = Exp1.sample(rng);
-                (e / rate).powf(shape.recip())
+                (e / rate).powf_(shape.recip())
             }
             Self::Normals(mean, root) => {
                 let z = DVector::from_fn(mean.len(), |_, _| StandardNormal.sample(rng));

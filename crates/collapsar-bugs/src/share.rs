@@ -5,6 +5,8 @@ use std::rc::Rc;
 
 use crate::value::{Inverse, Scalar};
 
+use collapsar::elementary::Elementary;
+
 /// A sum of exponentials of polynomials, and of a positive number perhaps; two parts at least.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair(Rc<Vec<Scalar>>);
@@ -82,7 +84,7 @@ impl Pair {
         };
         match own.minus(&other) {
             Scalar::Polynomial(psi) => Scalar::Linked(Inverse::Logit, psi),
-            Scalar::Known(psi) => Scalar::Known(1.0 / (1.0 + (-psi).exp())),
+            Scalar::Known(psi) => Scalar::Known(1.0 / (1.0 + (-psi).exp_())),
             _ => Scalar::Opaque,
         }
     }
@@ -126,7 +128,7 @@ impl Scalar {
     /// The logarithm of an exponential or of a positive number.
     fn exponent(&self) -> Option<Self> {
         match self {
-            Self::Known(x) if *x > 0.0 => Some(Self::Known(x.ln())),
+            Self::Known(x) if *x > 0.0 => Some(Self::Known(x.ln_())),
             Self::Linked(Inverse::Log, psi) => Some(Self::Polynomial(psi.clone())),
             _ => None,
         }

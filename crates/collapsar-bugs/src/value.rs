@@ -6,6 +6,8 @@ use crate::mass::Mass;
 use crate::product::Product;
 use crate::share::{Pair, Share};
 
+use collapsar::elementary::Elementary;
+
 /// An unknown number: an element of a variable of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unknown {
@@ -104,11 +106,11 @@ impl Scalar {
         match (scale, psi) {
             (Self::Known(0.0), _) => Self::Known(0.0),
             (Self::Known(scale), Self::Polynomial(psi)) if scale > 0.0 => {
-                let psi = Self::Polynomial(psi).plus(&Self::Known(scale.ln()));
+                let psi = Self::Polynomial(psi).plus(&Self::Known(scale.ln_()));
                 Self::of_inner(Inverse::Log, psi)
             }
             (scale, Self::Polynomial(psi)) => Self::Scaled(Rc::new(scale), psi),
-            (scale, Self::Known(psi)) => scale.times(&Self::Known(psi.exp())),
+            (scale, Self::Known(psi)) => scale.times(&Self::Known(psi.exp_())),
             _ => Self::Opaque,
         }
     }
@@ -367,7 +369,7 @@ impl Scalar {
                 Self::Polynomial(_) | Self::Power(..) | Self::Linked(..) | Self::Scaled(..),
                 Self::Known(exponent),
             ) => self.raised(*exponent),
-            _ => self.map_with(exponent, f64::powf),
+            _ => self.map_with(exponent, f64::powf_),
         }
     }
 
@@ -382,7 +384,7 @@ impl Scalar {
         let Some((coefficient, factors)) = self.powers() else {
             return Self::Opaque;
         };
-        let raised = coefficient.powf(exponent);
+        let raised = coefficient.powf_(exponent);
         let factors = factors
             .into_iter()
             .map(|(of, power)| (of, power * exponent));

@@ -1,6 +1,7 @@
 //! Decides what a short Markov chain that began at the fit says of each number: whether its mean stays, and how far from it the
 //! posterior goes.
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Kind, ShortChain, WeightedDraws};
 
 use crate::draws::Dependencies;
@@ -82,7 +83,7 @@ impl Posterior<'_> {
         for (&place, values) in places.iter().zip(&mut draws) {
             let known = &mut summaries[place];
             let (distance, error) = distance(values, known.mean);
-            let more = (distance / known.sd).ln();
+            let more = (distance / known.sd).ln_();
             if more.is_finite() && more > LARGE.max(SIGNIFICANT * error) {
                 let [low, _, high] = Summary::of_draws(values).quantiles;
                 known.sd = distance;
@@ -111,9 +112,9 @@ fn distance(values: &[f64], from: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use collapsar::random::{Distribution, StandardNormal};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-    use rand_distr::{Distribution, StandardNormal};
 
     #[test]
     fn distances_with_their_errors() {
@@ -130,7 +131,7 @@ mod tests {
                 })
                 .collect();
             let (found, error) = distance(&values, 2.0);
-            let away = found.ln() - 0.5 * 2.0_f64.ln();
+            let away = found.ln_() - 0.5 * 2.0_f64.ln_();
             off += away / 400.0;
             inside += usize::from(away.abs() < 2.0 * error);
         }

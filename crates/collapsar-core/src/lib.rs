@@ -75,11 +75,13 @@
 //!
 //! - [`Stop`] says when to stop, [`Checkpoint`] how a run is taken up again, [`Restarts`] what several starts found,
 //!   [`Jumps`] how to leave a poor optimum, [`Advice`] what a model may tell optimisers about itself.
-//! - [`special`], [`kernel`], [`vector`], [`number`]: what sums over data are made of, vectorised with run-time
-//!   dispatch.
+//! - [`elementary`], [`random`], [`special`], [`kernel`], [`vector`], [`number`]: what sums over data are made of, vectorised
+//!   with run-time dispatch, to the same bits on every processor.
 //! - [`diagnostics`]: R-hat, effective sample sizes and Monte Carlo standard errors of chains; Pareto-smoothed importance
 //!   weights and their k-hat.
 //! - [`Error`] is data; a front end words it in its own [`Terms`].
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod advice;
 mod assignment;
@@ -89,6 +91,7 @@ pub mod diagnostics;
 mod digest;
 mod direction;
 mod driver;
+pub mod elementary;
 mod error;
 pub mod family;
 pub mod files;
@@ -99,6 +102,7 @@ pub mod limits;
 pub mod number;
 pub mod parallel;
 mod point;
+pub mod random;
 mod response;
 pub mod rows;
 mod smooth;

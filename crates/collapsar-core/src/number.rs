@@ -7,6 +7,7 @@
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
+use crate::elementary::Elementary;
 use crate::special;
 
 /// The operations that generic numerical code needs.
@@ -35,7 +36,7 @@ pub trait Real:
     #[must_use]
     fn ln(self) -> Self {
         let x = self.value();
-        self.chain(x.ln(), || x.recip())
+        self.chain(x.ln_(), || x.recip())
     }
 
     /// $1 / x$.
@@ -55,7 +56,7 @@ pub trait Real:
     /// $e^x$.
     #[must_use]
     fn exp(self) -> Self {
-        let value = self.value().exp();
+        let value = self.value().exp_();
         self.chain(value, || value)
     }
 

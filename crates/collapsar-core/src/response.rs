@@ -7,6 +7,7 @@
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use crate::collapsed::Collapsed;
+use crate::elementary::Elementary;
 use crate::error::{Error, Result};
 use crate::point::Point;
 use crate::vector::dot;
@@ -248,7 +249,7 @@ fn power(
     product: impl Fn(&[f64], &mut [f64], &mut [f64]) -> Result<()>,
 ) -> Result<f64> {
     // No symmetry of a model is one of this vector.
-    let mut along: Vec<f64> = (0..dim).map(|i| (1.7 * i as f64 + 0.3).sin()).collect();
+    let mut along: Vec<f64> = (0..dim).map(|i| (1.7 * i as f64 + 0.3).sin_()).collect();
     let (mut statistics, mut image) = (vec![0.0; dim], vec![0.0; dim]);
     let mut rate = 0.0;
     for _ in 0..POWER {

@@ -9,6 +9,8 @@
 //! it Student's t distribution, is a continued fraction of thirty lines; the incomplete gamma function
 //! is a series, another fraction, or the expansion of Temme where the shape is large.
 
+use crate::elementary::Elementary;
+
 /// Where the recurrence hands over to the asymptotic series: there the first term left out is
 /// below half a unit in the last place.
 const ASYMPTOTIC: f64 = 10.0;
@@ -63,20 +65,20 @@ pub fn ln_beta(a: f64, b: f64) -> f64 {
     let (p, q) = if a < b { (a, b) } else { (b, a) };
     let sum = p + q;
     if p >= ASYMPTOTIC {
-        HALF_LN_2_PI - 0.5 * q.ln()
+        HALF_LN_2_PI - 0.5 * q.ln_()
             + (stirling_error(p) + stirling_error(q) - stirling_error(sum))
-            + (p - 0.5) * (p / sum).ln()
-            + q * (-p / sum).ln_1p()
+            + (p - 0.5) * (p / sum).ln_()
+            + q * (-p / sum).ln_1p_()
     } else if q >= ASYMPTOTIC {
-        ln_gamma(p) + (stirling_error(q) - stirling_error(sum)) + p - p * sum.ln()
-            + (q - 0.5) * (-p / sum).ln_1p()
+        ln_gamma(p) + (stirling_error(q) - stirling_error(sum)) + p - p * sum.ln_()
+            + (q - 0.5) * (-p / sum).ln_1p_()
     } else {
         ln_gamma(p) + ln_gamma(q) - ln_gamma(sum)
     }
 }
 
 /// $\ln\Gamma(x) - (x - \tfrac12) \ln x + x - \tfrac12 \ln 2\pi$ for x ≥ [`ASYMPTOTIC`].
-fn stirling_error(x: f64) -> f64 {
+pub(crate) fn stirling_error(x: f64) -> f64 {
     const TERMS: [f64; 7] = asymptotic(0);
     horner(&TERMS, 1.0 / (x * x)) / x
 }
@@ -90,7 +92,7 @@ pub fn digamma(x: f64) -> f64 {
     let (y, shift) = shifted(x, |z| 1.0 / z);
     let inverse = 1.0 / y;
     let square = inverse * inverse;
-    y.ln() - (0.5 * inverse + square * horner(&DIGAMMA, square)) - shift
+    y.ln_() - (0.5 * inverse + square * horner(&DIGAMMA, square)) - shift
 }
 
 /// $\psi'(x)$, to a relative error of 6e-16.
@@ -112,7 +114,7 @@ pub fn digamma_gap(a: f64, b: f64) -> f64 {
     let (x, shift) = shifted(a, |z| b / z / (z + b));
     let y = x + b;
     let (_, series) = series_gap(&DIGAMMA, x, y, b);
-    (b / x).ln_1p() + (0.5 * b / x / y + series) + shift
+    (b / x).ln_1p_() + (0.5 * b / x / y + series) + shift
 }
 
 /// $\psi'(a) - \psi'(a + b)$ for $a, b \ge 0$, to a relative error of 6e-16 however small $b$ is.
@@ -207,7 +209,7 @@ pub fn beta_cdf_of(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if y <= 0.0 {
         return 1.0;
     }
-    let density = (a * x.ln() + b * y.ln() - ln_beta(a, b)).exp();
+    let density = (a * x.ln_() + b * y.ln_() - ln_beta(a, b)).exp_();
     // On this side of the mean the fraction converges fast, on the other its mirror image does.
     if x < (a + 1.0) / (a + b + 2.0) {
         density / (a * beta_fraction(a, b, x))
@@ -299,16 +301,16 @@ const UNIFORM: f64 = 1e5;
 /// $x^a e^{-x} / \Gamma(a + 1)$, without the cancellation of large exponents.
 pub fn gamma_power(a: f64, x: f64) -> f64 {
     if a < ASYMPTOTIC {
-        return (a * x.ln() - x - ln_gamma(a + 1.0)).exp();
+        return (a * x.ln_() - x - ln_gamma(a + 1.0)).exp_();
     }
     let exponent = a * ln_1p_gap((x - a) / a) + stirling_error(a);
-    (-exponent - HALF_LN_2_PI).exp() / a.sqrt()
+    (-exponent - HALF_LN_2_PI).exp_() / a.sqrt()
 }
 
 /// $u - \ln(1 + u)$, in all its digits near zero.
 fn ln_1p_gap(u: f64) -> f64 {
     if u.abs() > 0.3 {
-        return u - u.ln_1p();
+        return u - u.ln_1p_();
     }
     // ln(1 + u) = 2 (r + r³/3 + r⁵/5 + …) with r = u / (2 + u), and u - 2r = ur.
     let r = u / (2.0 + u);
@@ -349,7 +351,7 @@ fn uniform_gamma_tails(a: f64, x: f64) -> (f64, f64) {
     let half_square = ln_1p_gap(u);
     let eta = u.signum() * (2.0 * half_square).sqrt();
     // Where the series of eta would not converge the exponential is zero.
-    let size = (-a * half_square - HALF_LN_2_PI).exp() / a.sqrt();
+    let size = (-a * half_square - HALF_LN_2_PI).exp_() / a.sqrt();
     let correction = if size > 0.0 {
         size * (horner(&FIRST, eta) + horner(&SECOND, eta) / a)
     } else {
@@ -379,7 +381,7 @@ pub fn log_sum_exp(x: &[f64]) -> f64 {
     }
     // The largest term is the 1 of ln(1 + ...): one that dominates keeps the digits of the others.
     let others = x[..place].iter().chain(&x[place + 1..]);
-    largest + others.map(|v| (v - largest).exp()).sum::<f64>().ln_1p()
+    largest + others.map(|v| (v - largest).exp_()).sum::<f64>().ln_1p_()
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@
 //! - `documents`: topics beyond their words
 //! - `compare`: several runs on one page
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod changes;
 mod chart;
 mod climb;

@@ -1,9 +1,9 @@
 //! A corpus for the second experiment where none is given: drawn from the model, with words as uneven as in texts.
 
 use collapsar::topics::Corpus;
+use collapsar_core::random::{Distribution, Gamma, Poisson};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Gamma, Poisson};
 
 /// How large a corpus is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

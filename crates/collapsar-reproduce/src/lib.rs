@@ -9,6 +9,8 @@
 //! - `curvature`: the paper's figure 1(b), computed; `line` has the two bounds along a line, `svg` the picture
 //! - `error`: what can go wrong
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod corpus;
 mod curvature;
 mod error;

@@ -1,8 +1,8 @@
 //! The data of the first experiment: five unit Gaussians, one in the middle and four around it.
 
+use collapsar_core::random::StandardNormal;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::StandardNormal;
 
 /// The centres at R = 1.
 const CENTRES: [[f64; 2]; 5] = [

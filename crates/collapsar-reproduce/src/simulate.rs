@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use collapsar::elementary::Elementary;
 use collapsar::quant::{Compression, Reads, ReadsBuilder};
+use collapsar_core::random::{Distribution, StandardNormal};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, LogNormal, Normal};
 
 /// How much to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,11 +82,10 @@ pub fn simulate(size: SimulationSize, seed: u64) -> collapsar::Result<Simulated>
     let isoforms = transcriptome.isoforms.iter();
     let effective = |isoform: &Isoform| transcriptome.fragments.effective(isoform.length);
     let lengths: Vec<f64> = isoforms.map(effective).collect();
-    let expression = LogNormal::new(0.0, UNEVEN).expect("a positive deviation");
     let mut sum = 0.0;
     let rates = lengths.iter().map(|length| {
         if rng.random_bool(EXPRESSED) {
-            sum += length * expression.sample(&mut rng);
+            sum += length * (normal((0.0, UNEVEN), &mut rng)).exp_();
         }
         sum
     });
@@ -115,7 +115,6 @@ pub fn simulate(size: SimulationSize, seed: u64) -> collapsar::Result<Simulated>
 
 impl Transcriptome {
     fn draw(genes: usize, rng: &mut ChaCha8Rng) -> Self {
-        let lengths = LogNormal::new(EXON.0.ln(), EXON.1).expect("a positive deviation");
         let mut exons: Vec<usize> = vec![];
         let mut isoforms: Vec<Isoform> = vec![];
         let mut ranges = vec![];
@@ -123,7 +122,7 @@ impl Transcriptome {
             let mut own = vec![];
             for _ in 0..2 + few(EXONS - 2, rng) {
                 own.push(exons.len() as u32);
-                exons.push(lengths.sample(rng) as usize + 1);
+                exons.push(normal((EXON.0.ln_(), EXON.1), rng).exp_() as usize + 1);
             }
             if gene > 0 && rng.random_bool(PARALOGOUS) {
                 let other = &isoforms[rng.random_range(0..isoforms.len())].exons;
@@ -159,7 +158,7 @@ impl Transcriptome {
     /// Draws a read of an isoform and writes what it may come from: isoforms and ln p(read | isoform).
     fn read(&self, isoform: usize, rng: &mut ChaCha8Rng, alignments: &mut Vec<(u32, f64)>) {
         let own = &self.isoforms[isoform];
-        let length = self.fragments.draw(own.length, rng);
+        let length = Fragments::draw(own.length, rng);
         let start = rng.random_range(0..=own.length - length);
         let path = self.path(own, start, start + length);
         alignments.clear();
@@ -198,7 +197,7 @@ impl Transcriptome {
 
     fn weight(&self, isoform: u32, length: usize) -> f64 {
         let all = self.isoforms[isoform as usize].length;
-        self.fragments.ln_probability(length, all) - ((all - length + 1) as f64).ln()
+        self.fragments.ln_probability(length, all) - ((all - length + 1) as f64).ln_()
     }
 }
 
@@ -233,9 +232,14 @@ fn spliced(own: &[u32], exons: &mut [usize], rng: &mut ChaCha8Rng) -> Vec<Vec<u3
     all.into_iter().collect()
 }
 
+/// A normal number with this mean and standard deviation.
+fn normal((mean, sd): (f64, f64), rng: &mut ChaCha8Rng) -> f64 {
+    let z: f64 = StandardNormal.sample(rng);
+    mean + sd * z
+}
+
 /// How long fragments are.
 struct Fragments {
-    distribution: Normal<f64>,
     /// By length.
     probabilities: Vec<f64>,
     cumulative: Vec<f64>,
@@ -244,7 +248,7 @@ struct Fragments {
 impl Fragments {
     fn new() -> Self {
         let (mean, sd) = FRAGMENT;
-        let density = |length: usize| (-0.5 * ((length as f64 - mean) / sd).powi(2)).exp();
+        let density = |length: usize| (-0.5 * ((length as f64 - mean) / sd).powi(2)).exp_();
         let mut probabilities: Vec<f64> = (0..=LONGEST).map(density).collect();
         probabilities[0] = 0.0;
         let total: f64 = probabilities.iter().sum();
@@ -256,7 +260,6 @@ impl Fragments {
             cumulative.push(sum);
         }
         Self {
-            distribution: Normal::new(mean, sd).expect("a positive deviation"),
             probabilities,
             cumulative,
         }
@@ -264,7 +267,7 @@ impl Fragments {
 
     /// Given that the fragment fits.
     fn ln_probability(&self, length: usize, longest: usize) -> f64 {
-        (self.probabilities[length] / self.cumulative[longest.min(LONGEST)]).ln()
+        (self.probabilities[length] / self.cumulative[longest.min(LONGEST)]).ln_()
     }
 
     /// The expected number of places of a fragment on `length` bases.
@@ -274,10 +277,10 @@ impl Fragments {
         places.sum::<f64>() / self.cumulative[longest]
     }
 
-    fn draw(&self, longest: usize, rng: &mut ChaCha8Rng) -> usize {
+    fn draw(longest: usize, rng: &mut ChaCha8Rng) -> usize {
         // At least SHORTEST fits, so that nine of ten draws do.
         loop {
-            let length = self.distribution.sample(rng).round();
+            let length = normal(FRAGMENT, rng).round();
             if length >= 1.0 && length <= longest.min(LONGEST) as f64 {
                 return length as usize;
             }
@@ -337,7 +340,7 @@ mod tests {
             let longest = isoform.length.min(LONGEST);
             let of_length = |length: usize| {
                 let places = (isoform.length - length + 1) as f64;
-                places * transcriptome.weight(index as u32, length).exp()
+                places * transcriptome.weight(index as u32, length).exp_()
             };
             let sum: f64 = (1..=longest).map(of_length).sum();
             assert!((sum - 1.0).abs() < 1e-12, "{sum}");

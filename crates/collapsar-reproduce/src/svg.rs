@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use collapsar::elementary::Elementary;
+
 /// Strokes and letters that stand out on white and on black paper alike; the background stays clear.
 const INK: &str = "#7a7f87";
 /// Colours and dashes of the two curves.
@@ -157,7 +159,7 @@ impl Panel {
 /// Three to nine round numbers within a range.
 fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     let rough = (high - low) / 8.0;
-    let power = 10.0_f64.powf(rough.log10().floor());
+    let power = 10.0_f64.powf_(rough.log10_().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
         .map(|s| s * power)
         .into_iter()

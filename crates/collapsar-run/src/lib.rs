@@ -12,6 +12,8 @@
 //! - `witness`: whether inputs stayed as they were
 //! - `quant`: transcripts and genes, from reads
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod climb;
 mod error;
 pub mod fit;

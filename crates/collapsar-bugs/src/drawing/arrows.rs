@@ -8,6 +8,8 @@ use super::Drawing;
 use super::layout::{Layout, cross};
 use super::svg::{DIAMOND, HALF, INK, RIM, half_width, size};
 
+use collapsar::elementary::Elementary;
+
 /// All edges as SVG, and points along each.
 pub(super) fn arrows(drawing: &Drawing, layout: &Layout) -> (String, Vec<Vec<(f64, f64)>>) {
     let mut centres = vec![(0.0, 0.0); layout.nodes.len()];
@@ -74,7 +76,7 @@ struct Canvas<'a> {
 impl Canvas<'_> {
     fn length(&self, (parent, child): (usize, usize)) -> f64 {
         let (a, b) = (self.centres[parent], self.centres[child]);
-        (b.0 - a.0).hypot(b.1 - a.1)
+        (b.0 - a.0).hypot_(b.1 - a.1)
     }
 
     /// An edge as straight as it can be without crossing nodes and other edges.
@@ -136,7 +138,7 @@ fn border(node: &Node, (x, y): (f64, f64), to: (f64, f64), rim: f64) -> (f64, f6
         (DIAMOND + rim) / (dx.abs() + dy.abs())
     } else {
         let (across, up) = (dx / (half_width(node) + rim), dy / (HALF + rim));
-        across.hypot(up).recip()
+        across.hypot_(up).recip()
     };
     (x + dx * reach, y + dy * reach)
 }

@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use collapsar::elementary::Elementary;
 use collapsar::limits::ELEMENTS;
 use collapsar::special::ln_gamma;
 use nalgebra::DMatrix;
@@ -53,31 +54,31 @@ use Function::{
 
 const FUNCTIONS: [(&str, Function); 51] = [
     ("sqrt", Each(Scalar::root)),
-    ("log", Unlinked(Inverse::Log, f64::ln)),
-    ("exp", Linked(Inverse::Log, f64::exp)),
+    ("log", Unlinked(Inverse::Log, f64::ln_)),
+    ("exp", Linked(Inverse::Log, f64::exp_)),
     ("abs", Elementwise(f64::abs)),
     ("round", Elementwise(f64::round)),
     ("trunc", Elementwise(f64::trunc)),
     ("step", Elementwise(|x| truth(x >= 0.0))),
-    ("logit", Unlinked(Inverse::Logit, |p| (p / (1.0 - p)).ln())),
+    ("logit", Unlinked(Inverse::Logit, |p| (p / (1.0 - p)).ln_())),
     ("ilogit", Linked(Inverse::Logit, inverse_logit)),
-    ("cloglog", Elementwise(|p| (-(-p).ln_1p()).ln())),
+    ("cloglog", Elementwise(|p| (-(-p).ln_1p_()).ln_())),
     ("icloglog", Elementwise(inverse_cloglog)),
     ("phi", Linked(Inverse::Probit, normal_cdf)),
     ("loggam", Elementwise(ln_gamma)),
     ("logfact", Elementwise(|x| ln_gamma(x + 1.0))),
-    ("sin", Elementwise(f64::sin)),
-    ("cos", Elementwise(f64::cos)),
-    ("tan", Elementwise(f64::tan)),
-    ("arcsin", Elementwise(f64::asin)),
-    ("arccos", Elementwise(f64::acos)),
-    ("arctan", Elementwise(f64::atan)),
-    ("sinh", Elementwise(f64::sinh)),
-    ("cosh", Elementwise(f64::cosh)),
-    ("tanh", Elementwise(f64::tanh)),
-    ("arcsinh", Elementwise(f64::asinh)),
-    ("arccosh", Elementwise(f64::acosh)),
-    ("arctanh", Elementwise(f64::atanh)),
+    ("sin", Elementwise(f64::sin_)),
+    ("cos", Elementwise(f64::cos_)),
+    ("tan", Elementwise(f64::tan_)),
+    ("arcsin", Elementwise(f64::asin_)),
+    ("arccos", Elementwise(f64::acos_)),
+    ("arctan", Elementwise(f64::atan_)),
+    ("sinh", Elementwise(f64::sinh_)),
+    ("cosh", Elementwise(f64::cosh_)),
+    ("tanh", Elementwise(f64::tanh_)),
+    ("arcsinh", Elementwise(f64::asinh_)),
+    ("arccosh", Elementwise(f64::acosh_)),
+    ("arctanh", Elementwise(f64::atanh_)),
     ("probit", Elementwise(normal_quantile)),
     ("interp.lin", OneDraw(Some(3), interpolation)),
     ("length", Lengths(|dims| count(dims.iter().product()))),
@@ -235,11 +236,11 @@ fn by_draw(arguments: &[Value], function: impl Fn(&[Value]) -> Checked<Value>) -
 }
 
 pub(crate) fn inverse_logit(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
+    1.0 / (1.0 + (-x).exp_())
 }
 
 fn inverse_cloglog(x: f64) -> f64 {
-    -(-x.exp()).exp_m1()
+    -(-x.exp_()).exp_m1_()
 }
 
 /// A function of a law for each element, single arguments with all of the others.
@@ -307,7 +308,7 @@ pub(super) fn normal_cdf(x: f64) -> f64 {
 /// Undoes the function around a target.
 pub(super) fn without_link(link: Link, element: &Scalar) -> Scalar {
     match link {
-        Link::Log => element.linked(Inverse::Log, f64::exp),
+        Link::Log => element.linked(Inverse::Log, f64::exp_),
         Link::Logit => element.linked(Inverse::Logit, inverse_logit),
         Link::Cloglog => element.map(inverse_cloglog),
         Link::Probit => element.linked(Inverse::Probit, normal_cdf),
@@ -420,7 +421,7 @@ fn square(value: &Value, name: &str, span: Span) -> Checked<Option<DMatrix<f64>>
 
 fn ln_determinant(values: &[Value], span: Span) -> Checked<Value> {
     let matrix = square(&values[0], "logdet", span)?;
-    let found = matrix.map(|matrix| Scalar::Known(matrix.determinant().ln()));
+    let found = matrix.map(|matrix| Scalar::Known(matrix.determinant().ln_()));
     Ok(Value::one(found.unwrap_or(Scalar::Opaque)))
 }
 

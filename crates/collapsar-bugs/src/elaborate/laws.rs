@@ -1,5 +1,6 @@
 //! The densities, distribution functions and quantiles of the language: `dnorm(x, mu, tau)`, `pgamma`, `qbeta`, `logdensity.pois`.
 
+use collapsar::elementary::Elementary;
 use collapsar::special::{beta_cdf, gamma_tails, ln_beta, ln_gamma, student_cdf};
 
 use super::functions::normal_cdf;
@@ -38,16 +39,16 @@ fn is_count(x: f64) -> bool {
 
 /// `n ln p`, which is 0 where n is.
 fn times_ln(n: f64, p: f64) -> f64 {
-    if n == 0.0 { 0.0 } else { n * p.ln() }
+    if n == 0.0 { 0.0 } else { n * p.ln_() }
 }
 
 fn ln_normal(x: f64, p: &[f64]) -> f64 {
-    0.5 * (p[1].ln() - LN_2PI - p[1] * (x - p[0]).powi(2))
+    0.5 * (p[1].ln_() - LN_2PI - p[1] * (x - p[0]).powi(2))
 }
 
 fn ln_gamma_density(x: f64, shape: f64, rate: f64) -> f64 {
     within(x > 0.0, || {
-        shape * rate.ln() - ln_gamma(shape) + (shape - 1.0) * x.ln() - rate * x
+        shape * rate.ln_() - ln_gamma(shape) + (shape - 1.0) * x.ln_() - rate * x
     })
 }
 
@@ -96,9 +97,9 @@ static LAWS: [Law; 16] = [
         ["lnorm"],
         2,
         false,
-        |x, p| within(x > 0.0, || ln_normal(x.ln(), p) - x.ln()),
+        |x, p| within(x > 0.0, || ln_normal(x.ln_(), p) - x.ln_()),
         |x, p| if x > 0.0 {
-            normal_cdf((x.ln() - p[0]) * p[1].sqrt())
+            normal_cdf((x.ln_() - p[0]) * p[1].sqrt())
         } else {
             0.0
         }
@@ -114,8 +115,8 @@ static LAWS: [Law; 16] = [
         ["exp"],
         1,
         false,
-        |x, p| within(x >= 0.0, || p[0].ln() - p[0] * x),
-        |x, p| -(-p[0] * x.max(0.0)).exp_m1()
+        |x, p| within(x >= 0.0, || p[0].ln_() - p[0] * x),
+        |x, p| -(-p[0] * x.max(0.0)).exp_m1_()
     ),
     law!(
         ["chisqr", "chisq"],
@@ -129,16 +130,16 @@ static LAWS: [Law; 16] = [
         2,
         false,
         |x, p| within(x > 0.0, || {
-            p[0].ln() + p[1].ln() + (p[0] - 1.0) * x.ln() - p[1] * x.powf(p[0])
+            p[0].ln_() + p[1].ln_() + (p[0] - 1.0) * x.ln_() - p[1] * x.powf_(p[0])
         }),
-        |x, p| -(-p[1] * x.max(0.0).powf(p[0])).exp_m1()
+        |x, p| -(-p[1] * x.max(0.0).powf_(p[0])).exp_m1_()
     ),
     law!(
         ["beta"],
         2,
         false,
         |x, p| within(x > 0.0 && x < 1.0, || {
-            (p[0] - 1.0) * x.ln() + (p[1] - 1.0) * (-x).ln_1p() - ln_beta(p[0], p[1])
+            (p[0] - 1.0) * x.ln_() + (p[1] - 1.0) * (-x).ln_1p_() - ln_beta(p[0], p[1])
         }),
         |x, p| beta_cdf(p[0], p[1], x.clamp(0.0, 1.0))
     ),
@@ -146,7 +147,7 @@ static LAWS: [Law; 16] = [
         ["unif"],
         2,
         false,
-        |x, p| within((p[0]..=p[1]).contains(&x), || -(p[1] - p[0]).ln()),
+        |x, p| within((p[0]..=p[1]).contains(&x), || -(p[1] - p[0]).ln_()),
         |x, p| ((x - p[0]) / (p[1] - p[0])).clamp(0.0, 1.0)
     ),
     law!(
@@ -156,7 +157,7 @@ static LAWS: [Law; 16] = [
         |x, p| {
             let z = (x - p[0]).powi(2) * p[1];
             let half = 0.5 * (p[2] + 1.0);
-            0.5 * (p[1].ln() - p[2].ln()) - ln_beta(0.5, 0.5 * p[2]) - half * (z / p[2]).ln_1p()
+            0.5 * (p[1].ln_() - p[2].ln_()) - ln_beta(0.5, 0.5 * p[2]) - half * (z / p[2]).ln_1p_()
         },
         |x, p| student_cdf(p[2], (x - p[0]) * p[1].sqrt())
     ),
@@ -166,17 +167,17 @@ static LAWS: [Law; 16] = [
         false,
         |x, p| {
             let z = (p[1] * (x - p[0])).abs();
-            p[1].ln() - z - 2.0 * (-z).exp().ln_1p()
+            p[1].ln_() - z - 2.0 * (-z).exp_().ln_1p_()
         },
-        |x, p| 1.0 / (1.0 + (-p[1] * (x - p[0])).exp())
+        |x, p| 1.0 / (1.0 + (-p[1] * (x - p[0])).exp_())
     ),
     law!(
         ["dexp"],
         2,
         false,
-        |x, p| (0.5 * p[1]).ln() - p[1] * (x - p[0]).abs(),
+        |x, p| (0.5 * p[1]).ln_() - p[1] * (x - p[0]).abs(),
         |x, p| {
-            let tail = 0.5 * (-p[1] * (x - p[0]).abs()).exp();
+            let tail = 0.5 * (-p[1] * (x - p[0]).abs()).exp_();
             if x < p[0] { tail } else { 1.0 - tail }
         }
     ),
@@ -184,10 +185,10 @@ static LAWS: [Law; 16] = [
         ["par"],
         2,
         false,
-        |x, p| within(x >= p[1], || p[0].ln() + p[0] * p[1].ln()
-            - (p[0] + 1.0) * x.ln()),
+        |x, p| within(x >= p[1], || p[0].ln_() + p[0] * p[1].ln_()
+            - (p[0] + 1.0) * x.ln_()),
         |x, p| if x > p[1] {
-            1.0 - (p[1] / x).powf(p[0])
+            1.0 - (p[1] / x).powf_(p[0])
         } else {
             0.0
         }
@@ -265,7 +266,7 @@ impl Law {
         }
         match asked {
             Asked::LnDensity => (self.ln_density)(*x, parameters),
-            Asked::Density => (self.ln_density)(*x, parameters).exp(),
+            Asked::Density => (self.ln_density)(*x, parameters).exp_(),
             Asked::Below => (self.cdf)(*x, parameters),
             Asked::Quantile => self.quantile(*x, parameters),
         }

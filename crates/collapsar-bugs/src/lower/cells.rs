@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Atom, Kind};
 
 use super::emit::Emit;
@@ -37,7 +38,7 @@ impl Emit<'_> {
         }
         match p {
             Scalar::Known(p) if (0.0..=1.0 + 1e-9).contains(p) => {
-                return self.add(times * p.min(1.0).ln(), &[]);
+                return self.add(times * p.min(1.0).ln_(), &[]);
             }
             Scalar::Known(p) => {
                 let expected = "probabilities from 0 to 1";
@@ -58,7 +59,7 @@ impl Emit<'_> {
     }
 
     fn add_cell(&mut self, times: f64, cell: &Cell) -> Resolved {
-        self.add(times * cell.coefficient.ln(), &[])?;
+        self.add(times * cell.coefficient.ln_(), &[])?;
         let mut components = cell.components.iter();
         components.try_for_each(|component| self.add(times, &[*component]))
     }

@@ -12,6 +12,8 @@ use crate::elaborate::{Definer, Elaborated, Latent, Mode, Resolved, Sampling, Sc
 use crate::syntax::ast::Node;
 use crate::value::{Scalar, Value};
 
+use collapsar::elementary::Elementary;
+
 /// Repetitions of waiting times that are not observed, with the number that each is above.
 #[derive(Debug, Default)]
 pub(crate) struct Censored {
@@ -151,7 +153,7 @@ impl Emit<'_> {
         let (rate, time) = match self.line.of.distribution {
             Distribution::Weibull => {
                 let shape = self.positive(0, &single(0))?;
-                (self.log_rate(1, &single(1), ABOUT)?, above.powf(shape))
+                (self.log_rate(1, &single(1), ABOUT)?, above.powf_(shape))
             }
             _ => (self.log_rate(0, &single(0), ABOUT)?, above),
         };

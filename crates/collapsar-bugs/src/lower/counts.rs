@@ -1,5 +1,6 @@
 //! The terms of distributions of counts and states, and of waiting times.
 
+use collapsar::elementary::Elementary;
 use collapsar::special::ln_gamma;
 
 use super::emit::Emit;
@@ -40,7 +41,7 @@ impl Emit<'_> {
                     let expected = "probabilities of 0 or more";
                     return Err(self.parameter(0, *bad, expected).into());
                 }
-                self.add((p / all.iter().sum::<f64>()).ln(), &[])
+                self.add((p / all.iter().sum::<f64>()).ln_(), &[])
             }
             _ => self.add_ln_probability(1.0, 0, p),
         }
@@ -163,8 +164,8 @@ impl Emit<'_> {
             Scalar::Known(_) => return Err(self.outside().into()),
             _ => return Err(self.not_observed().into()),
         };
-        self.add(shape.ln() + (shape - 1.0) * x.ln(), &[])?;
+        self.add(shape.ln_() + (shape - 1.0) * x.ln_(), &[])?;
         self.add_ln(1.0, &rate)?;
-        self.add_rate(-x.powf(shape), &rate, &Scalar::Known(1.0))
+        self.add_rate(-x.powf_(shape), &rate, &Scalar::Known(1.0))
     }
 }

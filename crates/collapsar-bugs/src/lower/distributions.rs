@@ -1,6 +1,7 @@
 //! The terms of each distribution of single numbers, and who adds those of others.
 
 use collapsar::Potential;
+use collapsar::elementary::Elementary;
 use collapsar::family::TruncatedNormal;
 use collapsar::graph::{Atom, Kind};
 use collapsar::special::{ln_beta, ln_gamma};
@@ -155,7 +156,7 @@ impl Emit<'_> {
             .and_then(|family| family.value_and_gradient(&natural, &mut [0.0; 2]))
             .map_err(|error| Diagnostic::new(self.line.target, error.to_string(), "truncated"))?;
         // Against that of the whole line.
-        let whole = 0.5 * (LN_2PI - rate.coefficient.ln() + rate.coefficient * mean * mean);
+        let whole = 0.5 * (LN_2PI - rate.coefficient.ln_() + rate.coefficient * mean * mean);
         self.add(whole - log_partition, &[])
     }
 
@@ -216,7 +217,7 @@ impl Emit<'_> {
         self.add_ln(shape, rate)?;
         match x {
             Scalar::Known(x) if *x > 0.0 => {
-                self.add((shape - 1.0) * x.ln(), &[])?;
+                self.add((shape - 1.0) * x.ln_(), &[])?;
                 self.add_rate(-x, rate, &Scalar::Known(1.0))
             }
             Scalar::Known(_) => Err(self.outside().into()),
@@ -257,12 +258,12 @@ impl Emit<'_> {
     fn uniform(&mut self, x: &Scalar, low: &Scalar, high: &Scalar) -> Resolved {
         let (low, high) = self.ends(low, high)?;
         match x {
-            Scalar::Known(x) if (low..=high).contains(x) => self.add(-(high - low).ln(), &[]),
+            Scalar::Known(x) if (low..=high).contains(x) => self.add(-(high - low).ln_(), &[]),
             Scalar::Known(_) => self.impossible(),
             x if self.is_bounded(x) => {
                 let variable = self.own(x, "a number")?.variable;
                 self.sink.bounds.push((variable, low, high));
-                self.add(-(high - low).ln(), &[])
+                self.add(-(high - low).ln_(), &[])
             }
             x if (low, high) == (0.0, 1.0) => self.beta(x, 1.0, 1.0),
             _ => {
@@ -286,7 +287,7 @@ impl Emit<'_> {
         self.add(-ln_beta(a, b), &[])?;
         match x {
             Scalar::Known(x) if *x > 0.0 && *x < 1.0 => {
-                self.add((a - 1.0) * x.ln() + (b - 1.0) * (-x).ln_1p(), &[])
+                self.add((a - 1.0) * x.ln_() + (b - 1.0) * (-x).ln_1p_(), &[])
             }
             Scalar::Known(_) => Err(self.outside().into()),
             // Counted in log odds, whose density is p^a (1 - p)^b (maths §9.10).
@@ -315,7 +316,7 @@ impl Emit<'_> {
             total += prior;
             self.add(-ln_gamma(prior), &[])?;
             match x {
-                Scalar::Known(x) if *x > 0.0 => self.add((prior - 1.0) * x.ln(), &[])?,
+                Scalar::Known(x) if *x > 0.0 => self.add((prior - 1.0) * x.ln_(), &[])?,
                 Scalar::Known(_) => return Err(self.outside().into()),
                 x => {
                     let own = self.own(x, "a probability")?;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use collapsar::elementary::Elementary;
 use collapsar::family::Tail;
 use collapsar::graph::{Atom, Kind, Predictor, Told};
 
@@ -179,7 +180,7 @@ impl Emit<'_> {
 
     /// Adds `power` times the logarithm of a rate.
     pub(super) fn add_ln(&mut self, power: f64, rate: &Rate) -> Resolved {
-        self.add(power * rate.coefficient.ln(), &[])?;
+        self.add(power * rate.coefficient.ln_(), &[])?;
         if let Some(predictor) = &rate.predictor {
             self.add_predictor(power, predictor)?;
         }
@@ -223,7 +224,7 @@ impl Emit<'_> {
         };
         for monomial in predictor.iter() {
             match monomial.unknowns.as_slice() {
-                [] => coefficient *= monomial.coefficient.exp(),
+                [] => coefficient *= monomial.coefficient.exp_(),
                 &[unknown] if self.is_logarithm(unknown) => {
                     factors.push((unknown, monomial.coefficient));
                 }

@@ -11,6 +11,8 @@ use crate::elaborate::{Definer, Resolved, Unresolved};
 use crate::quantity::Origin;
 use crate::value::Scalar;
 
+use collapsar::elementary::Elementary;
+
 /// Scalars of one line that are put on grids together, at most.
 const MOST_TOGETHER: usize = 3;
 /// Elements of one line that are put on grids, at most.
@@ -170,7 +172,7 @@ impl Stochastic<'_> {
     fn bulk(&self, instance: usize, coordinate: Coordinate) -> Option<(f64, f64)> {
         // Reals are looked for by orders of magnitude.
         let real = coordinate == Coordinate::Real;
-        let at = |u: f64| if real { u.sinh() } else { u };
+        let at = |u: f64| if real { u.sinh_() } else { u };
         let step = 0.05;
         let places: Vec<f64> = (-1200..=1200).map(|k| f64::from(k) * step).collect();
         let mut density = vec![];

@@ -1,5 +1,6 @@
 //! How rates whose logarithms are linear predictors become terms: by exponentials of Gaussians (maths §9.14).
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Atom, Kind, Predictor};
 use collapsar::special::ln_gamma;
 
@@ -20,19 +21,19 @@ fn scale_together(rates: &mut [Rate], counts: &[f64]) {
     let known = rates.iter().zip(counts);
     let mut known = known.filter(|(rate, _)| rate.predictor.is_none() && rate.factors.is_empty());
     let more = if let Some((rate, count)) = known.next() {
-        (count + 0.5).ln() - rate.coefficient.ln()
+        (count + 0.5).ln_() - rate.coefficient.ln_()
     } else {
         let size = rates.len() as f64;
         let offset = |rate: &Rate| {
-            rate.coefficient.ln() + rate.predictor.as_ref().map_or(0.0, |of| of.offset)
+            rate.coefficient.ln_() + rate.predictor.as_ref().map_or(0.0, |of| of.offset)
         };
         let mean = rates.iter().map(offset).sum::<f64>() / size;
-        (counts.iter().sum::<f64>() / size + 0.5).ln() - mean
+        (counts.iter().sum::<f64>() / size + 0.5).ln_() - mean
     };
     for rate in rates {
         match &mut rate.predictor {
             Some(predictor) => predictor.offset += more,
-            None => rate.coefficient *= more.exp(),
+            None => rate.coefficient *= more.exp_(),
         }
     }
 }
@@ -90,7 +91,7 @@ impl Emit<'_> {
         let slopes = rest.into_iter().filter_map(slope);
         self.line.slopes.borrow_mut().extend(slopes);
         if found.slopes.is_empty() {
-            rate.coefficient *= found.offset.exp();
+            rate.coefficient *= found.offset.exp_();
         } else {
             rate.predictor = Some(found);
         }
@@ -124,8 +125,8 @@ impl Emit<'_> {
             Scalar::Known(1.0) if x > 0.0 => return self.impossible(),
             Scalar::Known(p) => {
                 let ln_ways = ln_gamma(x + size) - ln_gamma(size) - ln_gamma(x + 1.0);
-                let ln_others = if x > 0.0 { x * (-p).ln_1p() } else { 0.0 };
-                return self.add(ln_ways + size * p.ln() + ln_others, &[]);
+                let ln_others = if x > 0.0 { x * (-p).ln_1p_() } else { 0.0 };
+                return self.add(ln_ways + size * p.ln_() + ln_others, &[]);
             }
             _ => return self.impossible(),
         };

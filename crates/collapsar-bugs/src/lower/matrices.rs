@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Atom, Kind};
 use collapsar::special::ln_multivariate_gamma;
 use nalgebra::DMatrix;
@@ -68,7 +69,7 @@ impl Emit<'_> {
             let label = format!("for {}", self.line.element(self.instance));
             return Err(Diagnostic::new(of.arguments[argument].span, message, label).into());
         };
-        Ok(2.0 * factor.l_dirty().diagonal().map(f64::ln).sum())
+        Ok(2.0 * factor.l_dirty().diagonal().map(f64::ln_).sum())
     }
 
     /// A matrix as a known one, or a multiple of a Wishart variable.
@@ -175,7 +176,7 @@ impl Emit<'_> {
                 if c.is_nan() || c <= 0.0 {
                     return Err(self.parameter(1, c, "a positive multiple").into());
                 }
-                self.add(0.5 * dim as f64 * c.ln(), &[])?;
+                self.add(0.5 * dim as f64 * c.ln_(), &[])?;
                 let determinant = self.determinant(variable);
                 self.add(0.5, &[determinant])?;
                 self.quadratic_form(&residuals, c, variable)

@@ -1,5 +1,6 @@
 //! Decides where grids are refined: to where the posterior is, until every other node could be left out (maths §9.13).
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Compiled, Declared, Demands, Graph, Kind, PosteriorMarginal};
 use collapsar::special::log_sum_exp;
 use collapsar::{Collapsed, Direction, Driver, Fit, Potential, Stop};
@@ -201,7 +202,7 @@ pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> 
     let bounds: Vec<f64> = fits.iter().map(|(.., fit)| fit.point.bound).collect();
     let total = log_sum_exp(&bounds); // maths §10.6
     for (known, compiled, fit) in &fits {
-        let weight = (fit.point.bound - total).exp();
+        let weight = (fit.point.bound - total).exp_();
         add(&mut found, variables, (compiled, fit), weight, known)?;
     }
     total.is_finite().then_some(found)

@@ -1,6 +1,7 @@
 //! The terms of priors of positive numbers that stand in another scale than the text's (maths §9.11).
 
 use collapsar::Potential;
+use collapsar::elementary::Elementary;
 use collapsar::family::{Positive, Tail};
 use collapsar::graph::{Atom, Kind, Told};
 use collapsar::special::ln_gamma;
@@ -62,9 +63,9 @@ impl Emit<'_> {
             (Told::Logarithm(factor), Distribution::Uniform) => {
                 let (low, high) = self.ends(first, second)?;
                 // dv = |g| dx / x
-                self.add(factor.abs().ln() - (high - low).ln(), &[])?;
+                self.add(factor.abs().ln_() - (high - low).ln_(), &[])?;
                 self.add(-1.0, &[ln_x])?;
-                self.bound_between(variable, (low / factor).exp(), (high / factor).exp());
+                self.bound_between(variable, (low / factor).exp_(), (high / factor).exp_());
                 Ok(())
             }
             (Told::Logarithm(factor), _) => self.log_normal(variable, factor, first, second),
@@ -85,7 +86,7 @@ impl Emit<'_> {
                     -1.0 => 2,
                     _ => return Err(self.must_be(argument, "constant").into()),
                 };
-                self.add(power.abs().ln() - ln_gamma(shape), &[])?;
+                self.add(power.abs().ln_() - ln_gamma(shape), &[])?;
                 self.add_ln(shape, &rate)?;
                 self.add(shape * power - 1.0, &[ln_x])?;
                 let mut atoms = rate.atoms();
@@ -99,7 +100,7 @@ impl Emit<'_> {
     /// A prior all of whose parameters are constant.
     fn constant_prior(&mut self, variable: u32, power: f64, arguments: &[Value]) -> Resolved {
         let prior = self.prior(arguments)?;
-        self.add(power.abs().ln() - self.ln_mass(&prior)?, &[])?;
+        self.add(power.abs().ln_() - self.ln_mass(&prior)?, &[])?;
         self.add(prior.shape * power - 1.0, &[Atom { variable, part: 0 }])?;
         let mut tail = match prior.tail {
             Tail::None => Tail::None,
@@ -133,8 +134,8 @@ impl Emit<'_> {
         let exponent = 1.0 / power;
         self.bound_between(
             variable,
-            prior.lower.powf(exponent),
-            prior.upper.powf(exponent),
+            prior.lower.powf_(exponent),
+            prior.upper.powf_(exponent),
         );
         Ok(())
     }
@@ -149,7 +150,7 @@ impl Emit<'_> {
     ) -> Resolved {
         let rate = self.rate(1, precision)?;
         self.check_mean(mean)?;
-        self.add(factor.abs().ln() - 0.5 * LN_2PI, &[])?;
+        self.add(factor.abs().ln_() - 0.5 * LN_2PI, &[])?;
         self.add_ln(0.5, &rate)?;
         let [ln_x, square] = [0, 3].map(|part| Atom { variable, part });
         self.add(-1.0, &[ln_x])?;
@@ -170,7 +171,7 @@ impl Emit<'_> {
         if x <= 0.0 || x < prior.lower || x > prior.upper {
             return Err(self.outside().into());
         }
-        let value = (prior.shape - 1.0) * x.ln() - prior.rate * x + prior.tail.ln_value(x.ln());
+        let value = (prior.shape - 1.0) * x.ln_() - prior.rate * x + prior.tail.ln_value(x.ln_());
         self.add(value - self.ln_mass(&prior)?, &[])
     }
 
@@ -280,7 +281,7 @@ impl Emit<'_> {
             .and_then(|family| family.value_and_gradient(&natural, &mut [0.0; 4]));
         let mass =
             mass.map_err(|error| Diagnostic::new(self.line.target, error.to_string(), "no prior"))?;
-        Ok(mass + prior.whole.ln())
+        Ok(mass + prior.whole.ln_())
     }
 
     /// Bounds a variable by two numbers, whichever is the smaller.
@@ -323,11 +324,11 @@ impl Emit<'_> {
             factors: vec![(weight, false)],
             predictor: None,
         };
-        let twice = if normalised { 2.0_f64.ln() } else { 0.0 };
+        let twice = if normalised { 2.0_f64.ln_() } else { 0.0 };
         self.add(twice - 0.5 * LN_2PI, &[])?;
         self.add_ln(0.5, &rate)?;
         self.add_product(-0.5, &rate, x, x)?;
-        self.add(half * half.ln() - ln_gamma(half), &[])?;
+        self.add(half * half.ln_() - ln_gamma(half), &[])?;
         let [ln_weight, weight] = [0, 1].map(|part| Atom {
             variable: weight,
             part,

@@ -1,5 +1,6 @@
 //! The terms of distributions that data have and unknowns do not, most of them with constant parameters alone.
 
+use collapsar::elementary::Elementary;
 use collapsar::special::ln_gamma;
 
 use super::emit::Emit;
@@ -25,9 +26,9 @@ impl Emit<'_> {
         if x < lower {
             return self.impossible();
         }
-        self.add(-x.ln(), &[])?;
+        self.add(-x.ln_(), &[])?;
         self.add_ln(1.0, &shape)?;
-        self.add_rate((lower / x).ln(), &shape, &Scalar::Known(1.0))
+        self.add_rate((lower / x).ln_(), &shape, &Scalar::Known(1.0))
     }
 
     /// With the power 1, a gamma distribution.
@@ -40,7 +41,7 @@ impl Emit<'_> {
         let x = self.positive_datum(x)?;
         if power == 1.0 {
             let rate = self.rate(1, rate)?;
-            self.add((shape - 1.0) * x.ln() - ln_gamma(shape), &[])?;
+            self.add((shape - 1.0) * x.ln_() - ln_gamma(shape), &[])?;
             self.add_ln(shape, &rate)?;
             return self.add_rate(-x, &rate, &Scalar::Known(1.0));
         }

@@ -2,6 +2,7 @@
 
 use std::f64::consts::LN_2;
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Atom, Kind};
 use collapsar::special::ln_gamma;
 
@@ -30,7 +31,7 @@ impl Emit<'_> {
         let variable = self.hidden_in_any_state(WEIGHTS, Kind::Gamma)?;
         let [ln_w, w] = [0, 1].map(|part| Atom { variable, part });
         let half = 0.5 * degrees;
-        let constant = half * half.ln() - ln_gamma(half) - 0.5 * LN_2PI;
+        let constant = half * half.ln_() - ln_gamma(half) - 0.5 * LN_2PI;
         self.add(constant, &[])?;
         self.add(half - 0.5, &[ln_w])?;
         self.add(-half, &[w])?;

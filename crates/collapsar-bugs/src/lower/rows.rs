@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Atom, Graph, Kind, RowPart, Rows, Sums};
 
 use super::Stochastic;
@@ -381,7 +382,7 @@ impl Builder {
                 legal &= (0.0..=1.0 + 1e-9).contains(&value);
                 if value > 0.0 {
                     states.push(column as u32);
-                    constants.push(value.min(1.0).ln());
+                    constants.push(value.min(1.0).ln_());
                 }
             });
             if !legal {

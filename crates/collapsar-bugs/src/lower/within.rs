@@ -1,5 +1,6 @@
 //! Decides how bounds of distributions other than the normal are met: by numbers that are known, at nodes or as data.
 
+use collapsar::elementary::Elementary;
 use collapsar::special::{beta_cdf, gamma_tails};
 
 use super::emit::Emit;
@@ -38,7 +39,7 @@ impl Emit<'_> {
             .map(|(place, value)| self.constant(place, value.single().unwrap_or(&Scalar::Opaque)))
             .collect::<Resolved<_>>()?;
         let inside = probability(self.line.of.distribution, &known, lower, upper);
-        self.add(-inside.ln(), &[])
+        self.add(-inside.ln_(), &[])
     }
 }
 
@@ -60,7 +61,7 @@ fn probability(distribution: Distribution, p: &[f64], lower: f64, upper: f64) ->
         Distribution::Gamma => gamma(p[0], p[1] * low, p[1] * high),
         Distribution::Exponential => gamma(1.0, p[0] * low, p[0] * high),
         Distribution::ChiSquared => gamma(0.5 * p[0], 0.5 * low, 0.5 * high),
-        Distribution::Weibull => gamma(1.0, p[1] * low.powf(p[0]), p[1] * high.powf(p[0])),
+        Distribution::Weibull => gamma(1.0, p[1] * low.powf_(p[0]), p[1] * high.powf_(p[0])),
         Distribution::Uniform => (upper.min(p[1]) - lower.max(p[0])) / (p[1] - p[0]),
         _ => f64::NAN,
     }

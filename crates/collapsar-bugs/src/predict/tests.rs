@@ -4,6 +4,8 @@ use super::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use collapsar::elementary::Elementary;
+
 const DRAWS: usize = 20_000;
 type Parameters = Vec<Vec<f64>>;
 
@@ -64,8 +66,8 @@ fn draws_have_their_moments() {
         (
             Distribution::LogNormal,
             of(&[0.5, 4.0]),
-            0.625_f64.exp(),
-            1.25_f64.exp() * 0.25_f64.exp_m1(),
+            0.625_f64.exp_(),
+            1.25_f64.exp_() * 0.25_f64.exp_m1_(),
         ),
         // The root of a gamma variable: (2/√π) / 2, and (3/2 - 4/π) / 4.
         (

@@ -1,6 +1,7 @@
 //! The evidence from draws of a posterior and of a proposal: bridge sampling.
 
 use super::chains::ess_mean;
+use crate::elementary::Elementary;
 use crate::special::log_sum_exp;
 
 /// Rounds at most; each brings the estimate much nearer.
@@ -42,12 +43,15 @@ pub fn bridge(chains: &[&[f64]], proposed: &[f64]) -> Option<Bridge> {
     }
     let size = proposed.len() as f64;
     let worth = ess_mean(chains).unwrap_or(1.0).min(posterior.len() as f64);
-    let (ln_s1, ln_s2) = ((worth / (worth + size)).ln(), (size / (worth + size)).ln());
+    let (ln_s1, ln_s2) = (
+        (worth / (worth + size)).ln_(),
+        (size / (worth + size)).ln_(),
+    );
     // ln(s₁ e^ℓ + s₂ Z)
     let bridge = |l: f64, ln_z: f64| log_sum_exp(&[ln_s1 + l, ln_s2 + ln_z]);
     let ln_mean = |values: Vec<f64>| {
         let count = values.len() as f64;
-        log_sum_exp(&values) - count.ln()
+        log_sum_exp(&values) - count.ln_()
     };
     let mut ln_z = middle;
     for _ in 0..ROUNDS {
@@ -65,12 +69,12 @@ pub fn bridge(chains: &[&[f64]], proposed: &[f64]) -> Option<Bridge> {
     // Relative variances of the two means, f₁ = p / (s₁ p + s₂ r) over the proposal and f₂ = r / (…) over the posterior.
     let first: Vec<f64> = proposed
         .iter()
-        .map(|&l| (l - bridge(l, ln_z)).exp())
+        .map(|&l| (l - bridge(l, ln_z)).exp_())
         .collect();
     let second = |chain: &&[f64]| -> Vec<f64> {
         chain
             .iter()
-            .map(|&l| (ln_z - bridge(l, ln_z)).exp())
+            .map(|&l| (ln_z - bridge(l, ln_z)).exp_())
             .collect()
     };
     let second: Vec<Vec<f64>> = chains.iter().map(second).collect();
@@ -94,9 +98,9 @@ fn relative_variance(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::{Distribution, StandardNormal};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-    use rand_distr::{Distribution, StandardNormal};
 
     /// e^3 times the density of N(0, 1), seen from N(0.5, 1.3²): ln Z is 3, within its errors, and errors are honest.
     #[test]

@@ -1,5 +1,7 @@
 //! Chains split in two, with the variances and autocovariances of their halves.
 
+use crate::elementary::Elementary;
+
 /// Halves of chains, one after another.
 pub(super) struct Halves<'a> {
     /// Draws of each half.
@@ -69,7 +71,7 @@ impl<'a> Halves<'a> {
         let last = if pair < 0.0 { even.max(0.0) } else { even };
         let size = self.centred.len() as f64;
         // Negative correlations may make draws worth more than independent ones, up to this factor.
-        let time = (2.0 * sum - 1.0 + last).max(1.0 / size.log10());
+        let time = (2.0 * sum - 1.0 + last).max(1.0 / size.log10_());
         Some(size / time)
     }
 

@@ -1,5 +1,6 @@
 //! Importance weights, smoothed by a generalised Pareto distribution that also tells whether to believe them.
 
+use crate::elementary::Elementary;
 use crate::special::log_sum_exp;
 
 /// Weights in the tail that the fit needs.
@@ -59,7 +60,7 @@ impl ImportanceWeights {
         let (mut squares, mut spread) = (0.0, 0.0);
         for x in &mut ln_weights {
             *x -= ln_sum;
-            let weight = x.exp();
+            let weight = x.exp_();
             squares += weight * weight;
             spread += (weight - 1.0 / size).powi(2);
         }
@@ -67,7 +68,7 @@ impl ImportanceWeights {
             ln_weights,
             k_hat,
             ess: (1.0 / squares).clamp(1.0, size),
-            ln_mean: largest + (ln_sum - size.ln()),
+            ln_mean: largest + (ln_sum - size.ln_()),
             mcse_ln_mean: (spread * size / (size - 1.0)).sqrt(),
         })
     }
@@ -79,7 +80,7 @@ pub fn k_hat_threshold(draws: usize) -> f64 {
     if draws <= 10 {
         return 0.0;
     }
-    (1.0 - 1.0 / (draws as f64).log10()).min(0.7)
+    (1.0 - 1.0 / (draws as f64).log10_()).min(0.7)
 }
 
 /// Replaces the tail of log weights whose largest is zero; returns k-hat.
@@ -92,7 +93,7 @@ fn smooth_tail(ln_weights: &mut [f64]) -> Option<f64> {
         return None;
     }
     // Weights that would be subnormal beside the largest are none of the tail.
-    let cutoff = ln_weights[order[size - tail - 1]].max(f64::MIN_POSITIVE.ln());
+    let cutoff = ln_weights[order[size - tail - 1]].max(f64::MIN_POSITIVE.ln_());
     let body = order.partition_point(|&i| ln_weights[i] <= cutoff);
     let order = &order[body..];
     if order.is_empty() {
@@ -102,13 +103,13 @@ fn smooth_tail(ln_weights: &mut [f64]) -> Option<f64> {
         return Some(f64::INFINITY);
     }
     // w - u, without cancellation where they are close.
-    let excess = |&i: &usize| -(cutoff - ln_weights[i]).exp_m1() * ln_weights[i].exp();
+    let excess = |&i: &usize| -(cutoff - ln_weights[i]).exp_m1_() * ln_weights[i].exp_();
     let excesses: Vec<f64> = order.iter().map(excess).collect();
     let fitted = GeneralisedPareto::fit(&excesses);
     for (z, &i) in order.iter().enumerate() {
         let probability = (z as f64 + 0.5) / order.len() as f64;
-        let weight = fitted.quantile(probability) + cutoff.exp();
-        ln_weights[i] = weight.ln().min(0.0);
+        let weight = fitted.quantile(probability) + cutoff.exp_();
+        ln_weights[i] = weight.ln_().min(0.0);
     }
     Some(fitted.k)
 }
@@ -137,12 +138,12 @@ impl GeneralisedPareto {
         let grid: Vec<f64> = grid.collect();
         let ln_likelihood = |&theta: &f64| {
             let k = shape(x, theta);
-            -n * (scale(x, theta, k).ln() + k + 1.0)
+            -n * (scale(x, theta, k).ln_() + k + 1.0)
         };
         let likelihoods: Vec<f64> = grid.iter().map(ln_likelihood).collect();
         let ln_sum = log_sum_exp(&likelihoods);
         let weighted = grid.iter().zip(&likelihoods);
-        let theta: f64 = weighted.map(|(theta, l)| theta * (l - ln_sum).exp()).sum();
+        let theta: f64 = weighted.map(|(theta, l)| theta * (l - ln_sum).exp_()).sum();
         let k = shape(x, theta);
         // Vehtari24: a prior of ten weights at k = 1/2 steadies short tails; the scale stays as it is.
         Self {
@@ -152,12 +153,12 @@ impl GeneralisedPareto {
     }
 
     pub(super) fn quantile(&self, probability: f64) -> f64 {
-        let tail = -(-probability).ln_1p();
+        let tail = -(-probability).ln_1p_();
         // (1 - p)^(-k) - 1 over k, whose limit at zero is -ln(1 - p).
         let standard = if self.k.abs() < f64::EPSILON {
             tail
         } else {
-            (self.k * tail).exp_m1() / self.k
+            (self.k * tail).exp_m1_() / self.k
         };
         self.sigma * standard
     }
@@ -165,7 +166,7 @@ impl GeneralisedPareto {
 
 /// The most likely k for a given θ.
 fn shape(x: &[f64], theta: f64) -> f64 {
-    x.iter().map(|x| (-theta * x).ln_1p()).sum::<f64>() / x.len() as f64
+    x.iter().map(|x| (-theta * x).ln_1p_()).sum::<f64>() / x.len() as f64
 }
 
 /// σ = -k/θ, and its limit, the mean, where both are zero.

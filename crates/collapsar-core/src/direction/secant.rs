@@ -6,6 +6,7 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use serde::{Deserialize, Serialize};
 
 use super::Iterate;
+use crate::elementary::Elementary;
 use crate::vector::{difference, dot};
 
 /// Steps whose metric products are this close to dependent say nothing new beyond rounding.
@@ -90,11 +91,11 @@ impl Secants {
             // that changes along the steps can put it outside of [0, 2].
             let theta = theta.clamp(-1.0, 1.0);
             let steps = if theta < 0.0 { growth } else { pace };
-            *after *= (1.0 - theta).powf(steps);
+            *after *= (1.0 - theta).powf_(steps);
             *coefficient *= if theta.abs() < FLAT {
                 steps - 1.0
             } else {
-                (1.0 - (1.0 - theta).powf(steps - 1.0)) / theta
+                (1.0 - (1.0 - theta).powf_(steps - 1.0)) / theta
             };
         }
         let coefficients = &vectors * coefficients;

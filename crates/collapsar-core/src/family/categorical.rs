@@ -4,6 +4,7 @@ use rand::Rng;
 
 use super::{Family, check_length, pick, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::special::log_sum_exp;
 
@@ -45,7 +46,7 @@ impl Categorical {
             *weight = if *logit == most {
                 1.0
             } else {
-                (logit - most).exp()
+                (logit - most).exp_()
             };
             total += *weight;
         }
@@ -65,7 +66,7 @@ impl Potential for Categorical {
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let value = self.value(at)?;
         for (g, logit) in gradient.iter_mut().zip(at) {
-            *g = (logit - value).exp(); // maths §3.1
+            *g = (logit - value).exp_(); // maths §3.1
         }
         Ok(value)
     }
@@ -112,7 +113,7 @@ impl Family for Categorical {
         require((sum - 1.0).abs() <= 1e-6, BLOCK, "a sum of 1", || {
             format!("the probabilities sum to {sum}")
         })?;
-        Ok(ordinary.iter().map(|p| (p / sum).ln()).collect())
+        Ok(ordinary.iter().map(|p| (p / sum).ln_()).collect())
     }
 
     fn ordinary(&self, natural: &[f64]) -> Result<Vec<f64>> {

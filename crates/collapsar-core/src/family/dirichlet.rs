@@ -1,10 +1,11 @@
 //! A Dirichlet distribution: concentrations, with draws kept as logarithms.
 
+use crate::random::{Distribution, Exp1, Gamma};
 use rand::Rng;
-use rand_distr::{Distribution, Exp1, Gamma};
 
 use super::{Family, check_length, check_positive, is_positive};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::special::{
     digamma, digamma_gap, ln_beta, ln_gamma, log_sum_exp, trigamma, trigamma_gap,
@@ -56,7 +57,7 @@ impl Dirichlet {
             }
             for (draw, ln) in probabilities.iter_mut().zip(logs) {
                 *draw /= total;
-                *ln = draw.ln();
+                *ln = draw.ln_();
             }
             return Ok(());
         }
@@ -66,7 +67,7 @@ impl Dirichlet {
         let total = log_sum_exp(logs);
         for (draw, ln) in probabilities.iter_mut().zip(logs) {
             *ln -= total;
-            *draw = ln.exp();
+            *draw = ln.exp_();
         }
         Ok(())
     }
@@ -173,9 +174,9 @@ impl Family for Dirichlet {
 /// uniform, in logarithms: ln u / shape is minus an exponential over the shape.
 pub(super) fn ln_gamma_draw<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
     if shape >= 1.0 {
-        return gamma_draw(shape, rng).ln();
+        return gamma_draw(shape, rng).ln_();
     }
-    let ln_draw = gamma_draw(shape + 1.0, rng).ln();
+    let ln_draw = gamma_draw(shape + 1.0, rng).ln_();
     let exponential: f64 = Exp1.sample(rng);
     ln_draw - exponential / shape
 }

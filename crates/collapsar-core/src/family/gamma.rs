@@ -5,6 +5,7 @@ use rand::Rng;
 use super::dirichlet::{gamma_draw, ln_gamma_draw};
 use super::{Family, POSITIVE, check_length, is_positive, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::special::{digamma, ln_gamma, trigamma};
 
@@ -40,11 +41,11 @@ impl Gamma {
         if a >= 1.0 {
             let draw = gamma_draw(a, rng) / b;
             if draw >= f64::MIN_POSITIVE && draw.is_finite() {
-                return Ok((draw.ln(), draw));
+                return Ok((draw.ln_(), draw));
             }
         }
-        let ln_draw = ln_gamma_draw(a, rng) - b.ln();
-        Ok((ln_draw, ln_draw.exp()))
+        let ln_draw = ln_gamma_draw(a, rng) - b.ln_();
+        Ok((ln_draw, ln_draw.exp_()))
     }
 }
 
@@ -55,14 +56,14 @@ impl Potential for Gamma {
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let (a, b) = point(at)?;
-        gradient[0] = digamma(a) - b.ln(); // maths §3.7
+        gradient[0] = digamma(a) - b.ln_(); // maths §3.7
         gradient[1] = -a / b;
-        Ok(ln_gamma(a) - a * b.ln())
+        Ok(ln_gamma(a) - a * b.ln_())
     }
 
     fn value(&self, at: &[f64]) -> Result<f64> {
         let (a, b) = point(at)?;
-        Ok(ln_gamma(a) - a * b.ln())
+        Ok(ln_gamma(a) - a * b.ln_())
     }
 
     fn contains(&self, at: &[f64]) -> bool {
@@ -99,7 +100,7 @@ impl Family for Gamma {
 
     fn statistics(&self, draw: &f64, out: &mut [f64]) {
         out[0] = *draw;
-        out[1] = -draw.exp();
+        out[1] = -draw.exp_();
     }
 }
 

@@ -1,7 +1,9 @@
 //! Decides which nearly normal number a gamma variable is the cube of (maths §10.7).
 
+use crate::random::{Distribution, StandardNormal};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, StandardNormal};
+
+use crate::elementary::Elementary;
 
 /// Shapes below which the number is not nearly normal.
 const LEAST: f64 = 1.0;
@@ -42,7 +44,7 @@ impl GammaCube {
         if root <= 0.0 {
             return f64::NEG_INFINITY;
         }
-        self.d * (1.0 + 3.0 * root.ln() - root.powi(3))
+        self.d * (1.0 + 3.0 * root.ln_() - root.powi(3))
     }
 
     /// A draw of $z$: normal, kept as often as its density is that of a normal number.
@@ -54,7 +56,7 @@ impl GammaCube {
             // A bound that spares most of the logarithms.
             if self.c * z > -1.0
                 && (u < 1.0 - 0.0331 * square * square
-                    || u.ln() < 0.5 * square + self.ln_density(z))
+                    || u.ln_() < 0.5 * square + self.ln_density(z))
             {
                 return z;
             }

@@ -9,6 +9,7 @@ use super::{
     require,
 };
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::number::{Dual, Real};
 use crate::special::ln_gamma;
@@ -97,8 +98,8 @@ impl GaussianGamma {
         let square = self.field.begin(BLOCK, &natural[2..], buffers)?;
         let rate = natural[1] - 0.5 * square;
         check_rate(rate)?;
-        let ln_precision = ln_gamma_draw(shape, rng) - rate.ln();
-        let wide = (-0.5 * ln_precision).exp();
+        let ln_precision = ln_gamma_draw(shape, rng) - rate.ln_();
+        let wide = (-0.5 * ln_precision).exp_();
         self.field.finish(wide, rng, buffers, values);
         Ok(ln_precision)
     }
@@ -106,9 +107,9 @@ impl GaussianGamma {
     /// Writes the statistics of a draw.
     pub fn write_statistics(&self, ln_precision: f64, values: &[f64], out: &mut [f64]) {
         // √τ x is of ordinary size even where τ is so small that x is huge.
-        let root = (0.5 * ln_precision).exp();
+        let root = (0.5 * ln_precision).exp_();
         out[0] = ln_precision;
-        out[1] = -ln_precision.exp();
+        out[1] = -ln_precision.exp_();
         let (scaled, rest) = out[2..].split_at_mut(values.len());
         let (squares, products) = rest.split_at_mut(values.len());
         for ((scaled, square), x) in scaled.iter_mut().zip(squares).zip(values) {
@@ -179,7 +180,7 @@ impl Potential for GaussianGamma {
         let (ln_volume, square) = values.next(&self.field, BLOCK, &at[2..])?;
         let rate = at[1] - 0.5 * square;
         check_rate(rate)?;
-        Ok(ln_volume + ln_gamma(shape) - shape * rate.ln())
+        Ok(ln_volume + ln_gamma(shape) - shape * rate.ln_())
     }
 
     /// The slope of the gradient, by dual numbers.

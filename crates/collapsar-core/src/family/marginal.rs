@@ -2,6 +2,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
+use crate::elementary::Elementary;
 use crate::special::{
     beta_cdf, beta_cdf_of, gamma_power, gamma_tails, ln_beta, ln_gamma, student_cdf,
 };
@@ -244,7 +245,7 @@ fn normal_quantile(probability: f64) -> f64 {
     if q.abs() <= 0.425 {
         return q * ratio(&MIDDLE, 0.180625 - q * q);
     }
-    let r = (-probability.ln()).sqrt();
+    let r = (-probability.ln_()).sqrt();
     if r <= 5.0 {
         -ratio(&TAIL, r - 1.6)
     } else {
@@ -261,14 +262,14 @@ fn student_quantile(degrees: f64, probability: f64) -> f64 {
         let z = normal_quantile(probability);
         return z + z * (z * z + 1.0) / (4.0 * degrees);
     }
-    let goal = probability.ln();
-    let ln_constant = -ln_beta(0.5 * degrees, 0.5) - 0.5 * degrees.ln();
+    let goal = probability.ln_();
+    let ln_constant = -ln_beta(0.5 * degrees, 0.5) - 0.5 * degrees.ln_();
     let (low, mut high) = (-40.0, 2.0);
     let at = |y: f64| {
-        let t = y.exp();
+        let t = y.exp_();
         let below = student_cdf(degrees, -t);
-        let ln_density = ln_constant - 0.5 * (degrees + 1.0) * (t * (t / degrees)).ln_1p();
-        (goal - below.ln(), (ln_density + y).exp() / below)
+        let ln_density = ln_constant - 0.5 * (degrees + 1.0) * (t * (t / degrees)).ln_1p_();
+        (goal - below.ln_(), (ln_density + y).exp_() / below)
     };
     if at(low).0 >= 0.0 {
         return 0.0;
@@ -277,11 +278,11 @@ fn student_quantile(degrees: f64, probability: f64) -> f64 {
     while at(high).0 < 0.0 {
         if high > 340.0 {
             let (beyond, _) = at(high);
-            return -(high - beyond / degrees).exp();
+            return -(high - beyond / degrees).exp_();
         }
         high *= 1.5;
     }
-    -solve(low, high, high / 1.5, relative, at).exp()
+    -solve(low, high, high / 1.5, relative, at).exp_()
 }
 
 fn gamma_quantile(shape: f64, probability: f64) -> f64 {
@@ -292,18 +293,22 @@ fn gamma_quantile(shape: f64, probability: f64) -> f64 {
         return f64::INFINITY;
     }
     // Whichever of the two probabilities is the smaller has the digits.
-    let (goal_below, goal_above) = (probability.ln(), (1.0 - probability).ln());
+    let (goal_below, goal_above) = (probability.ln_(), (1.0 - probability).ln_());
     let at = |y: f64| {
-        let x = y.exp();
+        let x = y.exp_();
         let (below, above) = gamma_tails(shape, x);
         let density = shape * gamma_power(shape, x);
         if probability <= 0.5 {
-            (below.ln() - goal_below, density / below)
+            (below.ln_() - goal_below, density / below)
         } else {
-            (goal_above - above.ln(), density / above)
+            (goal_above - above.ln_(), density / above)
         }
     };
-    from_zero((goal_below + ln_gamma(shape + 1.0)) / shape, shape.ln(), at)
+    from_zero(
+        (goal_below + ln_gamma(shape + 1.0)) / shape,
+        shape.ln_(),
+        at,
+    )
 }
 
 /// The value with these probabilities below and above it in a beta distribution, where it is at most a
@@ -314,18 +319,18 @@ fn beta_quantile(a: f64, b: f64, below: f64, above: f64) -> f64 {
     }
     let ln_constant = -ln_beta(a, b);
     let at = |y: f64| {
-        let x = y.exp();
-        let density = (ln_constant + a * y + (b - 1.0) * (-x).ln_1p()).exp();
+        let x = y.exp_();
+        let density = (ln_constant + a * y + (b - 1.0) * (-x).ln_1p_()).exp_();
         if below <= above {
             let found = beta_cdf_of(a, b, x, 1.0 - x);
-            (found.ln() - below.ln(), density / found)
+            (found.ln_() - below.ln_(), density / found)
         } else {
             let found = beta_cdf_of(b, a, 1.0 - x, x);
-            (above.ln() - found.ln(), density / found)
+            (above.ln_() - found.ln_(), density / found)
         }
     };
-    let tail = (below.ln() + a.ln() - ln_constant) / a;
-    from_zero(tail, (a / (a + b)).ln(), at)
+    let tail = (below.ln_() + a.ln_() - ln_constant) / a;
+    from_zero(tail, (a / (a + b)).ln_(), at)
 }
 
 /// Solves for the logarithm of a value on a half-line from zero. Where the value is tiny the
@@ -333,7 +338,7 @@ fn beta_quantile(a: f64, b: f64, below: f64, above: f64) -> f64 {
 fn from_zero(tail: f64, centre: f64, at: impl Fn(f64) -> (f64, f64)) -> f64 {
     const TINY: f64 = -600.0;
     if tail < TINY {
-        return tail.exp();
+        return tail.exp_();
     }
     let (mut low, mut high) = (centre.min(tail) - 1.0, centre.max(tail) + 1.0);
     let mut step = 1.0;
@@ -347,7 +352,7 @@ fn from_zero(tail: f64, centre: f64, at: impl Fn(f64) -> (f64, f64)) -> f64 {
         high += step;
         step *= 2.0;
     }
-    solve(low, high, tail.clamp(low, high), relative, at).exp()
+    solve(low, high, tail.clamp(low, high), relative, at).exp_()
 }
 
 /// A step that changes nothing in twelve digits.

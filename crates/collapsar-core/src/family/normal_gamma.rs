@@ -2,11 +2,12 @@
 
 use std::f64::consts::TAU;
 
+use crate::random::{Distribution, Gamma, StandardNormal};
 use rand::Rng;
-use rand_distr::{Distribution, Gamma, StandardNormal};
 
 use super::{Family, POSITIVE, check_length, check_positive, is_positive, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::{Error, Result};
 use crate::special::{digamma, ln_gamma, trigamma};
 use crate::vector::dot;
@@ -110,11 +111,11 @@ impl Potential for NormalGamma {
         let point = self.ordinary(at)?;
         let (kappa, nu) = (point.mean_precision, point.degrees_of_freedom);
         let (d, groups) = (self.dimensions() as f64, self.groups as f64);
-        let ln_rates: f64 = point.scales.iter().map(|s| (0.5 * s).ln()).sum();
+        let ln_rates: f64 = point.scales.iter().map(|s| (0.5 * s).ln_()).sum();
         let precisions: Vec<f64> = point.scales.into_iter().map(|s| nu / s).collect(); // maths §3.5
         let ln_precisions = groups * digamma(0.5 * nu) - ln_rates;
         self.write(gradient, &point.mean, &precisions, d / kappa, ln_precisions);
-        Ok(0.5 * d * (TAU / kappa).ln() + groups * ln_gamma(0.5 * nu) - 0.5 * nu * ln_rates)
+        Ok(0.5 * d * (TAU / kappa).ln_() + groups * ln_gamma(0.5 * nu) - 0.5 * nu * ln_rates)
     }
 
     /// Differentiates the mean along the direction.
@@ -211,7 +212,11 @@ impl Family for NormalGamma {
     }
 
     fn statistics(&self, draw: &NormalGammaDraw, out: &mut [f64]) {
-        let ln_precisions: f64 = draw.precisions.iter().map(|precision| precision.ln()).sum();
+        let ln_precisions: f64 = draw
+            .precisions
+            .iter()
+            .map(|precision| precision.ln_())
+            .sum();
         self.write(out, &draw.mean, &draw.precisions, 0.0, ln_precisions);
     }
 }

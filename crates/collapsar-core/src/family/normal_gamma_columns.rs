@@ -2,11 +2,12 @@
 
 use std::f64::consts::TAU;
 
+use crate::random::{Distribution, Gamma, StandardNormal};
 use rand::Rng;
-use rand_distr::{Distribution, Gamma, StandardNormal};
 
 use super::{Family, check_length, check_positive, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::{Error, Result};
 use crate::family::NormalGammaDraw;
 use crate::number::{Dual, Real};
@@ -103,7 +104,7 @@ impl NormalGammaColumns {
         let scales = self.scales(at)?;
         let [kappa, nu, h, _] = self.parts(at);
         let (d, half) = (self.dimensions(), T::from(0.5));
-        let mut value = T::from(0.5 * d as f64 * TAU.ln());
+        let mut value = T::from(0.5 * d as f64 * TAU.ln_());
         for (g, (nu, scale)) in nu.iter().zip(&scales).enumerate() {
             let (shape, ln_rate) = (half * *nu, (half * *scale).ln());
             let precision = *nu / *scale;
@@ -185,7 +186,7 @@ impl Family for NormalGammaColumns {
     fn statistics(&self, draw: &NormalGammaDraw, out: &mut [f64]) {
         let d = self.dimensions();
         for (g, precision) in draw.precisions.iter().enumerate() {
-            out[d + g] = 0.5 * precision.ln();
+            out[d + g] = 0.5 * precision.ln_();
             out[2 * d + self.groups + g] = -0.5 * precision;
             for c in g * self.size..(g + 1) * self.size {
                 let mean = draw.mean[c];

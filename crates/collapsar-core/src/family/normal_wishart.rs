@@ -2,12 +2,13 @@
 
 use std::f64::consts::{LN_2, TAU};
 
+use crate::random::{ChiSquared, Distribution, StandardNormal};
 use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, DVectorView, Dyn};
 use rand::Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::{Family, StudentT, check_length, check_positive, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::{Error, Result};
 use crate::special::{ln_multivariate_gamma, multivariate_digamma, multivariate_trigamma};
 
@@ -167,8 +168,8 @@ impl NormalWishart {
     fn value_at(&self, point: &Point<'_>) -> f64 {
         let (d, nu) = (self.dim as f64, point.parts.degrees_of_freedom);
         let kappas = point.parts.mean_precisions.iter();
-        let ln_kappas: f64 = kappas.map(|kappa| kappa.ln()).sum();
-        0.5 * d * (self.means as f64 * TAU.ln() - ln_kappas)
+        let ln_kappas: f64 = kappas.map(|kappa| kappa.ln_()).sum();
+        0.5 * d * (self.means as f64 * TAU.ln_() - ln_kappas)
             + 0.5 * nu * (d * LN_2 - point.ln_determinant)
             + ln_multivariate_gamma(self.dim, 0.5 * nu)
     }
@@ -347,7 +348,7 @@ impl Family for NormalWishart {
                 Error::domain(self.block(), found, MORE_FREEDOM)
             })?;
             let square: f64 = chi_squared.sample(rng);
-            ln_determinant += square.ln();
+            ln_determinant += square.ln_();
             root[(i, i)] = square.sqrt();
             for j in 0..i {
                 root[(i, j)] = StandardNormal.sample(rng);
@@ -405,7 +406,7 @@ fn unpack(packed: &[f64], d: usize) -> DMatrix<f64> {
 pub(super) fn factor(block: &str, matrix: DMatrix<f64>) -> Result<(Cholesky<f64, Dyn>, f64)> {
     let cholesky = Cholesky::new(matrix).ok_or_else(|| not_positive_definite(block))?;
     let diagonal = cholesky.l_dirty().diagonal();
-    let ln_determinant = 2.0 * diagonal.iter().map(|x| x.ln()).sum::<f64>();
+    let ln_determinant = 2.0 * diagonal.iter().map(|x| x.ln_()).sum::<f64>();
     if ln_determinant.is_finite() {
         return Ok((cholesky, ln_determinant));
     }

@@ -5,6 +5,7 @@ use rand::Rng;
 use super::dirichlet::ln_gamma_draw;
 use super::{Family, check_length, check_positive};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::special::{digamma_gap, ln_beta, trigamma, trigamma_gap};
 
@@ -131,7 +132,7 @@ impl Family for StickBreaking {
 
 /// ln(1 + eˣ) for any x.
 fn ln_1p_exp(x: f64) -> f64 {
-    x.max(0.0) + (-x.abs()).exp().ln_1p()
+    x.max(0.0) + (-x.abs()).exp_().ln_1p_()
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use std::f64::consts::PI;
 
+use crate::random::{ChiSquared, Distribution, StandardNormal};
 use nalgebra::DMatrix;
 use rand::Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
 
 use super::normal_wishart::factor;
 use super::{POSITIVE, check_length, is_positive, require};
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::special::{ln_beta, ln_gamma};
 
@@ -54,7 +55,7 @@ impl StudentT {
         // degrees of freedom are many.
         let constant = ln_gamma(half)
             - ln_beta(0.5 * degrees_of_freedom, half)
-            - half * (degrees_of_freedom * PI).ln()
+            - half * (degrees_of_freedom * PI).ln_()
             - 0.5 * ln_determinant;
         Ok(Self {
             degrees_of_freedom,
@@ -95,7 +96,7 @@ impl StudentT {
             square += scratch[i] * scratch[i];
         }
         let power = 0.5 * (self.degrees_of_freedom + self.dim() as f64);
-        self.constant - power * (square / self.degrees_of_freedom).ln_1p() // maths §3.6
+        self.constant - power * (square / self.degrees_of_freedom).ln_1p_() // maths §3.6
     }
 
     /// One draw: a normal vector over the root of a chi-square.

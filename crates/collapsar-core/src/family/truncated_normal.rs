@@ -6,12 +6,13 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
+use crate::random::{Distribution, Exp1, StandardNormal};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, Exp1, StandardNormal};
 
 use super::marginal::solve;
 use super::{Family, check_length, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 
 const BLOCK: &str = "truncated normal block";
@@ -232,7 +233,7 @@ pub(super) fn gauss(from: f64, to: f64, mut visit: impl FnMut(f64, f64)) {
 impl Piece {
     /// The density at a distance from the top, in units of the peak.
     fn density(&self, precision: f64, away: f64) -> f64 {
-        (self.ln_height - away * (self.slope + 0.5 * precision * away)).exp()
+        (self.ln_height - away * (self.slope + 0.5 * precision * away)).exp_()
     }
 
     /// The mass between two distances from the top.
@@ -284,7 +285,7 @@ impl Pieces {
             fourth += square * away * away;
         }
         Moments {
-            ln_mass: self.ln_peak + mass.ln(),
+            ln_mass: self.ln_peak + mass.ln_(),
             mean: self.reference + mean,
             second: second / mass,
             third: third / mass,
@@ -341,8 +342,8 @@ impl Potential for TruncatedNormal {
             let side = if self.upper.is_finite() { 1.0 } else { -1.0 };
             let inside = side * root * (bound - centre);
             if inside.abs() < NEAR {
-                let ln_inside = (0.5 * libm::erfc(-inside * FRAC_1_SQRT_2)).ln();
-                return Ok(0.5 * ((TAU / precision).ln() + h * centre) + ln_inside);
+                let ln_inside = (0.5 * libm::erfc(-inside * FRAC_1_SQRT_2)).ln_();
+                return Ok(0.5 * ((TAU / precision).ln_() + h * centre) + ln_inside);
             }
         }
         Ok(self.pieces(at)?.moments().ln_mass)
@@ -426,12 +427,12 @@ impl Family for TruncatedNormal {
 /// How far beyond `bound` a standard normal variable is that is beyond it: an exponential variable with the rate that makes
 /// most proposals good (Robert95).
 fn tail_draw<R: Rng + ?Sized>(bound: f64, rng: &mut R) -> f64 {
-    let rate = 0.5 * (bound + bound.hypot(2.0));
+    let rate = 0.5 * (bound + bound.hypot_(2.0));
     loop {
         let exponential: f64 = Exp1.sample(rng);
         let beyond = exponential / rate;
         let miss = bound + beyond - rate;
-        if rng.random::<f64>() <= (-0.5 * miss * miss).exp() {
+        if rng.random::<f64>() <= (-0.5 * miss * miss).exp_() {
             return beyond;
         }
     }

@@ -4,7 +4,9 @@
 //! Rows have a multiple of [`LANES`] numbers, the last of them zero. Eight running sums are kept
 //! whatever the registers' width, so every processor gives the same bits.
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
+
+use super::dispatch;
 
 /// Rows are padded to a multiple of this.
 pub const LANES: usize = 8;
@@ -35,7 +37,7 @@ pub const TINY: f64 = 1e-200;
 ///
 /// Returns whether any product is below [`TINY`].
 pub fn sweep(bag: Bag<'_>, own: &[f64], products: &mut [f64], sum: &mut [f64]) -> bool {
-    Arch::new().dispatch(Sweep {
+    dispatch(Sweep {
         bag,
         own: own.as_chunks().0,
         products,

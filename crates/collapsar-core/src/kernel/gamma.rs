@@ -4,9 +4,9 @@
 //! bits; no branch depends on the argument, so that loops over these functions become vector
 //! code. Two terms less would leave 3e-14, the same way for all small arguments.
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 
-use super::{LN2_HIGH, LN2_LOW, exp_nonpositive};
+use super::{LN2_HIGH, LN2_LOW, dispatch, exp_nonpositive};
 use crate::special::asymptotic_term as term;
 
 /// How far arguments are raised.
@@ -128,7 +128,7 @@ pub fn trigamma_sum(x: &[f64], shift: f64) -> f64 {
             sums.iter().sum::<f64>() + rest
         }
     }
-    Arch::new().dispatch(Sum(x, shift))
+    dispatch(Sum(x, shift))
 }
 
 /// Replaces each x by ψ'(x).
@@ -144,7 +144,7 @@ pub fn trigamma_in_place(x: &mut [f64]) {
             }
         }
     }
-    Arch::new().dispatch(Trigamma(x));
+    dispatch(Trigamma(x));
 }
 
 /// Replaces each x by ψ(x); returns the sum of ln Γ(x).
@@ -174,7 +174,7 @@ pub fn digamma_in_place(x: &mut [f64]) -> f64 {
             total
         }
     }
-    Arch::new().dispatch(Both(x))
+    dispatch(Both(x))
 }
 
 /// Replaces each x by e^ψ(x).
@@ -190,7 +190,7 @@ pub fn exp_digamma_in_place(x: &mut [f64]) {
             }
         }
     }
-    Arch::new().dispatch(Exp(x));
+    dispatch(Exp(x));
 }
 
 /// Writes e^(x − shift) for each x ≤ shift.
@@ -207,7 +207,7 @@ pub fn exp_below(x: &[f64], shift: f64, out: &mut [f64]) {
             }
         }
     }
-    Arch::new().dispatch(Exp(x, shift, out));
+    dispatch(Exp(x, shift, out));
 }
 
 /// The sum of n ln z, for normal positive z.
@@ -234,7 +234,7 @@ pub fn weighted_ln_sum(z: &[f64], n: &[f32]) -> f64 {
             total
         }
     }
-    Arch::new().dispatch(Sum(z, n))
+    dispatch(Sum(z, n))
 }
 
 #[cfg(test)]

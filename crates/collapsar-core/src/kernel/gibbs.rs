@@ -3,9 +3,9 @@
 //! Rows have a multiple of [`LANES`] numbers; those beyond the topics have no weight. Topics are chosen lane by lane,
 //! whatever the registers' width, so every processor gives the same bits.
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 
-use super::bag::LANES;
+use super::{bag::LANES, dispatch};
 
 /// What all tokens have in common: how often each word and each topic is seen, and the priors.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Scratch {
 /// p(k) ∝ (n_dk + α_k)(n_wk + β)/(n_k + Vβ), the token itself not counted.
 pub fn sweep(counts: &mut Counts<'_>, tokens: &mut Tokens<'_>, scratch: &mut Scratch) {
     scratch.resize(counts.alpha.len() / LANES);
-    Arch::new().dispatch(Sweep {
+    dispatch(Sweep {
         counts,
         tokens,
         scratch,

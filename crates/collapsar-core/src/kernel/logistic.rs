@@ -4,9 +4,9 @@
 
 use std::f64::consts::LN_2;
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 
-use super::exp_nonpositive;
+use super::{dispatch, exp_nonpositive};
 
 /// Sums that need not wait for one another, the same on every processor.
 const LANES: usize = 8;
@@ -90,7 +90,7 @@ fn weighted_sum(values: &[f64], weights: &[f64]) -> f64 {
 /// Adds to each of `out` the sum of the values of variables of these shapes at predictors, as many of which belong to it as there
 /// are shapes: r is half of a predictor's square. Predictors are overwritten.
 pub(crate) fn add_values(predictors: &mut [f64], shapes: &[f64], out: &mut [f64]) {
-    Arch::new().dispatch(AddValues(predictors, shapes, out));
+    dispatch(AddValues(predictors, shapes, out));
 }
 
 struct AddValues<'a>(&'a mut [f64], &'a [f64], &'a mut [f64]);
@@ -113,7 +113,7 @@ impl NullaryFnOnce for AddValues<'_> {
 
 /// The sum of the values of variables of these shapes; writes the means of their statistics −ω over their naturals.
 pub(crate) fn values_and_means(naturals: &mut [f64], shapes: &[f64], values: &mut [f64]) -> f64 {
-    Arch::new().dispatch(ValuesAndMeans(naturals, shapes, values))
+    dispatch(ValuesAndMeans(naturals, shapes, values))
 }
 
 struct ValuesAndMeans<'a>(&'a mut [f64], &'a [f64], &'a mut [f64]);
@@ -137,7 +137,7 @@ impl NullaryFnOnce for ValuesAndMeans<'_> {
 
 /// Writes the variances of variables of these shapes over their naturals.
 pub(crate) fn variances(naturals: &mut [f64], shapes: &[f64]) {
-    Arch::new().dispatch(Variances(naturals, shapes));
+    dispatch(Variances(naturals, shapes));
 }
 
 struct Variances<'a>(&'a mut [f64], &'a [f64]);
@@ -157,7 +157,7 @@ impl NullaryFnOnce for Variances<'_> {
 
 /// `out` ← the sum over columns of `x` times `y`, number by number; a column has as many as `out`.
 pub(crate) fn sum_of_products(x: &[f64], y: &[f64], out: &mut [f64]) {
-    Arch::new().dispatch(SumOfProducts(x, y, out));
+    dispatch(SumOfProducts(x, y, out));
 }
 
 struct SumOfProducts<'a>(&'a [f64], &'a [f64], &'a mut [f64]);
@@ -180,7 +180,7 @@ impl NullaryFnOnce for SumOfProducts<'_> {
 
 /// `out` ← each column of `x` times `factors`, number by number.
 pub(crate) fn scale(x: &[f64], factors: &[f64], out: &mut [f64]) {
-    Arch::new().dispatch(Scale(x, factors, out));
+    dispatch(Scale(x, factors, out));
 }
 
 struct Scale<'a>(&'a [f64], &'a [f64], &'a mut [f64]);

@@ -1,8 +1,9 @@
 //! Vector kernels with run-time dispatch: exponentials and softmax over columns.
 //!
 //! Plain loops that the compiler vectorises inside [`pulp::Arch::dispatch`], for the widest
-//! registers that the processor has. No fused multiply-add is asked for here, so every processor
-//! gives the same bits; `product` asks for it where the processor has it.
+//! registers that the processor has. Sums are kept in a fixed number of lanes, whatever the registers' width, and no
+//! fused multiply-add is asked for, so every processor gives the same bits. `product` asks for it, and computes the
+//! same in `fused` where the processor has none; `levels` tests that all levels agree.
 //!
 //! - `gamma`: log-gamma and digamma of many arguments
 //! - `bag`: responsibilities that are products, for a bag of words
@@ -13,12 +14,28 @@
 #![allow(clippy::inline_always)] // wide vectors exist only where everything is inlined into the dispatch
 
 pub mod bag;
+mod fused;
 pub mod gamma;
 pub mod gibbs;
+#[cfg(test)]
+mod levels;
 pub(crate) mod logistic;
 pub(crate) mod product;
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::{Arch, NullaryFnOnce, WithSimd};
+
+/// Runs a kernel with the widest registers that the processor has.
+#[cfg(not(test))]
+#[inline(always)]
+fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+    Arch::new().dispatch(op)
+}
+
+/// Runs a kernel at the level that a test asks for.
+#[cfg(test)]
+fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+    levels::dispatch(op, Arch::new())
+}
 
 /// 1.5 · 2^52: adding it rounds to the nearest integer and leaves that integer in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -63,7 +80,7 @@ pub fn softmax_columns(
     highest: &mut [f64],
     total: &mut [f64],
 ) -> f64 {
-    Arch::new().dispatch(Softmax(logits, width, highest, total))
+    dispatch(Softmax(logits, width, highest, total))
 }
 
 struct Softmax<'a>(&'a mut [f64], usize, &'a mut [f64], &'a mut [f64]);
@@ -91,7 +108,7 @@ impl NullaryFnOnce for Softmax<'_> {
         }
         let mut value = 0.0;
         for (&high, sum) in highest.iter().zip(total.iter()) {
-            value += high + sum.ln();
+            value += high + gamma::ln(*sum);
         }
         for row in logits.chunks_exact_mut(width) {
             for (x, &sum) in row.iter_mut().zip(&*total) {
@@ -110,7 +127,7 @@ pub fn softmax_jacobian_columns(
     width: usize,
     mean: &mut [f64],
 ) {
-    Arch::new().dispatch(Jacobian(responsibilities, changes, width, mean));
+    dispatch(Jacobian(responsibilities, changes, width, mean));
 }
 
 struct Jacobian<'a>(&'a [f64], &'a mut [f64], usize, &'a mut [f64]);

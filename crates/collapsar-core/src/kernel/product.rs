@@ -6,14 +6,16 @@
 //! product anew, takes 1.65 times as long (bench/runs/2026-11-16), and faer's `gemm` took about 1.2
 //! times, for half a minute more of building.
 //!
-//! Products are fused with sums where the processor can: last digits differ between processors that can
-//! and those that cannot.
+//! Products are fused with sums, by the processor or, where it cannot, by `fused`; and an accumulated product has eight sums
+//! whatever the registers' width. So the bits are the same on every processor.
 
 #![allow(clippy::inline_always)] // the wide vectors exist only where everything is inlined into the dispatch
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
-/// Sums kept for each number of an accumulated product: the most lanes that a vector has.
+use super::{dispatch, fused};
+
+/// Sums kept for each number of an accumulated product: the most lanes that a vector has, and as many where it has fewer.
 pub(crate) const LANES: usize = 8;
 
 /// How far into `buffer` an address begins that no vector straddles a cache line from.
@@ -31,7 +33,7 @@ pub(crate) fn multiply(
     out: &mut [f64],
 ) {
     assert!(left.len() == k * p && features.len() == p * width && out.len() == k * width);
-    Arch::new().dispatch(Multiply {
+    dispatch(Multiply {
         left,
         p,
         features,
@@ -53,6 +55,9 @@ impl WithSimd for Multiply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
+        if S::F64_LANES == 1 {
+            return self.without_fusion();
+        }
         let k = self.out.len() / self.width;
         let mut row = 0;
         while row < k {
@@ -69,6 +74,26 @@ impl WithSimd for Multiply<'_> {
 }
 
 impl Multiply<'_> {
+    /// The product where the processor cannot fuse.
+    fn without_fusion(self) {
+        let (p, width) = (self.p, self.width);
+        for (left, out) in (self.left.chunks_exact(p)).zip(self.out.chunks_exact_mut(width)) {
+            let (blocks, rest) = out.as_chunks_mut::<LANES>();
+            for (x, sums) in blocks.iter_mut().enumerate() {
+                *sums = [0.0; LANES];
+                for (factor, features) in left.iter().zip(self.features.chunks_exact(width)) {
+                    let features = &features.as_chunks::<LANES>().0[x];
+                    fused::mul_add_lanes(&[*factor; LANES], features, sums);
+                }
+            }
+            for (sum, column) in rest.iter_mut().zip(width / LANES * LANES..) {
+                let features = self.features[column..].iter().step_by(width);
+                *sum = (left.iter().zip(features))
+                    .fold(0.0, |sum, (a, b)| fused::mul_add(*a, *b, sum));
+            }
+        }
+    }
+
     /// R rows of the product; returns R.
     #[inline(always)]
     fn rows<S: Simd, const R: usize>(&mut self, simd: S, row: usize) -> usize {
@@ -87,7 +112,7 @@ impl Multiply<'_> {
             for column in column..self.width {
                 let features = self.features[column..].iter().step_by(self.width);
                 self.out[row * self.width + column] =
-                    left.iter().zip(features).map(|(a, b)| a * b).sum();
+                    (left.iter().zip(features)).fold(0.0, |sum, (a, b)| a.mul_add(*b, sum));
             }
         }
         R
@@ -110,7 +135,7 @@ impl Multiply<'_> {
             for i in 0..R {
                 let factor = simd.splat_f64s(left[i][f]);
                 for j in 0..C {
-                    sums[i][j] = simd.mul_add_e_f64s(factor, vectors[j], sums[i][j]);
+                    sums[i][j] = simd.mul_add_f64s(factor, vectors[j], sums[i][j]);
                 }
             }
         }
@@ -132,7 +157,7 @@ pub(crate) fn accumulate(
 ) {
     assert!(weights.len() == k * width && features.len() == p * width);
     assert!(lanes.len() == k * p * LANES);
-    Arch::new().dispatch(Accumulate {
+    dispatch(Accumulate {
         weights,
         features,
         p,
@@ -161,6 +186,9 @@ impl WithSimd for Accumulate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
+        if S::F64_LANES == 1 {
+            return self.without_fusion();
+        }
         let mut feature = 0;
         while feature < self.p {
             feature += match self.p - feature {
@@ -173,6 +201,28 @@ impl WithSimd for Accumulate<'_> {
 }
 
 impl Accumulate<'_> {
+    /// The product where the processor cannot fuse.
+    fn without_fusion(self) {
+        let width = self.width;
+        let mut all = self.lanes.as_chunks_mut::<LANES>().0.iter_mut();
+        for weights in self.weights.chunks_exact(width) {
+            let (weights, last) = weights.as_chunks::<LANES>();
+            for (features, lanes) in self.features.chunks_exact(width).zip(&mut all) {
+                let (features, last_features) = features.as_chunks::<LANES>();
+                let mut sums = [0.0; LANES];
+                for (weight, feature) in weights.iter().zip(features) {
+                    fused::mul_add_lanes(weight, feature, &mut sums);
+                }
+                for (lane, sum) in lanes.iter_mut().zip(sums) {
+                    *lane += sum;
+                }
+                for (lane, (a, b)) in lanes.iter_mut().zip(last.iter().zip(last_features)) {
+                    *lane = fused::mul_add(*a, *b, *lane);
+                }
+            }
+        }
+    }
+
     /// C features of every row; returns C.
     #[inline(always)]
     fn columns<S: Simd, const C: usize>(&mut self, simd: S, feature: usize) -> usize {
@@ -197,30 +247,43 @@ impl Accumulate<'_> {
         row: usize,
         feature: usize,
     ) -> usize {
-        let width = self.width;
-        let weights: [(&[S::f64s], &[f64]); R] = std::array::from_fn(|i| {
-            S::as_simd_f64s(&self.weights[(row + i) * width..(row + i + 1) * width])
+        let (width, groups) = (self.width, LANES / S::F64_LANES);
+        let weights: [&[f64]; R] =
+            std::array::from_fn(|i| &self.weights[(row + i) * width..(row + i + 1) * width]);
+        let features: [&[f64]; C] = std::array::from_fn(|j| {
+            &self.features[(feature + j) * width..(feature + j + 1) * width]
         });
-        let features: [(&[S::f64s], &[f64]); C] = std::array::from_fn(|j| {
-            S::as_simd_f64s(&self.features[(feature + j) * width..(feature + j + 1) * width])
-        });
-        let mut sums = [[simd.splat_f64s(0.0); C]; R];
-        for x in 0..width / S::F64_LANES {
+        // Narrower vectors go through the columns several times, once for each part of the lanes.
+        for group in 0..groups {
+            let weights = weights.map(|row| S::as_simd_f64s(row).0);
+            let features = features.map(|row| S::as_simd_f64s(row).0);
+            let mut sums = [[simd.splat_f64s(0.0); C]; R];
+            for x in 0..width / LANES {
+                let x = x * groups + group;
+                for i in 0..R {
+                    let weight = weights[i][x];
+                    for j in 0..C {
+                        sums[i][j] = simd.mul_add_f64s(weight, features[j][x], sums[i][j]);
+                    }
+                }
+            }
             for i in 0..R {
-                let weight = weights[i].0[x];
                 for j in 0..C {
-                    sums[i][j] = simd.mul_add_e_f64s(weight, features[j].0[x], sums[i][j]);
+                    let start = ((row + i) * self.p + feature + j) * LANES;
+                    let (lanes, _) = S::as_mut_simd_f64s(&mut self.lanes[start..start + LANES]);
+                    lanes[group] = simd.add_f64s(lanes[group], sums[i][j]);
                 }
             }
         }
-        for i in 0..R {
-            for j in 0..C {
-                let start = ((row + i) * self.p + feature + j) * LANES;
-                let lanes = &mut self.lanes[start..start + LANES];
-                let (vector, _) = S::as_mut_simd_f64s(lanes);
-                vector[0] = simd.add_f64s(vector[0], sums[i][j]);
-                for (lane, (a, b)) in lanes.iter_mut().zip(weights[i].1.iter().zip(features[j].1)) {
-                    *lane += a * b;
+        let rest = width / LANES * LANES;
+        if rest < width {
+            for i in 0..R {
+                for j in 0..C {
+                    let start = ((row + i) * self.p + feature + j) * LANES;
+                    let pairs = weights[i][rest..].iter().zip(&features[j][rest..]);
+                    for (lane, (a, b)) in self.lanes[start..start + LANES].iter_mut().zip(pairs) {
+                        *lane = a.mul_add(*b, *lane);
+                    }
                 }
             }
         }

@@ -15,6 +15,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::Potential;
+use crate::elementary::Elementary;
 use crate::vector::{absolute_dot, dot};
 
 /// What a law says: nothing, or which law failed and by how much.
@@ -274,7 +275,7 @@ fn model_slope(
 /// The log-log slope over the smallest steps; `None` for too few to fit.
 fn fitted_slope(errors: &[(f64, f64)]) -> Option<f64> {
     let last = &errors[errors.len().checked_sub(FITTED)?..];
-    let logs: Vec<_> = last.iter().map(|(step, e)| (step.ln(), e.ln())).collect();
+    let logs: Vec<_> = last.iter().map(|(step, e)| (step.ln_(), e.ln_())).collect();
     let n = logs.len() as f64;
     let (x, y) = logs
         .iter()

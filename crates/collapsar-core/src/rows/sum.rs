@@ -1,11 +1,12 @@
 //! A sum over rows: logits, softmax and statistics of a block of rows at a time.
 
+use crate::random::{Binomial, Distribution};
 use rand::Rng;
-use rand_distr::{Binomial, Distribution};
 
 use super::gaps::{Gaps, Table};
 use super::{BLOCK, Features, Rows};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::{Error, Result};
 use crate::family::pick;
 use crate::kernel::product::{LANES, accumulate, alignment, gather, multiply};
@@ -189,7 +190,7 @@ impl SoftmaxSum {
                 let part = softmax_columns(logits, width, highest, total);
                 if !part.is_finite() {
                     let (row, found) = (0..width)
-                        .map(|i| (first + i, highest[i] + total[i].ln()))
+                        .map(|i| (first + i, highest[i] + total[i].ln_()))
                         .find(|(_, value)| !value.is_finite())
                         .unwrap_or((first, part));
                     return Err(Error::Datum { row, found });
@@ -201,7 +202,7 @@ impl SoftmaxSum {
                             .iter()
                             .zip(&*total)
                             .zip(&weights[first..first + width]);
-                        each.map(|((high, total), weight)| weight * (high + total.ln()))
+                        each.map(|((high, total), weight)| weight * (high + total.ln_()))
                             .sum::<f64>()
                     }
                 };

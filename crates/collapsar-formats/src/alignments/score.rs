@@ -7,6 +7,8 @@ use super::mismatches::Mismatches;
 use super::record::Record;
 use super::trouble::Trouble;
 
+use collapsar::elementary::Elementary;
+
 /// Qualities are cut to this range: aligners and basecallers write 0 and 1 for "unknown", and no sequencer's
 /// claim of fewer than one error in 10,000 has held for RNA, where editing and variants are more frequent.
 const QUALITIES: (u8, u8) = (2, 41);
@@ -167,11 +169,11 @@ enum Evidence<'a> {
 
 impl Default for Scorer {
     fn default() -> Self {
-        let error = |quality: usize| 10_f64.powf(quality as f64 / -10.0);
+        let error = |quality: usize| 10_f64.powf_(quality as f64 / -10.0);
         Scorer {
             // Any of the three other bases, against the right one.
-            mismatch: std::array::from_fn(|q| (error(q) / 3.0 / (1.0 - error(q))).ln()),
-            blank: std::array::from_fn(|q| (BLANK / (1.0 - error(q))).ln()),
+            mismatch: std::array::from_fn(|q| (error(q) / 3.0 / (1.0 - error(q))).ln_()),
+            blank: std::array::from_fn(|q| (BLANK / (1.0 - error(q))).ln_()),
         }
     }
 }
@@ -297,7 +299,7 @@ impl Scorer {
 }
 
 fn gap(length: usize) -> f64 {
-    GAP_OPEN.ln() + length.saturating_sub(1) as f64 * GAP_EXTEND.ln()
+    GAP_OPEN.ln_() + length.saturating_sub(1) as f64 * GAP_EXTEND.ln_()
 }
 
 /// N, and the letters that stand for several bases.

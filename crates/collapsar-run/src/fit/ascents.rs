@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use collapsar::elementary::Elementary;
 use collapsar::special::log_sum_exp;
 use collapsar::{Fit, Outcome, Point, Step};
 
@@ -130,7 +131,7 @@ impl ModelRun {
             bounds.push(point.bound);
         }
         joined.bound = log_sum_exp(&bounds); // maths §10.6
-        let matters = |end: &&Fit| end.point.bound - joined.bound > NEGLIGIBLE.ln();
+        let matters = |end: &&Fit| end.point.bound - joined.bound > NEGLIGIBLE.ln_();
         let unfinished = |end: &&Fit| !end.outcome.converged();
         let unfinished = ends.iter().filter(matters).find(unfinished);
         if begun < of.states.len() || unfinished.is_some() {

@@ -3,6 +3,7 @@
 //!
 //! To all else a run of such a model has one point still: those of its states in a row.
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{Compiled, Declared, Demands, Graph, Kind, LoneLabels};
 use collapsar::special::log_sum_exp;
 use collapsar::{Collapsed, Point, Potential};
@@ -217,7 +218,7 @@ impl Enumerated {
         }
         Ok(States {
             points,
-            probabilities: bounds.iter().map(|bound| (bound - total).exp()).collect(),
+            probabilities: bounds.iter().map(|bound| (bound - total).exp_()).collect(),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use collapsar::Hint;
+use collapsar::elementary::Elementary;
 use collapsar::quant::fragment::Report;
 use collapsar::quant::{Reads, ReadsBuilder};
 use collapsar_formats::{Class, ProbReader, Tally, read_classes};
@@ -120,7 +121,7 @@ fn of_matrix(matrix: &ReadMatrix, request: &QuantRequest, watch: &dyn QuantWatch
         let range = range[0]..range[1];
         let weights = matrix.weights[range.clone()]
             .iter()
-            .map(|weight| weight.ln());
+            .map(|weight| weight.ln_());
         entries.clear();
         entries.extend(matrix.ids[range].iter().copied().zip(weights));
         builder.push(&entries, count)?;
@@ -252,10 +253,10 @@ fn entries(class: &Class, transcripts: &Transcripts) -> Vec<(u32, f64)> {
     match &class.weights {
         Some(weights) => (ids.zip(weights))
             .filter(|(_, weight)| **weight > 0.0)
-            .map(|(&id, weight)| (id, weight.ln()))
+            .map(|(&id, weight)| (id, weight.ln_()))
             .collect(),
         None => ids
-            .map(|&id| (id, -transcripts.effective[id as usize].ln()))
+            .map(|&id| (id, -transcripts.effective[id as usize].ln_()))
             .collect(),
     }
 }

@@ -15,6 +15,7 @@ use super::compiled::Compiled;
 use super::kernel::RowKernel;
 use super::start::{FAINT, labelled, plain};
 use super::variational::marginals_of;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::Family;
 use collapsar_core::{Error, Result};
 
@@ -158,7 +159,7 @@ impl Given<'_> {
             BlockFamily::Positive(family, told) => {
                 // The density of ln x has its top where a - bx + c/x - d ln x = 0.
                 let log = told.ln_x(numbers[0]);
-                let x = log.exp();
+                let x = log.exp_();
                 let &[a, _, c, d] = natural else {
                     return Ok(natural.to_vec());
                 };

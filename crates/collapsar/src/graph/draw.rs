@@ -5,6 +5,7 @@ use rand::Rng;
 
 use super::block::{Block, BlockFamily};
 use collapsar_core::Result;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Family, GaussianBuffers, NetworkBuffers, NormalWishartDraw};
 
 /// What draws are made in, kept between them.
@@ -56,7 +57,7 @@ impl Block {
                 let (values, precision) = numbers.split_at_mut(family.field.scalars());
                 let ln_precision = family.draw_into(natural, rng, &mut buffers.gaussian, values)?;
                 family.write_statistics(ln_precision, values, statistics);
-                precision[0] = ln_precision.exp();
+                precision[0] = ln_precision.exp_();
             }
             BlockFamily::Bounded(family) => {
                 numbers[0] = family.sample(natural, rng)?;
@@ -114,7 +115,7 @@ impl Block {
     /// Writes the statistics of numbers, which are those of all variables, one variable after another.
     pub(super) fn statistics_at(&self, numbers: &[f64], out: &mut [f64]) {
         // What was drawn may be too small for a number; its logarithm still is one.
-        let ln = |number: f64| number.max(f64::MIN_POSITIVE).ln();
+        let ln = |number: f64| number.max(f64::MIN_POSITIVE).ln_();
         let matrix = |dim: usize, means: Vec<Vec<f64>>, precision: &[f64]| NormalWishartDraw {
             means,
             precision: precision.to_vec(),

@@ -7,6 +7,8 @@
 use super::Kind;
 use super::kept::Kept;
 
+use collapsar_core::elementary::Elementary;
+
 /// Labels with more states than this have too many orders to average over.
 const STATES: usize = 5;
 /// Ways that are tried at most.
@@ -26,8 +28,8 @@ pub struct Exchange {
 impl Exchange {
     /// The logarithm of the number of orders that `orders` leaves out.
     pub fn ln_left_out(&self) -> f64 {
-        let all: f64 = (1..=self.states).map(|k| (k as f64).ln()).sum();
-        all - (self.orders.len() as f64).ln()
+        let all: f64 = (1..=self.states).map(|k| (k as f64).ln_()).sum();
+        all - (self.orders.len() as f64).ln_()
     }
 }
 

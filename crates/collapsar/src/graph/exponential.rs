@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Atom, Graph};
 
+use collapsar_core::elementary::Elementary;
+
 /// A linear predictor in Gaussian variables, and where climbs may take it to be.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Predictor {
@@ -68,8 +70,8 @@ impl Exponentials {
             Some(old) => {
                 let (offset, more) = (old.predictor.offset, new.predictor.offset);
                 let largest = offset.max(more);
-                old.coefficient *= (offset - largest).exp();
-                old.coefficient += new.coefficient * (more - largest).exp();
+                old.coefficient *= (offset - largest).exp_();
+                old.coefficient += new.coefficient * (more - largest).exp_();
                 old.predictor.offset = largest;
                 old.predictor.about += new.predictor.about;
             }
@@ -83,7 +85,7 @@ impl Exponential {
     /// can be said.
     pub(super) fn centre(&self, atoms: f64) -> Option<f64> {
         let predictor = &self.predictor;
-        let about = (predictor.about / (-self.coefficient * atoms)).ln() - predictor.offset;
+        let about = (predictor.about / (-self.coefficient * atoms)).ln_() - predictor.offset;
         Some(about).filter(|about| about.is_finite())
     }
 }
@@ -113,7 +115,7 @@ impl Graph {
             return;
         }
         if slopes.is_empty() {
-            self.add(coefficient * predictor.offset.exp(), atoms, factor);
+            self.add(coefficient * predictor.offset.exp_(), atoms, factor);
             return;
         }
         self.link(slopes.iter().map(|slope| slope.0).collect(), factor);

@@ -9,6 +9,7 @@ use super::block::BlockFamily;
 use super::blocks::Blocks;
 use super::exponential::Exponential;
 use super::terms::Starts;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Result};
 
 /// Exponentials of predictors, each with the places of the statistics that it is a function of.
@@ -82,7 +83,7 @@ impl Exponents {
         for (exponential, out) in out.iter_mut().enumerate() {
             let (pattern, slopes, offset) = self.get(exponential);
             let (mean, variance) = pattern.moments(slopes, at);
-            *out = (offset + mean + 0.5 * variance).exp();
+            *out = (offset + mean + 0.5 * variance).exp_();
         }
     }
 
@@ -118,7 +119,7 @@ impl Exponents {
     pub(super) fn add_working(&self, seeds: &[f64], out: &mut [f64]) {
         for (exponential, (&seed, &about)) in seeds.iter().zip(&self.abouts).enumerate() {
             let (pattern, slopes, offset) = self.get(exponential);
-            let centre = (about / -seed).ln() - offset;
+            let centre = (about / -seed).ln_() - offset;
             if centre.is_finite() {
                 // -w (1 + (ψ - ψ₀) + ½ (ψ - ψ₀)²), where -½ψ² is among the statistics.
                 pattern.add_square(slopes, (about, about * (centre - 1.0)), 0, out);
@@ -135,7 +136,7 @@ impl Exponents {
     pub(super) fn expected(&self, exponential: usize, at: &[f64]) -> (f64, f64) {
         let (pattern, slopes, offset) = self.get(exponential);
         let (mean, variance) = pattern.moments(slopes, at);
-        (mean, (offset + mean + 0.5 * variance).exp())
+        (mean, (offset + mean + 0.5 * variance).exp_())
     }
 
     /// A predictor without its offset, and the offset, at the numbers of its block.

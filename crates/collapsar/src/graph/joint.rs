@@ -3,6 +3,8 @@
 use super::variational::Numbers;
 use super::{Atom, Graph, Kind};
 
+use collapsar_core::elementary::Elementary;
+
 impl Graph {
     /// The logarithm of the joint density of data and variables, all numbers of all variables in a row:
     /// labels are states counted from 0, matrices whole and row by row. With respect to lengths, the upper
@@ -14,7 +16,7 @@ impl Graph {
             let numbers = &numbers[places.places(atom.variable)];
             if let Kind::Positive { .. } = self.kind(atom.variable) {
                 let log = self.told(atom.variable).ln_x(numbers[0]);
-                return [log, log.exp(), (-log).exp(), log * log][atom.part as usize];
+                return [log, log.exp_(), (-log).exp_(), log * log][atom.part as usize];
             }
             atom_value(self.kind(atom.variable), atom.part as usize, numbers)
         };
@@ -40,7 +42,10 @@ impl Graph {
             let slopes =
                 slopes.map(|&(variable, slope)| slope * numbers[places.places(variable).start]);
             let exponent = exponential.predictor.offset + slopes.sum::<f64>();
-            sum += term(exponential.coefficient * exponent.exp(), &exponential.atoms);
+            sum += term(
+                exponential.coefficient * exponent.exp_(),
+                &exponential.atoms,
+            );
         }
         for rows in &self.rows {
             for row in 0..rows.count {
@@ -66,10 +71,10 @@ impl Graph {
 fn atom_value(kind: Kind, part: usize, numbers: &[f64]) -> f64 {
     match kind {
         Kind::Gaussian | Kind::Bounded | Kind::PolyaGamma => numbers[0],
-        Kind::Gamma => [numbers[0].ln(), numbers[0]][part],
+        Kind::Gamma => [numbers[0].ln_(), numbers[0]][part],
         // As it is told, which the graph knows.
         Kind::Positive { .. } => f64::NAN,
-        Kind::Dirichlet(_) => numbers[part].ln(),
+        Kind::Dirichlet(_) => numbers[part].ln_(),
         Kind::Label(_) => f64::from(u8::from(numbers[0] as usize == part)),
         Kind::Wishart(dim) => matrix_part(part, numbers, dim),
         Kind::NormalWishart(dim) => {
@@ -92,7 +97,7 @@ fn atom_value(kind: Kind, part: usize, numbers: &[f64]) -> f64 {
 fn matrix_part(part: usize, matrix: &[f64], dim: usize) -> f64 {
     if part == 0 {
         let matrix = nalgebra::DMatrix::from_row_slice(dim, dim, matrix);
-        return matrix.determinant().ln();
+        return matrix.determinant().ln_();
     }
     let mut upper = (0..dim).flat_map(|row| (row..dim).map(move |column| row * dim + column));
     upper.nth(part - 1).map_or(0.0, |place| matrix[place])

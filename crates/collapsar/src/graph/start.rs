@@ -6,12 +6,13 @@
 //! at 1, so that shrinkage depends on numbers of data, whatever the scale of the data; only where data are
 //! so large or so small that nothing could be computed there, at what they are about (maths §9.8).
 
+use collapsar_core::random::{Distribution, StandardNormal};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::block::{Block, BlockFamily, diagonal};
 use super::compiled::Compiled;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Potential, Result};
 
 /// Labels that are given a state, for each state.
@@ -84,12 +85,12 @@ impl Compiled {
                     // Labels chosen at random would leave precisions nearly alike.
                     BlockFamily::Gamma(_) => {
                         let spread: f64 = StandardNormal.sample(rng);
-                        natural.copy_from_slice(&[1.0, spread.exp()]);
+                        natural.copy_from_slice(&[1.0, spread.exp_()]);
                         block.in_units(natural);
                     }
                     BlockFamily::Positive(..) => {
                         let spread: f64 = StandardNormal.sample(rng);
-                        natural[..2].copy_from_slice(&[1.0, spread.exp()]);
+                        natural[..2].copy_from_slice(&[1.0, spread.exp_()]);
                         block.in_units(natural);
                     }
                     BlockFamily::Wishart(_) => natural[1..].iter_mut().for_each(|n| *n *= WIDE),
@@ -155,7 +156,7 @@ pub(super) fn plain(block: &Block, rng: &mut impl Rng, natural: &mut [f64]) {
             diagonal(dim).for_each(|place| natural[2 + dim + place] = dim as f64);
         }
         BlockFamily::Dirichlet(_) => {
-            natural.fill_with(|| 5.0 * (0.3 * normal()).exp());
+            natural.fill_with(|| 5.0 * (0.3 * normal()).exp_());
         }
         BlockFamily::Label(_) | BlockFamily::Network(..) => natural.fill_with(|| 0.3 * normal()),
     }

@@ -8,6 +8,7 @@ use super::block::{Block, BlockFamily};
 use super::compiled::Compiled;
 use super::kernel::RowKernel;
 use super::{Declared, Kind, Told};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Family, GaussianSampler, Marginal, pick};
 use collapsar_core::{Point, Result};
 
@@ -41,7 +42,7 @@ impl PosteriorMarginal {
     /// (maths §10.2).
     #[must_use]
     pub fn widened(&self, extra: f64) -> Self {
-        let wider = |sd: f64| sd.hypot(extra.max(0.0).sqrt());
+        let wider = |sd: f64| sd.hypot_(extra.max(0.0).sqrt());
         match self {
             Self::Closed(marginal) => Self::Closed(marginal.with_sd(wider(marginal.sd()))),
             &Self::Moments { mean, sd } => Self::Moments {

@@ -2,11 +2,12 @@
 
 use std::f64::consts::TAU;
 
+use crate::random::{Distribution, StandardNormal};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::factor::refactor;
 use super::{BLOCK, Gaussian, not_finite};
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::family::check_length;
 
@@ -92,7 +93,7 @@ impl Gaussian {
         let square = self.begin(BLOCK, natural, buffers)?;
         let ln_determinant = ln_product(&buffers.pivots);
         let n = self.scalars() as f64;
-        Ok(0.5 * (n * TAU.ln() - ln_determinant + square)) // maths §3.9
+        Ok(0.5 * (n * TAU.ln_() - ln_determinant + square)) // maths §3.9
     }
 
     /// Draws a part, by the factor that [`Gaussian::value_into`] left, from standard normal noise; `see` gets each
@@ -206,9 +207,9 @@ fn ln_product(factors: &[f64]) -> f64 {
     let ln = |factors: &[f64]| {
         let product: f64 = factors.iter().product();
         if product.is_normal() {
-            product.ln()
+            product.ln_()
         } else {
-            factors.iter().map(|factor| factor.ln()).sum()
+            factors.iter().map(|factor| factor.ln_()).sum()
         }
     };
     factors.chunks(8).map(ln).sum()

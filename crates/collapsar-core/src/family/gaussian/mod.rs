@@ -15,8 +15,8 @@ mod value;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
+use crate::random::{Distribution, StandardNormal};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 pub use self::draw::{GaussianBuffers, GaussianPart};
 use self::factor::{Factor, Inverse};
@@ -24,6 +24,7 @@ use self::pattern::Pattern;
 pub use self::value::GaussianValues;
 use super::{Family, check_length};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::{Error, Result};
 use crate::number::{Dual, Real};
 
@@ -236,7 +237,7 @@ impl Gaussian {
         for (o, (&slot, &(i, j))) in products.iter_mut().zip(slots) {
             *o = -(shifts[i as usize] * mean[j as usize] + inverse.below[slot]);
         }
-        half * (T::from(n as f64 * TAU.ln()) - inverse.ln_determinant)
+        half * (T::from(n as f64 * TAU.ln_()) - inverse.ln_determinant)
     }
 
     /// The log-partition function and the mean of the statistics.

@@ -8,6 +8,7 @@ use super::factor::refactor;
 use super::pattern::Pattern;
 use super::{BLOCK, Gaussian, not_finite};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 use crate::family::check_length;
 
@@ -64,9 +65,9 @@ impl<'a> GaussianValues<'a> {
         }
         let pivots = &self.pivots;
         let ln_determinant = *(self.ln_determinant)
-            .get_or_insert_with(|| pivots.iter().map(|pivot| pivot.ln()).sum());
+            .get_or_insert_with(|| pivots.iter().map(|pivot| pivot.ln_()).sum());
         let n = pattern.len() as f64;
-        Ok((0.5 * (n * TAU.ln() - ln_determinant), square))
+        Ok((0.5 * (n * TAU.ln_() - ln_determinant), square))
     }
 
     /// Factors the precision matrix, unless it is the last one's; else the scalar at which it is not positive definite.

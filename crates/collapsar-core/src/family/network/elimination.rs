@@ -8,6 +8,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use super::tree::MOST_ENTRIES;
 
+use crate::elementary::Elementary;
+
 /// Up to as many variables the rule of fewest new ties is tried, which looks at all of them at each step.
 const SMALL: usize = 256;
 
@@ -68,7 +70,7 @@ fn lightest_first(states: &[usize], scopes: &[Vec<u32>]) -> Result<Elimination, 
         }
     }
     // Logarithms in fixed point: sums of them go up and down without drift.
-    let weight = |v: u32| ((states[v as usize] as f64).log2() * f64::from(1 << 20)).round() as u64;
+    let weight = |v: u32| ((states[v as usize] as f64).log2_() * f64::from(1 << 20)).round() as u64;
     let variables = 0..states.len() as u32;
     let mut weights: Vec<u64> = variables
         .clone()

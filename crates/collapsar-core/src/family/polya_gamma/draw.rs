@@ -7,16 +7,17 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI};
 
+use crate::random::{Distribution, Exp1, StandardNormal};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, Exp1, StandardNormal};
 
+use crate::elementary::Elementary;
 use crate::family::dirichlet::{gamma_draw, gammas};
 use crate::special::{gamma_tails, ln_gamma};
 
 /// A draw of PG(b, c), c of 0 or more.
 pub(super) fn draw<R: Rng + ?Sized>(b: f64, c: f64, rng: &mut R) -> f64 {
     let z = 0.5 * c;
-    if b.max(1.0).ln() - c < LN_ROUNDING {
+    if b.max(1.0).ln_() - c < LN_ROUNDING {
         // All terms of the density but the first have b e^{-c} of its mass (WindleEtAl14), and the first is inverse Gaussian.
         return 0.25 * left(b, z, f64::INFINITY, rng);
     }
@@ -41,7 +42,7 @@ pub(super) fn draw<R: Rng + ?Sized>(b: f64, c: f64, rng: &mut R) -> f64 {
 
 /// ln Φ(x), for x down to -37, below which Φ underflows: tilts at which that is so have the inverse Gaussian alone.
 fn ln_normal_cdf(x: f64) -> f64 {
-    (0.5 * libm::erfc(-x * FRAC_1_SQRT_2)).ln()
+    (0.5 * libm::erfc(-x * FRAC_1_SQRT_2)).ln_()
 }
 
 /// ln P(X ≤ t) for an inverse Gaussian X of shape λ = h² and mean h / z, plus −hz: the mass of
@@ -51,7 +52,7 @@ fn ln_left_mass(h: f64, z: f64, t: f64) -> f64 {
     let near = ln_normal_cdf((t * z - h) / root) - h * z;
     let far = ln_normal_cdf(-(t * z + h) / root) + h * z;
     let high = near.max(far);
-    high + ((near - high).exp() + (far - high).exp()).ln()
+    high + ((near - high).exp_() + (far - high).exp_()).ln_()
 }
 
 /// An inverse Gaussian variable of shape h² and mean h / z that is at most t.
@@ -66,7 +67,7 @@ fn left<R: Rng + ?Sized>(h: f64, z: f64, t: f64, rng: &mut R) -> f64 {
                 continue;
             }
             let x = t / (1.0 + t * e / scale).powi(2);
-            if rng.random::<f64>() <= (-0.5 * z * z * x).exp() {
+            if rng.random::<f64>() <= (-0.5 * z * z * x).exp_() {
                 return x;
             }
         }
@@ -99,12 +100,12 @@ struct One {
 impl One {
     fn new(z: f64) -> Self {
         let rate = 0.125 * PI * PI + 0.5 * z * z;
-        let ln_right = (FRAC_PI_2 / rate).ln() - rate * TURN;
+        let ln_right = (FRAC_PI_2 / rate).ln_() - rate * TURN;
         let ln_left = std::f64::consts::LN_2 + ln_left_mass(1.0, z, TURN);
         Self {
             z,
             rate,
-            right: 1.0 / (1.0 + (ln_left - ln_right).exp()),
+            right: 1.0 / (1.0 + (ln_left - ln_right).exp_()),
         }
     }
 
@@ -171,7 +172,7 @@ impl OneTerms {
     /// The nth term.
     fn get(&self, n: u32) -> f64 {
         let k = f64::from(n) + 0.5;
-        self.scale * k * (self.exponent * k * k).exp()
+        self.scale * k * (self.exponent * k * k).exp_()
     }
 }
 
@@ -190,14 +191,14 @@ impl Between {
         let turn = 0.64 + 0.72 * (h - 1.0);
         let rate = 0.125 * PI * PI + 0.5 * z * z;
         let upper = gamma_tails(h, rate * turn).1;
-        let ln_right = h * (FRAC_PI_2 / rate).ln() + upper.ln();
+        let ln_right = h * (FRAC_PI_2 / rate).ln_() + upper.ln_();
         let ln_left = h * std::f64::consts::LN_2 + ln_left_mass(h, z, turn);
         Self {
             h,
             z,
             turn,
             rate,
-            right: 1.0 / (1.0 + (ln_left - ln_right).exp()),
+            right: 1.0 / (1.0 + (ln_left - ln_right).exp_()),
         }
     }
 
@@ -207,7 +208,7 @@ impl Between {
         let ways = ln_gamma(k + h) - ln_gamma(h) - ln_gamma(k + 1.0);
         let place = 2.0 * k + h;
         let ln_scale = h * std::f64::consts::LN_2 + ways - 0.5 * place * place / x;
-        place * ln_scale.exp() / (2.0 * PI * x * x * x).sqrt()
+        place * ln_scale.exp_() / (2.0 * PI * x * x * x).sqrt()
     }
 
     /// What bounds the density from above, without the tilt.
@@ -216,7 +217,7 @@ impl Between {
             return self.term(0, x);
         }
         let h = self.h;
-        (h * FRAC_PI_2.ln() + (h - 1.0) * x.ln() - 0.125 * PI * PI * x - ln_gamma(h)).exp()
+        (h * FRAC_PI_2.ln_() + (h - 1.0) * x.ln_() - 0.125 * PI * PI * x - ln_gamma(h)).exp_()
     }
 
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
@@ -261,8 +262,8 @@ impl Between {
         loop {
             let e: f64 = Exp1.sample(rng);
             let away = e / slope;
-            let ln_accept = (self.h - 1.0) * ((away / shift).ln_1p() - away / shift);
-            if rng.random::<f64>() <= ln_accept.exp() {
+            let ln_accept = (self.h - 1.0) * ((away / shift).ln_1p_() - away / shift);
+            if rng.random::<f64>() <= ln_accept.exp_() {
                 return (shift + away) / self.rate;
             }
         }

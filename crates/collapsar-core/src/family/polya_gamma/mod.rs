@@ -8,6 +8,7 @@ use rand::Rng;
 
 use super::{Family, POSITIVE, check_length, is_positive, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 
 const BLOCK: &str = "Pólya-Gamma block";
@@ -82,13 +83,13 @@ fn unit(r: f64) -> Unit {
     if r > 0.0 {
         let half = 0.5 * c;
         // With e^{-c} in the place of hyperbolic functions nothing overflows.
-        let small = (-c).exp();
+        let small = (-c).exp_();
         let value = if c < 1.0 {
-            -0.5 * half.sinh().powi(2).ln_1p()
+            -0.5 * half.sinh_().powi(2).ln_1p_()
         } else {
-            -(half + small.ln_1p() - std::f64::consts::LN_2)
+            -(half + small.ln_1p_() - std::f64::consts::LN_2)
         };
-        let mean = half.tanh() / (2.0 * c);
+        let mean = half.tanh_() / (2.0 * c);
         let above = if c < 1.0 {
             2.0 * small * sinh_gap(square) * c * square
         } else {
@@ -101,14 +102,14 @@ fn unit(r: f64) -> Unit {
             variance,
         };
     }
-    let (sine, cosine) = (0.5 * c).sin_cos();
+    let (sine, cosine) = (0.5 * c).sin_cos_();
     let above = if c < 1.0 {
         -c * square * sinh_gap(square)
     } else {
-        c - c.sin()
+        c - c.sin_()
     };
     Unit {
-        value: -0.5 * (-sine * sine).ln_1p(),
+        value: -0.5 * (-sine * sine).ln_1p_(),
         mean: sine / cosine / (2.0 * c),
         variance: above / (-4.0 * c * square * cosine * cosine),
     }

@@ -1,8 +1,8 @@
 //! Draws by rejection: a hat that is flat about the top and exponential beyond its shoulders, which serves any log density
 //! that is concave (Devroye86).
 
+use crate::random::{Distribution, Exp1};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, Exp1};
 
 use super::pieces::Pieces;
 

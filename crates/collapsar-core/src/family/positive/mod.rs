@@ -15,6 +15,7 @@ use rand::Rng;
 
 use super::{Family, check_length, require};
 use crate::collapsed::Potential;
+use crate::elementary::Elementary;
 use crate::error::Result;
 use pieces::Pieces;
 pub use tail::Tail;
@@ -141,14 +142,13 @@ impl Positive {
         if first == f64::INFINITY {
             return Ok((first, f64::INFINITY));
         }
-        let mean = first.exp();
         let spread = second - 2.0 * first;
         if spread.is_finite() && spread < 1e-3 {
-            // The difference of logarithms would lose the digits that central moments keep.
-            let (_, relative) = pieces.narrow_moments(power);
-            return Ok((mean, relative));
+            // Differences of logarithms would lose the digits that central moments keep.
+            return Ok(pieces.narrow_moments(power));
         }
-        Ok((mean, mean * mean * spread.exp_m1()))
+        let mean = first.exp_();
+        Ok((mean, mean * mean * spread.exp_m1_()))
     }
 
     /// The mean and the variance of the logarithm of the number.
@@ -281,8 +281,8 @@ impl Family for Positive {
 
     fn statistics(&self, draw: &f64, out: &mut [f64]) {
         out[0] = *draw;
-        out[1] = -draw.exp();
-        out[2] = -(-draw).exp();
+        out[1] = -draw.exp_();
+        out[2] = -(-draw).exp_();
         out[3] = -0.5 * draw * draw;
         self.leave_out(out);
     }

@@ -1,6 +1,7 @@
 //! The density of the logarithm about its top, cut into panels along which it falls by a few.
 
 use super::tail::{About, Tail};
+use crate::elementary::Elementary;
 use crate::family::marginal::solve;
 use crate::family::truncated_normal::gauss;
 
@@ -46,7 +47,7 @@ const WIDE: f64 = 300.0;
 /// eʷ - 1 - w, in all its digits near zero.
 pub(super) fn exponential_gap(w: f64) -> f64 {
     if w.abs() > 0.1 {
-        return w.exp_m1() - w;
+        return w.exp_m1_() - w;
     }
     let (mut term, mut sum) = (0.5 * w * w, 0.0);
     for k in 3..13 {
@@ -58,12 +59,12 @@ pub(super) fn exponential_gap(w: f64) -> f64 {
 
 impl Pieces {
     pub(super) fn new([a, b, c, d]: [f64; 4], (lower, upper): (f64, f64), tail: &Tail) -> Self {
-        let (low, high) = (lower.ln(), upper.ln());
+        let (low, high) = (lower.ln_(), upper.ln_());
         let slope = |y: f64| {
-            let plain = a - b * y.exp() + c * (-y).exp() - d * y;
+            let plain = a - b * y.exp_() + c * (-y).exp_() - d * y;
             plain + tail.slope_and_bend(y).0
         };
-        let bend = |y: f64| b * y.exp() + c * (-y).exp() + d + tail.slope_and_bend(y).1;
+        let bend = |y: f64| b * y.exp_() + c * (-y).exp_() + d + tail.slope_and_bend(y).1;
         // Terms of no weight at an infinite end would be products of zero and infinity.
         let falls_at_low = low.is_finite() && slope(low) <= 0.0;
         let rises_at_high = high.is_finite() && slope(high) >= 0.0;
@@ -77,10 +78,10 @@ impl Pieces {
         let at_bound = falls_at_low || rises_at_high;
         Self {
             top,
-            ln_peak: a * top - b * top.exp() - c * (-top).exp() - 0.5 * d * top * top
+            ln_peak: a * top - b * top.exp_() - c * (-top).exp_() - 0.5 * d * top * top
                 + tail.ln_value(top),
             slope: if at_bound { slope(top) } else { 0.0 },
-            bends: [b * top.exp(), c * (-top).exp(), d],
+            bends: [b * top.exp_(), c * (-top).exp_(), d],
             about: tail.about(top),
             ends: [top - low, high - top],
         }
@@ -106,7 +107,7 @@ impl Pieces {
             if weight == 0.0 {
                 0.0
             } else {
-                weight * w.exp_m1()
+                weight * w.exp_m1_()
             }
         };
         -self.slope + bent(b, w) - bent(c, -w) + d * w + self.about.fall_slope(w)
@@ -119,7 +120,7 @@ impl Pieces {
         let parabola = 2.0 * fall / (slope + (slope * slope + 2.0 * fall * bend).sqrt());
         // Beyond 2 an exponential that bends it is at least half of its fall.
         let exponential = (2.0 * fall / self.bends[usize::from(side < 0.0)])
-            .ln()
+            .ln_()
             .max(2.0);
         let (mut low, mut high) = (from, parabola.min(exponential).max(f64::MIN_POSITIVE));
         // A fall that bends less than at the top is not there yet.
@@ -151,7 +152,7 @@ impl Pieces {
         let mut out = [f64::INFINITY; 16];
         out[..10].copy_from_slice(&self.about.breaks(side));
         // Where it is not there it never takes over.
-        let over = -self.bends[usize::from(side < 0.0)].ln();
+        let over = -self.bends[usize::from(side < 0.0)].ln_();
         for k in 0..3 {
             out[10 + k] = over - BEFORE[k];
             out[13 + k] = end - BEFORE[k];
@@ -186,7 +187,7 @@ impl Pieces {
         self.panels(|side, from, to| {
             gauss(from, to, |w, weight| {
                 let w = side * w;
-                visit(w, weight * (-self.fall(w)).exp());
+                visit(w, weight * (-self.fall(w)).exp_());
             });
         });
     }
@@ -208,7 +209,7 @@ impl Pieces {
     pub(super) fn ln_mass(&self) -> f64 {
         let mut mass = 0.0;
         self.visit(|_, weight| mass += weight);
-        self.ln_peak + mass.ln()
+        self.ln_peak + mass.ln_()
     }
 
     pub(super) fn moments(&self) -> Moments {
@@ -221,7 +222,7 @@ impl Pieces {
             }
         });
         Moments {
-            ln_mass: self.ln_peak + mass.ln(),
+            ln_mass: self.ln_peak + mass.ln_(),
             means: sums.map(|sum| sum / mass),
             from,
         }
@@ -243,7 +244,7 @@ impl Pieces {
 
     /// What x and 1/x are where they are counted from.
     fn scales(&self, [up, down]: [f64; 2]) -> [f64; 2] {
-        [(self.top + up).exp(), (down - self.top).exp()]
+        [(self.top + up).exp_(), (down - self.top).exp_()]
     }
 
     /// The covariance of the statistics of x, those that are there, times a vector.
@@ -297,18 +298,18 @@ impl Pieces {
         let (mut mass, mut first) = (0.0, 0.0);
         self.visit(|w, weight| {
             mass += weight;
-            first += weight * (power * w).exp_m1();
+            first += weight * (power * w).exp_m1_();
         });
         let mean = first / mass;
         let mut out = [0.0; 4];
         self.visit(|w, weight| {
-            let away = weight * ((power * w).exp_m1() - mean) / mass;
+            let away = weight * ((power * w).exp_m1_() - mean) / mass;
             for ((out, statistic), mean) in out.iter_mut().zip(statistics(w, from)).zip(&means) {
                 *out += away * (statistic - mean);
             }
         });
         let ([x, one_over], top) = (self.scales(from), self.top);
-        let scale = (power * top).exp();
+        let scale = (power * top).exp_();
         let out = [out[0], x * out[1], one_over * out[2], out[3] - top * out[0]];
         out.map(|covariance| scale * covariance)
     }
@@ -318,12 +319,12 @@ impl Pieces {
         let (mut mass, mut first) = (0.0, 0.0);
         self.visit(|w, weight| {
             mass += weight;
-            first += weight * (power * w).exp_m1();
+            first += weight * (power * w).exp_m1_();
         });
         let mean = first / mass;
         let mut second = 0.0;
-        self.visit(|w, weight| second += weight * ((power * w).exp_m1() - mean).powi(2));
-        let scale = (power * self.top).exp();
+        self.visit(|w, weight| second += weight * ((power * w).exp_m1_() - mean).powi(2));
+        let scale = (power * self.top).exp_();
         (scale * (1.0 + mean), scale * scale * second / mass)
     }
 
@@ -332,7 +333,7 @@ impl Pieces {
         let mass = |side: f64, from: f64, to: f64| {
             let mut sum = 0.0;
             gauss(from, to, |w, weight| {
-                sum += weight * (-self.fall(side * w)).exp();
+                sum += weight * (-self.fall(side * w)).exp_();
             });
             sum
         };
@@ -351,14 +352,17 @@ impl Pieces {
             place += 1;
         }
         let Some(&(side, from, to, whole)) = panels.get(place) else {
-            return self.top.exp();
+            return self.top.exp_();
         };
         let wanted = if side > 0.0 { left } else { whole - left };
         let small = |_: f64| 1e-13 * to;
         let away = solve(from, to, 0.5 * (from + to), small, |at| {
-            (mass(side, from, at) - wanted, (-self.fall(side * at)).exp())
+            (
+                mass(side, from, at) - wanted,
+                (-self.fall(side * at)).exp_(),
+            )
         });
-        (self.top + side * away).exp()
+        (self.top + side * away).exp_()
     }
 
     /// Ends and slopes of a hat for draws, by side: where the density has fallen by one, or its end, where it is flat.
@@ -392,9 +396,9 @@ impl Pieces {
 fn statistics(w: f64, [up, down]: [f64; 2]) -> [f64; 4] {
     let counted = |w: f64, from: f64| {
         if from == 0.0 {
-            w.exp_m1()
+            w.exp_m1_()
         } else {
-            (w - from).exp()
+            (w - from).exp_()
         }
     };
     [w, -counted(w, up), -counted(-w, down), -0.5 * w * w]
@@ -415,7 +419,7 @@ fn peak(
         } else {
             2.0 * c / (root - a)
         };
-        x.ln()
+        x.ln_()
     } else {
         (a / d).clamp(-50.0, 50.0)
     };

@@ -1,5 +1,7 @@
 //! What else the density of a positive number may fall by: factors of priors that are no statistics.
 
+use crate::elementary::Elementary;
+
 /// A factor of a density, in terms of $v = x^q$: it falls with $v$, and its logarithm is concave in $\ln x$.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Tail {
@@ -29,14 +31,14 @@ impl Tail {
     pub fn ln_value(&self, y: f64) -> f64 {
         match *self {
             Self::None => 0.0,
-            Self::Exponential { rate, power } => -rate * (power * y).exp(),
+            Self::Exponential { rate, power } => -rate * (power * y).exp_(),
             Self::Student {
                 weight,
                 scale,
                 power,
             } => {
-                let z = scale.ln() + power * y;
-                -weight * (z.max(0.0) + (-z.abs()).exp().ln_1p())
+                let z = scale.ln_() + power * y;
+                -weight * (z.max(0.0) + (-z.abs()).exp_().ln_1p_())
             }
         }
     }
@@ -75,7 +77,7 @@ impl Tail {
         match *self {
             Self::None => About::Nothing,
             Self::Exponential { rate, power } => About::Exponential {
-                weight: rate * (power * y).exp(),
+                weight: rate * (power * y).exp_(),
                 power,
             },
             Self::Student {
@@ -83,10 +85,10 @@ impl Tail {
                 scale,
                 power,
             } => {
-                let z = scale.ln() + power * y;
+                let z = scale.ln_() + power * y;
                 About::Student {
                     weight,
-                    shares: [1.0 / (1.0 + (-z).exp()), 1.0 / (1.0 + z.exp())],
+                    shares: [1.0 / (1.0 + (-z).exp_()), 1.0 / (1.0 + z.exp_())],
                     power,
                 }
             }
@@ -126,9 +128,9 @@ impl About {
             } => {
                 let z = power * w;
                 let sum = if z < 30.0 {
-                    (with * z.exp_m1()).ln_1p()
+                    (with * z.exp_m1_()).ln_1p_()
                 } else {
-                    z + (with + without * (-z).exp()).ln()
+                    z + (with + without * (-z).exp_()).ln_()
                 };
                 weight * (sum - with * z)
             }
@@ -139,7 +141,7 @@ impl About {
     pub(super) fn fall_slope(&self, w: f64) -> f64 {
         match *self {
             Self::Nothing => 0.0,
-            Self::Exponential { weight, power } => weight * power * (power * w).exp_m1(),
+            Self::Exponential { weight, power } => weight * power * (power * w).exp_m1_(),
             Self::Student {
                 weight,
                 shares: [with, without],
@@ -148,9 +150,9 @@ impl About {
                 let z = power * w;
                 // with·without (e^z - 1) / (without + with e^z), which does not cancel near zero.
                 let moved = if z < 0.0 {
-                    with * without * z.exp_m1() / (without + with * z.exp())
+                    with * without * z.exp_m1_() / (without + with * z.exp_())
                 } else {
-                    -with * without * (-z).exp_m1() / (without * (-z).exp() + with)
+                    -with * without * (-z).exp_m1_() / (without * (-z).exp_() + with)
                 };
                 weight * power * moved
             }
@@ -178,7 +180,7 @@ impl About {
             Self::Exponential { weight, power } => {
                 if side * power > 0.0 {
                     for (out, before) in out[4..].iter_mut().zip(super::pieces::BEFORE) {
-                        let at = -(weight.ln() + before) / power.abs();
+                        let at = -(weight.ln_() + before) / power.abs();
                         *out = if at > 0.0 { at } else { f64::INFINITY };
                     }
                 }
@@ -190,7 +192,7 @@ impl About {
                 ..
             } => {
                 // About where both parts are equal, in units of how fast one takes over from the other.
-                let turn = (without / with).ln() / power;
+                let turn = (without / with).ln_() / power;
                 for (out, away) in out[4..].iter_mut().zip([-20.0, -6.0, -2.0, 2.0, 6.0, 20.0]) {
                     let at = side * turn + away / power.abs();
                     *out = if at > 0.0 { at } else { f64::INFINITY };

@@ -116,6 +116,112 @@ fn quantiles_and_powers_are_those_of_draws() {
     }
 }
 
+/// Bounds, parameters and whether 1/x is a statistic, of those in the table that are not too narrow for differences.
+fn wide_rows() -> Vec<(Positive, [f64; 4])> {
+    let mut rows = vec![];
+    for line in TABLE.lines().skip(1) {
+        let row: Vec<f64> = (line.split(' '))
+            .map(|field| field.parse().expect("a number"))
+            .collect();
+        let mut family = Positive::new(row[0], row[1]).expect("bounds in order");
+        if row[9] != 0.0 {
+            family = family.with_inverse();
+        }
+        if (0.01..20.0).contains(&row[11]) {
+            rows.push((family.with_square(), [row[2], row[3], row[4], row[5]]));
+        }
+    }
+    assert!(rows.len() > 4, "{}", rows.len());
+    rows
+}
+
+#[test]
+fn hessian_products_are_differences_of_gradients() {
+    for (family, natural) in wide_rows() {
+        let gradient = |at: [f64; 4]| {
+            let mut gradient = [0.0; 4];
+            let value = family.value_and_gradient(&at, &mut gradient);
+            value.ok().map(|_| gradient)
+        };
+        for place in 0..4 {
+            let mut along = [0.0; 4];
+            along[place] = 1.0;
+            let mut product = [0.0; 4];
+            (family.hessian_product(&natural, &along, &mut product)).expect("inside");
+            let size = natural[place].abs();
+            let step = if size > 0.0 { 1e-4 * size } else { 1e-6 };
+            let shifted = [-1.0, 1.0].map(|sign| {
+                let mut at = natural;
+                at[place] += sign * step;
+                gradient(at)
+            });
+            // A parameter may be at the end of its domain.
+            let [Some(below), Some(above)] = shifted else {
+                continue;
+            };
+            for k in 0..4 {
+                let slope = (above[k] - below[k]) / (2.0 * step);
+                let rounding = 100.0 * f64::EPSILON * above[k].abs() / step;
+                let near = 1e-6 * (slope.abs() + product[k].abs()) + 1e-7 + rounding;
+                assert!(
+                    (slope - product[k]).abs() < near,
+                    "{natural:?}: {place} {k}: {slope} {}",
+                    product[k]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn quantiles_have_their_probability_below_them() {
+    for (family, natural) in wide_rows() {
+        let ln_mass = family.value(&natural).expect("inside");
+        let quantile = |p: f64| family.quantile(&natural, p).expect("inside").ln();
+        let density = |w: f64| {
+            let mut statistics = [0.0; 4];
+            family.statistics(&w, &mut statistics);
+            let sum: f64 = statistics.iter().zip(&natural).map(|(s, n)| s * n).sum();
+            (sum - ln_mass).exp()
+        };
+        let ends = [1e-9, 0.02, 0.3, 0.6, 0.97];
+        for pair in ends.windows(2) {
+            // Simpson's rule in ln x.
+            let (from, to) = (quantile(pair[0]), quantile(pair[1]));
+            let step = (to - from) / 2000.0;
+            let weight = |i: u32| match i {
+                0 | 2000 => 1.0,
+                i if i % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            let parts = (0..=2000).map(|i| weight(i) * density(from + f64::from(i) * step));
+            let found = parts.sum::<f64>() * step / 3.0;
+            let expected = pair[1] - pair[0];
+            assert!(
+                (found - expected).abs() < 1e-7,
+                "{natural:?}: {found} {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn powers_of_what_hardly_varies() {
+    // A gamma variable of shape n and rate n: E x^p = Γ(n + p) / Γ(n) n^-p.
+    let all = Positive::new(0.0, f64::INFINITY).expect("bounds in order");
+    for (n, power) in [(1e8, -0.5), (1e8, 2.0), (1e6, 0.5)] {
+        let (mean, variance) = (all.moments_of_power(&[n, n, 0.0, 0.0], power)).expect("inside");
+        // To the second order in 1/n, and the delta method.
+        let expected = 1.0 + power * (power - 1.0) / (2.0 * n);
+        assert!((mean - expected).abs() < 1e-11, "{mean} {expected}");
+        let spread = power * power / n;
+        assert!(
+            (variance / spread - 1.0).abs() < 10.0 / n.sqrt(),
+            "{variance} {spread}"
+        );
+    }
+}
+
 #[test]
 fn parameters_outside_the_domain_are_errors() {
     assert!(Positive::new(1.0, 1.0).is_err() && Positive::new(-1.0, 1.0).is_err());
@@ -131,6 +237,7 @@ fn parameters_outside_the_domain_are_errors() {
             all.value_and_gradient(bad, &mut [0.0; 4]).is_err(),
             "{bad:?}"
         );
+        assert!(!all.contains(bad), "{bad:?}");
     }
     let (_, variance) = all
         .moments_of_power(&[0.8, 1.0, 0.0, 0.0], -0.5)

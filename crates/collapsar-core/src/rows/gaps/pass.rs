@@ -4,12 +4,13 @@
 
 use std::ops::Range;
 
+use crate::random::{Distribution, StandardNormal};
 use pulp::{Arch, NullaryFnOnce};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::Gaps;
 use super::level::{Level, messages, product};
+use crate::elementary::Elementary;
 use crate::error::{Error, Result};
 use crate::family::pick;
 use crate::kernel::product::{LANES, accumulate, gather, multiply};
@@ -198,7 +199,7 @@ impl Gaps {
             let logits = &mut logits[..k * width];
             softmax_columns(logits, width, highest, total);
             for at in 0..width {
-                let found = highest[at] + total[at].ln();
+                let found = highest[at] + total[at].ln_();
                 if !found.is_finite() {
                     let row = self.row(first + at);
                     return Err(Error::Datum { row, found });

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use super::super::float;
 
+use collapsar::elementary::Elementary;
+
 /// How probabilities are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scale {
@@ -24,7 +26,7 @@ pub(super) enum Fault {
 /// only to be thrown away.
 #[inline(never)]
 fn logarithm(probability: f64) -> f64 {
-    probability.ln()
+    probability.ln_()
 }
 
 /// Walks along a line; most fields are parsed and delimited in one go.

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::super::testing::{gzip, one, refusals};
 use super::*;
 
+use collapsar::elementary::Elementary;
+
 const HEADER: &str = "# Ntotal 5\n# Nmap 2\n# M 3\n# LOGFORMAT (probabilities saved on log scale.)\n# r_name num_alignments (tr_id prob )^*{num_alignments}\n";
 
 type Reads = Vec<(String, u64, Vec<(u32, f64)>)>;
@@ -58,10 +60,10 @@ fn both_scales_and_all_ends() {
     let linear = whole.replace("# LOGFORMAT", "# NEWFORMAT");
     let linear = linear.replace(lines, "a 1 2 0.5\n\nb 3 1 1 0 0 2 1e-300\n");
     let (_, read) = one(linear, reads).unwrap();
-    assert_eq!(read[0].2, [(2, 0.5f64.ln())]);
+    assert_eq!(read[0].2, [(2, 0.5f64.ln_())]);
     assert_eq!(
         (read[1].1, read[1].2.as_slice()),
-        (8, &[(1, 0.0), (2, 1e-300f64.ln())][..])
+        (8, &[(1, 0.0), (2, 1e-300f64.ln_())][..])
     );
 }
 

@@ -15,6 +15,7 @@ mod share;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Atom, Graph, Kind};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::Gaussian;
 use collapsar_core::{Error, Result};
 use reference::{Field, Reference};
@@ -187,7 +188,7 @@ fn units(reference: &Reference, counts: &[f64]) -> BTreeMap<(u32, u32), f64> {
         .collect();
     for (place, square) in &mut out {
         let power = if real.contains(&place.0) { 1 } else { 2 };
-        let millions = (square.log10() / 12.0).round();
+        let millions = (square.log10_() / 12.0).round();
         // As many as a double has.
         let millions = if millions.abs() < 20.0 {
             millions as i32

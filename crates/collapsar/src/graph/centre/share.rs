@@ -1,5 +1,7 @@
 //! Numbers with few digits near given ones, the same for those near one another.
 
+use collapsar_core::elementary::Elementary;
+
 /// Bits of each part that a number is made of.
 const BITS: i32 = 8;
 /// Parts at most: a double has no more digits.
@@ -46,7 +48,7 @@ pub(super) fn share(values: &[(f64, f64)], near: f64) -> Vec<f64> {
 
 /// A number to its first bits.
 fn rounded(value: f64) -> f64 {
-    let scale = 2.0_f64.powi(value.abs().log2().floor() as i32 - BITS + 1);
+    let scale = 2.0_f64.powi(value.abs().log2_().floor() as i32 - BITS + 1);
     let found = (value / scale).round() * scale;
     if found.is_finite() { found } else { value }
 }

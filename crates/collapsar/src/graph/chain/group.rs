@@ -13,6 +13,7 @@ use super::scale::slice;
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::variational::Numbers;
 use crate::graph::{Atom, Graph, Kind, Told};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::Family;
 
 /// Powers of the scale that the log joint may have, to either side of zero.
@@ -149,10 +150,10 @@ impl Group {
             for factor in &self.factors[first..end] {
                 product *= match *factor {
                     Factor::Value(place) => at(place),
-                    Factor::Logarithm(place) => at(place).ln(),
+                    Factor::Logarithm(place) => at(place).ln_(),
                     Factor::Positive(place, part, told) => {
                         let log = told.ln_x(at(place));
-                        [log, log.exp(), (-log).exp()][part as usize]
+                        [log, log.exp_(), (-log).exp_()][part as usize]
                     }
                     Factor::State(place, state) => f64::from(u8::from(at(place) as u32 == state)),
                 };
@@ -199,12 +200,12 @@ impl super::Chain<'_> {
             // Volumes grow by s for what is multiplied and fall for what is divided.
             let volume = group.moved.iter().map(|(_, side)| side).sum::<i32>();
             let density = |y: f64| {
-                let s = y.exp();
+                let s = y.exp_();
                 let lowest = s.powi(-HIGHEST);
                 let value = powers.iter().rev().fold(0.0, |sum, c| sum * s + c);
                 f64::from(volume) * y + lowest * value
             };
-            let s = slice(density, rng).exp();
+            let s = slice(density, rng).exp_();
             let scaled = |side: i32| if side > 0 { s } else { 1.0 / s };
             let moved = || group.moved.iter().zip(&group.places);
             let inside = moved().all(|((_, side), &place)| {

@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 
+use collapsar_core::random::{Distribution, StandardNormal};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::scale::{Effect, NOTHING, dot, effects, slice};
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::compiled::Compiled;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::Gaussian;
 
 /// A precision matrix with the effects whose prior it is.
@@ -114,7 +115,7 @@ impl Matrix {
     fn is_prior(&self, family: &Gaussian, forms: &[&[f64]]) -> bool {
         (1..4).all(|trial| {
             // No special values of scalars are among these.
-            let at = |i: usize| (1.3 * (i * trial) as f64 + 0.7).sin();
+            let at = |i: usize| (1.3 * (i * trial) as f64 + 0.7).sin_();
             let x: Vec<f64> = (0..family.scalars()).map(at).collect();
             let mut distances = vec![];
             self.measure(&x, &mut distances);
@@ -397,11 +398,11 @@ impl Matrix {
         let inverse_square = 0.5 * at_k * prior[k * dim + k];
         // Volumes grow by s for each effect; the matrix's density and volume fall by s to the degrees of freedom.
         let density = |y: f64| {
-            let s = y.exp();
+            let s = y.exp_();
             power * y + (linear - 0.5 * curve * s) * s - (inverse + inverse_square / s) / s
         };
         let y = slice(density, rng);
-        let s = y.exp();
+        let s = y.exp_();
         if !(s > 0.0 && s.is_finite() && at_k / (s * s) > 0.0) {
             return 0.0;
         }

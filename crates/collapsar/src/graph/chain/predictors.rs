@@ -12,6 +12,7 @@ use crate::graph::block::{BlockFamily, range_of};
 use crate::graph::compiled::Compiled;
 use crate::graph::exponents::Exponents;
 use collapsar_core::Result;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Gaussian, GaussianSampler};
 
 /// Numbers of kicks that are tried, the fewest first.
@@ -82,7 +83,7 @@ impl Turning<'_> {
             let weight = self.weights[place];
             let (centre, expected) = self.predictors.centres[place];
             let (t, offset) = self.exponents.predictor(index as usize, x);
-            let value = (offset + t).exp();
+            let value = (offset + t).exp_();
             // W (e^{b + t} - ê (1 - t̂) t - ½ ê t²)
             sum += weight * (value - expected * t * (1.0 - centre + 0.5 * t));
             slopes[place] = weight * (value - expected * (1.0 + t - centre));
@@ -113,7 +114,7 @@ impl Turning<'_> {
     fn turn<R: Rng + ?Sized>(&self, x: &mut Vec<f64>, kicks: usize, rng: &mut R) -> f64 {
         let jitter = 1.0 + JITTER * (2.0 * rng.random::<f64>() - 1.0);
         let step = jitter * FRAC_PI_2 / kicks as f64;
-        let (sine, cosine) = step.sin_cos();
+        let (sine, cosine) = step.sin_cos_();
         let mean = self.about.mean();
         let mut velocity = self.about.noise(rng);
         let mut from: Vec<f64> = x.iter().zip(mean).map(|(x, m)| x - m).collect();
@@ -139,7 +140,7 @@ impl Turning<'_> {
                 after = 0.5 * (self.square(&from) + self.square(&velocity)) + rest;
             }
         }
-        let probability = (before - after).exp().min(1.0);
+        let probability = (before - after).exp_().min(1.0);
         if rng.random::<f64>() < probability {
             *x = here;
         }

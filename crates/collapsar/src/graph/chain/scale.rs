@@ -8,6 +8,7 @@ use rand::{Rng, RngExt};
 
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::compiled::Compiled;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Family, Gaussian, Positive};
 
 /// The width of a slice to begin with, in the logarithm of the scale.
@@ -177,7 +178,7 @@ impl super::Chain<'_> {
         let precision = -self.collapsed[first + 1];
         let (shape, prior_rate) = (self.work.given[first], posterior.base(first + 1));
         let family = &posterior.blocks()[scale.gamma].0.family;
-        let more = More::new(family, &self.work.given[first..], precision.ln());
+        let more = More::new(family, &self.work.given[first..], precision.ln_());
         let natural = &mut self.work.shared[range_of(placed)];
         let ScaleBuffers { x, direction } = &mut self.work.scale;
         let n = x.len();
@@ -207,11 +208,11 @@ impl super::Chain<'_> {
         // and the logarithm of s is what moves.
         let power = scale.effects.len() as f64 - 2.0 * shape;
         let density = |y: f64| {
-            let s = y.exp();
+            let s = y.exp_();
             let plain = power * y + linear * s + square * s * s;
             plain - prior_rate * precision / (s * s) + more.ln_density(y)
         };
-        let s = slice(density, rng).exp();
+        let s = slice(density, rng).exp_();
         let moved = precision / (s * s);
         let finite = |effect: &Effect| {
             let far = direction[effect.scalar];
@@ -237,10 +238,10 @@ impl super::Chain<'_> {
         let number = &mut self.numbers[self.targets[2][scale.gamma][0] as usize];
         let statistics = &mut self.collapsed[first..];
         if let BlockFamily::Positive(family, told) = family {
-            family.statistics(&moved.ln(), &mut statistics[..4]);
-            *number = told.number(moved.ln());
+            family.statistics(&moved.ln_(), &mut statistics[..4]);
+            *number = told.number(moved.ln_());
         } else {
-            statistics[0] = moved.ln();
+            statistics[0] = moved.ln_();
             statistics[1] = -moved;
             *number = moved;
         }
@@ -279,13 +280,13 @@ impl<'a> More<'a> {
         let log = self.ln_precision - 2.0 * y;
         let (lower, upper) = family.bounds();
         // A precision at a bound is there up to rounding.
-        if y != 0.0 && (log < lower.ln() || log > upper.ln()) {
+        if y != 0.0 && (log < lower.ln_() || log > upper.ln_()) {
             return f64::NEG_INFINITY;
         }
         let inverse = if self.inverse == 0.0 {
             0.0
         } else {
-            self.inverse * (-log).exp()
+            self.inverse * (-log).exp_()
         };
         family.tail().ln_value(log) - inverse - 0.5 * self.square * log * log
     }
@@ -295,7 +296,7 @@ impl<'a> More<'a> {
 pub(super) fn is_prior(effects: &[Effect], family: &Gaussian, form: &[f64]) -> bool {
     // No special values of scalars are among these.
     let x: Vec<f64> = (0..family.scalars())
-        .map(|i| (1.3 * i as f64 + 0.7).sin())
+        .map(|i| (1.3 * i as f64 + 0.7).sin_())
         .collect();
     let mut centre = x.clone();
     for effect in effects {
@@ -334,7 +335,7 @@ pub(super) fn dot(family: &Gaussian, natural: &[f64], x: &[f64]) -> f64 {
 
 /// A draw of a number with this log density from zero, by stepping out and shrinking (Neal03).
 pub(super) fn slice<R: Rng + ?Sized>(density: impl Fn(f64) -> f64, rng: &mut R) -> f64 {
-    let level = density(0.0) + (1.0 - rng.random::<f64>()).ln();
+    let level = density(0.0) + (1.0 - rng.random::<f64>()).ln_();
     let mut low = -WIDTH * rng.random::<f64>();
     let mut high = low + WIDTH;
     for _ in 0..STEPS {

@@ -10,6 +10,8 @@ use super::scale::{Effect, effects, is_prior, slice};
 use crate::graph::block::{BlockFamily, range_of};
 use crate::graph::compiled::Compiled;
 
+use collapsar_core::elementary::Elementary;
+
 /// A precision with the effects whose prior it is.
 #[derive(Debug, Clone)]
 pub(super) struct Stretch {
@@ -127,20 +129,20 @@ impl super::Chain<'_> {
         let moved: Vec<(f64, f64)> = (moved)
             .map(|index| {
                 let (t, offset) = exponents.predictor(index, &x);
-                let value = weights[index] * (offset + t).exp();
+                let value = weights[index] * (offset + t).exp_();
                 (value, exponents.predictor(index, &direction).0)
             })
             .filter(|&(value, change)| value != 0.0 && change != 0.0)
             .collect();
         let density = |y: f64| {
-            let s = y.exp();
+            let s = y.exp_();
             let rest = moved
                 .iter()
-                .map(|(value, change)| value * ((s - 1.0) * change).exp());
+                .map(|(value, change)| value * ((s - 1.0) * change).exp_());
             power * y + linear * s + square * s * s - prior_rate * precision / (s * s)
                 + rest.sum::<f64>()
         };
-        let s = slice(density, rng).exp();
+        let s = slice(density, rng).exp_();
         let precision = precision / (s * s);
         for (x, d) in x.iter_mut().zip(&direction) {
             *x += (s - 1.0) * d;
@@ -150,7 +152,7 @@ impl super::Chain<'_> {
         }
         family.write_statistics(&x, &mut self.statistics[first..first + range.len()]);
         super::put(&self.targets[1][stretch.block], &x, &mut self.numbers);
-        self.collapsed[gamma] = precision.ln();
+        self.collapsed[gamma] = precision.ln_();
         self.collapsed[gamma + 1] = -precision;
         self.numbers[self.targets[2][stretch.gamma][0] as usize] = precision;
         self.see_exponentials();

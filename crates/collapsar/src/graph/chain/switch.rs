@@ -8,14 +8,15 @@
 
 use std::cmp::Ordering;
 
+use collapsar_core::random::{Distribution, Exp1};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, Exp1};
 
 use super::Chain;
 use crate::graph::Told;
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::compiled::Compiled;
 use crate::graph::kept::product;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Tail, pick};
 use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
@@ -178,7 +179,7 @@ impl<'a> SwitchingChain<'a> {
         let total = log_sum_exp(&self.weights);
         if total.is_finite() {
             for weight in &mut self.weights {
-                *weight = (*weight - total).exp();
+                *weight = (*weight - total).exp_();
             }
             self.settle(states[pick(&self.weights, 1.0, rng)], moves);
         }
@@ -273,7 +274,7 @@ impl<'a> SwitchingChain<'a> {
             for ((&(place, factor), here), there) in self.moved.iter().zip(here).zip(there) {
                 let number = &mut self.there[place as usize];
                 if factor {
-                    *number *= (there - here).exp();
+                    *number *= (there - here).exp_();
                 } else {
                     *number += there - here;
                 }

@@ -7,6 +7,7 @@ use rand::Rng;
 
 use super::RowBuffers;
 use crate::graph::rows::{RowPart, Rows, Sums};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::pick;
 use collapsar_core::kernel::gamma::exp_below;
 use collapsar_core::vector::add;
@@ -103,7 +104,7 @@ impl Product {
                 let constants = constants[range.clone()].iter();
                 let largest = constants.clone().copied().fold(f64::NEG_INFINITY, f64::max);
                 weights.clear();
-                weights.extend(constants.map(|constant| (constant - largest).exp()));
+                weights.extend(constants.map(|constant| (constant - largest).exp_()));
                 states[range.clone()].hash(&mut hasher);
                 for weight in &weights {
                     weight.to_bits().hash(&mut hasher);
@@ -185,7 +186,7 @@ impl Product {
             let (possible, weights) = support.row(row);
             let mut sparse = vec![f64::NEG_INFINITY; out.len()];
             for (&state, weight) in possible.iter().zip(weights) {
-                sparse[state as usize] = out[state as usize] + weight.ln();
+                sparse[state as usize] = out[state as usize] + weight.ln_();
             }
             out.copy_from_slice(&sparse);
         }
@@ -242,7 +243,7 @@ impl Product {
             let out = self.weigh(row, &exponentials, &mut row_weights);
             let total: f64 = out.iter().sum();
             if total > SMALLEST {
-                value += self.weights[row] * (shift + total.ln());
+                value += self.weights[row] * (shift + total.ln_());
                 let scale = self.weights[row] / total;
                 for weight in out.iter_mut() {
                     *weight *= scale;
@@ -427,11 +428,11 @@ fn normalise(row: usize, logits: &mut [f64]) -> Result<f64> {
     }
     let mut total = 0.0;
     for logit in logits.iter_mut() {
-        *logit = (*logit - highest).exp();
+        *logit = (*logit - highest).exp_();
         total += *logit;
     }
     for weight in logits.iter_mut() {
         *weight /= total;
     }
-    Ok(highest + total.ln())
+    Ok(highest + total.ln_())
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::graph::Atom;
 
+use collapsar_core::elementary::Elementary;
+
 /// Labels of two states whose logits hold one product for each state and place.
 fn kernel(features: bool) -> (RowKernel, usize) {
     let mut rows = Rows::new(0, 4, 2);
@@ -51,7 +53,7 @@ fn rows_one_by_one_are_all_rows() {
         kernel
             .responsibilities(&messages, |row, responsibilities| {
                 kernel.logits_of(row, &tables, &mut logits);
-                let first = 1.0 / (1.0 + (logits[1] - logits[0]).exp());
+                let first = 1.0 / (1.0 + (logits[1] - logits[0]).exp_());
                 // A few roundings of numbers near one.
                 assert!((responsibilities[0] - first).abs() < 1e-14, "row {row}");
             })

@@ -2,6 +2,8 @@
 
 use super::Moments;
 
+use collapsar_core::elementary::Elementary;
+
 /// What a form is multiplied by in the log joint: one of the gammas, or nothing.
 pub(super) type Target = Option<u32>;
 
@@ -116,7 +118,7 @@ impl Forms {
             if scale.collapsed {
                 // E ln τ = ψ(a) − ln b and E τ = a / b; the statistics are ln τ and −τ.
                 let (shape, before) = (moments.naturals[place], moments.naturals[place + 1]);
-                moments.collapsed[place] -= (rate / before).ln();
+                moments.collapsed[place] -= (rate / before).ln_();
                 moments.collapsed[place + 1] = -shape / rate;
             } else {
                 moments.own[place + 1] = rate;

@@ -5,6 +5,8 @@ use nalgebra::DMatrix;
 use super::forms::{Entry, Forms, Linear, Plain, Quadratic, Side, Source, Target};
 use super::{Member, Moments, Space};
 
+use collapsar_core::elementary::Elementary;
+
 /// The bound as a function of the basis alone (maths §9.7).
 pub(super) struct Problem<'a> {
     pub(super) size: usize,
@@ -291,7 +293,7 @@ impl Problem<'_> {
         let determinant = lu.determinant().abs();
         let dual = lu.try_inverse()?.transpose();
         let (constant, scaled) = self.values(basis, &dual);
-        let mut value = constant + self.volume * determinant.ln();
+        let mut value = constant + self.volume * determinant.ln_();
         let mut rates = Vec::with_capacity(scaled.len());
         let mut weights = Vec::with_capacity(scaled.len());
         for ((&(shape, rate), now), then) in self.gammas.iter().zip(scaled).zip(&self.present) {
@@ -299,7 +301,7 @@ impl Problem<'_> {
             if rate <= 0.0 || rate.is_nan() {
                 return None;
             }
-            value -= shape * rate.ln();
+            value -= shape * rate.ln_();
             rates.push(rate);
             weights.push(shape / rate);
         }

@@ -20,6 +20,7 @@ mod response;
 mod settings;
 mod start;
 
+use collapsar_core::elementary::Elementary;
 use collapsar_core::rows::{Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Collapsed, Error, Result};
 pub use data::Gaps;
@@ -136,18 +137,18 @@ impl<'a> Mixtures<'a> {
         let parameters = Parameters::new(covariance, components, columns, gaps);
         let natural = prior.natural(parameters, &shift, &scale)?;
         let blocks = blocks(&settings, parameters, natural, &local)?;
-        let half_ln_tau = 0.5 * std::f64::consts::TAU.ln();
+        let half_ln_tau = 0.5 * std::f64::consts::TAU.ln_();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4, §4.7.
         let constant = if gaps {
             let observed = self.data.observed();
-            let units = observed.iter().zip(&scale).map(|(n, s)| n * s.ln());
+            let units = observed.iter().zip(&scale).map(|(n, s)| n * s.ln_());
             let numbers = match parameters {
                 Parameters::Columns(_) => observed.iter().sum(),
                 _ => total * columns as f64,
             };
             -numbers * half_ln_tau - units.sum::<f64>()
         } else {
-            let ln_scale: f64 = scale.iter().map(|s| s.ln()).sum();
+            let ln_scale: f64 = scale.iter().map(|s| s.ln_()).sum();
             -total * (columns as f64 * half_ln_tau + ln_scale)
         };
         let fingerprint = format!(

@@ -6,15 +6,16 @@ mod impute;
 
 use std::f64::consts::TAU;
 
+use collapsar_core::random::{Distribution, StandardNormal};
 use nalgebra::{Cholesky, DMatrix, DVector};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::settings::diagonal;
 use super::{Component, Covariance, Matrix, MixtureDraws, MixtureFit};
 use collapsar_core::Result;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::StudentT;
 use collapsar_core::special::log_sum_exp;
 pub use impute::Imputation;
@@ -68,8 +69,8 @@ impl Part {
             _ => 0.0,
         };
         let lower = Cholesky::new(DMatrix::from_fn(columns, columns, entry))?.unpack();
-        let half_ln_determinant: f64 = lower.diagonal().iter().map(|x| x.ln()).sum();
-        let ln_scale = half_ln_determinant + 0.5 * columns as f64 * TAU.ln();
+        let half_ln_determinant: f64 = lower.diagonal().iter().map(|x| x.ln_()).sum();
+        let ln_scale = half_ln_determinant + 0.5 * columns as f64 * TAU.ln_();
         (ln_scale.is_finite()).then(|| Self::Normal(mean.to_vec(), lower, ln_scale))
     }
 
@@ -151,7 +152,7 @@ impl MixtureFit {
         let mut parts = Vec::with_capacity(self.components.len() + 1);
         for (component, c) in self.components.iter().enumerate() {
             parts.push(Weighted {
-                ln_weight: c.weight.ln(),
+                ln_weight: c.weight.ln_(),
                 component,
                 part: part_of(c)?,
             });
@@ -172,7 +173,7 @@ impl MixtureFit {
             (0..self.components.len()).filter_map(|component| {
                 let (weight, mean, covariance) = draws.component(row, component);
                 Some(Weighted {
-                    ln_weight: (weight / taken).ln(),
+                    ln_weight: (weight / taken).ln_(),
                     component,
                     part: Part::normal(mean, &draws.matrix(covariance))?,
                 })
@@ -186,7 +187,7 @@ impl MixtureFit {
         let (components, unused) = (self.components.len(), self.unused_weight > 0.0);
         if unused {
             parts.push(Weighted {
-                ln_weight: self.unused_weight.ln(),
+                ln_weight: self.unused_weight.ln_(),
                 component: components,
                 part: self.prior_predictive()?,
             });
@@ -230,7 +231,7 @@ impl PredictiveDensity {
         probabilities.clear();
         probabilities.resize(self.components + usize::from(self.unused), 0.0);
         for (of, part) in self.parts.iter().zip(each) {
-            probabilities[of.component] += (part - ln_density).exp();
+            probabilities[of.component] += (part - ln_density).exp_();
         }
         ln_density
     }
@@ -272,7 +273,7 @@ impl PredictiveDensity {
         for _ in 0..count {
             let mut left: f64 = rng.random();
             let chosen = self.parts.iter().position(|of| {
-                left -= of.ln_weight.exp();
+                left -= of.ln_weight.exp_();
                 left < 0.0
             });
             let of = &self.parts[chosen.unwrap_or(self.parts.len() - 1)];

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use collapsar_core::random::StandardNormal;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::StandardNormal;
 
 use super::Mixture;
 use collapsar_core::kernel::softmax_columns;

@@ -1,12 +1,13 @@
 //! Estimates, deviations and credible intervals of counts and TPM, by transcript or by gene.
 
+use collapsar_core::random::{Distribution, Gamma};
 use rand::Rng;
-use rand_distr::{Distribution, Gamma};
 use rayon::prelude::*;
 
 use super::Quantified;
 use super::reads::Reads;
 use super::sample::{Draws, ln_gamma_variate, stream};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::vector::add;
 use collapsar_core::{Error, Place, Result};
 
@@ -269,7 +270,7 @@ impl<'a> Abundances<'a> {
 /// A gamma variate of this shape, without a detour by its logarithm where it is not too small.
 fn gamma_variate(shape: f64, rng: &mut impl Rng) -> f64 {
     if shape < 1.0 {
-        return ln_gamma_variate(shape, rng).exp();
+        return ln_gamma_variate(shape, rng).exp_();
     }
     Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng))
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::components::Component;
 use super::reads::{Reads, range};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::gamma::exp_below;
 use collapsar_core::parallel::{self, Buffers, Chunks};
 use collapsar_core::vector::dot;
@@ -97,7 +98,7 @@ impl<'a> Local<'a> {
                 let logs = ids.iter().map(|&m| at.messages[(m - first) as usize]);
                 shift = logs.clone().fold(f64::MIN, f64::max);
                 for ((offer, log), w) in offers.iter_mut().zip(logs).zip(weights) {
-                    *offer = w * (log - shift).exp();
+                    *offer = w * (log - shift).exp_();
                 }
                 sum = offers.iter().sum();
             }
@@ -131,7 +132,7 @@ impl<'a> Local<'a> {
         let mut total = 0.0;
         let mut cut = self.reads.cut[self.component.rows.clone()].iter();
         self.visit_all(messages, |_, _, (sum, shift), count| {
-            let part = |&cut: &f32| f64::from(cut) * (largest - shift).exp() / sum;
+            let part = |&cut: &f32| f64::from(cut) * (largest - shift).exp_() / sum;
             total += count * cut.next().map_or(0.0, part);
         });
         total
@@ -161,7 +162,7 @@ impl Potential for Local<'_> {
         let value = self.sum(gradient, |rows, gradient| {
             let mut value = 0.0;
             self.visit(rows, &messages, |ids, offers, (sum, shift), count| {
-                value += count * (sum.ln() + shift);
+                value += count * (sum.ln_() + shift);
                 let scale = count / sum;
                 for (&m, offer) in ids.iter().zip(offers) {
                     gradient[(m - first) as usize] += scale * offer;

@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 use sort::{sort_entries, sort_rows, sorted_starts};
 
 use super::components::{self, Component};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Place, Result, digest};
 
 /// How reads are made smaller before they are counted.
@@ -105,12 +106,12 @@ impl ReadsBuilder {
         }
         self.reads.alignments += alignments.len() as u64;
         let best = self.entries.iter().map(|e| e.1).fold(f64::MIN, f64::max);
-        let floor = best + self.compression.cut.max(SMALLEST).ln();
+        let floor = best + self.compression.cut.max(SMALLEST).ln_();
         let mut dropped = 0.0;
         self.entries.retain(|&(_, lp)| {
             let keep = lp >= floor;
             if !keep {
-                dropped += (lp - best).exp();
+                dropped += (lp - best).exp_();
             }
             keep
         });
@@ -163,7 +164,7 @@ impl ReadsBuilder {
             let same = next.0 == kept.0;
             if same {
                 // The larger comes first.
-                kept.1 += (next.1 - kept.1).exp().ln_1p();
+                kept.1 += (next.1 - kept.1).exp_().ln_1p_();
             }
             same
         });
@@ -220,7 +221,7 @@ impl ReadsBuilder {
             let weights = &mut reads.weights[range(&reads.starts, row)];
             let best = weights.iter().copied().fold(f64::MIN, f64::max) / count;
             for weight in weights {
-                *weight = (*weight / count - best).exp();
+                *weight = (*weight / count - best).exp_();
             }
             let first = reads.ids[reads.starts[row] as usize];
             reads.constants[first as usize] += count * best;
@@ -372,7 +373,7 @@ impl Reads {
             let range = range(&self.starts, index);
             let places = self.ids[range.clone()].iter();
             row.clear();
-            row.extend((places.zip(&self.weights[range])).map(|(&p, w)| (p, w.ln())));
+            row.extend((places.zip(&self.weights[range])).map(|(&p, w)| (p, w.ln_())));
             builder.push(&row, count)?;
         }
         builder.reads.unique.clone_from(&self.unique);

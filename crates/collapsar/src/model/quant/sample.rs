@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use collapsar_core::random::{Binomial, Distribution, Exp1, Gamma};
 use rand::{Rng, RngExt, SeedableRng};
-use rand_distr::{Binomial, Distribution, Exp1, Gamma};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
@@ -11,6 +11,7 @@ use super::components::Component;
 use super::local::Local;
 use super::reads::Reads;
 use super::solve::Quantified;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Result};
 
 /// Up to here reads are sent one by one, and expected ones are counted by inversion.
@@ -218,7 +219,7 @@ pub(super) fn ln_gamma_variate(shape: f64, rng: &mut impl Rng) -> f64 {
     } else {
         (shape, 0.0)
     };
-    Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng).ln()) + boost
+    Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng).ln_()) + boost
 }
 
 /// Sends each of `reads` to one of `offers`, whose sum is `sum`.

@@ -8,6 +8,7 @@ use super::reads::Reads;
 use super::search::absences;
 use super::settings::{Prior, RANGE, Settings};
 use super::{Quant, constant};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::gamma::digamma_in_place;
 use collapsar_core::special::{digamma, ln_gamma};
 use collapsar_core::{Direction, Driver, Fit, Outcome, Result, Stop};
@@ -145,7 +146,7 @@ impl<'a> Solver<'a> {
             plain = PLAIN_AGAIN;
             let before = state.alpha;
             state.alpha = better_prior(before, self.reads.transcripts(), &state.counts);
-            if (state.alpha / before).ln().abs() < SETTLED {
+            if (state.alpha / before).ln_().abs() < SETTLED {
                 break;
             }
         }
@@ -271,7 +272,7 @@ fn cut_error(reads: &Reads, alpha: f64, counts: &[f64]) -> f64 {
         })
         .sum();
     let unique = reads.unique_cut.iter().zip(&messages);
-    let unique = unique.map(|(cut, message)| cut * (largest - message).exp());
+    let unique = unique.map(|(cut, message)| cut * (largest - message).exp_());
     shared + unique.sum::<f64>()
 }
 

@@ -1,7 +1,7 @@
 //! Where a run on all transcripts begins that is to be compared with others.
 
+use collapsar_core::random::{Distribution, Gamma};
 use rand::SeedableRng;
-use rand_distr::{Distribution, Gamma};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Quant;

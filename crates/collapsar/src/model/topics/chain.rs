@@ -1,10 +1,11 @@
 //! One Markov chain over the topics of all tokens, by collapsed Gibbs sampling (maths §10.9).
 
+use collapsar_core::random::{Distribution, Gamma};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Gamma};
 
 use super::{Alpha, Beta, Corpus, Topics, priors};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::bag::padded;
 use collapsar_core::kernel::gamma::exp_below;
 use collapsar_core::kernel::gibbs::{Counts, Scratch, Tokens, sweep};
@@ -205,12 +206,12 @@ fn dirichlet(alpha: &[f64], counts: &[f64], rng: &mut ChaCha8Rng, out: &mut [f64
         let gamma = Gamma::new(shape + 1.0, 1.0).expect("a positive shape");
         // 1 - U is above zero.
         let uniform: f64 = 1.0 - rng.random::<f64>();
-        *out = gamma.sample(rng).ln() + uniform.ln() / shape;
+        *out = gamma.sample(rng).ln_() + uniform.ln_() / shape;
     }
     let highest = out.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut total = 0.0;
     for out in &mut *out {
-        *out = (*out - highest).exp();
+        *out = (*out - highest).exp_();
         total += *out;
     }
     for out in out {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::document::write_sum;
 use super::local::Local;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::gamma::digamma_in_place;
 use collapsar_core::special::trigamma;
 use collapsar_core::vector::{add, dot};
@@ -88,7 +89,7 @@ pub(super) fn responsibilities(at: &[f64], word: usize, messages: &[f64], r: &mu
     }
     let mut total = 0.0;
     for r in &mut *r {
-        *r = (*r - highest).exp();
+        *r = (*r - highest).exp_();
         total += *r;
     }
     for r in r {

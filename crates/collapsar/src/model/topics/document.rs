@@ -1,6 +1,7 @@
 //! One document: its own messages, found by a fixed point over its words.
 
 use super::local::{Exponentials, MOST_SWEEPS, Settle};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::bag::{Bag, TINY, sweep};
 use collapsar_core::kernel::gamma::{
     digamma_in_place, exp_below, exp_digamma_in_place, weighted_ln_sum,
@@ -213,6 +214,6 @@ pub(super) fn write_sum(alpha: &[f64], counts: &[f64], out: &mut [f64]) {
 pub(super) fn add_in_logs(logits: &[f64], count: f32, sum: &mut [f64]) {
     let total = log_sum_exp(logits);
     for (sum, logit) in sum.iter_mut().zip(logits) {
-        *sum += f64::from(count) * (logit - total).exp();
+        *sum += f64::from(count) * (logit - total).exp_();
     }
 }

@@ -6,6 +6,7 @@ use super::Corpus;
 use super::fit::{TopicsFit, proportions};
 use super::local::{Local, Settle};
 use super::posterior::Posterior;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::vector::dot;
 use collapsar_core::{Error, Place, Potential, Result};
 
@@ -34,7 +35,7 @@ pub struct Completion {
 impl Completion {
     /// exp(− mean log probability of a token).
     pub fn perplexity(&self) -> f64 {
-        (-self.ln_probability / self.tokens).exp()
+        (-self.ln_probability / self.tokens).exp_()
     }
 }
 
@@ -79,12 +80,12 @@ impl TopicsFit {
         }
         let prior = self.beta * self.vocabulary() as f64;
         let totals: Vec<f64> = (self.topic_counts().iter())
-            .map(|total| (prior + total).ln())
+            .map(|total| (prior + total).ln_())
             .collect();
         let rows = messages.chunks_mut(self.topics);
         for (row, counts) in rows.zip(self.word_counts.chunks(self.topics)) {
             for k in 0..self.topics {
-                row[k] = (self.beta + counts[k]).ln() - totals[k];
+                row[k] = (self.beta + counts[k]).ln_() - totals[k];
             }
         }
         Ok(messages)
@@ -156,7 +157,7 @@ pub fn completion(
     let ln_probability = probabilities
         .iter()
         .zip(counts)
-        .map(|(p, &count)| f64::from(count) * (p / fits.len() as f64).ln())
+        .map(|(p, &count)| f64::from(count) * (p / fits.len() as f64).ln_())
         .sum();
     Ok(Completion {
         tokens: evaluated.tokens(),

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::document::write_sum;
 use super::local::{Local, chunk_size};
 use super::posterior::{Posterior, column_sums};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::gamma::{digamma_in_place, trigamma_in_place, trigamma_sum};
 use collapsar_core::special::{digamma, trigamma};
 use collapsar_core::vector::add;
@@ -147,7 +148,7 @@ pub(super) fn step_beta(
     };
     let mut step = step.clamp(-1.0, 1.0);
     for _ in 0..4 {
-        let proposal = (b * step.exp()).clamp(SMALLEST, LARGEST);
+        let proposal = (b * step.exp_()).clamp(SMALLEST, LARGEST);
         // Closer than this the value is the same to the last bits.
         if (proposal / b - 1.0).abs() < 1e-9 {
             break;

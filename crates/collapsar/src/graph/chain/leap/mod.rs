@@ -16,6 +16,7 @@ use crate::graph::choice::Role;
 use crate::graph::kept::Kept;
 use collapsar_core::Result;
 use collapsar_core::diagnostics::ess_bulk;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::special::log_sum_exp;
 use place::Place;
 use reference::Reference;
@@ -242,8 +243,12 @@ fn worth(chains: Option<Vec<&[Vec<f64>]>>) -> Option<f64> {
 fn evenness(ln_ratios: &[f64]) -> f64 {
     let count = ln_ratios.len() as f64;
     let inverse: Vec<f64> = ln_ratios.iter().map(|ln_ratio| -ln_ratio).collect();
-    let both = log_sum_exp(ln_ratios) + log_sum_exp(&inverse) - 2.0 * count.ln();
-    if both.is_finite() { (-both).exp() } else { 0.0 }
+    let both = log_sum_exp(ln_ratios) + log_sum_exp(&inverse) - 2.0 * count.ln_();
+    if both.is_finite() {
+        (-both).exp_()
+    } else {
+        0.0
+    }
 }
 
 impl<'a> Leaps<'a> {
@@ -306,7 +311,7 @@ impl<'a> Leaps<'a> {
             let ln_proposed = reference.unbend(&self.there.white, &mut self.there.coordinates);
             self.there.evaluate(&self.kept, &self.rest, ln_proposed);
             let gain = self.there.ln_ratio - self.here.ln_ratio;
-            if gain >= 0.0 || rng.random::<f64>() < gain.exp() {
+            if gain >= 0.0 || rng.random::<f64>() < gain.exp_() {
                 std::mem::swap(&mut self.here, &mut self.there);
             }
         }

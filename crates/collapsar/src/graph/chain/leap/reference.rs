@@ -1,8 +1,10 @@
 //! Decides where leaps go: to draws of a t distribution of coordinates that are bent until they have no skew (maths §10.7).
 
+use collapsar_core::random::{ChiSquared, Distribution, StandardNormal};
 use nalgebra::DMatrix;
 use rand::Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
+
+use collapsar_core::elementary::Elementary;
 
 /// Degrees of freedom: tails must be heavier than those of what is left once coordinates are bent.
 const DEGREES: f64 = 10.0;
@@ -52,7 +54,7 @@ impl Bend {
         if self.strength == 0.0 {
             z
         } else {
-            (self.strength * z).exp_m1() / self.strength
+            (self.strength * z).exp_m1_() / self.strength
         }
     }
 
@@ -61,7 +63,7 @@ impl Bend {
         if self.strength == 0.0 {
             return (self.centre + self.scale * u, 0.0);
         }
-        let log = (self.strength * u).ln_1p();
+        let log = (self.strength * u).ln_1p_();
         (self.centre + self.scale * log / self.strength, -log)
     }
 }
@@ -123,7 +125,7 @@ impl Reference {
             first += i + 1;
         }
         let dim = white.len() as f64;
-        -0.5 * (DEGREES + dim) * (square / DEGREES).ln_1p() - ln_slope
+        -0.5 * (DEGREES + dim) * (square / DEGREES).ln_1p_() - ln_slope
     }
 
     /// Writes the place at which these are the coordinates.
@@ -148,11 +150,11 @@ mod tests {
     /// Logarithms of gamma draws, which are skew, and a sum with them.
     fn reference() -> Reference {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
-        let gamma = rand_distr::Gamma::<f64>::new(3.0, 1.0).expect("positive");
+        let gamma = collapsar_core::random::Gamma::new(3.0, 1.0).expect("positive");
         let draws: Vec<Vec<f64>> = (0..2000)
             .map(|_| {
                 let z: f64 = StandardNormal.sample(&mut rng);
-                let x = gamma.sample(&mut rng).ln();
+                let x = gamma.sample(&mut rng).ln_();
                 vec![x, 0.4 * x + z]
             })
             .collect();
@@ -185,7 +187,7 @@ mod tests {
                         return 0.0;
                     }
                     let far = (at[0] - centre[0]).powi(2) + (at[1] - centre[1]).powi(2);
-                    (-8.0 * far - ln_proposed).exp()
+                    (-8.0 * far - ln_proposed).exp_()
                 })
                 .collect();
             let mean = weights.iter().sum::<f64>() / weights.len() as f64;
@@ -196,7 +198,7 @@ mod tests {
         for centre in [[0.4, 0.0], [1.4, 0.8], [1.0, -0.5]] {
             let (other, more) = integral(centre);
             // Three comparisons of integrals that are the same.
-            let far = (first - other).abs() / error.hypot(more);
+            let far = (first - other).abs() / error.hypot_(more);
             assert!(far < 4.0, "{first} {other}: {far}");
         }
     }

@@ -5,6 +5,7 @@ use rand::{Rng, RngExt};
 use crate::graph::block::{BlockFamily, Placed, range_of};
 use crate::graph::draw::DrawBuffers;
 use collapsar_core::Result;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{GammaCube, GaussianBuffers, GaussianPart};
 
 /// Blocks that are summed out, with the noise that they were last drawn from.
@@ -100,7 +101,7 @@ impl<'a> Rest<'a> {
                         }
                     } else {
                         noise.resize(part.noise(), 0.0);
-                        let normal = rand_distr::StandardNormal;
+                        let normal = collapsar_core::random::StandardNormal;
                         for z in noise.iter_mut() {
                             *z = rng.sample(normal);
                         }
@@ -173,7 +174,7 @@ fn draw_gammas<R: Rng + ?Sized>(
         for (cube, z) in cubes.iter().zip(noise) {
             let gain = cube.ln_density(-*z) - cube.ln_density(*z);
             // What is as likely on the other side goes there; the rest of the time it stays.
-            if gain >= 0.0 || rng.random::<f64>() < gain.exp() {
+            if gain >= 0.0 || rng.random::<f64>() < gain.exp_() {
                 *z = -*z;
             }
         }

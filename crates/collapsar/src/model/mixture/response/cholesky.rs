@@ -3,6 +3,8 @@
 use nalgebra::{Cholesky, DMatrix, DVector};
 use rayon::prelude::*;
 
+use collapsar_core::elementary::Elementary;
+
 /// Products at most for the largest eigenvalue.
 const POWER: usize = 100;
 
@@ -21,7 +23,7 @@ impl BlockMatrix {
         let mut along: Vec<DVector<f64>> = (self.sizes.iter())
             .map(|&size| {
                 next += size;
-                DVector::from_fn(size, |i, _| (1.7 * (next + i) as f64 + 0.3).sin())
+                DVector::from_fn(size, |i, _| (1.7 * (next + i) as f64 + 0.3).sin_())
             })
             .collect();
         let mut value = 0.0;
@@ -143,7 +145,7 @@ mod tests {
     /// A positive definite matrix with zero blocks, and the same as one matrix.
     fn example() -> (BlockMatrix, DMatrix<f64>) {
         let sizes = vec![3, 2, 4, 2];
-        let number = |i: usize, j: usize| 0.4 * (1.3 * i as f64 + 2.1 * j as f64).sin();
+        let number = |i: usize, j: usize| 0.4 * (1.3 * i as f64 + 2.1 * j as f64).sin_();
         let zero = [(1, 0), (3, 1)];
         let starts = [0, 3, 5, 9];
         let mut whole = DMatrix::zeros(11, 11);

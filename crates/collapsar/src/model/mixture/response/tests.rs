@@ -1,11 +1,12 @@
 //! Linear response against refits with other priors, and the fast system against the plain one.
 
+use collapsar_core::random::StandardNormal;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::StandardNormal;
 
 use super::*;
 use crate::mixture::{Settings, Start, Weights};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Collapsed, Direction, Driver, Potential, Stop};
 
 /// Three clusters that overlap, in units that differ.
@@ -195,7 +196,7 @@ fn the_system_by_components_is_that_of_the_whole_matrix() {
 #[test]
 fn wider_where_components_overlap_and_the_same_where_they_do_not() {
     let apart: Vec<f64> = (0..200)
-        .map(|n| f64::from(n % 2) * 50.0 + 2.0 * (f64::from(n) * 0.7).sin())
+        .map(|n| f64::from(n % 2) * 50.0 + 2.0 * (f64::from(n) * 0.7).sin_())
         .collect();
     let near: Vec<f64> = apart
         .iter()

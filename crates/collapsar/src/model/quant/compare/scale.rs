@@ -1,6 +1,7 @@
 //! Samples made comparable: size factors, lengths, logs of expression.
 
 use super::median;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::vector::add;
 use collapsar_core::{Error, Place, Result};
 
@@ -132,8 +133,8 @@ impl Scale {
     /// # Errors
     /// [`Error::Data`] where draws are not of the sample's transcripts.
     pub fn levels(&self, sample: usize, draws: &[Vec<f64>]) -> Result<Levels> {
-        let shift = self.factors[sample].log2();
-        let log = |count: f64| (count + OFFSET).log2() - shift;
+        let shift = self.factors[sample].log2_();
+        let log = |count: f64| (count + OFFSET).log2_() - shift;
         let draws = match draws {
             [] | [_] => &self.counts[sample..=sample],
             _ => draws,
@@ -167,7 +168,7 @@ impl Scale {
 
     /// What to add to a unit's level for log2 TPM.
     pub(super) fn to_tpm(&self, unit: usize) -> f64 {
-        (self.tpm / self.lengths[unit]).log2()
+        (self.tpm / self.lengths[unit]).log2_()
     }
 
     /// Counts of one sample, or a draw of them, at the common lengths.
@@ -238,14 +239,14 @@ fn factors(raw: &[Vec<f64>], scaled: &[Vec<f64>]) -> Vec<f64> {
         .collect();
     let mut logs: Vec<f64> = if reliable.len() < SOME {
         let totals = scaled.iter().map(|counts| counts.iter().sum::<f64>());
-        totals.map(f64::ln).collect()
+        totals.map(f64::ln_).collect()
     } else {
         let count = scaled.len() as f64;
-        let centre = |t: usize| scaled.iter().map(|counts| counts[t].ln()).sum::<f64>() / count;
+        let centre = |t: usize| scaled.iter().map(|counts| counts[t].ln_()).sum::<f64>() / count;
         let centres: Vec<f64> = reliable.iter().map(|&t| centre(t)).collect();
         let ratios = scaled.iter().map(|counts| {
             let pairs = reliable.iter().zip(&centres);
-            let mut ratios: Vec<f64> = pairs.map(|(&t, c)| counts[t].ln() - c).collect();
+            let mut ratios: Vec<f64> = pairs.map(|(&t, c)| counts[t].ln_() - c).collect();
             median(&mut ratios)
         });
         ratios.collect()
@@ -254,7 +255,7 @@ fn factors(raw: &[Vec<f64>], scaled: &[Vec<f64>]) -> Vec<f64> {
     for log in &mut logs {
         *log -= middle;
     }
-    logs.into_iter().map(f64::exp).collect()
+    logs.into_iter().map(f64::exp_).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The variance to expect of a transcript: a trend by counts plus its own inferential variance.
 
 use super::{median, turn};
+use collapsar_core::elementary::Elementary;
 use collapsar_core::special::{beta_cdf, trigamma};
 
 /// Transcripts that decide the trend at one place.
@@ -91,7 +92,7 @@ impl Expected {
                 let mut levels: Vec<f64> = bin.iter().map(|seen| seen.level).collect();
                 let excess = |seen: &&Seen| seen.residual / middle - seen.inferential;
                 let mut excess: Vec<f64> = bin.iter().map(excess).collect();
-                (median(&mut levels), median(&mut excess).max(LEAST).ln())
+                (median(&mut levels), median(&mut excess).max(LEAST).ln_())
             })
             .collect();
         // A bin has some noise of its own, which its neighbours halve.
@@ -107,14 +108,14 @@ impl Expected {
     fn degrees_of(&self, bins: &[Vec<&Seen>]) -> f64 {
         let chosen = bins.iter().flat_map(|bin| {
             let (certain, others) = bin.split_at(certain(bin));
-            let biological = |seen: &Seen| self.biological(seen.level).exp();
+            let biological = |seen: &Seen| self.biological(seen.level).exp_();
             let others = others
                 .iter()
                 .filter(move |seen| seen.inferential <= biological(seen));
             certain.iter().chain(others)
         });
         let chosen: Vec<&Seen> = chosen.copied().collect();
-        let log = |seen: &&Seen| (seen.residual.max(NOTHING) / self.variance(seen)).ln();
+        let log = |seen: &&Seen| (seen.residual.max(NOTHING) / self.variance(seen)).ln_();
         let clear = chosen.iter().filter(|seen| seen.level > CLEAR);
         let mut logs: Vec<f64> = clear.map(log).collect();
         if logs.len() < SOME {
@@ -125,13 +126,13 @@ impl Expected {
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
         let spread = squares / (count - 1.0).max(1.0) - trigamma(0.5 * self.residual);
         // Trigamma falls; where chance alone explains the spread, there is no end to the degrees.
-        let (low, high) = (DEGREES.start().ln(), DEGREES.end().ln());
-        turn(low, high, |d| trigamma(0.5 * d.exp()) > spread).exp()
+        let (low, high) = (DEGREES.start().ln_(), DEGREES.end().ln_());
+        turn(low, high, |d| trigamma(0.5 * d.exp_()) > spread).exp_()
     }
 
     /// The prior mean of a transcript's variance.
     fn variance(&self, seen: &Seen) -> f64 {
-        self.biological(seen.level).exp() + seen.inferential
+        self.biological(seen.level).exp_() + seen.inferential
     }
 
     /// The log of the trend: between places linear, beyond them constant.
@@ -153,7 +154,7 @@ impl Expected {
 
     /// The places of the trend, with variances.
     pub(super) fn trend(&self) -> Vec<(f64, f64)> {
-        self.knots.iter().map(|&(x, log)| (x, log.exp())).collect()
+        self.knots.iter().map(|&(x, log)| (x, log.exp_())).collect()
     }
 }
 
@@ -165,17 +166,17 @@ fn certain(bin: &[&Seen]) -> usize {
 /// The median of the F distribution with these degrees of freedom.
 fn median_ratio(above: f64, below: f64) -> f64 {
     let cdf = |log: f64| {
-        let ratio = above * log.exp();
+        let ratio = above * log.exp_();
         beta_cdf(0.5 * above, 0.5 * below, ratio / (ratio + below))
     };
-    turn(-20.0, 20.0, |log| cdf(log) < 0.5).exp()
+    turn(-20.0, 20.0, |log| cdf(log) < 0.5).exp_()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use collapsar_core::random::{ChiSquared, Distribution};
     use rand::SeedableRng;
-    use rand_distr::{ChiSquared, Distribution};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
@@ -200,7 +201,7 @@ mod tests {
             .map(|k| {
                 let level = 4.0 + f64::from(k % 1000) / 100.0;
                 let inferential = [0.0, 0.0, 0.01, 0.3][k as usize % 4];
-                let mean = (-0.3 * level).exp() + 0.02 + inferential;
+                let mean = (-0.3 * level).exp_() + 0.02 + inferential;
                 let variance = mean * degrees / prior.sample(&mut rng);
                 Seen {
                     level,
@@ -218,13 +219,13 @@ mod tests {
             let expected = Expected::learn(&drawn(degrees, residual), residual);
             let ratio: f64 = expected.degrees / degrees;
             assert!(
-                ratio.ln().abs() < f64::ln(most),
+                ratio.ln_().abs() < f64::ln_(most),
                 "{degrees} as {}",
                 expected.degrees
             );
             for level in [5.0_f64, 8.0, 13.0] {
-                let truth = (-0.3 * level).exp() + 0.02;
-                let found = expected.biological(level).exp();
+                let truth = (-0.3 * level).exp_() + 0.02;
+                let found = expected.biological(level).exp_();
                 assert!(
                     (0.8..1.25).contains(&(found / truth)),
                     "{level}: {found} {truth}"

@@ -11,6 +11,7 @@
 //! than L having gone unseen; the histogram holds the expected number of those too, which is EM
 //! for truncated data, smoothed at each round.
 
+use collapsar_core::elementary::Elementary;
 use collapsar_core::vector::add;
 
 /// The weight of the log-normal fit, in fragments.
@@ -209,10 +210,10 @@ fn estimate(counts: &[f64], seen: f64) -> Vec<f64> {
 fn fitted(counts: &[f64], seen: f64) -> Vec<f64> {
     let total: f64 = counts.iter().sum();
     let scale = if total > 0.0 { seen / total } else { 0.0 };
-    let log = |l: usize| (l as f64).ln();
+    let log = |l: usize| (l as f64).ln_();
     // Mean and variance of the logs: of the prior, and as if it were PRIOR_WEIGHT fragments.
-    let prior_variance = (PRIOR.1 / PRIOR.0).powi(2).ln_1p();
-    let prior_mean = PRIOR.0.ln() - 0.5 * prior_variance;
+    let prior_variance = (PRIOR.1 / PRIOR.0).powi(2).ln_1p_();
+    let prior_mean = PRIOR.0.ln_() - 0.5 * prior_variance;
     let weight = PRIOR_WEIGHT + seen;
     let sum: f64 = (1..counts.len()).map(|l| counts[l] * log(l)).sum();
     let mean = (PRIOR_WEIGHT * prior_mean + scale * sum) / weight;
@@ -230,7 +231,7 @@ fn exponential(longest: usize, exponent: impl Fn(usize) -> f64) -> Vec<f64> {
     let largest = (1..=longest).map(&exponent).fold(f64::MIN, f64::max);
     let mut probability = vec![0.0; longest + 1];
     for l in 1..=longest {
-        probability[l] = (exponent(l) - largest).exp();
+        probability[l] = (exponent(l) - largest).exp_();
     }
     normalise(&mut probability);
     probability
@@ -255,10 +256,10 @@ fn smoothed(counts: &[f64], seen: f64) -> Vec<f64> {
     };
     // The quartiles keep a few misplaced pairs from making it wide.
     let spread = sd.min((quantile(0.75) - quantile(0.25)) / 1.34);
-    let width = (0.9 * spread * seen.powf(-0.2)).max(1.0);
+    let width = (0.9 * spread * seen.powf_(-0.2)).max(1.0);
     let reach = (4.0 * width).ceil() as usize;
     let kernel: Vec<f64> = (0..=reach)
-        .map(|offset| (-0.5 * (offset as f64 / width).powi(2)).exp())
+        .map(|offset| (-0.5 * (offset as f64 / width).powi(2)).exp_())
         .collect();
     let mut smooth = vec![0.0; counts.len()];
     for (l, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
@@ -297,7 +298,7 @@ mod tests {
 
     /// Lengths of two peaks, which no log-normal distribution fits.
     fn two_peaks(longest: usize) -> Vec<f64> {
-        let bell = |l: usize, mean: f64, sd: f64| (-0.5 * ((l as f64 - mean) / sd).powi(2)).exp();
+        let bell = |l: usize, mean: f64, sd: f64| (-0.5 * ((l as f64 - mean) / sd).powi(2)).exp_();
         let mut p: Vec<f64> = (0..=longest)
             .map(|l| bell(l, 180.0, 25.0) + 0.5 * bell(l, 330.0, 40.0))
             .collect();

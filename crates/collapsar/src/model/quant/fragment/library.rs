@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::Layout;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Result};
 
 /// How the reads of a fragment lie to each other.
@@ -121,9 +122,9 @@ impl LibraryType {
             _ => (2.0, 1.0),
         };
         if self.allows_class(class) {
-            ((1.0 - incompatible) / allowed).ln()
+            ((1.0 - incompatible) / allowed).ln_()
         } else {
-            (incompatible / (all - allowed)).ln()
+            (incompatible / (all - allowed)).ln_()
         }
     }
 }
@@ -371,7 +372,7 @@ mod tests {
             for incompatible in [0.0, 0.01] {
                 let sum = |layouts: &mut dyn Iterator<Item = Layout>| -> f64 {
                     layouts
-                        .map(|layout| library.ln_chance(class(layout), incompatible).exp())
+                        .map(|layout| library.ln_chance(class(layout), incompatible).exp_())
                         .sum()
                 };
                 if library.paired() {

@@ -6,6 +6,8 @@ use super::library::{CLASSES, Ends, LibraryType, class};
 use super::unpaired::Unpaired;
 use super::{Layout, Placement};
 
+use collapsar_core::elementary::Elementary;
+
 /// A likelihood that was learned.
 pub(super) struct Likelihood<'a> {
     transcripts: &'a [u32],
@@ -100,7 +102,7 @@ impl<'a> Likelihood<'a> {
             }
             let place = self.place(placement, alone(placement));
             if place > 0.0 {
-                let ln_p = place.ln() + chance + f64::from(placement.log_odds);
+                let ln_p = place.ln_() + chance + f64::from(placement.log_odds);
                 entries.push((placement.transcript, ln_p));
             } else {
                 too_long = true;

@@ -155,6 +155,8 @@ fn highest(mut scores: Vec<(f64, usize)>, n: usize) -> Vec<(f64, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use collapsar_core::elementary::Elementary;
+
     use super::*;
 
     #[test]
@@ -204,7 +206,7 @@ mod tests {
         // D(0) = 2, D(1) = 3, D(2) = 1, D(0, 1) = 2, D(1, 2) = 1: ln 3/2 of (0, 1), ln 2/3 of
         // (1, 2). With all of three documents holding word 1, both pairs are independent.
         let coherence = quality.coherence.unwrap();
-        assert!((quality.topics[0].coherence.unwrap().umass - 1.5_f64.ln()).abs() < 1e-15);
+        assert!((quality.topics[0].coherence.unwrap().umass - 1.5_f64.ln_()).abs() < 1e-15);
         assert!(coherence.umass.abs() < 1e-15 && coherence.npmi.abs() < 1e-15);
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::highest;
 use crate::topics::TopicsFit;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Result};
 
 /// By what words are ranked.
@@ -63,7 +64,7 @@ impl WordScore {
     ///
     /// $$\lambda \ln \phi_{tw} + (1 - \lambda) \ln \frac{\phi_{tw}}{p_w}.$$
     pub fn relevance(&self, lambda: f64) -> f64 {
-        lambda * self.probability.ln() + (1.0 - lambda) * self.lift.ln()
+        lambda * self.probability.ln_() + (1.0 - lambda) * self.lift.ln_()
     }
 }
 

@@ -15,6 +15,8 @@ use super::super::Sequences;
 use super::super::unpaired::Unpaired;
 use super::End;
 
+use collapsar_core::elementary::Elementary;
+
 /// Bases before the first one of a fragment, and positions in all.
 const BEFORE: usize = 8;
 const WINDOW: usize = 21;
@@ -146,7 +148,7 @@ fn settle(seen: &[f64; TRIPLES], even: &[f64; TRIPLES], weights: &mut [f64; TRIP
         let kept = (1.0 - chance / departure.max(chance)).max(0.0);
         for triple in 0..TRIPLES {
             let (count, expected) = (counts[triple % ratios], expected[triple % ratios]);
-            found[triple] *= ((count + 0.5) / (expected + 0.5)).powf(kept);
+            found[triple] *= ((count + 0.5) / (expected + 0.5)).powf_(kept);
         }
         condition(&mut found);
     }

@@ -3,6 +3,8 @@ use super::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use collapsar_core::elementary::Elementary;
+
 fn bases(length: u32, rng: &mut impl Rng) -> Vec<u8> {
     (0..length)
         .map(|_| b"ACGT"[rng.random_range(0..4)])
@@ -127,8 +129,8 @@ impl Case {
                     .sum();
                 expected += self.lengths.probability(l) * sum;
             }
-            logs[0].push((bias.effective_length(&self.lengths, number) / expected).ln());
-            logs[1].push((effective_length(length, &self.lengths) / expected).ln());
+            logs[0].push((bias.effective_length(&self.lengths, number) / expected).ln_());
+            logs[1].push((effective_length(length, &self.lengths) / expected).ln_());
         }
         let sd = |logs: &[f64]| {
             let mean = logs.iter().sum::<f64>() / logs.len() as f64;
