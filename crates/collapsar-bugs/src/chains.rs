@@ -1,10 +1,8 @@
 //! Decides how exact draws are made: Markov chains that begin at the fit, and what they tell of each number.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use collapsar::Point;
 use collapsar::diagnostics::ChainSummary;
 use collapsar::graph::{Chain, Compiled, LeapingChain, Relabelling, Stage, SwitchingChain};
+use collapsar::{ChainWatch, Point};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -152,7 +150,7 @@ impl Prepared {
         start: ChainStart<'_>,
         quantities: &[Quantity],
         options: ChainOptions,
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<Option<ChainDraws>, PosteriorError> {
         let needed = Dependencies::of(self, quantities);
         // Numbers to begin at are those of several fits, none of which says how states are called.
@@ -162,7 +160,16 @@ impl Prepared {
             }
             ChainStart::States(_) => Relabelling::default(),
         };
-        let goes_on = || !interrupt.load(Ordering::Relaxed);
+        let of_all = |sweeps: usize| (options.chains * sweeps) as u64;
+        watch.begin(of_all(options.warmup), of_all(options.draws));
+        // Asked before each sweep of the warm-up.
+        let goes_on = || {
+            let goes_on = watch.goes_on();
+            if goes_on {
+                watch.draw(false);
+            }
+            goes_on
+        };
         let begin = |chain: usize| -> collapsar::Result<(Moving<'_>, ChaCha8Rng)> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
@@ -204,7 +211,7 @@ impl Prepared {
             let mut columns = vec![Vec::with_capacity(options.draws); places.len()];
             let (mut named, mut relabelled) = (vec![], vec![]);
             let mut drawn = 0;
-            while drawn < options.draws && goes_on() {
+            while drawn < options.draws && watch.goes_on() {
                 state.sweep(&mut rng)?;
                 let mut numbers = state.numbers();
                 if !names.is_empty() {
@@ -214,6 +221,7 @@ impl Prepared {
                     numbers = &named;
                 }
                 drawn += 1;
+                watch.draw(true);
                 for (column, &place) in columns.iter_mut().zip(&places) {
                     column.push(numbers[place]);
                 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use collapsar::elementary::Elementary;
 use collapsar::graph::{
     Kind, LinearResponse, PosteriorMarginal, VariationalPosterior, WeightedDraws,
 };
@@ -70,8 +71,9 @@ impl From<collapsar::Error> for PosteriorError {
 }
 
 /// Draws of precisions over which the variances of normal variables are averaged: their error is then a few
-/// hundredths of what uncertain precisions add.
+/// hundredths of what uncertain precisions add. And the fewest, of a posterior that counts for little.
 const GROWTH: usize = 256;
+const FEWEST_GROWTH: usize = 16;
 /// Marks the streams of random numbers of draws of everything at once.
 const JOINT: u64 = 1 << 41;
 
@@ -86,7 +88,7 @@ const MOVING: f64 = 3.0;
 const PROBABILITIES: [f64; 3] = [0.025, 0.5, 0.975];
 
 /// A fit that can be asked.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Posterior<'a> {
     /// The model with its data.
     pub prepared: &'a Prepared,
@@ -96,6 +98,9 @@ pub struct Posterior<'a> {
     pub response: Option<&'a LinearResponse<'a>>,
     /// Draws with weights that make them draws of the posterior, where these can be believed.
     pub weighted: Option<&'a WeightedDraws<'a>>,
+    /// How many draws are made of it, as a part of those of a posterior that is told alone and believed: its probability where it
+    /// is one of several, less than one where errors of draws are not the largest.
+    pub share: f64,
     /// The seed of draws.
     pub seed: u64,
 }
@@ -134,6 +139,7 @@ impl Posterior<'_> {
             places.map(|&place| quantities[place].clone()).collect()
         };
         let count = draws_for(self.prepared, &of(&wanting));
+        let count = ((self.share * count as f64) as usize).max(FEWEST);
         for places in wanting.chunks(at_a_time(count)) {
             let mut draws = self.draws(&of(places), 0..count)?;
             for (&place, values) in places.iter().zip(&mut draws) {
@@ -176,7 +182,7 @@ impl Posterior<'_> {
                 }
                 let moves = away > LARGE.max(MOVING * found.mean_error);
                 let differs = moves
-                    || (sd / known.sd).ln().abs() > LARGE.max(SIGNIFICANT * found.ln_sd_error);
+                    || (sd / known.sd).ln_().abs() > LARGE.max(SIGNIFICANT * found.ln_sd_error);
                 shift.moved += usize::from(moves);
                 if known.mean.is_nan() || moves {
                     known.mean = mean;
@@ -208,6 +214,19 @@ impl Posterior<'_> {
             let index = if picked { weighted.pick(rng) } else { draw };
             walk.numbers(index, rest, rng).map(<[f64]>::to_vec)
         })
+    }
+
+    /// What is known without draws, of numbers of which all is.
+    ///
+    /// # Errors
+    /// Where the fit ended outside the domain.
+    pub fn in_closed_form(
+        &self,
+        quantities: &[Quantity],
+    ) -> Result<Vec<Option<Summary>>, PosteriorError> {
+        let known = self.known(quantities)?;
+        let all = |known: &Known| (!known.wants_draws()).then(|| known.summary());
+        Ok(known.iter().map(all).collect())
     }
 
     /// What is known in closed form, and the places of quantities that need draws.
@@ -284,7 +303,8 @@ impl Posterior<'_> {
         };
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(JOINT - 1);
-        response.variance_growth(GROWTH, &mut rng)
+        let draws = (self.share * GROWTH as f64).ceil() as usize;
+        response.variance_growth(draws.max(FEWEST_GROWTH), &mut rng)
     }
 
     /// What uncertain precisions add to the variance of a sum of normal variables; those that follow others are
@@ -594,23 +614,59 @@ impl WeightedMoments {
 
 /// Their quantiles.
 fn weighted_quantiles(values: &[f64], weights: &[f64]) -> [f64; 3] {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+    // By value, then by place: whole numbers in that order are sorted faster than places by the values there.
+    let keys = values.iter().enumerate();
+    let mut order: Vec<u128> = keys
+        .map(|(place, value)| u128::from(rank(*value)) << 64 | place as u128)
+        .collect();
+    order.sort_unstable();
+    let place = |key: &u128| *key as u64 as usize;
     PROBABILITIES.map(|probability| {
         let mut below = 0.0;
-        let found = order.iter().find(|&&place| {
-            below += weights[place];
+        let found = order.iter().find(|key| {
+            below += weights[place(key)];
             below >= probability
         });
         found
             .or(order.last())
-            .map_or(f64::NAN, |&place| values[place])
+            .map_or(f64::NAN, |key| values[place(key)])
     })
+}
+
+/// Whole numbers in the order of `total_cmp`.
+fn rank(value: f64) -> u64 {
+    let bits = value.to_bits();
+    if bits >> 63 == 0 {
+        bits | 1 << 63
+    } else {
+        !bits
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_are_in_order() {
+        let values = [
+            f64::NEG_INFINITY,
+            -7.5,
+            -1e-310,
+            -0.0,
+            0.0,
+            5e-324,
+            3.0,
+            f64::INFINITY,
+            f64::NAN,
+        ];
+        assert!(values.is_sorted_by(|a, b| rank(*a) < rank(*b)));
+        let weights = [0.2, 0.5, 0.02, 0.28];
+        assert_eq!(
+            weighted_quantiles(&[3.0, -1.0, -8.0, 1.0], &weights),
+            [-1.0, -1.0, 3.0]
+        );
+    }
 
     #[test]
     fn states() {

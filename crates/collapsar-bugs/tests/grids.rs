@@ -46,6 +46,7 @@ fn summary(prepared: &Prepared, name: &str) -> Summary {
         variational: &variational,
         response: response.as_ref(),
         weighted: None,
+        share: 1.0,
         seed: 1,
     };
     let quantities = prepared.quantities().expect("quantities");

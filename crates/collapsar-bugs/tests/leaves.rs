@@ -17,6 +17,7 @@ fn fitted(text: &str, numbers: &str, names: &[&str]) -> (Vec<Summary>, f64, usiz
         variational: &variational,
         response: None,
         weighted: None,
+        share: 1.0,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");
@@ -219,6 +220,7 @@ fn multiples_are_exact_and_states_pick() {
         variational: &variational,
         response: None,
         weighted: None,
+        share: 1.0,
         seed: 1,
     };
     let all = prepared.quantities().expect("quantities");

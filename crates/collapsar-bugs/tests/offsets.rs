@@ -152,6 +152,7 @@ fn answer(prepared: &Prepared) -> Answer {
             variational: &variational,
             response,
             weighted: None,
+            share: 1.0,
             seed: 1,
         };
         posterior.summaries(&quantities).expect("summaries").0
@@ -601,6 +602,7 @@ fn draws_are_where_the_data_are() {
             variational: &variational,
             response: None,
             weighted: None,
+            share: 1.0,
             seed: 1,
         };
         let of_q = posterior

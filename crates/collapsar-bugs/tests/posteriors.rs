@@ -43,6 +43,7 @@ fn draws_have_the_moments_of_beliefs() {
             variational: &variational,
             response: None,
             weighted: None,
+            share: 1.0,
             seed: 7,
         };
         let draws = posterior.draws(&quantities, 0..DRAWS).expect("draws");
@@ -116,6 +117,7 @@ fn computed_lines_follow_the_draws() {
         variational: &variational,
         response: None,
         weighted: None,
+        share: 1.0,
         seed: 7,
     };
     let draws = posterior.draws(&quantities, 0..20).expect("draws");
@@ -156,6 +158,7 @@ fn draws_do_not_depend_on_what_else_is_asked_for() {
         variational: &variational,
         response: None,
         weighted: None,
+        share: 1.0,
         seed: 3,
     };
     let quantities = prepared.quantities().expect("quantities");

@@ -153,6 +153,7 @@ fn use_model(text: &str, data: Data, demanded: &[String], seed: u64) -> Option<(
                 variational: &variational,
                 response: None,
                 weighted: None,
+                share: 1.0,
                 seed,
             };
             let _ = posterior.draws(&quantities, 0..2);

@@ -63,6 +63,7 @@ fn summaries(prepared: &Prepared, response: bool) -> Vec<(String, Summary)> {
         variational: &variational,
         response: response.then_some(&linear),
         weighted: None,
+        share: 1.0,
         seed: 1,
     };
     let quantities: Vec<Quantity> = prepared.quantities().expect("quantities");

@@ -230,7 +230,7 @@ impl<'a> Scope<'a> {
         self.round.set(self.round.get() + 1);
     }
 
-    fn counter(&self, name: &str) -> Option<i32> {
+    pub(super) fn counter(&self, name: &str) -> Option<i32> {
         let (line, instance) = self.place.get()?;
         self.model.lines[line].counter(instance, name)
     }
@@ -365,6 +365,9 @@ impl<'a> Scope<'a> {
             && let Some(value) = self.gathered(reference, draws)?
         {
             return Ok(value);
+        }
+        if let Some((array, element)) = self.single(reference)? {
+            return (self.element(array, element, reference.span)).map(Value::one);
         }
         let (dims, elements) = self.places(reference)?;
         let array = self.model.find(&reference.name.text).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::arrays::many;
 use super::evaluate::{Mode, Resolved, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Expr, Index, Name, Reference, Span};
+use crate::syntax::ast::{Expr, Index, Name, Node, Reference, Span};
 use crate::value::{Scalar, Value};
 
 /// Numbers of all draws that references with open indices are gathered as, at most; beyond that one draw is looked at at a time.
@@ -83,6 +83,49 @@ impl Scope<'_> {
                 .into());
         }
         Ok(lengths)
+    }
+
+    /// The array and the element that a reference means where all its indices are single numbers, as most are: no lists are made.
+    /// None where [`Scope::places`] is to say what it means, or what is wrong with it.
+    pub(super) fn single(&self, reference: &Reference) -> Resolved<Option<(usize, usize)>> {
+        let Some(array) = self.model.find(&reference.name.text) else {
+            return Ok(None);
+        };
+        let lengths = &self.model.arrays[array].dims;
+        let indices = reference.indices.as_deref().unwrap_or_default();
+        if indices.is_empty() || indices.len() != lengths.len() {
+            return Ok(None);
+        }
+        let mut element = 0;
+        for (index, &length) in indices.iter().zip(lengths) {
+            let Index::At(expr) = index else {
+                return Ok(None);
+            };
+            let Some(place) = self.single_index(expr)? else {
+                return Ok(None);
+            };
+            if place < 1.0 || place > length as f64 || place.fract() != 0.0 {
+                return Ok(None);
+            }
+            element = element * length + place as usize - 1;
+        }
+        Ok(Some((array, element)))
+    }
+
+    /// The number that an index is, where it is one that is known.
+    fn single_index(&self, expr: &Expr) -> Resolved<Option<f64>> {
+        match &expr.node {
+            Node::Number(value) => return Ok(Some(*value)),
+            Node::Reference(reference) if reference.indices.is_none() => {
+                if let Some(value) = self.counter(&reference.name.text) {
+                    return Ok(Some(f64::from(value)));
+                }
+            }
+            _ if expr.range().is_some() => return Ok(None),
+            _ => {}
+        }
+        let value = self.unwatched(|| self.evaluate(expr))?;
+        Ok(value.single().and_then(Scalar::known))
     }
 
     /// The elements that a reference means, and their lengths: single indices have none.

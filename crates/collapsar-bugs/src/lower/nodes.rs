@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use collapsar::elementary::Elementary;
+
 /// Nodes at most: a label of as many states.
 pub(super) const MOST_NODES: usize = 256;
 /// The largest count that is summed up to.
@@ -38,11 +40,11 @@ impl Coordinate {
         match self {
             Self::Real => u,
             Self::Whole => u.round(),
-            Self::Above(lower) => lower + u.exp(),
-            Self::Below(upper) => upper - u.exp(),
+            Self::Above(lower) => lower + u.exp_(),
+            Self::Below(upper) => upper - u.exp_(),
             // From the nearer end, so that numbers next to it keep their digits.
-            Self::Between(a, b) if u < 0.0 => a + (b - a) * (u.exp() / (1.0 + u.exp())),
-            Self::Between(a, b) => b - (b - a) * ((-u).exp() / (1.0 + (-u).exp())),
+            Self::Between(a, b) if u < 0.0 => a + (b - a) * (u.exp_() / (1.0 + u.exp_())),
+            Self::Between(a, b) => b - (b - a) * ((-u).exp_() / (1.0 + (-u).exp_())),
         }
     }
 
@@ -51,7 +53,7 @@ impl Coordinate {
         match self {
             Self::Real | Self::Whole => 0.0,
             Self::Above(_) | Self::Below(_) => u,
-            Self::Between(a, b) => (b - a).ln() - u.abs() - 2.0 * (-u.abs()).exp().ln_1p(),
+            Self::Between(a, b) => (b - a).ln_() - u.abs() - 2.0 * (-u.abs()).exp_().ln_1p_(),
         }
     }
 
@@ -108,7 +110,7 @@ impl Grid {
     pub(super) fn ln_weight(&self, node: usize) -> f64 {
         match self.coordinate {
             Coordinate::Whole => 0.0,
-            coordinate => self.step.ln() + coordinate.ln_slope(self.place(node)),
+            coordinate => self.step.ln_() + coordinate.ln_slope(self.place(node)),
         }
     }
 
@@ -178,14 +180,14 @@ struct Cells {
 
 impl Cells {
     fn new(probabilities: &[f64]) -> Self {
-        let ln: Vec<f64> = probabilities.iter().map(|p| p.ln().max(NOTHING)).collect();
+        let ln: Vec<f64> = probabilities.iter().map(|p| p.ln_().max(NOTHING)).collect();
         let last = ln.len().saturating_sub(1);
         let mut below = vec![0.0];
-        let mut before = ln.first().map_or(0.0, |ln| ln.exp());
+        let mut before = ln.first().map_or(0.0, |ln| ln.exp_());
         for cell in 0..last {
             for part in 1..=PARTS {
                 let t = part as f64 / PARTS as f64;
-                let here = between(&ln, cell, t).exp();
+                let here = between(&ln, cell, t).exp_();
                 let sum = below.last().copied().unwrap_or(0.0);
                 below.push(sum + 0.5 * (before + here));
                 before = here;
@@ -240,7 +242,7 @@ mod tests {
     fn normal(grid: &Grid, mean: f64, sd: f64) -> Vec<f64> {
         let ln = |node: usize| {
             let z = (grid.values[node] - mean) / sd;
-            (-0.5 * z * z + grid.ln_weight(node)).exp()
+            (-0.5 * z * z + grid.ln_weight(node)).exp_()
         };
         let p: Vec<f64> = (0..grid.values.len()).map(ln).collect();
         let total: f64 = p.iter().sum();
@@ -269,7 +271,7 @@ mod tests {
         ] {
             for u in [-3.0, -0.5, 0.0, 0.3, 4.0] {
                 let slope = (coordinate.value(u + 1e-6) - coordinate.value(u - 1e-6)) / 2e-6;
-                let found = coordinate.ln_slope(u).exp();
+                let found = coordinate.ln_slope(u).exp_();
                 assert!(
                     (slope.abs() - found).abs() < 1e-7 * (1.0 + found),
                     "{coordinate:?} {u}"
@@ -287,7 +289,7 @@ mod tests {
             (-40.0, 40.0),
             64,
         );
-        let p: Vec<f64> = (0..64).map(|node| grid.ln_weight(node).exp()).collect();
+        let p: Vec<f64> = (0..64).map(|node| grid.ln_weight(node).exp_()).collect();
         assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-8);
         for probability in [0.025, 0.5, 0.975] {
             assert!((grid.quantile(&p, probability) - probability).abs() < 2e-3);
@@ -295,8 +297,40 @@ mod tests {
         // Numbers that fall where their coordinate rises.
         let grid = Grid::new(Coordinate::Below(0.0), (-20.0, 4.0), (-40.0, 40.0), 64);
         let p: Vec<f64> = (0..64)
-            .map(|node| (grid.values[node] + grid.ln_weight(node)).exp())
+            .map(|node| (grid.values[node] + grid.ln_weight(node)).exp_())
             .collect();
-        assert!((grid.quantile(&p, 0.5) + std::f64::consts::LN_2).abs() < 2e-3);
+        // e^x is uniform.
+        for probability in [0.1, 0.5, 0.9] {
+            let found = grid.quantile(&p, probability).exp_();
+            assert!((found - probability).abs() < 2e-3, "{found}");
+        }
+    }
+
+    #[test]
+    fn between_nodes_is_a_cubic_or_a_line() {
+        let cubic = |x: f64| 0.3 - x + 0.5 * x * x - 0.1 * x * x * x;
+        let ln: Vec<f64> = (0..7).map(|node| cubic(f64::from(node))).collect();
+        for cell in 0..6 {
+            for t in [0.0, 0.25, 0.5, 1.0] {
+                let expected = cubic(cell as f64 + t);
+                assert!((between(&ln, cell, t) - expected).abs() < 1e-12);
+            }
+        }
+        // Where one of the four has no density, and where there are no four.
+        let line = 0.75 * ln[1] + 0.25 * ln[2];
+        let mut none = ln.clone();
+        none[3] = NOTHING;
+        for some in [&none[..], &ln[..3]] {
+            assert!((between(some, 1, 0.25) - line).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn shares_are_of_draws_that_are_nodes() {
+        let grid = Grid::new(Coordinate::Real, (-9.0, 15.0), (-1e9, 1e9), 32);
+        let nodes = &grid.values;
+        let shares = grid.shares([nodes[3], nodes[5], nodes[3], 1234.5].iter());
+        assert!((shares[3] - 2.0 / 3.0).abs() < 1e-15 && (shares[5] - 1.0 / 3.0).abs() < 1e-15);
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-15);
     }
 }

@@ -1,9 +1,8 @@
 //! What a few exact draws say where weighted draws are not believed, or hardly: chains that are short enough for every fit, asked about each
 //! number for itself (maths §10.10).
 
-use std::sync::atomic::AtomicBool;
-
-use collapsar::Point;
+use collapsar::elementary::Elementary;
+use collapsar::{ChainWatch, Point};
 use collapsar_bugs::{ChainEstimate, ChainOptions, Origin, Quantity, Summary};
 
 use super::ModelRun;
@@ -36,7 +35,7 @@ impl ModelRun {
         point: &Point,
         (quantities, rows): (&[Quantity], &mut [Summary]),
         worth: Option<f64>,
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<usize> {
         let fits = match &self.enumerated {
             Some(enumerated) => enumerated.at(point)?.kept().len(),
@@ -54,7 +53,7 @@ impl ModelRun {
             seed: self.request.climb.seed ^ SEED,
         };
         // Chains that cannot move say nothing, nor do those that may have exchanged states.
-        let Ok(Some(chains)) = self.chains_of(point, quantities, options, interrupt) else {
+        let Ok(Some(chains)) = self.chains_of(point, quantities, options, watch) else {
             return Ok(0);
         };
         if !chains.complete || chains.relabelled.is_some() {
@@ -88,7 +87,7 @@ fn differs(told: &Summary, worth: Option<f64>, drawn: &ChainEstimate) -> bool {
     };
     let Summary { mean, sd, .. } = drawn.summary;
     let away = (mean - told.mean).abs() / sd;
-    let more = (sd / told.sd).ln();
+    let more = (sd / told.sd).ln_();
     let more = if worth.is_some() { more } else { more.abs() };
     away > LARGE.max(SIGNIFICANT * mean_error / sd)
         || (more.is_finite() && more > LARGE.max(SIGNIFICANT * sd_error / sd))

@@ -51,6 +51,7 @@ impl ModelRun {
                     variational: &variational,
                     response: None,
                     weighted: None,
+                    share: 1.0,
                     seed,
                 };
                 let trial = posterior.trial(&drawn);

@@ -250,6 +250,7 @@ impl ModelRun {
             weighted: (weighted.as_ref())
                 .filter(|weighted| weighted.believed())
                 .map(|weighted| &weighted.draws),
+            share: 1.0,
             seed,
         };
         (posterior.draws(quantities, draws)).map_err(|refusal| self.source.no_answer(refusal))

@@ -1,12 +1,10 @@
 //! Which posterior the results of a fit are of, what it says of each number, and what signs say of it.
 
-use std::sync::atomic::AtomicBool;
-
-use collapsar::Point;
 use collapsar::diagnostics::{ChainSummary, k_hat_threshold};
 use collapsar::graph::{
     Compiled, Exchange, Kept, LinearResponse, Origins, ShortChain, WeightedDraws,
 };
+use collapsar::{ChainWatch, Point};
 use collapsar_bugs::{Asked, ChainDraws, ChainOptions, ChainStart, Posterior, Quantity, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -27,6 +25,9 @@ pub(super) const WEIGHTS: usize = 1000;
 const FEWEST_WEIGHTS: usize = 400;
 /// Numbers of which proposals are made at most: beyond that weights cannot be believed.
 const PROPOSED: usize = 100;
+/// The part of draws that a posterior gets whose weighted draws are not believed: errors of a twelfth of a deviation in an end of an
+/// interval are then the least of it.
+const IN_DOUBT: f64 = 0.25;
 /// The effective size of weighted draws that are believed, at least.
 const ENOUGH: f64 = 100.0;
 /// The stream of random numbers of proposals.
@@ -123,9 +124,9 @@ impl ModelRun {
         &self,
         point: &Point,
         quantities: &[Quantity],
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<Option<ModelResult>> {
-        let mut result = self.result_of_kind(point, quantities, interrupt)?;
+        let mut result = self.result_of_kind(point, quantities, watch)?;
         if let Some(result) = &mut result {
             let errors = self
                 .prepared
@@ -141,11 +142,11 @@ impl ModelRun {
         &self,
         point: &Point,
         quantities: &[Quantity],
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<Option<ModelResult>> {
         let options = &self.request.posterior;
         if options.posterior == Some(PosteriorKind::Exact) {
-            return self.sampled(point, quantities, interrupt);
+            return self.sampled(point, quantities, watch);
         }
         if let Some(enumerated) = &self.enumerated {
             let mut result = self.result_of_states(enumerated, point, quantities)?;
@@ -153,7 +154,7 @@ impl ModelRun {
                 && result.verdict(true) != Verdict::Trust
             {
                 let known = (quantities, result.rows.as_mut_slice());
-                result.signs.taken = self.ask_chains(point, known, None, interrupt)?;
+                result.signs.taken = self.ask_chains(point, known, None, watch)?;
             }
             return Ok(Some(result));
         }
@@ -171,6 +172,11 @@ impl ModelRun {
             variational: &variational,
             response: response.as_ref(),
             weighted: believed.map(|weighted| &weighted.draws),
+            share: if weighted.is_some() && believed.is_none() {
+                IN_DOUBT
+            } else {
+                1.0
+            },
             seed: self.request.climb.seed,
         };
         let (mut rows, draws, shift) = (posterior.summaries_and_shift(quantities))
@@ -202,7 +208,7 @@ impl ModelRun {
         if response.is_some() && !trusted && apart && signs.flat == 0 {
             let worth = believed.map(|weighted| weighted.draws.weights.ess);
             let known = (quantities, rows.as_mut_slice());
-            signs.taken = self.ask_chains(point, known, worth, interrupt)?;
+            signs.taken = self.ask_chains(point, known, worth, watch)?;
         }
         Ok(Some(ModelResult {
             kind: match response {
@@ -358,7 +364,7 @@ impl ModelRun {
         point: &Point,
         quantities: &[Quantity],
         (draws, seed): (usize, u64),
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<Option<ChainDraws>> {
         let options = ChainOptions {
             chains: self.request.posterior.chains,
@@ -366,7 +372,7 @@ impl ModelRun {
             warmup: (self.request.posterior.warmup).unwrap_or((draws / 4).min(LONGEST_WARMUP)),
             seed,
         };
-        self.chains_of(point, quantities, options, interrupt)
+        self.chains_of(point, quantities, options, watch)
     }
 
     /// Exact draws of chains that begin at a point; none where they were interrupted.
@@ -375,14 +381,14 @@ impl ModelRun {
         point: &Point,
         quantities: &[Quantity],
         options: ChainOptions,
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<Option<ChainDraws>> {
         let states = (self.enumerated.as_ref())
             .map(|of| of.chain_states(point, (options.chains, options.seed)))
             .transpose()?;
         let start = (states.as_ref()).map_or(ChainStart::Point(point), ChainStart::States);
         (self.prepared)
-            .chains(&self.compiled, start, quantities, options, interrupt)
+            .chains(&self.compiled, start, quantities, options, watch)
             .map_err(|refusal| self.source.no_answer(refusal))
     }
 
@@ -390,11 +396,11 @@ impl ModelRun {
         &self,
         point: &Point,
         quantities: &[Quantity],
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<Option<ModelResult>> {
         let draws = self.request.posterior.draws.unwrap_or(CHAIN_DRAWS);
         let length = (draws, self.request.climb.seed);
-        let Some(chains) = self.chains(point, quantities, length, interrupt)? else {
+        let Some(chains) = self.chains(point, quantities, length, watch)? else {
             return Ok(None);
         };
         let estimates = chains.estimates();

@@ -118,7 +118,8 @@ impl ModelRun {
         Ok(write_atomically(&file, |out| {
             writeln!(out, "name,posterior,mean,sd,q2.5,median,q97.5")?;
             for (kind, rows) in &others {
-                for (quantity, row) in quantities.iter().zip(rows) {
+                let rows = quantities.iter().zip(rows);
+                for (quantity, row) in rows.filter_map(|(of, row)| Some((of, row.as_ref()?))) {
                     let (name, kind) = (quoted(&quantity.to_string()), kind.name());
                     write!(out, "{name},{kind},{:?},{:?}", row.mean, row.sd)?;
                     let [low, median, high] = row.quantiles;

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use collapsar::Point;
+use collapsar::elementary::Elementary;
 use collapsar::family::pick;
 use collapsar::graph::LinearResponse;
 use collapsar_bugs::{ChainStates, MixedPosterior, Posterior, Quantity};
@@ -75,6 +76,7 @@ impl ModelRun {
             let found = mixed.summaries(quantities);
             let (rows, draws) = found.map_err(|refusal| self.source.no_answer(refusal))?;
             let mut kind = PosteriorKind::LinearResponse;
+            let mut grown = (0.0, 0.0);
             for (probability, posterior) in &mixed.parts {
                 let Some(response) = posterior.response else {
                     kind = PosteriorKind::MeanField;
@@ -87,8 +89,13 @@ impl ModelRun {
                 signs.missing_information = larger(signs.missing_information, Some(missing));
                 let growth = posterior.variance_growth()?;
                 let growth = growth.and_then(|of| of.values().copied().max_by(f64::total_cmp));
-                signs.variance_growth = larger(signs.variance_growth, growth);
+                if let Some(growth) = growth {
+                    // The mean, as improbable states have few draws.
+                    grown.0 += probability * growth;
+                    grown.1 += probability;
+                }
             }
+            signs.variance_growth = (grown.1 > 0.0).then(|| grown.0 / grown.1);
             Ok((kind, rows, draws))
         })?;
         Ok(ModelResult {
@@ -143,6 +150,7 @@ impl ModelRun {
                 variational,
                 response: response.as_ref(),
                 weighted: None,
+                share: *probability,
                 // Of its own: errors of the same draws would add up over states.
                 seed: seed.wrapping_add((*state as u64 + 1).wrapping_mul(APART)),
             };
@@ -173,7 +181,7 @@ impl ModelRun {
         // maths §10.6: against the share of draws that are of a state.
         let all = drawn.iter().map(Vec::len).sum::<usize>() as f64;
         let weights = drawn.iter().flat_map(|of| {
-            let share = (of.len() as f64 / all).ln();
+            let share = (of.len() as f64 / all).ln_();
             of.iter().map(move |weight| weight - share)
         });
         Ok(Signs::of_weights(&weights.collect::<Vec<_>>()))

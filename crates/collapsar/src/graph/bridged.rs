@@ -68,13 +68,14 @@ impl Kept<'_> {
             }
             proposal = reference;
         }
-        let ratio = |at: &Vec<f64>| self.ln_joint(at) - self.ln_proposed(&proposal, &orders, at);
-        let sample: Vec<Vec<f64>> = (all.iter())
-            .map(|one| one[half..].iter().map(ratio).collect())
-            .collect();
-        let proposed: Vec<f64> = (0..chains * draws)
-            .map(|_| ratio(&proposal.draw(rng)))
-            .collect();
+        let ratios = |places: &[Vec<f64>]| -> Vec<f64> {
+            let ln_proposed = self.ln_proposed(&proposal, &orders, places);
+            let both = self.ln_joints(places).into_iter().zip(ln_proposed);
+            both.map(|(joint, proposed)| joint - proposed).collect()
+        };
+        let sample: Vec<Vec<f64>> = all.iter().map(|one| ratios(&one[half..])).collect();
+        let proposed: Vec<Vec<f64>> = (0..chains * draws).map(|_| proposal.draw(rng)).collect();
+        let proposed = ratios(&proposed);
         let sample: Vec<&[f64]> = sample.iter().map(Vec::as_slice).collect();
         let found = bridge(&sample, &proposed).map(|mut found| {
             found.ln_evidence += exchange.as_ref().map_or(0.0, Exchange::ln_left_out);

@@ -8,6 +8,7 @@ use nalgebra::DMatrix;
 
 use super::block::{Block, BlockFamily};
 use collapsar_core::Result;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Family, GaussianGammaDraw, NormalWishartDraw, Positive};
 use collapsar_core::special::log_sum_exp;
 
@@ -57,7 +58,7 @@ impl Block {
                 };
                 family.statistics(&draw, statistics);
                 let mut numbers = draw.values;
-                numbers.push(precision[0].exp());
+                numbers.push(precision[0].exp_());
                 (numbers, 0.0)
             }
             BlockFamily::Bounded(family) => {
@@ -67,7 +68,7 @@ impl Block {
             }
             BlockFamily::Gamma(family) => {
                 family.statistics(&coordinates[0], statistics);
-                (vec![coordinates[0].exp()], 0.0)
+                (vec![coordinates[0].exp_()], 0.0)
             }
             BlockFamily::Positive(family, told) => {
                 let (log, ln_slope) = between(ln_bounds(family), coordinates[0]);
@@ -104,7 +105,7 @@ impl Block {
                     *log -= ln_total;
                 }
                 family.statistics(&logs, statistics);
-                (logs.into_iter().map(f64::exp).collect(), 0.0)
+                (logs.into_iter().map(f64::exp_).collect(), 0.0)
             }
             // Never asked for.
             BlockFamily::PolyaGamma(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => {
@@ -130,11 +131,11 @@ impl Block {
                 let (values, ln_precision) = coordinates.split_at(family.field.scalars());
                 family.write_statistics(ln_precision[0], values, statistics);
                 numbers.copy_from_slice(coordinates);
-                numbers[values.len()] = ln_precision[0].exp();
+                numbers[values.len()] = ln_precision[0].exp_();
                 0.0
             }
             BlockFamily::Gamma(_) => {
-                numbers[0] = coordinates[0].exp();
+                numbers[0] = coordinates[0].exp_();
                 statistics.copy_from_slice(&[coordinates[0], -numbers[0]]);
                 0.0
             }
@@ -153,11 +154,11 @@ impl Block {
             BlockFamily::GaussianGamma(family) => {
                 let mut out = numbers.to_vec();
                 let last = family.field.scalars();
-                out[last] = out[last].ln();
+                out[last] = out[last].ln_();
                 out
             }
             BlockFamily::Bounded(family) => vec![unbounded(family.bounds(), numbers[0]).0],
-            BlockFamily::Gamma(_) => vec![numbers[0].ln()],
+            BlockFamily::Gamma(_) => vec![numbers[0].ln_()],
             BlockFamily::Positive(family, told) => {
                 vec![unbounded(ln_bounds(family), told.ln_x(numbers[0])).0]
             }
@@ -170,7 +171,7 @@ impl Block {
             }
             BlockFamily::Dirichlet(_) => {
                 let (last, others) = numbers.split_last().unwrap_or((&1.0, &[]));
-                others.iter().map(|p| p.ln() - last.ln()).collect()
+                others.iter().map(|p| p.ln_() - last.ln_()).collect()
             }
             BlockFamily::PolyaGamma(_) | BlockFamily::Label(_) | BlockFamily::Network(..) => vec![],
         }
@@ -245,21 +246,21 @@ fn triangle(dim: usize) -> usize {
 /// The bounds of the logarithm of a positive number.
 fn ln_bounds(family: &Positive) -> (f64, f64) {
     let (lower, upper) = family.bounds();
-    (lower.ln(), upper.ln())
+    (lower.ln_(), upper.ln_())
 }
 
 /// The number between bounds at a coordinate, and the logarithm of its slope.
 fn between((lower, upper): (f64, f64), at: f64) -> (f64, f64) {
     match (lower.is_finite(), upper.is_finite()) {
         (false, false) => (at, 0.0),
-        (true, false) => (lower + at.exp(), at),
-        (false, true) => (upper - at.exp(), at),
+        (true, false) => (lower + at.exp_(), at),
+        (false, true) => (upper - at.exp_(), at),
         (true, true) => {
             // ln σ(x) = −ln(1 + e^{−x})
-            let ln_sigmoid = |x: f64| -((-x.abs()).exp().ln_1p() + (-x).max(0.0));
+            let ln_sigmoid = |x: f64| -((-x.abs()).exp_().ln_1p_() + (-x).max(0.0));
             let width = upper - lower;
-            let ln_slope = width.ln() + ln_sigmoid(at) + ln_sigmoid(-at);
-            (lower + width * ln_sigmoid(at).exp(), ln_slope)
+            let ln_slope = width.ln_() + ln_sigmoid(at) + ln_sigmoid(-at);
+            (lower + width * ln_sigmoid(at).exp_(), ln_slope)
         }
     }
 }
@@ -269,9 +270,9 @@ fn unbounded((lower, upper): (f64, f64), value: f64) -> (f64, f64) {
     let (below, above) = (value - lower, upper - value);
     match (lower.is_finite(), upper.is_finite()) {
         (false, false) => (value, 1.0),
-        (true, false) => (below.ln(), 1.0 / below),
-        (false, true) => (above.ln(), -1.0 / above),
-        (true, true) => ((below / above).ln(), 1.0 / below + 1.0 / above),
+        (true, false) => (below.ln_(), 1.0 / below),
+        (false, true) => (above.ln_(), -1.0 / above),
+        (true, true) => ((below / above).ln_(), 1.0 / below + 1.0 / above),
     }
 }
 
@@ -286,7 +287,7 @@ fn precision(dim: usize, coordinates: &[f64]) -> (DMatrix<f64>, f64, f64) {
             root[(row, column)] = rest.next().copied().unwrap_or(0.0);
         }
         let log = rest.next().copied().unwrap_or(0.0);
-        root[(row, row)] = log.exp();
+        root[(row, row)] = log.exp_();
         half += log;
         // dΛ = 2^D Π lᵢᵢ^{D−i} dL, with i from zero, and dlᵢᵢ = lᵢᵢ d ln lᵢᵢ.
         ln_slope -= row as f64 * log;
@@ -304,7 +305,7 @@ fn root_coordinates(dim: usize, numbers: &[f64]) -> Vec<f64> {
     let mut out = Vec::with_capacity(triangle(dim));
     for row in 0..dim {
         out.extend((0..row).map(|column| root[(row, column)]));
-        out.push(root[(row, row)].ln());
+        out.push(root[(row, row)].ln_());
     }
     out
 }

@@ -1,14 +1,15 @@
 //! Decides how draws get the covariance of linear response: the statistics that explicit variables send are
 //! uncertain, and everything else is drawn given them (maths §10.3).
 
+use collapsar_core::random::{Distribution, StandardNormal};
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::block::{Placed, are_inside, range_of};
 use super::chain::Chain;
 use super::kept::unread;
 use super::response::LinearResponse;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Point, Result};
 
 /// A step that leads outside the domain is halved so often before it is not made.
@@ -37,10 +38,9 @@ pub struct CorrectedDraws<'a> {
     /// For each own block, from a change of its means to one of its natural parameters.
     inverses: Vec<DMatrix<f64>>,
     own: Vec<f64>,
-    /// Natural parameters of what is collapsed where nothing is moved, and whether they are linear functions of what
-    /// moves.
+    /// Natural parameters of what is collapsed where nothing is moved, and the degree that they have in what moves.
     given: Vec<f64>,
-    linear: bool,
+    degree: Option<usize>,
 }
 
 impl<'a> LinearResponse<'a> {
@@ -83,7 +83,7 @@ impl<'a> LinearResponse<'a> {
             inverses,
             own,
             given: model.posterior.naturals(&point.statistics).0,
-            linear: model.posterior.is_linear(),
+            degree: model.posterior.degree(),
         }))
     }
 }
@@ -117,7 +117,7 @@ impl CorrectedDraws<'_> {
         // Where the domain ends at a multiple r of the change, it becomes r (1 − e^{-1/r}) of itself: as
         // if a rate were multiplied by an exponential and not moved by a normal.
         let end = self.end(&change);
-        let mut length = end * -(-1.0 / end).exp_m1();
+        let mut length = end * -(-1.0 / end).exp_m1_();
         for _ in 0..HALVINGS {
             if self.moved(&change, length, rng).is_ok() {
                 return Ok(());
@@ -140,16 +140,24 @@ impl CorrectedDraws<'_> {
         };
         let mut naturals = vec![0.0; self.given.len()];
         write(FAR, &mut naturals);
-        if self.linear {
+        if let Some(0 | 1) = self.degree {
             return 1.0 / self.end_of_line(&naturals);
         }
-        let mut inside = |inverse: f64| {
-            write(1.0 / inverse, &mut naturals);
-            are_inside(posterior.blocks(), &naturals)
-        };
-        if inside(1.0 / FAR) {
+        if are_inside(posterior.blocks(), &naturals) {
             return FAR;
         }
+        let parabola = (self.degree == Some(2)).then(|| {
+            let mut near = vec![0.0; self.given.len()];
+            write(1.0, &mut near);
+            Parabola::through(&self.given, &near, &naturals)
+        });
+        let inside = |inverse: f64| {
+            match &parabola {
+                Some(parabola) => parabola.write(&self.given, 1.0 / inverse, &mut naturals),
+                None => write(1.0 / inverse, &mut naturals),
+            }
+            are_inside(posterior.blocks(), &naturals)
+        };
         1.0 / first_inside(1.0 / FAR, inside)
     }
 
@@ -205,6 +213,37 @@ impl CorrectedDraws<'_> {
             chain.draw_own(placed, &natural, rng)?;
         }
         chain.draw_collapsed(rng)
+    }
+}
+
+/// Natural parameters that are quadratic in the length of a change: to look at one more length is to go through them and
+/// not through all monomials.
+struct Parabola {
+    slopes: Vec<f64>,
+    curvatures: Vec<f64>,
+}
+
+impl Parabola {
+    /// From those at lengths of zero, of one and of [`FAR`].
+    fn through(given: &[f64], near: &[f64], far: &[f64]) -> Self {
+        let changes = || given.iter().zip(near.iter().zip(far));
+        let curvature = |(given, (near, far)): (&f64, (&f64, &f64))| {
+            ((far - given) - FAR * (near - given)) / (FAR * (FAR - 1.0))
+        };
+        let curvatures: Vec<f64> = changes().map(curvature).collect();
+        let slopes = changes().zip(&curvatures);
+        let slopes = slopes.map(|((given, (near, _)), curvature)| near - given - curvature);
+        Self {
+            slopes: slopes.collect(),
+            curvatures,
+        }
+    }
+
+    fn write(&self, given: &[f64], length: f64, out: &mut [f64]) {
+        let both = self.slopes.iter().zip(&self.curvatures);
+        for ((out, given), (slope, curvature)) in out.iter_mut().zip(given).zip(both) {
+            *out = given + length * (slope + length * curvature);
+        }
     }
 }
 
@@ -279,4 +318,25 @@ fn pseudo_inverse(matrix: DMatrix<f64>) -> DMatrix<f64> {
         }
     });
     &eigen.eigenvectors * DMatrix::from_diagonal(&values) * eigen.eigenvectors.transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parabola_is_what_it_goes_through() {
+        let of = |length: f64| [3.0 - length, 2.0 + 0.5 * length * length, -7.0];
+        let parabola = Parabola::through(&of(0.0), &of(1.0), &of(FAR));
+        for length in [1e-6, 0.3, 1.0, 5.0, FAR] {
+            let mut found = [0.0; 3];
+            parabola.write(&of(0.0), length, &mut found);
+            for (found, expected) in found.iter().zip(of(length)) {
+                assert!(
+                    (found - expected).abs() < 1e-13 * expected.abs(),
+                    "{found} {expected}"
+                );
+            }
+        }
+    }
 }

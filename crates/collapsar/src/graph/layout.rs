@@ -40,7 +40,10 @@ pub(super) struct Monomials {
 impl Monomials {
     /// The coefficient, the coordinates and the collapsed statistic of each.
     pub(super) fn each(&self) -> impl Iterator<Item = (f64, &[u32], u32)> {
-        (0..self.len()).map(|monomial| self.get(monomial))
+        let others = self.coefficients.iter().zip(&self.targets);
+        let factors = self.starts.ranges().map(|range| &self.factors[range]);
+        let all = factors.zip(others);
+        all.map(|(factors, (&coefficient, &target))| (coefficient, factors, target))
     }
 
     /// How many there are.

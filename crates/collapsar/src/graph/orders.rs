@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use super::block::{Block, BlockFamily};
 use super::kept::Kept;
 use super::proposal::Proposal;
+use super::student::{LANES, in_lanes};
+
+use collapsar_core::elementary::Elementary;
 
 /// Orders of states, as what they do to coordinates.
 #[derive(Debug)]
@@ -66,27 +69,51 @@ impl Kept<'_> {
         }
     }
 
-    /// The log density of a proposal, or of its mean over orders of states.
-    pub fn ln_proposed(&self, proposal: &Proposal, orders: &Orders, at: &[f64]) -> f64 {
-        if orders.all.len() < 2 {
-            return proposal.ln_density(at);
+    /// The log densities of a proposal, or of its mean over orders of states, at several places.
+    pub fn ln_proposed(
+        &self,
+        proposal: &Proposal,
+        orders: &Orders,
+        places: &[Vec<f64>],
+    ) -> Vec<f64> {
+        let mut out = Vec::with_capacity(places.len());
+        let (mut at, mut away) = (vec![], vec![]);
+        let mut moved = vec![vec![]; LANES];
+        for some in places.chunks(LANES) {
+            let mut ln_sums = [f64::NEG_INFINITY; LANES];
+            if orders.all.len() < 2 {
+                in_lanes(some, &mut at);
+                proposal.add_in_lanes(&at, &mut ln_sums, &mut away);
+                out.extend_from_slice(&ln_sums[..some.len()]);
+                continue;
+            }
+            for sources in &orders.all {
+                for (place, moved) in some.iter().zip(&mut moved) {
+                    self.write_in_order(sources, place, moved);
+                }
+                in_lanes(&moved[..some.len()], &mut at);
+                proposal.add_in_lanes(&at, &mut ln_sums, &mut away);
+            }
+            let ln_count = (orders.all.len() as f64).ln_();
+            out.extend(ln_sums[..some.len()].iter().map(|sum| sum - ln_count));
         }
-        let mut ln_sum = f64::NEG_INFINITY;
-        self.in_orders(orders, at, |moved| {
-            ln_sum = proposal.ln_added(moved, ln_sum);
-        });
-        ln_sum - (orders.all.len() as f64).ln()
+        out
     }
 
     /// Visits the coordinates in each order.
     pub(super) fn in_orders(&self, orders: &Orders, at: &[f64], mut visit: impl FnMut(&[f64])) {
         let mut moved = Vec::with_capacity(at.len());
         for sources in &orders.all {
-            moved.clear();
-            for source in sources {
-                self.take(source, at, &mut moved);
-            }
+            self.write_in_order(sources, at, &mut moved);
             visit(&moved);
+        }
+    }
+
+    /// Writes the coordinates in one order.
+    fn write_in_order(&self, sources: &[Source], at: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        for source in sources {
+            self.take(source, at, out);
         }
     }
 

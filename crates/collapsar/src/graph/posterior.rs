@@ -359,12 +359,20 @@ impl Posterior {
         value
     }
 
-    /// Whether the natural parameters of the collapsed blocks are linear functions of the statistics, and not products of
-    /// several.
-    pub(super) fn is_linear(&self) -> bool {
-        let mut monomials = self.monomials.each();
-        let linear = |factors: &[u32]| factors.iter().all(|&f| (f as usize) < self.messages);
-        monomials.all(|(_, factors, target)| target == NONE || factors.len() < 2 && linear(factors))
+    /// The degree of the natural parameters of the collapsed blocks as polynomials in the statistics: of how many they are
+    /// products at most. None where there are exponentials in them.
+    pub(super) fn degree(&self) -> Option<usize> {
+        let mut degree = 0;
+        for (_, factors, target) in self.monomials.each() {
+            if target == NONE {
+                continue;
+            }
+            if factors.iter().any(|&f| f as usize >= self.messages) {
+                return None;
+            }
+            degree = degree.max(factors.len());
+        }
+        Some(degree)
     }
 
     /// About how many numbers an evaluation goes through.

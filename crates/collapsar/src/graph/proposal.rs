@@ -6,8 +6,9 @@ use rand::{Rng, RngExt};
 use super::block::{Block, BlockFamily};
 use super::kept::Kept;
 use super::response::LinearResponse;
-use super::student::Student;
+use super::student::{LANES, Lanes, Student, in_lanes};
 use collapsar_core::Result;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::special::{digamma, log_sum_exp, trigamma};
 use collapsar_core::vector::dot;
 
@@ -108,16 +109,42 @@ impl Proposal {
     /// The logarithm of a sum with the density added to it: parts that would not change it are not computed to the end.
     pub(super) fn ln_added(&self, at: &[f64], ln_sum: f64) -> f64 {
         self.parts.iter().fold(ln_sum, |ln_sum, (share, part)| {
-            let ln_share = share.ln();
-            let added = part.ln_density_above(at, ln_sum + f64::EPSILON.ln() - ln_share);
+            let ln_share = share.ln_();
+            let added = part.ln_density_above(at, ln_sum + f64::EPSILON.ln_() - ln_share);
             added.map_or(ln_sum, |added| log_sum_exp(&[ln_sum, ln_share + added]))
         })
     }
 
-    fn ln_parts(parts: &[(f64, Student)], at: &[f64]) -> Vec<f64> {
-        let each = parts.iter();
-        each.map(|(share, part)| share.ln() + part.ln_density(at))
-            .collect()
+    /// The same at several places: adds the densities to the sums, of which there are the logarithms. `away` is room.
+    pub(super) fn add_in_lanes(&self, at: &[Lanes], ln_sums: &mut Lanes, away: &mut Vec<Lanes>) {
+        for (share, part) in &self.parts {
+            let ln_share = share.ln_();
+            let floors = ln_sums.map(|ln_sum| ln_sum + f64::EPSILON.ln_() - ln_share);
+            let added = part.ln_densities_above(at, &floors, away);
+            for (ln_sum, added) in ln_sums.iter_mut().zip(added) {
+                if let Some(added) = added {
+                    *ln_sum = log_sum_exp(&[*ln_sum, ln_share + added]);
+                }
+            }
+        }
+    }
+
+    /// The log densities of all parts with their shares, for each of several places.
+    fn ln_parts(&self, places: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut out = Vec::with_capacity(places.len());
+        let (mut at, mut away) = (vec![], vec![]);
+        for some in places.chunks(LANES) {
+            in_lanes(some, &mut at);
+            let mut found = vec![Vec::with_capacity(self.parts.len()); some.len()];
+            for (share, part) in &self.parts {
+                let all = part.ln_densities_above(&at, &[f64::NEG_INFINITY; LANES], &mut away);
+                for (found, ln_density) in found.iter_mut().zip(all) {
+                    found.push(share.ln_() + ln_density.unwrap_or(f64::NEG_INFINITY));
+                }
+            }
+            out.append(&mut found);
+        }
+        out
     }
 
     /// One whose parts have the shares and the moments of draws with weights of a sum of one, each draw counted for each part by
@@ -127,13 +154,12 @@ impl Proposal {
     #[must_use]
     pub fn mended(&self, draws: &[Vec<f64>], weights: &[f64]) -> Self {
         let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
-        let lost = (squares * draws.len() as f64).ln();
+        let lost = (squares * draws.len() as f64).ln_();
         let mut shares = vec![Vec::with_capacity(draws.len()); self.parts.len()];
-        for (draw, weight) in draws.iter().zip(weights) {
-            let ln_parts = Self::ln_parts(&self.parts, draw);
-            let total = log_sum_exp(&ln_parts);
-            for (shares, ln_part) in shares.iter_mut().zip(&ln_parts) {
-                shares.push(weight * (ln_part - total).exp());
+        for (ln_parts, weight) in self.ln_parts(draws).iter().zip(weights) {
+            let total = log_sum_exp(ln_parts);
+            for (shares, ln_part) in shares.iter_mut().zip(ln_parts) {
+                shares.push(weight * (ln_part - total).exp_());
             }
         }
         let mut parts = Vec::with_capacity(self.parts.len());
@@ -231,7 +257,7 @@ impl LinearResponse<'_> {
         let square = mean[1] * mean[1];
         let (shape, corrected) = (square / before, square / after);
         let scale = (trigamma(corrected) / of_log).sqrt().max(1.0);
-        let shift = (digamma(corrected) - corrected.ln()) - (digamma(shape) - shape.ln());
+        let shift = (digamma(corrected) - corrected.ln_()) - (digamma(shape) - shape.ln_());
         let sane = scale.is_finite() && shift.is_finite();
         Ok(if sane { (scale, shift) } else { (1.0, 0.0) })
     }
@@ -283,7 +309,7 @@ mod tests {
 
     /// Two normal modes with deviations of one and a half, the second with three fourths of the mass.
     fn target(x: f64) -> f64 {
-        let mode = |at: f64, sd: f64| (-0.5 * ((x - at) / sd).powi(2)).exp() / (sd * TAU.sqrt());
+        let mode = |at: f64, sd: f64| (-0.5 * ((x - at) / sd).powi(2)).exp_() / (sd * TAU.sqrt());
         0.25 * mode(-4.0, 1.0) + 0.75 * mode(4.0, 0.5)
     }
 
@@ -291,7 +317,7 @@ mod tests {
     fn weighed(proposal: &Proposal, count: usize, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>, f64) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(&mut rng)).collect();
-        let weigh = |draw: &Vec<f64>| target(draw[0]) / proposal.ln_density(draw).exp();
+        let weigh = |draw: &Vec<f64>| target(draw[0]) / proposal.ln_density(draw).exp_();
         let mut weights: Vec<f64> = draws.iter().map(weigh).collect();
         let sum: f64 = weights.iter().sum();
         for weight in &mut weights {

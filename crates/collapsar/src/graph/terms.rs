@@ -34,6 +34,13 @@ impl Starts {
         self.0[list] as usize..self.0[list + 1] as usize
     }
 
+    /// The places of all lists.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        self.0
+            .windows(2)
+            .map(|ends| ends[0] as usize..ends[1] as usize)
+    }
+
     /// How many lists there are.
     pub(super) fn lists(&self) -> usize {
         self.0.len() - 1

@@ -11,6 +11,7 @@ use super::orders::Orders;
 use super::proposal::Proposal;
 use super::short::ShortChain;
 use collapsar_core::diagnostics::ImportanceWeights;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::special::log_sum_exp;
 use collapsar_core::{Collapsed, Point, Result};
 
@@ -20,6 +21,8 @@ const PILOT: usize = 4;
 /// unless a chain goes elsewhere: unless more than so many of its places have weights beyond those of all draws.
 const PLAIN: f64 = 0.5;
 const MISSED: f64 = 0.05;
+/// Where so large a part counts, three quarters of the draws are worth as much as all of them elsewhere.
+const EVEN: f64 = 0.7;
 /// Where a smaller part of draws counts, they may be too few.
 const FEW: f64 = 0.1;
 /// The k-hat below which weights have a variance, and those from which on estimates cannot be trusted and have no mean
@@ -92,31 +95,30 @@ impl Stage {
         orders: &Orders,
         rng: &mut R,
     ) {
-        for (draw, ln_sum) in self.draws.iter().zip(&mut self.ln_sums) {
-            let of_this = (count as f64).ln() + kept.ln_proposed(proposal, orders, draw);
-            *ln_sum = log_sum_exp(&[*ln_sum, of_this]);
+        let of_this = kept.ln_proposed(proposal, orders, &self.draws);
+        for (of_this, ln_sum) in of_this.iter().zip(&mut self.ln_sums) {
+            *ln_sum = log_sum_exp(&[*ln_sum, (count as f64).ln_() + of_this]);
         }
         self.proposals.push((count, proposal.clone()));
-        let draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(rng)).collect();
+        let mut draws: Vec<Vec<f64>> = (0..count).map(|_| proposal.draw(rng)).collect();
         self.ln_joint.extend(kept.ln_joints(&draws));
-        for draw in draws {
-            self.ln_sums.push(self.ln_sum(kept, orders, &draw));
-            self.draws.push(draw);
-        }
+        self.ln_sums.extend(self.ln_sums_at(kept, orders, &draws));
+        self.draws.append(&mut draws);
     }
 
-    fn ln_sum(&self, kept: &Kept<'_>, orders: &Orders, at: &[f64]) -> f64 {
-        let of =
-            |(n, one): &(usize, Proposal)| (*n as f64).ln() + kept.ln_proposed(one, orders, at);
-        match self.proposals.as_slice() {
-            [single] => of(single),
-            several => log_sum_exp(&several.iter().map(of).collect::<Vec<f64>>()),
-        }
+    /// The logarithms of the sum of all proposals at several places.
+    fn ln_sums_at(&self, kept: &Kept<'_>, orders: &Orders, places: &[Vec<f64>]) -> Vec<f64> {
+        let each = self.proposals.iter().map(|(count, one)| {
+            let mut of = kept.ln_proposed(one, orders, places);
+            add_to_all(&mut of, (*count as f64).ln_());
+            of
+        });
+        sums_of_logs(each.collect())
     }
 
     /// The logarithms of the weights of its draws, of which the mean estimates the evidence.
     fn ln_weights(&self) -> impl Iterator<Item = f64> {
-        let ln_count = (self.draws.len() as f64).ln();
+        let ln_count = (self.draws.len() as f64).ln_();
         let both = self.ln_joint.iter().zip(&self.ln_sums);
         both.map(move |(ln_joint, ln_sum)| ln_joint - ln_sum + ln_count)
     }
@@ -125,9 +127,30 @@ impl Stage {
     fn worth(&self) -> f64 {
         let ln_weights: Vec<f64> = self.ln_weights().collect();
         let squares: Vec<f64> = ln_weights.iter().map(|ln| 2.0 * ln).collect();
-        let worth = (2.0 * log_sum_exp(&ln_weights) - log_sum_exp(&squares)).exp();
+        let worth = (2.0 * log_sum_exp(&ln_weights) - log_sum_exp(&squares)).exp_();
         if worth.is_finite() { worth } else { 0.0 }
     }
+}
+
+fn add_to_all(to: &mut [f64], what: f64) {
+    for to in to {
+        *to += what;
+    }
+}
+
+/// The logarithms of sums, place by place, of lists of logarithms.
+fn sums_of_logs(mut lists: Vec<Vec<f64>>) -> Vec<f64> {
+    if lists.len() < 2 {
+        return lists.pop().unwrap_or_default();
+    }
+    let mut terms = vec![0.0; lists.len()];
+    let sum = |place: usize| {
+        for (term, list) in terms.iter_mut().zip(&lists) {
+            *term = list[place];
+        }
+        log_sum_exp(&terms)
+    };
+    (0..lists[0].len()).map(sum).collect()
 }
 
 impl Drawn {
@@ -160,7 +183,7 @@ impl Drawn {
         let all = self.len() as f64;
         let stages = self.stages.iter().zip(self.shares());
         let each = stages.flat_map(|(stage, share)| {
-            let ln_share = (share * all / stage.draws.len() as f64).ln();
+            let ln_share = (share * all / stage.draws.len() as f64).ln_();
             stage.ln_weights().map(move |weight| weight + ln_share)
         });
         each.collect()
@@ -198,17 +221,14 @@ impl Seen {
 
     /// The logarithms of the weights that they would have among draws.
     fn ln_weights(&self, kept: &Kept<'_>, drawn: &Drawn, orders: &Orders) -> Vec<f64> {
-        let shares = drawn.shares();
-        let ln_proposed = |at: &Vec<f64>| {
-            let stages = drawn.stages.iter().zip(&shares);
-            let each = stages.map(|(stage, share)| {
-                let ln_share = (share / stage.draws.len() as f64).ln();
-                ln_share + stage.ln_sum(kept, orders, at)
-            });
-            log_sum_exp(&each.collect::<Vec<f64>>())
-        };
-        let both = self.places.iter().zip(&self.ln_joint);
-        both.map(|(at, ln_joint)| ln_joint - ln_proposed(at))
+        let stages = drawn.stages.iter().zip(drawn.shares());
+        let each = stages.map(|(stage, share)| {
+            let mut of = stage.ln_sums_at(kept, orders, &self.places);
+            add_to_all(&mut of, (share / stage.draws.len() as f64).ln_());
+            of
+        });
+        let both = self.ln_joint.iter().zip(sums_of_logs(each.collect()));
+        both.map(|(ln_joint, ln_proposed)| ln_joint - ln_proposed)
             .collect()
     }
 
@@ -324,11 +344,14 @@ impl<'a> Kept<'a> {
         // Where hardly any draw counts and the tail is heavy, more of them would not help.
         let mut on = counts(&weights, FEW) || below(&weights, HEAVY);
         let mut more = count.saturating_sub(drawn.len()).max(count / PILOT);
+        if counts(&weights, EVEN) && below(&weights, LIGHT) {
+            more = more.min(count / 2);
+        }
         for round in 1..=MOST_ROUNDS {
             if !on {
                 break;
             }
-            let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp()).collect();
+            let shares: Vec<f64> = weights.ln_weights.iter().map(|w| w.exp_()).collect();
             proposal = proposal.mended(&drawn.draws(), &shares);
             drawn.begin(self, (&proposal, more), &orders, rng);
             match drawn.weigh() {
@@ -345,7 +368,7 @@ impl<'a> Kept<'a> {
         }
         let mut sum = 0.0;
         let sums = weights.ln_weights.iter().map(|weight| {
-            sum += weight.exp();
+            sum += weight.exp_();
             sum
         });
         let other_side = seen.k_hat(self, &drawn, &orders);
@@ -374,7 +397,7 @@ impl WeightedDraws<'_> {
 
     /// The weight of a draw, of a sum of one.
     pub fn weight(&self, index: usize) -> f64 {
-        self.weights.ln_weights[index].exp()
+        self.weights.ln_weights[index].exp_()
     }
 
     /// One of the draws, by their weights.
