@@ -41,6 +41,7 @@ mod strings;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -144,6 +145,38 @@ pub struct CorpusReport {
 /// ```
 pub fn read_corpus(path: &Path, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
     read_source(CorpusSource::open(path)?, options)
+}
+
+/// Reads documents of a corpus of texts batch by batch, without holding more of them, and hands each to `visit` with a
+/// vocabulary of its own: words are dropped for what they are, not for how often they are there. Ends where `visit` breaks.
+/// Returns how many documents there were in which bytes that were not UTF-8 were replaced.
+///
+/// # Errors
+///
+/// As [`read_corpus`], and where the corpus is one of counts.
+pub fn read_batches(
+    path: &Path,
+    options: &CorpusOptions,
+    size: usize,
+    visit: &mut dyn FnMut(Corpus) -> ControlFlow<()>,
+) -> Result<usize> {
+    let source = CorpusSource::open(path)?;
+    let format = options.format.unwrap_or_else(|| detect::format(&source));
+    source.check(format, options)?;
+    if !format.is_text() {
+        let found = format!("counts of words, {}", format.description());
+        return Err(Error::content(&source.name, found, "texts"));
+    }
+    let name = source.name;
+    let mut visit = |corpus| visit(filter::by_form(corpus, options));
+    let mut gatherer = Gatherer::batches(&name, options, size.max(1), &mut visit);
+    let ended = gather(source.content, format, &mut gatherer);
+    let ended = ended.and_then(|()| gatherer.some("nothing but a header"));
+    let ended = ended.and_then(|()| gatherer.last_batch());
+    match ended {
+        Err(error) if !gatherer.over() => Err(error),
+        _ => Ok(gatherer.replaced()),
+    }
 }
 
 fn read_source(source: CorpusSource, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {

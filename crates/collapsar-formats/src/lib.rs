@@ -31,6 +31,8 @@
 //! # Ok(()) }
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod alignments;
 mod bugs;
 mod corpus;
@@ -53,8 +55,8 @@ pub use alignments::{Alignments, Fragment, Tally, Target};
 pub use bugs::read_data;
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, OutOfVocabulary,
-    StopWords, TokenOptions, WordFilter, read_corpus, read_corpus_with, read_excerpts,
-    read_stop_words,
+    StopWords, TokenOptions, WordFilter, read_batches, read_corpus, read_corpus_with,
+    read_excerpts, read_stop_words,
 };
 pub use error::{Error, FilePlace, Problem, Result};
 pub use labels::read_labels;

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use collapsar::topics::{Alpha, Beta, Corpus, Ranking, Settings, TopicsFit, WordScore};
+use collapsar::topics::{
+    Alpha, BatchScore, Beta, Corpus, OnlineOptions, OnlineTopics, Ranking, Settings, TopicsFit,
+    WordScore,
+};
 use collapsar_report::pictures;
 use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::threads_of_jobs;
@@ -37,6 +40,20 @@ impl Bags {
 
     fn corpus(self) -> collapsar::Result<Arc<Corpus>> {
         Ok(Arc::new(Corpus::new(self.0, self.1, self.2, self.3)?))
+    }
+
+    /// So many documents at a time; batches without words are left out.
+    fn batches(&self, size: usize) -> impl Iterator<Item = collapsar::Result<Corpus>> {
+        let Self(starts, words, counts, vocabulary) = self;
+        let last = starts.len() - 1;
+        let batch = move |first: usize| {
+            let starts = &starts[first..=(first + size).min(last)];
+            let (begin, end) = (starts[0], starts[starts.len() - 1]);
+            let starts = starts.iter().map(|start| start - begin).collect();
+            let (words, counts) = (words[begin..end].to_vec(), counts[begin..end].to_vec());
+            (begin < end).then(|| Corpus::new(starts, words, counts, *vocabulary))
+        };
+        (0..last).step_by(size.max(1)).filter_map(batch)
     }
 }
 
@@ -183,6 +200,78 @@ pub(crate) fn complete_topics<'py>(
         Ok(fit.completion(&first.corpus()?, &*second.corpus()?)?)
     })?;
     Ok((completion.ln_probability, completion.tokens))
+}
+
+/// How topics learn from batches, as Python's dictionary says.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Online {
+    /// Documents that there are, or will be, and those of a batch.
+    documents: f64,
+    batch_size: usize,
+    /// How many batches there were before.
+    batches: u64,
+    decay: f64,
+    offset: f64,
+    settled: f64,
+}
+
+impl Online {
+    fn options(&self) -> OnlineOptions {
+        OnlineOptions {
+            documents: self.documents,
+            decay: self.decay,
+            offset: self.offset,
+            settled: self.settled,
+        }
+    }
+}
+
+/// The expected tokens that topics begin with which learn from batches.
+#[pyfunction]
+pub(crate) fn first_topics(
+    py: Python<'_>,
+    prior: (Vec<f64>, f64),
+    vocabulary: usize,
+    seed: u64,
+) -> PyResult<Bound<'_, PyAny>> {
+    let topics = prior.0.len();
+    let settings = Settings {
+        alpha: Alpha::Given(prior.0),
+        beta: Beta::Given(prior.1),
+        ..Settings::new(topics)
+    };
+    let fit = whole(py, 1, |_| {
+        let options = OnlineOptions::default();
+        Ok(OnlineTopics::new(&settings, vocabulary, options, seed)?.fit())
+    })?;
+    shaped(py, fit.word_counts, &[vocabulary, topics])
+}
+
+/// Learns from documents, batch by batch: expected tokens, how many batches there have been, and the tokens of these
+/// documents with what the topics before each batch said of it, a lower bound on its log probability.
+#[pyfunction]
+pub(crate) fn learn_topics<'py>(
+    py: Python<'py>,
+    topics: Fitted<'py>,
+    documents: Documents<'py>,
+    online: Online,
+    jobs: Option<isize>,
+) -> PyResult<(Bound<'py, PyAny>, u64, f64, f64)> {
+    let (fit, bags) = (fitted(&topics)?, Bags::new(&documents)?);
+    let threads = threads_of_jobs(jobs, Some(bags.1.len() * fit.topics));
+    let shape = [fit.vocabulary(), fit.topics];
+    let (learned, score) = whole(py, threads, |_| {
+        let mut topics = OnlineTopics::resume(fit, online.batches, online.options())?;
+        let mut score = BatchScore::default();
+        for batch in bags.batches(online.batch_size) {
+            score += topics.learn(&batch?)?;
+        }
+        Ok((topics, score))
+    })?;
+    let batches = learned.batches();
+    let counts = shaped(py, learned.fit().word_counts, &shape)?;
+    Ok((counts, batches, score.tokens, score.bound))
 }
 
 /// How good topics are by their `count` most probable words.

@@ -166,3 +166,36 @@ def test_linear_response_is_wider_than_mean_field(documents):
     assert (wide.share_sd_ > plain.share_sd_).all()
     np.testing.assert_array_equal(wide.proportions_, plain.proportions_)
     assert wide.draws_ is None and wide.signs_["verdict"] in ("trust", "trust-means", "doubt")
+
+
+def test_batches_are_learned_from_one_after_another(documents):
+    options = {"n_components": 3, "total_samples": 60, "random_state": 0}
+    whole = LatentDirichletAllocation(batch_size=20, **options).partial_fit(documents)
+    parts = LatentDirichletAllocation(batch_size=20, **options)
+    for first in (0, 20, 40):
+        parts.partial_fit(sp.csr_matrix(documents[first : first + 20]))
+    np.testing.assert_allclose(parts.components_, whole.components_, rtol=1e-9)
+    assert (whole.n_batch_iter_, whole.n_iter_, parts.n_iter_) == (4, 1, 3)
+    assert whole.share_.sum() == pytest.approx(1.0)
+    # What was learned from stays when it is pickled.
+    again = pickle.loads(pickle.dumps(parts)).partial_fit(documents[:20])
+    np.testing.assert_array_equal(again.components_, parts.partial_fit(documents[:20]).components_)
+
+
+def test_online_passes_come_near_the_climb(documents):
+    options = {"n_components": 3, "doc_topic_prior": 0.3, "topic_word_prior": 0.1}
+    climbed = LatentDirichletAllocation(random_state=0, n_init=3, **options).fit(documents)
+    options |= {"learning_method": "online", "batch_size": 10, "perp_tol": 1e-3}
+    online = LatentDirichletAllocation(random_state=0, **options).fit(documents)
+    assert online.converged_ and online.n_iter_ == len(online.trace_["perplexity"]) < 100
+    assert online.perplexity(documents) < 1.02 * climbed.perplexity(documents)
+    assert online.transform(documents).shape == online.proportions_.shape == (60, 3)
+    assert online.signs_["verdict"] is None and np.isnan(online.log_evidence_)
+
+
+def test_online_refuses_what_takes_all_documents(documents):
+    lda = LatentDirichletAllocation(2, doc_topic_prior="learn", learning_method="online")
+    with pytest.raises(ValueError, match="doc_topic_prior is 'learn'"):
+        lda.fit(documents)
+    with pytest.raises(ValueError, match="30 features"):
+        LatentDirichletAllocation(2).partial_fit(documents).partial_fit(documents[:, :5])

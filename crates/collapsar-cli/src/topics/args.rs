@@ -10,6 +10,7 @@ use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
 use collapsar_run::ClimbOptions;
 use collapsar_run::topics::{CorpusRequest, TopicsRequest};
 
+use super::stream::StreamArgs;
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
@@ -126,6 +127,8 @@ pub(crate) struct FitArgs {
     pub(crate) average: bool,
     #[command(flatten)]
     pub(crate) climb: ClimbArgs,
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
 }
 
 /// How a corpus is read.

@@ -2,10 +2,12 @@
 //!
 //! - `args`: the flags as typed
 //! - `summary`: what is printed, and said of the corpus and of topics that look wrong
+//! - `stream`: documents as they come
 //! - `infer`: topics of new documents
 
 mod args;
 mod infer;
+mod stream;
 mod summary;
 
 use std::process::ExitCode;
@@ -31,6 +33,8 @@ Examples:
                                                       keep all four, foresee by their mean
   collapsar topics texts/ --posterior exact --out fit collapsed Gibbs sweeps from the fit, and their mean
   collapsar topics infer fit new.csv                  topics of new documents
+  zcat archive/*.gz | collapsar topics --stream - --topics 100 --out fit
+                                                      learn from documents as they come
 
 With --out DIR the folder gets
   topics.csv          for each topic (from 0) its 1000 most probable words, and how relevant each is
@@ -78,6 +82,7 @@ enum Command {
 pub(crate) fn run(args: &TopicsArgs, common: &Common) -> anyhow::Result<ExitCode> {
     match &args.command {
         Some(Command::Infer(infer)) => infer::run(infer, common),
+        None if args.fit.stream.stream => stream::run(&args.fit, common),
         None => run_fit(&args.fit, common),
     }
 }

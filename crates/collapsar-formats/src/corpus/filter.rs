@@ -137,6 +137,21 @@ pub(super) fn apply(
     Ok((moved(corpus, &places, vocabulary), removed))
 }
 
+/// A corpus of texts without the words that are dropped for what they are.
+pub(super) fn by_form(corpus: Corpus, options: &CorpusOptions) -> Corpus {
+    let (tokens, _) = frequencies(&corpus);
+    let words = &corpus.vocabulary;
+    let mut filter = Filter::new(&tokens);
+    filter.by_form(words, true, options);
+    let kept = filter.kept();
+    let mut places = vec![None; words.len()];
+    for (place, &word) in kept.iter().enumerate() {
+        places[word] = Some(place as u32);
+    }
+    let vocabulary = kept.iter().map(|&word| words[word].clone()).collect();
+    moved(corpus, &places, vocabulary)
+}
+
 /// The error of filters that left no word.
 pub(crate) fn no_words(path: &str, tokens: f64, filtered: &[Filtered]) -> Error {
     // Reversed, so that of equals it is the first: the later ones saw less.

@@ -1,6 +1,7 @@
 //! Turns texts into counts: in parallel, in bounded memory, and the same for any number of threads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
@@ -28,6 +29,17 @@ pub(super) struct Gatherer<'a> {
     corpus: Corpus,
     replaced: usize,
     excerpts: Option<Excerpts<'a>>,
+    batches: Option<Batches<'a>>,
+}
+
+/// Documents are handed over so many at a time, and let go.
+struct Batches<'a> {
+    size: usize,
+    visit: &'a mut dyn FnMut(Corpus) -> ControlFlow<()>,
+    /// Documents handed over.
+    before: usize,
+    /// Whether no more are wanted.
+    over: bool,
 }
 
 /// Beginnings of some documents, which are then all that is kept.
@@ -52,7 +64,53 @@ impl<'a> Gatherer<'a> {
             },
             replaced: 0,
             excerpts: None,
+            batches: None,
         }
+    }
+
+    /// Hands over so many documents at a time, each time with a vocabulary of their own.
+    pub(super) fn batches(
+        path: &'a str,
+        options: &'a CorpusOptions,
+        size: usize,
+        visit: &'a mut dyn FnMut(Corpus) -> ControlFlow<()>,
+    ) -> Self {
+        let batches = Batches {
+            size,
+            visit,
+            before: 0,
+            over: false,
+        };
+        Self {
+            batches: Some(batches),
+            ..Self::new(path, options)
+        }
+    }
+
+    /// Whether no more documents are wanted.
+    pub(super) fn over(&self) -> bool {
+        self.batches.as_ref().is_some_and(|batches| batches.over)
+    }
+
+    /// Hands over what there is.
+    fn hand_over(&mut self) -> Result<()> {
+        self.count()?;
+        let empty = Corpus {
+            starts: vec![0],
+            ..Corpus::default()
+        };
+        let corpus = std::mem::replace(&mut self.corpus, empty);
+        self.ids.clear();
+        let Some(batches) = &mut self.batches else {
+            return Ok(());
+        };
+        batches.before += corpus.documents.len();
+        if (batches.visit)(corpus).is_break() {
+            batches.over = true;
+            // Readers end with an error; whoever asked for batches knows why.
+            return Err(Error::no_documents(self.path, "an end that was asked for"));
+        }
+        Ok(())
     }
 
     /// Keeps nothing but the first letters of some documents.
@@ -76,7 +134,8 @@ impl<'a> Gatherer<'a> {
 
     /// The number of the next document, from 1.
     pub(super) fn number(&self) -> usize {
-        self.corpus.documents.len() + 1
+        let before = self.batches.as_ref().map_or(0, |batches| batches.before);
+        before + self.corpus.documents.len() + 1
     }
 
     pub(super) fn push(&mut self, name: String, text: String) -> Result<()> {
@@ -94,7 +153,10 @@ impl<'a> Gatherer<'a> {
         if self.bytes >= BATCH || self.batch.len() >= BATCH / 256 {
             self.count()?;
         }
-        Ok(())
+        match &self.batches {
+            Some(batches) if self.corpus.documents.len() >= batches.size => self.hand_over(),
+            _ => Ok(()),
+        }
     }
 
     /// Takes a text at a place of a file, which may not be UTF-8.
@@ -117,10 +179,24 @@ impl<'a> Gatherer<'a> {
 
     /// Refuses a corpus without documents, for what was found in their place.
     pub(super) fn some(&self, found: &str) -> Result<()> {
-        match self.corpus.documents.len() {
+        match self.number() - 1 {
             0 => Err(Error::no_documents(self.path, found)),
             _ => Ok(()),
         }
+    }
+
+    /// Hands over the documents of the last batch.
+    pub(super) fn last_batch(&mut self) -> Result<()> {
+        self.count()?;
+        if self.corpus.documents.is_empty() {
+            return Ok(());
+        }
+        self.hand_over()
+    }
+
+    /// The number of documents in which something was replaced.
+    pub(super) fn replaced(&self) -> usize {
+        self.replaced
     }
 
     /// The corpus, and the number of documents in which something was replaced.

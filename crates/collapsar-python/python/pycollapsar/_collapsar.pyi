@@ -18,9 +18,11 @@ __all__ = [
     "__version__",
     "complete_topics",
     "density_picture",
+    "first_topics",
     "fit_mixture",
     "fit_topics",
     "infer_topics",
+    "learn_topics",
     "panic_for_tests",
     "picture_of_topics",
     "quality_of_topics",
@@ -48,6 +50,12 @@ def fit_topics(
 def infer_topics(
     topics: _Topics, documents: _Documents, jobs: int | None
 ) -> tuple[NDArray[float64], NDArray[float64], float]: ...
+def first_topics(
+    prior: tuple[list[float], float], vocabulary: int, seed: int
+) -> NDArray[float64]: ...
+def learn_topics(
+    topics: _Topics, documents: _Documents, online: dict[str, Any], jobs: int | None
+) -> tuple[NDArray[float64], int, float, float]: ...
 def complete_topics(
     topics: _Topics, observed: _Documents, evaluated: _Documents, jobs: int | None
 ) -> tuple[float, float]: ...
@@ -80,6 +88,7 @@ class FittedMixture:
     ) -> NDArray[float64]: ...
     def sample(self, component: int, count: int, seed: int) -> NDArray[float64]: ...
     def picture(self, x: NDArray[float64], labels: list[int], columns: list[str]) -> str: ...
+    def picture_of_components(self, columns: list[str]) -> str: ...
 
 @final
 class BugsModel:

@@ -21,14 +21,13 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from . import _collapsar
 from ._plan import METHODS, column, plan, trace, watcher
-from ._plot import plot_of
+from ._plot import bundle_of, plot_of
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Latent Dirichlet allocation, its topics integrated out.
 
-    Parameters, methods and fitted attributes are those of scikit-learn's class of the same name,
-    but for `partial_fit`: the collapsed bound is one of all documents at once.
+    Parameters, methods and fitted attributes are those of scikit-learn's class of the same name.
 
     Parameters
     ----------
@@ -40,14 +39,27 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     topic_word_prior : float or 'learn', default=None
         The prior of the topics; 1 / n_components where it is None.
     learning_method : {'batch', 'online'}, default='batch'
-        Taken for compatibility; both climb with all documents.
-    learning_decay, learning_offset, batch_size, total_samples : float
-        Taken for compatibility, not used.
+        'batch' climbs with all documents; 'online' takes stochastic steps, a batch of documents
+        each, which is for more documents than are climbed with in good time. `partial_fit` is
+        always online.
+    learning_decay, learning_offset : float, default=0.7, 10.0
+        Batch t counts (learning_offset + t) ** -learning_decay, what came before the rest.
+    batch_size : int, default=128
+        Documents of a batch in `fit`; `partial_fit` takes what it is given in such batches too.
+    total_samples : float, default=1e6
+        How many documents there will be, in `partial_fit`.
     max_iter : int, default=100
-        Most steps of a climb. scikit-learn's default is 10, without regard to convergence.
+        Most steps of a climb, or passes over the documents where learning is online.
+        scikit-learn's default is 10, without regard to convergence.
     evaluate_every : int, default=-1
         With `verbose`, prints the perplexity by the bound every so many steps.
-    perp_tol, mean_change_tol, max_doc_update_iter
+    perp_tol : float, default=0.1
+        Online passes end when the perplexity of batches before they are learned from changes by
+        less than this from pass to pass.
+    mean_change_tol : float, default=1e-3
+        Where learning is online, a document is settled when none of its counts changes by more
+        than this fraction of its length.
+    max_doc_update_iter
         Taken for compatibility, not used.
     n_jobs : int, default=None
         Threads; None and -1 mean all processors. Results are the same for any number.
@@ -97,13 +109,14 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     doc_topic_prior_, topic_word_prior_ : float or ndarray
         The priors in use, learned or given.
     log_evidence_ : float
-        The bound in nats: it can be compared between models.
+        The bound in nats: it can be compared between models. NaN where learning is online.
     bound_ : float
         Perplexity of the documents, as scikit-learn has it.
     converged_ : bool
     n_iter_, n_batch_iter_, n_passes_ : int
     trace_ : dict of ndarray
-        All that is known of each step.
+        All that is known of each step; of passes online, the 'perplexity' of batches before they
+        are learned from.
     posterior_ : str
         Which posterior the following are of.
     share_, share_sd_ : ndarray of shape (n_components,)
@@ -114,7 +127,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Exact draws: 'share' of shape (n_chains, n_draws, n_components), and, where they are kept,
         'proportions' of shape (n_chains, n_draws, n_samples, n_components).
     signs_ : dict
-        'verdict', one of 'trust', 'trust-means' and 'doubt', and the signs that it is from.
+        'verdict', one of 'trust', 'trust-means' and 'doubt', and the signs that it is from;
+        None where learning is online.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
     random_state_ : RandomState
@@ -134,6 +148,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     >>> lda.transform(X).round(1).max(axis=1).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
+
+    n_batch_iter_: int
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 0, None, closed="neither")],
@@ -273,6 +289,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.random_state_ = check_random_state(self.random_state)
         documents = _documents(X)
         tokens = float(documents[2].sum(dtype=np.float64))
+        if self.learning_method == "online":
+            return self._fit_online(documents, X.shape, X.dtype)
         options = {
             "topics": int(self.n_components),
             "alpha": self._alpha(),
@@ -309,6 +327,85 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if result["raised"] is not None:
             raise result["raised"]
         self.bound_ = self._perplexity(documents)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Learn from more documents, in batches: a stochastic step each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            How often each document holds each word.
+        y : Ignored
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "components_")
+        X = self._checked(X, "LatentDirichletAllocation.partial_fit", reset=first)
+        if first:
+            self.random_state_ = check_random_state(self.random_state)
+            self._begin_online(X.shape[1], X.dtype)
+        self._learn(_documents(X), self.total_samples, X.dtype)
+        self.n_iter_ += 1
+        return self
+
+    def _begin_online(self, words: int, dtype) -> None:
+        alpha, beta = self._alpha(), self._beta()
+        if alpha is None or beta is None:
+            name = "doc_topic_prior" if alpha is None else "topic_word_prior"
+            raise ValueError(
+                f"{name} is 'learn', which takes all documents at once; "
+                "give a number, or learning_method='batch'"
+            )
+        seed = self.random_state_.randint(np.iinfo(np.int32).max)
+        counts = _collapsar.first_topics((list(alpha), beta), words, int(seed))
+        result = self._of_nothing({"topics": self.n_components, "alpha": alpha, "beta": beta}, (0, words))
+        result.update(word_counts=counts, bound=np.nan, converged=False)
+        result["judged"]["verdict"] = None
+        self._keep(result, dtype)
+
+    def _learn(self, documents, total: float, dtype) -> float:
+        """Learns from documents in batches; returns their perplexity before they were learned from."""
+        online = {
+            "documents": float(total),
+            "batch_size": int(self.batch_size),
+            "batches": self.n_batch_iter_ - 1,
+            "decay": float(self.learning_decay),
+            "offset": float(self.learning_offset),
+            "settled": float(self.mean_change_tol),
+        }
+        learned = _collapsar.learn_topics(self._topics(), documents, online, self.n_jobs)
+        counts, batches, tokens, bound = learned
+        self.n_batch_iter_ = batches + 1
+        self._keep_topics(counts, dtype)
+        totals = counts.sum(axis=0)
+        self.share_ = totals / totals.sum()
+        return _perplexity_of(bound, tokens)
+
+    def _fit_online(self, documents, shape, dtype):
+        self._begin_online(shape[1], dtype)
+        watch, close = watcher(self.callback, False, self._printer(1.0))
+        perplexities: list[float] = []
+        try:
+            for epoch in range(1, self.max_iter + 1):
+                perplexities.append(self._learn(documents, shape[0], dtype))
+                found = perplexities[-1]
+                step = {"iteration": epoch, "bound": -np.log(found), "perplexity": found}
+                if watch is not None and watch(0, step):
+                    break
+                if epoch > 1 and abs(found - perplexities[-2]) < self.perp_tol:
+                    self.converged_ = True
+                    break
+        finally:
+            close()
+        self.n_iter_ = self.n_passes_ = len(perplexities)
+        self.trace_ = {"perplexity": np.array(perplexities)}
+        _, self.proportions_, bound = self._infer(documents)
+        self.proportions_sd_ = np.full(shape[:1] + self.share_.shape, np.nan)
+        self.bound_ = _perplexity_of(bound, documents[2].sum(dtype=np.float64))
         return self
 
     def _alpha(self):
@@ -353,10 +450,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         learned = isinstance(self.doc_topic_prior, str)
         self.doc_topic_prior_ = float(self._alpha_[0]) if same and not learned else self._alpha_
         self.topic_word_prior_ = result["beta"]
-        posterior = result["word_counts"].T + result["beta"]
-        self.components_ = posterior.astype(dtype, copy=False)
-        total = posterior.sum(axis=1, keepdims=True)
-        self.exp_dirichlet_component_ = np.exp(psi(posterior) - psi(total)).astype(dtype)
+        self._keep_topics(result["word_counts"], dtype)
         self._drawn = result["drawn"]
         self.posterior_ = result["posterior"]
         self.share_, self.share_sd_ = result["shares"].T
@@ -368,6 +462,12 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.log_evidence_, self.trace_ = result["bound"], trace(result["steps"])
         self.converged_, self.n_iter_ = result["converged"], result["iterations"]
         self.n_batch_iter_, self.n_passes_ = self.n_iter_ + 1, result["passes"]
+
+    def _keep_topics(self, counts, dtype) -> None:
+        posterior = counts.T + self.topic_word_prior_
+        self.components_ = posterior.astype(dtype, copy=False)
+        total = posterior.sum(axis=1, keepdims=True)
+        self.exp_dirichlet_component_ = np.exp(psi(posterior) - psi(total)).astype(dtype)
 
     def _printer(self, tokens: float):
         if not self.verbose:
@@ -406,8 +506,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return _collapsar.infer_topics(self._topics(), documents, self.n_jobs)
 
     def _perplexity(self, documents) -> float:
-        tokens = documents[2].sum(dtype=np.float64)
-        return float(np.exp(-self._infer(documents)[2] / tokens)) if tokens > 0.0 else 1.0
+        return _perplexity_of(self._infer(documents)[2], documents[2].sum(dtype=np.float64))
 
     def transform(self, X, *, normalize=True):
         """Topics of documents.
@@ -538,6 +637,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         given = self._topics(), [str(word) for word in words], topic, float(relevance)
         return plot_of(_collapsar.picture_of_topics(*given))
 
+    def _repr_mimebundle_(self, **kwargs):
+        return bundle_of(self, super()._repr_mimebundle_(**kwargs))
+
     def top_words(self, n_words=10, *, relevance=1.0, feature_names=None):
         """The words that rank highest in each topic.
 
@@ -557,6 +659,10 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
         tops = _collapsar.words_of_topics(self._topics(), int(n_words), float(relevance))
         return [[(w if names is None else names[w], p, r) for w, p, r in top] for top in tops]
+
+
+def _perplexity_of(bound: float, tokens: float) -> float:
+    return float(np.exp(-bound / tokens)) if tokens > 0.0 else 1.0
 
 
 def _draws(rows, shape):

@@ -37,7 +37,21 @@ pub struct CorpusData {
 impl CorpusRequest {
     /// Reads the corpus.
     pub fn read(mut self) -> Result<CorpusData> {
-        self.options.stop_words = match self.stop_words.as_deref() {
+        self.options.stop_words = self.stop_words()?;
+        let (corpus, report) = read_corpus(&self.file, &self.options)?;
+        let request = self;
+        Ok(CorpusData {
+            request,
+            corpus,
+            report,
+        })
+    }
+}
+
+impl CorpusRequest {
+    /// The stop words that are asked for.
+    pub(super) fn stop_words(&self) -> Result<StopWords> {
+        Ok(match self.stop_words.as_deref() {
             None => StopWords::Auto,
             Some("english") => StopWords::English,
             Some("none") => StopWords::None,
@@ -50,13 +64,6 @@ impl CorpusRequest {
                 });
             }
             Some(file) => StopWords::List(read_stop_words(Path::new(file))?),
-        };
-        let (corpus, report) = read_corpus(&self.file, &self.options)?;
-        let request = self;
-        Ok(CorpusData {
-            request,
-            corpus,
-            report,
         })
     }
 }

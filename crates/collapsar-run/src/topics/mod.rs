@@ -8,6 +8,7 @@
 //! - `posterior`: which posterior results are of, and how far it may be trusted
 //! - `quality`: measures of the topics themselves, and what looks wrong with them
 //! - `results`: the files of a run
+//! - `stream`: documents as they come
 //! - `saved`: `topics.json`, written, read and used on new documents
 
 mod corpus;
@@ -19,6 +20,7 @@ mod request;
 mod results;
 mod saved;
 mod score;
+mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,6 +42,7 @@ pub use results::write_documents;
 pub(crate) use saved::others;
 pub use saved::{Inferred, SavedTopics};
 pub use score::{Average, Score};
+pub use stream::{StreamPosition, StreamRequest, StreamResult};
 
 use curve::Curve;
 use holdout::Holdout;
@@ -204,7 +207,7 @@ impl TopicsRun<'_> {
                 let known = known.into_iter().find(|(of, ..)| *of == seed);
                 let (fit, posterior) = match known {
                     Some((_, fit, posterior)) => (fit, posterior),
-                    None => self.posterior(&model, (best, seed), watch.interrupt(), at_sweep)?,
+                    None => self.posterior(&model, (best, seed), watch.chains(), at_sweep)?,
                 };
                 curve.map_or(Ok(()), Curve::finish)?;
                 let average = average.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -1,14 +1,12 @@
 //! Which posterior the results of topics are of: shares of topics and proportions of documents, and how far they may be
 //! trusted.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use collapsar::diagnostics::ChainSummary;
 use collapsar::family::Marginal;
 use collapsar::topics::{
     AtSweep, Topics, TopicsChains, TopicsFit, TopicsResponse, TopicsVariances,
 };
-use collapsar::{Fit, Point};
+use collapsar::{ChainWatch, Fit, Point};
 use collapsar_bugs::{ChainDraws, Summary};
 use serde_json::{Value, json};
 
@@ -84,12 +82,12 @@ impl TopicsRun<'_> {
         &self,
         model: &Topics,
         (best, seed): (&Fit, u64),
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
         at_sweep: Option<&AtSweep<'_>>,
     ) -> Result<(TopicsFit, TopicsPosterior)> {
         let asked = self.request.posterior.posterior;
         if asked == Some(PosteriorKind::Exact) {
-            let drawn = self.sampled(model, (&best.point, seed), interrupt, at_sweep)?;
+            let drawn = self.sampled(model, (&best.point, seed), watch, at_sweep)?;
             if let Some(drawn) = drawn {
                 return Ok(drawn);
             }
@@ -100,7 +98,7 @@ impl TopicsRun<'_> {
         let response = match asked {
             Some(PosteriorKind::LinearResponse) => TopicsResponse::Whole,
             // Nobody waits for it who has interrupted the climb.
-            None if model.response_cost() <= affordable && !interrupt.load(Ordering::Relaxed) => {
+            None if model.response_cost() <= affordable && watch.goes_on() => {
                 TopicsResponse::Documents
             }
             _ => TopicsResponse::MeanField,
@@ -178,11 +176,11 @@ impl TopicsRun<'_> {
         &self,
         model: &Topics,
         (point, seed): (&Point, u64),
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
         at_sweep: Option<&AtSweep<'_>>,
     ) -> Result<Option<(TopicsFit, TopicsPosterior)>> {
         let chains = self.chains(seed);
-        let Some(drawn) = model.draws(point, chains, interrupt, at_sweep)? else {
+        let Some(drawn) = model.draws(point, chains, watch, at_sweep)? else {
             return Ok(None);
         };
         let all = drawn.shares.into_iter().zip(drawn.proportions);

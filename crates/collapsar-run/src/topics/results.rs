@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use collapsar::topics::{DocumentScore, Ranking, TopicsFit};
+use collapsar::topics::{DocumentScore, Ranking, TopicsFit, WordScore};
 use collapsar_formats::{Corpus, read_excerpts, write_atomically};
 use collapsar_text::quoted;
 use serde_json::{Value, json};
@@ -19,11 +19,30 @@ use crate::folder::RunFolder;
 use crate::record::{Record, header, merged, numbers};
 
 /// Words of each topic in `topics.csv`, unless all are asked for.
-const WORDS: usize = 1000;
+pub(super) const WORDS: usize = 1000;
 
 /// Typical documents of each topic in `topics_quality.csv` and `typical_documents.csv`, and how much of each is told.
 const TYPICAL: usize = 5;
 const LETTERS: usize = 300;
+
+/// Writes the words that rank highest in each topic.
+pub(super) fn write_words(
+    out: &mut dyn Write,
+    topics: &[Vec<WordScore>],
+    vocabulary: &[String],
+    relevance: f64,
+) -> io::Result<()> {
+    writeln!(out, "topic,word,rank,probability,relevance")?;
+    for (topic, words) in topics.iter().enumerate() {
+        for (word, rank) in words.iter().zip(1..) {
+            let name = quoted(&vocabulary[word.word]);
+            let probability = word.probability;
+            let relevance = word.relevance(relevance);
+            writeln!(out, "{topic},{name},{rank},{probability:?},{relevance:?}")?;
+        }
+    }
+    Ok(())
+}
 
 impl TopicsRun<'_> {
     /// Writes all files of a run of a corpus that was read from a file; `doubts` are those of the result
@@ -45,16 +64,7 @@ impl TopicsRun<'_> {
         write_atomically(&path.join("topics.csv"), |out| {
             let all = self.request.all_words.then_some(vocabulary.len());
             let words = fit.top_words_of_all(all.unwrap_or(WORDS), Ranking::Probability);
-            writeln!(out, "topic,word,rank,probability,relevance")?;
-            for (topic, words) in words.iter().enumerate() {
-                for (word, rank) in words.iter().zip(1..) {
-                    let name = quoted(&vocabulary[word.word]);
-                    let probability = word.probability;
-                    let relevance = word.relevance(self.request.relevance);
-                    writeln!(out, "{topic},{name},{rank},{probability:?},{relevance:?}")?;
-                }
-            }
-            Ok(())
+            write_words(out, &words, vocabulary, self.request.relevance)
         })?;
         let proportions = self.proportions(fit)?;
         write_atomically(&path.join("documents.csv"), |out| {

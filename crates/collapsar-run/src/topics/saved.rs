@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use collapsar::topics::{self, TopicsFit};
+use collapsar::topics::{self, BatchScore, TopicsFit};
 use collapsar_formats::{Corpus, CorpusOptions, OutOfVocabulary, TokenOptions};
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +86,19 @@ pub(super) struct About {
 }
 
 impl About {
+    /// Of texts that were read batch by batch.
+    pub(super) fn of_texts(tokens: TokenOptions, documents: usize, score: BatchScore) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            documents,
+            tokens: score.tokens,
+            bound: score.bound,
+            min_length: tokens.min_length,
+            keep_numbers: tokens.numbers,
+            ids_are_positions: false,
+        }
+    }
+
     pub(super) fn new(data: &CorpusData, training: &topics::Corpus, bound: f64) -> Self {
         let tokens = data.request.options.tokens;
         Self {

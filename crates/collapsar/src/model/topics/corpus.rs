@@ -132,6 +132,28 @@ impl Corpus {
         self.by_document.get(index)
     }
 
+    /// The words that there are, and the same documents with a vocabulary of these alone.
+    pub(super) fn compact(&self) -> (Vec<u32>, Self) {
+        let there = |word: &u32| !self.by_word.get(*word as usize).0.is_empty();
+        let words: Vec<u32> = (0..self.vocabulary() as u32).filter(there).collect();
+        let mut places = vec![0; self.vocabulary()];
+        for (place, &word) in words.iter().enumerate() {
+            places[word as usize] = place as u32;
+        }
+        let mut by_document = self.by_document.clone();
+        for id in &mut by_document.ids {
+            *id = places[*id as usize];
+        }
+        let by_word = by_document.transposed(words.len());
+        let tokens = self.tokens;
+        let compact = Self {
+            by_document,
+            by_word,
+            tokens,
+        };
+        (words, compact)
+    }
+
     /// The documents that hold a word, and how often.
     pub fn word(&self, index: usize) -> (&[u32], &[f32]) {
         self.by_word.get(index)

@@ -1,7 +1,5 @@
 //! Exact draws: Markov chains from where a climb ended, and what their sweeps say on average.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -11,6 +9,8 @@ use super::fit::TopicsFit;
 use super::kept::{self, Kept};
 use super::mean::Sums;
 use super::{Alpha, Beta, Topics};
+use crate::ChainWatch;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Point, Potential, Result};
 
 /// Sweeps between steps of learned priors.
@@ -69,7 +69,7 @@ struct Record {
 impl Topics {
     /// Runs Markov chains from `point`, in parallel; what they draw does not depend on the number of threads.
     ///
-    /// `at_sweep` sees the first chain. `None` where `interrupt` was set before the end.
+    /// `at_sweep` sees the first chain. `None` where `watch` stopped them before the end.
     ///
     /// # Errors
     /// [`Error::Setting`] where there are no chains or no draws, [`Error::Data`] where counts are not whole.
@@ -77,7 +77,7 @@ impl Topics {
         &self,
         point: &Point,
         options: TopicsChains,
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
         at_sweep: Option<&AtSweep<'_>>,
     ) -> Result<Option<TopicsDraws>> {
         for (name, number) in [("chains", options.chains), ("draws", options.draws)] {
@@ -88,6 +88,8 @@ impl Topics {
         let counts = whole_counts(self.corpus(), self.topics())?;
         let learned = self.settings.alpha == Alpha::Learned || self.settings.beta == Beta::Learned;
         let moving = if learned { options.warmup / 2 } else { 0 };
+        let of_all = |sweeps: usize| (options.chains * sweeps) as u64;
+        watch.begin(of_all(options.warmup), of_all(options.draws));
         let begun = |index: usize| -> Result<Option<Followed<'_>>> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + index as u64);
@@ -101,10 +103,11 @@ impl Topics {
                 chain,
             };
             for sweep in 0..moving {
-                if interrupt.load(Ordering::Relaxed) {
+                if !watch.goes_on() {
                     return Ok(None);
                 }
                 followed.sweep();
+                watch.draw(false);
                 if sweep % LEARN == LEARN - 1 {
                     followed.chain.learn()?;
                 }
@@ -120,7 +123,7 @@ impl Topics {
             of.chain.priors.clone_from(&priors);
         }
         let rest = options.warmup - moving;
-        let run = |chain: Followed<'_>| self.run(chain, rest, options, interrupt);
+        let run = |chain: Followed<'_>| self.run(chain, rest, options, watch);
         let records: Option<Vec<Record>> = chains.into_par_iter().map(run).collect();
         Ok(records.map(|records| gathered(records, &priors)))
     }
@@ -131,7 +134,7 @@ impl Topics {
         mut of: Followed<'_>,
         warmup: usize,
         options: TopicsChains,
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Option<Record> {
         let topics = self.topics();
         let mut sums = Sums::default();
@@ -144,10 +147,11 @@ impl Topics {
         };
         let mut proportions = vec![Vec::with_capacity(options.draws); numbers];
         for sweep in 0..warmup + options.draws {
-            if interrupt.load(Ordering::Relaxed) {
+            if !watch.goes_on() {
                 return None;
             }
             of.sweep();
+            watch.draw(sweep >= warmup);
             if sweep < warmup {
                 continue;
             }
@@ -201,8 +205,8 @@ fn common_priors<'a>(all: impl ExactSizeIterator<Item = &'a Priors>) -> Priors {
         return all[0].clone();
     }
     let mean = |number: &dyn Fn(&Priors) -> f64| {
-        let sum: f64 = all.iter().map(|priors| number(priors).ln()).sum();
-        (sum / count).exp()
+        let sum: f64 = all.iter().map(|priors| number(priors).ln_()).sum();
+        (sum / count).exp_()
     };
     Priors {
         alpha: (0..all[0].alpha.len())

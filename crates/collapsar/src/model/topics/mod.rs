@@ -13,6 +13,7 @@
 //! - `draws`: exact draws by several of them
 //! - `mean`: what their sweeps say on average
 //! - `response`: variances by linear response
+//! - `online`: documents that come in batches
 //! - `infer`: what it says about new documents
 //! - `quality`: whether its topics are worth reading
 
@@ -26,6 +27,7 @@ mod infer;
 mod kept;
 mod local;
 mod mean;
+mod online;
 mod posterior;
 mod priors;
 mod quality;
@@ -43,6 +45,7 @@ pub use draws::{AtSweep, TopicsChains, TopicsDraws};
 pub use fit::TopicsFit;
 pub use infer::{Completion, Inferred, completion};
 pub use local::Local;
+pub use online::{BatchScore, OnlineOptions, OnlineTopics};
 pub use posterior::Posterior;
 pub use quality::{
     Coherence, DocumentScore, Quality, Ranking, TopicQuality, WordScore, coherence, diversity,

@@ -4,14 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use collapsar_core::random::{Distribution, Gamma};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Gamma};
 use serde::{Deserialize, Serialize};
 
 use super::Topics;
 use super::local::Settle;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Potential, Result};
 
 /// How the first topics are made.
@@ -69,9 +70,15 @@ const SWEEPS: Settle = Settle::Sweeps(3);
 /// Where priors that are smaller begin.
 const FIRST_PRIOR: f64 = 1.0;
 /// Shape of the random numbers that tell topics apart.
-const SHAPE: f64 = 100.0;
+pub(super) const SHAPE: f64 = 100.0;
 /// How much a topic leans to its document, the whole corpus counting 1.
 const LEAN: f64 = 0.1;
+
+/// A prior that is lowered from one, evenly in its logarithm, as progress goes from 0 to 1.
+pub(super) fn lowered(prior: f64, progress: f64) -> f64 {
+    let first = prior.max(FIRST_PRIOR);
+    first.powf_(1.0 - progress) * prior.powf_(progress)
+}
 
 impl Topics {
     /// Messages to start from, and the passes over the data spent on them.
@@ -151,15 +158,12 @@ impl Topics {
                 return Ok(pass);
             }
             let progress = pass as f64 / PASSES as f64;
-            let lowered = |prior: f64| {
-                let first = prior.max(FIRST_PRIOR);
-                first.powf(1.0 - progress) * prior.powf(progress)
-            };
-            let alpha: Vec<f64> = self.local.alpha.iter().map(|&a| lowered(a)).collect();
+            let alpha = self.local.alpha.iter();
+            let alpha: Vec<f64> = alpha.map(|&a| lowered(a, progress)).collect();
             self.local
                 .pass(messages, &alpha, SWEEPS, &mut counts, Some(&mut statistics))?;
             self.posterior
-                .with_beta(lowered(self.posterior.beta))
+                .with_beta(lowered(self.posterior.beta, progress))
                 .value_and_gradient(&statistics, messages)?;
         }
         Ok(PASSES)
