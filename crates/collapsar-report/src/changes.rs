@@ -1,5 +1,6 @@
 //! The page of conditions compared: MA and volcano plots, and tables of changes.
 
+use collapsar::elementary::Elementary;
 use std::collections::BTreeMap;
 
 use collapsar_run::quant::compare::RATE;
@@ -144,7 +145,9 @@ fn pictures(id: &str, title: &str, changes: &[Change]) -> Section {
     } else {
         format!("All {} are", count(changed.len(), "change"))
     };
-    let told = format!("{of} points (q < {RATE}); the others are counted in bins, darker is more.");
+    let told = format!(
+        "{of} points (q < {RATE}); the others are counted in bins: the stronger the shade, the more."
+    );
     let clouds = [
         Cloud {
             id: format!("{id}-ma"),
@@ -160,7 +163,7 @@ fn pictures(id: &str, title: &str, changes: &[Change]) -> Section {
             label: "Minus log10 q-values against log2 fold changes".into(),
             caption: format!("{told} q is the false discovery rate; the higher, the surer."),
             axes: ["log2 fold change", "−log10 q"],
-            place: &|c| [c.fold, -c.qvalue.max(SMALLEST).log10()],
+            place: &|c| [c.fold, -c.qvalue.max(SMALLEST).log10_()],
         },
     ];
     for cloud in clouds {
@@ -197,7 +200,7 @@ fn figure(cloud: &Cloud<'_>, changes: &[Change], changed: &[&Change]) -> Figure 
                 let (low, wide) = axes[axis];
                 chart::rounded(low + wide * (bin[axis] + more) as f64)
             };
-            let shade = 0.15 + 0.85 * (1.0 + number as f64).ln() / (1.0 + most).ln();
+            let shade = 0.15 + 0.85 * (1.0 + number as f64).ln_() / (1.0 + most).ln_();
             json!({"x": edge(0, 0), "x2": edge(0, 1), "y": edge(1, 0), "y2": edge(1, 1), "unchanged": number,
                 "shade": chart::rounded(shade)})
         })

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use collapsar::elementary::Elementary;
+
 /// Colours that stay apart for colour-blind readers (Okabe and Ito), as the style sheet has them on light and on dark.
 pub(crate) const COLOURS: usize = 8;
 
@@ -61,7 +63,8 @@ fn base(height: impl Into<Value>, data: Value) -> Value {
                 "tickColor": "var(--soft)", "gridColor": "var(--line)", "labelFontSize": 12, "titleFontSize": 12,
                 "titleFontWeight": "normal", "labelLimit": 140,
             },
-            "axisQuantitative": {"tickCount": 8},
+            // Labels at the ends stay under their ticks, and those that would touch are left out.
+            "axisQuantitative": {"tickCount": 8, "labelFlush": false, "labelOverlap": "greedy", "labelSeparation": 6},
             "legend": {
                 "labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12,
                 "titleFontWeight": "normal", "orient": "bottom", "columns": 4, "labelLimit": 160, "symbolLimit": 40,
@@ -85,7 +88,7 @@ pub(crate) fn rounded(value: f64) -> Value {
     if value == 0.0 || !value.is_finite() {
         return json!(value);
     }
-    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
+    let scale = 10f64.powi(5 - value.abs().log10_().floor() as i32);
     let near = (value * scale).round() / scale;
     json!(if near.is_finite() { near } else { value })
 }

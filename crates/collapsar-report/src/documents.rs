@@ -179,7 +179,8 @@ pub(crate) fn correlations(run: &SavedRun) -> Result<Section> {
         ),
         table: Some(Table::new("Correlations, the strongest first", &["topic", "topic", "correlation"], rows, "correlations.csv has all")),
         spec: chart::plain(
-            chart::rows_height(shown, if shown > 30 { 9 } else { 18 }),
+            // And a line more for the scale of colours.
+            chart::rows_height(shown, if shown > 30 { 9 } else { 18 }) + 24,
             chart::values(values),
             json!({"type": "rect"}),
             json!({
@@ -187,7 +188,7 @@ pub(crate) fn correlations(run: &SavedRun) -> Result<Section> {
                 "y": {"field": "b", "type": "ordinal", "title": "topic", "axis": axis},
                 "color": {"field": "correlation", "type": "quantitative", "title": "correlation",
                     "scale": {"domain": [-largest, 0, largest], "range": ["#d55e00", "#f2f2f2", "#0072b2"]},
-                    "legend": {"gradientLength": 160, "orient": "right"}},
+                    "legend": {"gradientLength": 160, "orient": "bottom", "direction": "horizontal", "tickCount": 5}},
                 "tooltip": [{"field": "a", "title": "topic"}, {"field": "b", "title": "and"}, {"field": "correlation"}],
             }),
         ),

@@ -8,6 +8,8 @@ use crate::page::{Figure, Part, Section, Table, cell};
 use crate::safe;
 use crate::saved::Chains;
 
+use collapsar::elementary::Elementary;
+
 /// Numbers that can be chosen.
 const MOST: usize = 24;
 /// Points of a trace, of each chain.
@@ -179,7 +181,7 @@ pub(crate) fn curve(draws: &[f64], low: f64, high: f64) -> Vec<(f64, f64)> {
     } else {
         sd
     };
-    let width = 0.9 * spread * (draws.len() as f64).powf(-0.2);
+    let width = 0.9 * spread * (draws.len() as f64).powf_(-0.2);
     if width.is_nan() || width <= 0.0 {
         return vec![];
     }
@@ -187,7 +189,7 @@ pub(crate) fn curve(draws: &[f64], low: f64, high: f64) -> Vec<(f64, f64)> {
         let x = low + (high - low) * index as f64 / (GRID - 1) as f64;
         let kernels = draws
             .iter()
-            .map(|draw| (-0.5 * ((x - draw) / width).powi(2)).exp());
+            .map(|draw| (-0.5 * ((x - draw) / width).powi(2)).exp_());
         let sum: f64 = kernels.sum();
         let area = draws.len() as f64 * width * std::f64::consts::TAU.sqrt();
         (x, sum / area)

@@ -19,6 +19,8 @@ use crate::predictive;
 use crate::safe;
 use crate::saved::{Row, SavedRun};
 
+use collapsar::elementary::Elementary;
+
 pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     let model: Option<Input> = run.extra("model");
     let model = model.map_or_else(|| "a model".to_owned(), |model| safe::name(&model.name));
@@ -60,10 +62,15 @@ pub(crate) fn facts(run: &SavedRun) -> Vec<Fact> {
             format!("{estimate:.2} ± {error:.2}"),
         ));
     }
-    facts.push(fact("Outcome", run.outcome()));
+    facts.push(outcome(run));
     facts.push(fact("Passes over the data", record.passes));
     facts.push(fact("Time", duration(record.seconds)));
     facts
+}
+
+/// How a run ended; powers of ten are not broken across lines.
+pub(crate) fn outcome(run: &SavedRun) -> Fact {
+    fact("Outcome", run.outcome().replace("e-", "e\u{2011}"))
 }
 
 /// How far results may be trusted, and why.
@@ -124,7 +131,10 @@ fn parameters(run: &SavedRun, rows: &[Row]) -> Result<Section> {
         let mut runs = vec![(posterior_name(run), rows.clone())];
         for (name, all) in &others {
             let same = rows.iter().filter_map(|row| all.get(&row.name).cloned());
-            runs.push((name.clone(), same.collect()));
+            let same: Vec<Row> = same.collect();
+            if !same.is_empty() {
+                runs.push((name.clone(), same));
+            }
         }
         let forest = Forest {
             id,
@@ -153,7 +163,7 @@ fn parameters(run: &SavedRun, rows: &[Row]) -> Result<Section> {
         let size = low
             .abs()
             .max(high.abs())
-            .log10()
+            .log10_()
             .floor()
             .clamp(-300.0, 300.0) as i32;
         sizes

@@ -54,6 +54,11 @@ pub fn mixture(fit: &MixtureFit, values: &[f64], labels: &[usize], columns: &[St
     whole(&mixture::cloud(values, &|row| labels[row], columns, &used))
 }
 
+/// Components without rows: an ellipse for each on a plane, or the densities of one column.
+pub fn components(fit: &MixtureFit, columns: &[String]) -> Value {
+    whole(&mixture::components(columns, &mixture::in_use(fit)))
+}
+
 /// Topics on a plane by how alike their words are.
 pub fn topics(fit: &TopicsFit, words: &[String], relevance: f64) -> Value {
     let terms = Terms::of(fit);

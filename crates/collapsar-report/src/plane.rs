@@ -1,5 +1,6 @@
 //! The principal plane of data, and ellipses of components in it.
 
+use collapsar::elementary::Elementary;
 use collapsar::mixture::Matrix;
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -22,12 +23,7 @@ impl Plane {
             return None;
         }
         if columns == 2 {
-            return Some(Self {
-                centre: vec![0.0; 2],
-                axes: [vec![1.0, 0.0], vec![0.0, 1.0]],
-                share: 1.0,
-                own: true,
-            });
+            return Some(Self::of_two_columns());
         }
         let mut centre = vec![0.0; columns];
         for row in values.chunks_exact(columns) {
@@ -43,7 +39,49 @@ impl Plane {
                 }
             }
         }
-        let deviation = |d: usize| (products[(d, d)] / rows as f64).sqrt();
+        Some(Self::spanned(centre, &(products / rows as f64)))
+    }
+
+    /// The same of Gaussians with these weights, means and covariances in place of rows.
+    pub(crate) fn of_gaussians(gaussians: &[(f64, &[f64], &Matrix)]) -> Option<Self> {
+        let columns = gaussians.first()?.1.len();
+        if columns < 2 {
+            return None;
+        }
+        if columns == 2 {
+            return Some(Self::of_two_columns());
+        }
+        let total: f64 = gaussians.iter().map(|(weight, ..)| weight).sum();
+        let mut centre = vec![0.0; columns];
+        for (weight, mean, _) in gaussians {
+            for (sum, value) in centre.iter_mut().zip(*mean) {
+                *sum += weight / total * value;
+            }
+        }
+        let entry = |i: usize, j: usize| {
+            let parts = gaussians.iter().map(|(weight, mean, covariance)| {
+                let between = (mean[i] - centre[i]) * (mean[j] - centre[j]);
+                weight / total * (between + entry_of(covariance, i, j))
+            });
+            parts.sum()
+        };
+        let covariance = DMatrix::from_fn(columns, columns, |i, j| entry(i.max(j), i.min(j)));
+        Some(Self::spanned(centre, &covariance))
+    }
+
+    fn of_two_columns() -> Self {
+        Self {
+            centre: vec![0.0; 2],
+            axes: [vec![1.0, 0.0], vec![0.0, 1.0]],
+            share: 1.0,
+            own: true,
+        }
+    }
+
+    /// The plane of the largest variance, by a covariance whose lower half is known.
+    fn spanned(centre: Vec<f64>, covariance: &DMatrix<f64>) -> Self {
+        let columns = centre.len();
+        let deviation = |d: usize| covariance[(d, d)].sqrt();
         let scale: Vec<f64> = (0..columns)
             .map(|d| {
                 if deviation(d) > 0.0 {
@@ -54,7 +92,7 @@ impl Plane {
             })
             .collect();
         let correlations = DMatrix::from_fn(columns, columns, |i, j| {
-            products[(i.max(j), i.min(j))] / (rows as f64 * scale[i] * scale[j])
+            covariance[(i.max(j), i.min(j))] / (scale[i] * scale[j])
         });
         let eigen = SymmetricEigen::new(correlations);
         let mut order: Vec<usize> = (0..columns).collect();
@@ -71,12 +109,12 @@ impl Plane {
             (0..columns).map(|d| sign * vector[d] / scale[d]).collect()
         };
         let kept = eigen.eigenvalues[order[0]] + eigen.eigenvalues[order[1]];
-        Some(Self {
+        Self {
             axes: [axis(0), axis(1)],
             centre,
             share: kept / total.max(f64::MIN_POSITIVE),
             own: false,
-        })
+        }
     }
 
     pub(crate) fn project(&self, row: &[f64]) -> [f64; 2] {
@@ -97,7 +135,7 @@ impl Plane {
         points: usize,
     ) -> Vec<[f64; 2]> {
         // The 95% quantile of chi-squared with two degrees of freedom, -2 ln 0.05.
-        let radius = (-2.0 * 0.05_f64.ln()).sqrt();
+        let radius = (-2.0 * 0.05_f64.ln_()).sqrt();
         let [x, y] = self.project(mean);
         let entry = |i: usize, j: usize| -> f64 {
             let (a, b) = (&self.axes[i], &self.axes[j]);
@@ -113,7 +151,7 @@ impl Plane {
         let across = if first > 0.0 { xy / first } else { 0.0 };
         let second = (yy - across * across).max(0.0).sqrt();
         let point = |index: usize| {
-            let (sin, cos) = (std::f64::consts::TAU * index as f64 / points as f64).sin_cos();
+            let (sin, cos) = (std::f64::consts::TAU * index as f64 / points as f64).sin_cos_();
             [
                 x + radius * first * cos,
                 y + radius * (across * cos + second * sin),
@@ -141,12 +179,41 @@ mod tests {
         let plane = Plane::of(&[0.0, 0.0, 1.0, 1.0], 2).unwrap();
         let covariance = Matrix::Full(vec![vec![4.0, 1.0], vec![1.0, 2.0]]);
         let curve = plane.ellipse(&[1.0, -1.0], &covariance, 64);
-        let radius = -2.0 * 0.05_f64.ln();
+        let radius = -2.0 * 0.05_f64.ln_();
         for [x, y] in curve {
             let (dx, dy) = (x - 1.0, y + 1.0);
             // The inverse of the covariance by hand.
             let distance = (2.0 * dx * dx - 2.0 * dx * dy + 4.0 * dy * dy) / 7.0;
             assert!((distance - radius).abs() < 1e-9, "{distance}");
+        }
+    }
+
+    #[test]
+    fn rows_and_the_gaussian_of_their_moments_have_the_same_plane() {
+        let rows: Vec<f64> = (0..60)
+            .flat_map(|i| {
+                let (a, b, c) = (f64::from(i % 7), f64::from(i % 5), f64::from(i % 2));
+                [a + c, b, 3.0 * a + 2.0 * b + c]
+            })
+            .collect();
+        let of_rows = Plane::of(&rows, 3).unwrap();
+        let mean = |d: usize| rows.iter().skip(d).step_by(3).sum::<f64>() / 60.0;
+        let means: Vec<f64> = (0..3).map(mean).collect();
+        let product = |i: usize, j: usize| -> f64 {
+            let rows = rows.chunks_exact(3);
+            rows.map(|row| (row[i] - means[i]) * (row[j] - means[j]) / 60.0)
+                .sum()
+        };
+        let square = (0..3).map(|i| (0..3).map(|j| product(i, j)).collect());
+        let covariance = Matrix::Full(square.collect());
+        let of_one = Plane::of_gaussians(&[(0.3, &means, &covariance)]).unwrap();
+        for (a, b) in of_rows
+            .axes
+            .iter()
+            .flatten()
+            .zip(of_one.axes.iter().flatten())
+        {
+            assert!((a - b).abs() < 1e-9, "{a} {b}");
         }
     }
 

@@ -11,10 +11,12 @@ use collapsar_text::{duration, thousands};
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::fit::percent;
+use crate::fit::{outcome, percent};
 use crate::page::{Fact, Figure, Finder, Page, Part, Section, Table, fact};
 use crate::saved::{SavedRun, damaged, records};
 use crate::{chart, climb, safe};
+
+use collapsar::elementary::Elementary;
 
 /// The file that MultiQC finds by its name.
 const MULTIQC: &str = "collapsar_mqc.json";
@@ -110,7 +112,7 @@ fn facts(run: &SavedRun) -> Vec<Fact> {
     ) {
         facts.push(fact("Fragment length", format!("{mean:.0} ± {sd:.0}")));
     }
-    facts.push(fact("Outcome", run.outcome()));
+    facts.push(outcome(run));
     facts.push(fact("Time", duration(run.run.seconds)));
     facts
 }
@@ -121,7 +123,7 @@ fn uncertainty(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Section {
     let expressed = || estimates.iter().filter(|of| of.reads[0] >= 1.0);
     let mut bins: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for of in expressed() {
-        let x = (5.0 * of.reads[0].log10()) as usize;
+        let x = (5.0 * of.reads[0].log10_()) as usize;
         let y = (relative(of) * BINS as f64 / 2.0) as usize;
         *bins.entry((x, y)).or_default() += 1;
     }
@@ -136,9 +138,9 @@ fn uncertainty(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Section {
             let (from, to) = (x as f64 / 5.0, (x + 1) as f64 / 5.0);
             let low = 2.0 * y as f64 / BINS as f64;
             json!({
-                "from": chart::rounded(10f64.powf(from)), "to": chart::rounded(10f64.powf(to)),
+                "from": chart::rounded(10f64.powf_(from)), "to": chart::rounded(10f64.powf_(to)),
                 "low": chart::rounded(low), "high": chart::rounded(low + 2.0 / BINS as f64), "transcripts": count,
-                "shade": chart::rounded(0.15 + 0.85 * (1.0 + count as f64).ln() / (1.0 + most).ln()),
+                "shade": chart::rounded(0.15 + 0.85 * (1.0 + count as f64).ln_() / (1.0 + most).ln_()),
             })
         })
         .collect();
@@ -165,10 +167,10 @@ fn uncertainty(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Section {
         .collect();
     section.push(Part::Figure(Figure {
         id: "certainty-bins".into(),
-        title: String::new(),
+        title: "How certain each transcript is".into(),
         label: "Relative deviations of transcripts by their reads, in bins".into(),
         caption: format!(
-            "The {} transcripts with a read or more, counted in bins: darker is more. Near 0 a transcript's reads are certain; those above 1 cannot be told from those of others.",
+            "The {} transcripts with a read or more, counted in bins: the stronger the shade, the more. Near 0 a transcript's reads are certain; those above 1 cannot be told from those of others.",
             thousands(expressed().count())
         ),
         table: Some(Table::new(
@@ -259,8 +261,8 @@ fn certain(estimates: &[Estimate], genes: Option<&[Estimate]>) -> Figure {
             chart::values(values),
             json!({"type": "line", "strokeWidth": 2}),
             json!({
-                "x": {"field": "limit", "type": "quantitative", "title": "sd as a part of the mean, at most", "axis": {"format": "%"}},
-                "y": {"field": "part", "type": "quantitative", "title": "part of those with reads", "axis": {"format": "%"}, "scale": {"domain": [0, 1]}},
+                "x": {"field": "limit", "type": "quantitative", "title": "sd as a part of the mean, at most", "axis": {"format": "%", "tickCount": 5}},
+                "y": {"field": "part", "type": "quantitative", "title": "part of those with reads", "axis": {"format": "%", "tickCount": 5}, "scale": {"domain": [0, 1]}},
                 "color": {"field": "of", "type": "nominal", "title": null, "sort": ["transcripts", "genes"]},
                 "strokeDash": {"field": "of", "type": "nominal", "title": null, "sort": ["transcripts", "genes"]},
             }),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collapsar::elementary::Elementary;
 use collapsar::topics::TopicsFit;
 use collapsar_run::topics::SavedTopics;
 use collapsar_text::thousands;
@@ -98,7 +99,13 @@ impl Terms {
         let row = self.row(topic);
         let logarithms: Vec<(f64, f64, usize)> = (0..row.len())
             .filter(|&word| self.counts[word] > 0.0)
-            .map(|word| (row[word].ln(), (self.counts[word] / self.total).ln(), word))
+            .map(|word| {
+                (
+                    row[word].ln_(),
+                    (self.counts[word] / self.total).ln_(),
+                    word,
+                )
+            })
             .collect();
         let first = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         let of = |&lambda: &f64| {
@@ -287,7 +294,7 @@ fn over_topics(fit: &TopicsFit, terms: &Terms, words: &[String]) -> Section {
         let count = terms.counts[word];
         let parts = row.iter().zip(&share).filter(|(n, _)| **n > 0.0);
         let apart: f64 = parts
-            .map(|(n, share)| n / count * (n / count / share).ln())
+            .map(|(n, share)| n / count * (n / count / share).ln_())
             .sum();
         count / terms.total * apart
     };

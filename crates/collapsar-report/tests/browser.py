@@ -161,9 +161,10 @@ def main():
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET.split())
         for name, path in pages.items():
             visit(browser, name, path, axe)
-        figures(program, pathlib.Path(folder), pages)
+        # Before runs are made again, which takes their pages with it.
         if len(sys.argv) > 3:
             shoot(browser, pages, pathlib.Path(sys.argv[3]))
+        figures(program, pathlib.Path(folder), pages)
         browser.close()
     print(f"{passed} passed, {len(failures)} failed")
     sys.exit(bool(failures))

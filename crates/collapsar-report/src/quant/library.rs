@@ -77,7 +77,7 @@ fn rates(run: &SavedRun) -> Option<Figure> {
             chart::values(values),
             json!({"type": "bar"}),
             json!({
-                "x": {"field": "share", "type": "quantitative", "stack": "zero", "title": "of all reads", "axis": {"format": "%"}, "scale": {"domain": [0, 1]}},
+                "x": {"field": "share", "type": "quantitative", "stack": "zero", "title": "of all reads", "axis": {"format": "%", "tickCount": 5}, "scale": {"domain": [0, 1]}},
                 "color": {"field": "part", "type": "nominal", "title": null, "sort": order},
                 "order": {"field": "order", "type": "quantitative"},
                 "tooltip": [{"field": "part"}, {"field": "reads"}, {"field": "share"}],

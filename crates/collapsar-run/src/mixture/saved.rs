@@ -135,16 +135,23 @@ impl SavedMixture {
         if prior.location.len() != columns || prior.scale.len() != columns * columns {
             return Err(format!("a prior of another size than {columns} columns"));
         }
+        let fits = |matrix: &Matrix| match (matrix, fit.covariance) {
+            (Matrix::Full(rows), Covariance::Full | Covariance::Tied) => {
+                rows.len() == columns && rows.iter().all(|row| row.len() == columns)
+            }
+            (Matrix::Diagonal(entries), Covariance::Diagonal) => entries.len() == columns,
+            (Matrix::Spherical(_), Covariance::Spherical) => true,
+            _ => false,
+        };
         for (k, component) in fit.components.iter().enumerate() {
-            let shape = match (&component.scale, fit.covariance) {
-                (Matrix::Full(rows), Covariance::Full | Covariance::Tied) => {
-                    rows.len() == columns && rows.iter().all(|row| row.len() == columns)
-                }
-                (Matrix::Diagonal(entries), Covariance::Diagonal) => entries.len() == columns,
-                (Matrix::Spherical(_), Covariance::Spherical) => true,
-                _ => false,
-            };
-            if component.mean.len() != columns || !shape {
+            let mut matrices = [&component.scale, &component.covariance]
+                .into_iter()
+                .chain(&component.covariance_sd);
+            let mean_sd = component.mean_sd.as_ref();
+            if component.mean.len() != columns
+                || mean_sd.is_some_and(|sds| sds.len() != columns)
+                || !matrices.all(fits)
+            {
                 return Err(format!(
                     "component {k} of another size than {columns} columns"
                 ));
