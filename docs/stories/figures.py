@@ -135,7 +135,40 @@ def airway(folder):
             drawing.text(94 + 370 * i, y + 4, symbols[row["Name"]], text_anchor="end", font_size=11)
             drawing.line(panel.x(max(lower, -21)), y, panel.x(min(upper, 21)), y, shade, 2, stroke_opacity=0.5)
             drawing.dot(panel.x(value), y, 3.4, shade)
-    return figures | {"airway-changes.svg": drawing.svg()}
+    figures["airway-changes.svg"] = drawing.svg()
+
+    # What changed and what did not, where the answer is known: two orders of the same genes.
+    answers = {name: float(fold) for name, _, fold in csv.reader(open(folder / "answers.tsv", encoding="utf-8"), delimiter="\t")}
+    named = {row[1]: row[2] for row in csv.reader(open(folder / "genes.tsv", encoding="utf-8"), delimiter="\t")}
+    rows = [row for row in table(folder / "known/compare.genes.tsv", "\t") if row["qvalue"] != "NA"]
+    called = sum(float(row["qvalue"]) < 0.05 for row in rows)
+    orders = (
+        ("the largest fold changes", lambda row: -abs(float(row["log2FoldChange"]))),
+        ("the smallest q", lambda row: float(row["qvalue"])),
+    )
+    drawing = Drawing(760, 110 + 20 * called, "The largest fold changes and the surest ones, and which of them are true")
+    for i, (title, order) in enumerate(orders):
+        panel = Panel(drawing, (100 + 370 * i, 34, 250, 20 * called + 4), (-8, 8), (0, 1))
+        panel.axes("log2 fold change, b / a", "", [-8, -4, 0, 4, 8], [])
+        drawing.text(100 + 370 * i, 20, title)
+        drawing.line(panel.x(0), panel.top, panel.x(0), panel.top + panel.height, stroke_dasharray="3 3")
+        for j, row in enumerate(sorted(rows, key=order)[:called]):
+            y, true = 46 + 20 * j, answers.get(row["Name"], 0.0)
+            value, lower, upper = (float(row[key]) for key in ("log2FoldChange", "lower", "upper"))
+            shade = COLOURS[0] if true else COLOURS[3]
+            drawing.text(94 + 370 * i, y + 4, named[row["Name"]], text_anchor="end", font_size=11)
+            drawing.line(panel.x(max(lower, -8)), y, panel.x(min(upper, 8)), y, shade, 2, stroke_opacity=0.5)
+            drawing.dot(panel.x(value), y, 3.4, shade)
+            if true:
+                drawing.line(panel.x(true), y - 6, panel.x(true), y + 6, GREY, 2)
+    foot = 102 + 20 * called
+    drawing.dot(110, foot - 4, 3.4, COLOURS[0])
+    drawing.text(118, foot, "did change (grey: by how much)", font_size=11)
+    drawing.dot(330, foot - 4, 3.4, COLOURS[3])
+    drawing.text(338, foot, "did not change", font_size=11)
+    figures["airway-known.svg"] = drawing.svg()
+    figures["airway-volcano.svg"] = (folder / "known/figures/genes-volcano.svg").read_text(encoding="utf-8")
+    return figures
 
 
 def rats(folder):
