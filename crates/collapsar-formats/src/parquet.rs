@@ -1,11 +1,14 @@
 //! Reads numbers from Parquet columns, without Arrow.
 
+mod footer;
+
 use std::fs::File;
 
 use parquet::basic::{Compression, ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -79,7 +82,24 @@ fn read_groups(path: &str, file: File, columns: Option<&[String]>, gaps: bool) -
 
 /// A reader of row groups, and the columns' names.
 pub(crate) fn open(path: &str, file: File) -> Result<(SerializedFileReader<File>, Vec<String>)> {
+    let held = |bounded: std::io::Result<bool>| match bounded {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::damaged(
+            path,
+            "Parquet",
+            "it claims more than it holds",
+        )),
+        Err(error) => Err(Error::file(path, &error)),
+    };
+    held(footer::is_bounded(&file))?;
+    let again = file
+        .try_clone()
+        .map_err(|error| Error::file(path, &error))?;
     let reader = SerializedFileReader::new(file).map_err(|error| refusal(path, error))?;
+    let groups = reader.metadata().row_groups().iter();
+    let columns = groups.flat_map(RowGroupMetaData::columns);
+    let ranges = columns.map(ColumnChunkMetaData::byte_range);
+    held(footer::pages_are_bounded(&again, ranges))?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let columns = schema.columns().iter();
     let names = columns.map(|column| column.path().string()).collect();
