@@ -8,10 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use collapsar::limits::RESTARTS;
-use collapsar::{Direction, Fit, Outcome, Step};
+use collapsar::{ChainWatch, Direction, Fit, Outcome, Step};
 use collapsar_formats::Outcome as End;
 use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Spread, Watch};
 
+use crate::chains::Chains;
 use crate::common::{Common, INTERRUPTED, is_interrupted, threads};
 use crate::pace::Pace;
 use crate::progress::Progress;
@@ -103,6 +104,7 @@ pub(crate) struct Bar<'a> {
     pub(crate) progress: Progress,
     /// That of reading what is climbed, while it lasts.
     pub(crate) reading: Mutex<Option<Progress>>,
+    chains: Chains<'a>,
     /// Whether there is one climb only.
     alone: bool,
     highest: Mutex<f64>,
@@ -117,6 +119,7 @@ impl<'a> Bar<'a> {
             common,
             progress: Progress::new(common, length, "climbs"),
             reading: Mutex::new(None),
+            chains: Chains::new(common),
             alone,
             highest: Mutex::new(f64::NEG_INFINITY),
             pace: Mutex::new(Pace::default()),
@@ -127,6 +130,11 @@ impl<'a> Bar<'a> {
 impl Watch for Bar<'_> {
     fn interrupt(&self) -> &AtomicBool {
         self.common.listen()
+    }
+
+    fn chains(&self) -> &dyn ChainWatch {
+        self.progress.pause();
+        &self.chains
     }
 
     fn begins(&self, options: &ClimbOptions) {

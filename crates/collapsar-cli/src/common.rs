@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::bail;
 use clap::Args;
 use collapsar::Terms;
 use collapsar_formats::write_atomically;
@@ -48,14 +48,15 @@ pub(crate) struct Common {
 impl Common {
     /// Makes the thread pool and listens to Ctrl-C.
     pub(crate) fn install(&self) -> anyhow::Result<()> {
+        let mut pool = rayon::ThreadPoolBuilder::new();
         if let Some(threads) = self.threads {
             THREADS.store(threads.get(), Ordering::Relaxed);
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads.get())
-                // One of them is this one: the others' memory is not handed back to it.
-                .use_current_thread()
-                .build_global()
-                .with_context(|| format!("{threads} threads could not be started"))?;
+            // One of them is this one: the others' memory is not handed back to it.
+            pool = pool.num_threads(threads.get()).use_current_thread();
+        }
+        // Here and not where it is first asked for, where rayon would panic.
+        if let Err(error) = pool.build_global() {
+            bail!("threads could not be started: {error}; try --threads 1");
         }
         let quiet = self.quiet;
         let mut first: Option<Instant> = None;

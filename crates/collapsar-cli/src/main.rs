@@ -5,6 +5,7 @@
 //! - `climb`: how any model is climbed, from flags to how it ended
 //! - `posterior`: which posterior results are to be of
 //! - `pace`: how fast a climb is, and how long it will take
+//! - `chains`: how far Markov chains are, and how long they will take
 //! - `progress`: bars for anything over a second
 //! - `fit`: fits any conjugate model in the BUGS language
 //! - `check`: tells and draws what such a model is
@@ -19,6 +20,7 @@
 //! - `shell`: completions and manual pages
 //! - `signals`: how Ctrl-C and its like are heard
 
+mod chains;
 mod check;
 mod climb;
 mod common;

@@ -16,35 +16,46 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
     shown: AtomicBool,
+    paused: AtomicBool,
 }
 
 impl Progress {
     /// Work of `length` parts, each called `unit`, or of unknown length.
     pub(crate) fn new(common: &Common, length: Option<u64>, unit: &str) -> Self {
-        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
         let template = match length {
             Some(_) => format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{eta}} left  {{wide_msg}}"),
             None => "{spinner} {elapsed}  {wide_msg}".to_owned(),
         };
-        let style = ProgressStyle::with_template(&template).expect("a template without mistakes");
+        Self::with_template(common, length, &template)
+    }
+
+    /// Work of `length` parts, of which words tell.
+    pub(crate) fn of_words(common: &Common, length: u64) -> Self {
+        Self::with_template(common, Some(length), "{bar:24} {wide_msg}")
+    }
+
+    fn with_template(common: &Common, length: Option<u64>, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template(template).expect("a template without mistakes");
         Self {
             bar: bar.with_style(style),
             began: Instant::now(),
             // Asked to be quiet: as though it were shown already.
             shown: AtomicBool::new(common.quiet),
+            paused: AtomicBool::new(false),
         }
     }
 
     /// One part is done.
     pub(crate) fn advance(&self) {
-        self.bar.inc(1);
         self.reveal();
+        self.bar.inc(1);
     }
 
     /// So many parts are done in all.
     pub(crate) fn reach(&self, parts: u64) {
-        self.bar.set_position(parts);
         self.reveal();
+        self.bar.set_position(parts);
     }
 
     /// Says how things stand, if anyone can see it.
@@ -64,7 +75,20 @@ impl Progress {
         });
     }
 
+    /// Leaves the terminal to another bar, until there is something new to show.
+    pub(crate) fn pause(&self) {
+        let done = self.bar.position();
+        self.bar.finish_and_clear();
+        self.bar.set_position(done);
+        self.paused.store(true, Ordering::Relaxed);
+    }
+
     fn reveal(&self) {
+        if self.paused.swap(false, Ordering::Relaxed) {
+            let done = self.bar.position();
+            self.bar.reset();
+            self.bar.set_position(done);
+        }
         if self.began.elapsed() > PATIENCE
             && !self.shown.swap(true, Ordering::Relaxed)
             && moves_cursor(std::env::var_os("TERM").as_deref())

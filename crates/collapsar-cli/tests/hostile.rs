@@ -411,3 +411,58 @@ fn memory_that_cannot_be_had() {
         "{talk}"
     );
 }
+
+/// However little there is: done, a sentence, or a system that cannot load the program.
+#[cfg(target_os = "linux")]
+#[test]
+fn little_memory_is_no_panic() {
+    let folder = folder();
+    let folder = folder.path();
+    for megabytes in (20..44).step_by(2) {
+        let script = format!("ulimit -v {megabytes}000 && exec \"$0\" \"$@\"");
+        for args in [
+            &["mixture", "data.csv", "-k", "2"][..],
+            &["fit", "model.bug", "--data", "data.json"],
+        ] {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &script, env!("CARGO_BIN_EXE_collapsar")]);
+            let done = shell.args(args).current_dir(folder).output();
+            let Output { status, stderr, .. } = done.expect("sh");
+            let talk = String::from_utf8_lossy(&stderr);
+            let sentence = talk.starts_with("collapsar: error: ") && talk.lines().count() == 1;
+            let unborn = talk.is_empty() || talk.contains("error while loading shared libraries");
+            let answered = match status.code() {
+                Some(0) => true,
+                Some(1) => sentence,
+                _ => unborn,
+            };
+            assert!(answered, "{megabytes} MB, {args:?}: {status} {talk}");
+        }
+    }
+}
+
+/// What is infinite is null in JSON, with the reason beside it.
+#[test]
+fn an_infinite_deviation_has_a_reason() {
+    let folder = folder();
+    let folder = folder.path();
+    let fit = ["mixture", "data.csv", "-k", "8", "--jumps", "off"];
+    let start = ["--start", "random", "--out", "fit"];
+    done(folder, &[&fit[..], &start].concat());
+    let text = fs::read_to_string(folder.join("fit/components.json")).expect("a file");
+    let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let components = saved["components"].as_array().expect("components");
+    let mut infinite = 0;
+    for component in components {
+        let absent = component["covariance_sd"].is_null();
+        infinite += usize::from(absent);
+        let reason = component["absent"].as_str().unwrap_or_default();
+        assert_eq!(
+            reason.contains("degrees of freedom, expected more than"),
+            absent,
+            "{component}"
+        );
+        assert!(!component["covariance"].is_null());
+    }
+    assert!(infinite > 0, "{text}");
+}

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use collapsar::{Checkpoint, Collapsed, Driver, Fit, Jumps, Outcome, Point, Step, Stop};
+use collapsar::{
+    ChainWatch, Checkpoint, Collapsed, Driver, Fit, Jumps, Outcome, Point, Step, Stop,
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,11 @@ pub(crate) use compete::MOST_STARTS;
 pub trait Watch: Sync {
     /// Set where everything is to end after its present step.
     fn interrupt(&self) -> &AtomicBool;
+
+    /// Who sees the Markov chains that follow a climb.
+    fn chains(&self) -> &dyn ChainWatch {
+        self.interrupt()
+    }
 
     /// Whether climbs are to follow one another, in the order of their seeds.
     fn in_turn(&self) -> bool {

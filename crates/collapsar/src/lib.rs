@@ -28,16 +28,20 @@
 //! # Ok::<(), collapsar::Error>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 #[cfg(feature = "graph")]
 pub mod graph;
 pub mod model;
+mod watch;
 
 #[cfg(feature = "laws")]
 pub use collapsar_core::laws;
 pub use collapsar_core::{
     Advice, Bases, Change, Checkpoint, Collapsed, Direction, Driver, Error, Factor, Fit, Hint,
     InnerProblems, Jump, Jumps, Mismatch, Outcome, Place, Plain, Point, Potential, Response,
-    Restarts, Result, Step, Stop, Terms, diagnostics, family, files, limits, number, special,
+    Restarts, Result, Step, Stop, Terms, diagnostics, elementary, family, files, limits, number,
+    random, special,
 };
 #[cfg(feature = "mixture")]
 pub use model::mixture;
@@ -45,3 +49,4 @@ pub use model::mixture;
 pub use model::quant;
 #[cfg(feature = "topics")]
 pub use model::topics;
+pub use watch::ChainWatch;

@@ -13,6 +13,7 @@ use collapsar_formats::read_data;
 use collapsar_run::fit::ModelSource;
 use collapsar_run::{RunFolder, Witness};
 
+use crate::chains::Chains;
 use crate::climb::{self, Bar};
 use crate::common::{Common, command, print};
 pub(crate) use args::{FitArgs, SourceArgs, with};
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let result = run.result(
         &climbed.best().point,
         &monitored.quantities,
-        common.listen(),
+        &Chains::new(common),
     )?;
     let Some(result) = result else {
         return Ok(climb::nothing(common));

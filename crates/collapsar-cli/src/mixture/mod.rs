@@ -15,6 +15,7 @@ use collapsar_formats::{Table, read_table_with_gaps};
 use collapsar_run::mixture::MixtureInput;
 use collapsar_run::{RunFolder, Witness};
 
+use crate::chains::Chains;
 use crate::climb::{self, Bar};
 use crate::common::{Common, command, print};
 use args::FitArgs;
@@ -89,7 +90,7 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
-    let posterior = run.posterior(&result, common.listen())?;
+    let posterior = run.posterior(&result, &Chains::new(common))?;
     if let Some(folder) = folder {
         run.write(folder, (&result, &posterior), command())?;
         args.page.write(args.out.as_deref(), common)?;

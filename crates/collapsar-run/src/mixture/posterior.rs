@@ -1,12 +1,10 @@
 //! Which posterior the results of a mixture are of, what it says of each number, and how far it may be trusted.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use collapsar::family::Marginal;
 use collapsar::mixture::{
     Component, DrawOptions, Matrix, MixtureDraws, MixtureFit, MixtureResponse, Number,
 };
-use collapsar::{Collapsed, Potential};
+use collapsar::{ChainWatch, Collapsed, Potential};
 use collapsar_bugs::{ChainDraws, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -46,7 +44,7 @@ impl MixtureRun<'_> {
     pub fn posterior(
         &self,
         result: &MixtureResult,
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<MixturePosterior> {
         let (fit, point) = (&result.fit, &result.climbed.best().point);
         let numbers = reported(fit);
@@ -59,15 +57,15 @@ impl MixtureRun<'_> {
                 draws,
                 seed: self.request.climb.seed,
             };
-            if let Some(draws) = result.model.chains(point, length, interrupt)? {
+            if let Some(draws) = result.model.chains(point, length, watch)? {
                 return Ok(sampled(fit, numbers, draws));
             }
         }
-        let (response, refused) = if interrupt.load(Ordering::Relaxed) {
+        let (response, refused) = if watch.goes_on() {
+            self.response(result)?
+        } else {
             // Nobody waits for it who has interrupted the run.
             (None, options.posterior.map(|_| INTERRUPTED.to_owned()))
-        } else {
-            self.response(result)?
         };
         let mut signs = self.weighed(result)?;
         signs.missing_information = response.as_ref().map(|of| of.missing_information);

@@ -86,6 +86,9 @@ pub struct Component {
     /// How many data the posterior scale of each column is worth, where they differ so; `degrees_of_freedom` is their mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column_degrees_of_freedom: Option<Vec<f64>>,
+    /// Why standard deviations are absent, where some are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absent: Option<String>,
 }
 
 impl Component {
@@ -230,6 +233,7 @@ fn undescribed(mean: Vec<f64>, scale: Matrix) -> Component {
         scale,
         mean_precisions: None,
         column_degrees_of_freedom: None,
+        absent: None,
     }
 }
 
@@ -289,6 +293,19 @@ fn describe(mut component: Component) -> Component {
             Matrix::Diagonal(each.map(|(d, s)| entry(freedom(d), *s, s * s)).collect())
         }
         Matrix::Spherical(s) => Matrix::Spherical(entry(least, *s, s * s)),
+    });
+    component.absent = covariance_sd.is_none().then(|| {
+        let what = if mean_sd.is_none() {
+            "mean_sd and covariance_sd are infinite"
+        } else {
+            "covariance_sd is infinite"
+        };
+        let (found, enough) = (least + dimension, [dimension + 1.0, dimension + 3.0]);
+        let expected = format!(
+            "expected more than {} for mean_sd and {} for covariance_sd",
+            enough[0], enough[1]
+        );
+        format!("{what}: {found} degrees of freedom, {expected}")
     });
     (component.mean_sd, component.covariance_sd) = (mean_sd, covariance_sd);
     component

@@ -169,6 +169,8 @@ impl MixtureDraws {
                 component.covariance = self.matrix(covariance);
             }
             component.covariance_sd = finite(covariance_sd).then(|| self.matrix(covariance_sd));
+            let known = component.mean_sd.is_some() && component.covariance_sd.is_some();
+            component.absent = (!known).then(|| "draws that are not finite".to_owned());
         }
         fit
     }

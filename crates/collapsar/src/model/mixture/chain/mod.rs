@@ -4,8 +4,6 @@
 
 mod draws;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use nalgebra::{Cholesky, DMatrix};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,6 +11,8 @@ use rayon::prelude::*;
 
 use super::posterior::{Parameters, pairs};
 use super::{Covariance, Mixture, Weights};
+use crate::ChainWatch;
+use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Dirichlet, Family, StickBreaking};
 use collapsar_core::vector::dot;
 use collapsar_core::{Collapsed, Point, Potential, Result, assignment};
@@ -41,7 +41,7 @@ pub struct DrawOptions {
 
 impl Mixture {
     /// Runs Markov chains from an optimum, in parallel; their draws do not depend on the number of threads.
-    /// Components are matched to those of the optimum. Nothing where it was interrupted.
+    /// Components are matched to those of the optimum. Nothing where `watch` stopped them.
     ///
     /// # Errors
     /// Where a chain leaves the domain.
@@ -49,8 +49,10 @@ impl Mixture {
         &self,
         point: &Point,
         options: DrawOptions,
-        interrupt: &AtomicBool,
+        watch: &dyn ChainWatch,
     ) -> Result<Option<MixtureDraws>> {
+        let of_all = |draws: usize| (options.chains * draws) as u64;
+        watch.begin(of_all(options.warmup), of_all(options.draws));
         let run = |chain: usize| -> Result<Option<(Vec<f64>, usize)>> {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream(1 + chain as u64);
@@ -58,14 +60,16 @@ impl Mixture {
             let (mut kept, mut relabelled) = (vec![], 0);
             for draw in 0..options.warmup + options.draws {
                 for _ in 0..self.sweeps() {
-                    if interrupt.load(Ordering::Relaxed) {
+                    if !watch.goes_on() {
                         return Ok(None);
                     }
                     chain.sweep(&mut rng)?;
                 }
-                if draw >= options.warmup {
+                let keeps = draw >= options.warmup;
+                if keeps {
                     relabelled += usize::from(chain.keep(point, &mut kept));
                 }
+                watch.draw(keeps);
             }
             Ok(Some((kept, relabelled)))
         };
@@ -239,7 +243,7 @@ impl<'a> Chain<'a> {
             let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
             first.swap_with_slice(&mut second[..features]);
             let exchanged = blocks.value(0, &self.statistics)?;
-            if rng.random::<f64>().ln() < exchanged - value {
+            if rng.random::<f64>().ln_() < exchanged - value {
                 value = exchanged;
             } else {
                 let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
@@ -264,7 +268,7 @@ impl<'a> Chain<'a> {
             })
             .collect();
         let order = assignment(&costs, count);
-        kept.extend(order.iter().map(|&k| drawn.ln_weights[k].exp()));
+        kept.extend(order.iter().map(|&k| drawn.ln_weights[k].exp_()));
         let place = |k: usize| match model.covariance {
             Covariance::Tied => (0, k),
             _ => (k, 0),

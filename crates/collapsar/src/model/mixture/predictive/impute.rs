@@ -1,12 +1,13 @@
 //! Rows with missing values: the density of what is there, and what it says of what is not (maths §4.7).
 
+use collapsar_core::elementary::Elementary;
 use std::collections::HashMap;
 use std::f64::consts::{PI, TAU};
 
+use collapsar_core::random::{ChiSquared, Distribution, StandardNormal};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::{Part, PredictiveDensity, Scores};
@@ -76,17 +77,17 @@ impl Shape {
                 let rest = block(missing, missing) - &slopes * block(there, missing);
                 let count = there.len() as f64;
                 let diagonal = factor.l_dirty().diagonal();
-                let half_ln_determinant: f64 = diagonal.iter().map(|x| x.ln()).sum();
+                let half_ln_determinant: f64 = diagonal.iter().map(|x| x.ln_()).sum();
                 // maths §3.6
                 let constant = match (freedom.is_finite(), there.is_empty()) {
                     (_, true) => 0.0,
                     (true, _) => {
                         ln_gamma(0.5 * count)
                             - ln_beta(0.5 * freedom, 0.5 * count)
-                            - 0.5 * count * (freedom * PI).ln()
+                            - 0.5 * count * (freedom * PI).ln_()
                             - half_ln_determinant
                     }
-                    (false, _) => -0.5 * count * TAU.ln() - half_ln_determinant,
+                    (false, _) => -0.5 * count * TAU.ln_() - half_ln_determinant,
                 };
                 Given::Together {
                     freedom: *freedom,
@@ -124,7 +125,7 @@ enum Given {
 /// The log density of a Student-t at a squared distance, but for its normaliser.
 fn tail(freedom: f64, count: f64, square: f64) -> f64 {
     if freedom.is_finite() {
-        -0.5 * (freedom + count) * (square / freedom).ln_1p()
+        -0.5 * (freedom + count) * (square / freedom).ln_1p_()
     } else {
         -0.5 * square
     }
@@ -137,7 +138,7 @@ impl Given {
                 let each = there.iter().zip(y.iter());
                 let one = |((freedom, mean, scale), y): (&(f64, f64, f64), &f64)| {
                     let square = (y - mean) * (y - mean) / scale;
-                    let ln_scale = 0.5 * (scale * freedom * PI).ln();
+                    let ln_scale = 0.5 * (scale * freedom * PI).ln_();
                     let constant = ln_gamma(0.5) - ln_beta(0.5 * freedom, 0.5) - ln_scale;
                     constant + tail(*freedom, 1.0, square)
                 };
@@ -206,7 +207,7 @@ impl Given {
 
     fn draw<R: Rng + ?Sized>(&self, y: &DVector<f64>, rng: &mut R) -> DVector<f64> {
         let spread = |freedom: f64, rng: &mut R| {
-            let root = |chi: ChiSquared<f64>| (freedom / chi.sample(rng)).sqrt();
+            let root = |chi: ChiSquared| (freedom / chi.sample(rng)).sqrt();
             let chi = freedom.is_finite().then(|| ChiSquared::new(freedom).ok());
             chi.flatten().map_or(1.0, root)
         };
@@ -317,7 +318,7 @@ impl PredictiveDensity {
             let (ln_density, parts) = parts_of(given, y);
             let mut known = vec![0.0; self.components + 1];
             for (of, part) in self.parts.iter().zip(parts) {
-                known[of.component] += part.exp();
+                known[of.component] += part.exp_();
             }
             let known = known[..self.components].iter().enumerate();
             let (label, certainty) = known.fold((0, f64::NEG_INFINITY), |best, (k, &p)| {
@@ -345,7 +346,7 @@ impl PredictiveDensity {
             let found = self.by_pattern(values, |_, _, given, y| parts_of(given, y).1)?;
             for (row, parts) in found {
                 for (of, part) in self.parts.iter().zip(parts) {
-                    out[row * width + of.component] += part.exp();
+                    out[row * width + of.component] += part.exp_();
                 }
             }
             return Ok(out);
@@ -382,9 +383,9 @@ impl PredictiveDensity {
             // Parts that no row has narrowed may have no variance: a trace of one would drown what all others say.
             let finite = |(_, of): &(_, Vec<f64>)| of.iter().all(|variance| variance.is_finite());
             let usable = parts.iter().zip(&all).filter(|(_, of)| finite(of));
-            let mut usable: Vec<_> = usable.map(|(part, of)| (part.exp(), of)).collect();
+            let mut usable: Vec<_> = usable.map(|(part, of)| (part.exp_(), of)).collect();
             if usable.iter().map(|(part, _)| part).sum::<f64>() < 0.5 {
-                usable = parts.iter().map(|part| part.exp()).zip(&all).collect();
+                usable = parts.iter().map(|part| part.exp_()).zip(&all).collect();
                 usable.retain(|(part, _)| *part > 0.0);
             }
             let total: f64 = usable.iter().map(|(part, _)| part).sum();
@@ -435,7 +436,7 @@ impl PredictiveDensity {
             let draws = (0..count).map(|_| {
                 let mut left: f64 = rng.random();
                 let chosen = parts.iter().position(|part| {
-                    left -= part.exp();
+                    left -= part.exp_();
                     left < 0.0
                 });
                 let (_, of) = &given[chosen.unwrap_or(given.len() - 1)];
