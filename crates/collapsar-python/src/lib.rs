@@ -34,8 +34,8 @@ mod _collapsar {
     use super::run::panic_for_tests;
     #[pymodule_export]
     use super::topics::{
-        complete_topics, fit_topics, infer_topics, picture_of_topics, quality_of_topics,
-        words_of_topics,
+        complete_topics, first_topics, fit_topics, infer_topics, learn_topics, picture_of_topics,
+        quality_of_topics, words_of_topics,
     };
 
     /// Steps after which a climb stops, unless another number is given.

@@ -306,6 +306,13 @@ impl FittedMixture {
         })
     }
 
+    /// A picture of components alone.
+    fn picture_of_components(&self, py: Python<'_>, columns: Vec<String>) -> PyResult<String> {
+        whole(py, 0, |_| {
+            Ok(pictures::components(&self.fitted.fit, &columns).to_string())
+        })
+    }
+
     /// Rows with what is expected where they have NaN, and standard deviations of that.
     fn impute<'py>(
         &self,

@@ -1,9 +1,13 @@
 """Pictures of fits as Vega-Lite specifications."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
+import sklearn
+import sklearn.base
+import sklearn.pipeline
 
 import pycollapsar
 
@@ -66,6 +70,56 @@ def test_rows_of_a_mixture(columns):
     assert [int(p["component"]) for p in points] == fitted.predict(rows).tolist()
     if columns == 2:
         assert [[p["x"], p["y"]] for p in points] == pytest.approx(rows, rel=1e-4)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_components_of_a_mixture_without_rows(columns):
+    rng = np.random.default_rng(0)
+    rows = np.r_[rng.normal(0, 1, (60, columns)), rng.normal(9, 1, (40, columns))]
+    fitted = pycollapsar.BayesianGaussianMixture(n_components=2, random_state=0).fit(rows)
+    spec = check(fitted.plot())
+    drawn = values(spec) if columns == 1 else values(spec, 0)
+    for k in range(2):
+        points = [p for p in drawn if p["component"] == str(k) and p.get("of") != "mean"]
+        x = np.array([p["x"] for p in points])
+        if columns < 3:
+            # Curves are even around the mean.
+            assert (x.min() + x.max()) / 2 == pytest.approx(fitted.means_[k, 0], abs=0.02)
+        if columns == 1:
+            density = np.array([p["density"] for p in points])
+            area = np.sum(np.diff(x) * (density[1:] + density[:-1]) / 2)
+            # Expected weights, of which some is left for components that nothing has used.
+            assert area == pytest.approx(fitted.weights_[k], rel=2e-2)
+
+
+def test_estimators_show_their_pictures_once_they_are_fitted():
+    rng = np.random.default_rng(0)
+    rows = np.r_[rng.normal(0, 1, (60, 3)), rng.normal(9, 1, (40, 3))]
+    counts = rng.poisson(2.0, (20, 8))
+    estimators = [
+        (pycollapsar.BayesianGaussianMixture(n_components=2, random_state=0), rows),
+        (pycollapsar.LatentDirichletAllocation(2, random_state=0), counts),
+    ]
+    for estimator, X in estimators:
+        asked = dict(include=None, exclude=None)
+        before = estimator._repr_mimebundle_(**asked)
+        assert set(before) == {"text/plain", "text/html"} and "sk-container" in before["text/html"]
+        fitted = estimator.fit(X)
+        shown = fitted._repr_mimebundle_(**asked)
+        assert shown == {MIME: check(fitted.plot()), "text/plain": repr(fitted)}
+        # The diagram is there for whoever asks for it, and alone for a copy that is not fitted.
+        assert "sk-container" in fitted._repr_html_()
+        assert set(sklearn.base.clone(fitted)._repr_mimebundle_(**asked)) == set(before)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert again._repr_mimebundle_(**asked)[MIME] == shown[MIME]
+        with sklearn.config_context(display="text"):
+            assert fitted._repr_mimebundle_(**asked) == {"text/plain": repr(fitted)}
+        assert "sk-container" in sklearn.pipeline.make_pipeline(fitted)._repr_html_()
+
+
+def test_topics_of_nothing_have_a_picture():
+    fitted = pycollapsar.LatentDirichletAllocation(2, random_state=0).fit(np.zeros((3, 5)))
+    assert MIME in fitted._repr_mimebundle_()
 
 
 def test_a_map_of_topics_and_the_terms_of_one():

@@ -148,3 +148,62 @@ fn threads_do_not_change_a_point() {
     let whole = Quant::whole(&reads, 0.1);
     threads_do_not_matter(&whole, &random(transcripts, 2.0, 1)).expect("the same bits");
 }
+
+/// A chain: each read fits a transcript and the next one, with these counts.
+fn chain(transcripts: usize, weighed: bool, count: impl Fn(&mut ChaCha8Rng) -> u32) -> Reads {
+    let mut rng = ChaCha8Rng::seed_from_u64(17);
+    let mut read = |id: usize| {
+        let share: f64 = if weighed {
+            rng.random_range(0.05..0.95)
+        } else {
+            0.5
+        };
+        let alignments = [(id, share), (id + 1, 1.0 - share)];
+        let alignments = alignments.map(|(id, share)| (id as u32, share.ln()));
+        (alignments.to_vec(), f64::from(count(&mut rng)))
+    };
+    let reads: Vec<Read> = (0..transcripts - 1).map(&mut read).collect();
+    build(transcripts, &reads, ALL)
+}
+
+/// Long chains are hard: news travels by one transcript a step. Under a prior that is not small all directions end at one bound,
+/// near which nothing is higher; under a smaller one they end at different ones.
+#[test]
+fn directions_end_at_optima_of_chains() {
+    let several = |rng: &mut ChaCha8Rng| rng.random_range(1..5);
+    let many = |rng: &mut ChaCha8Rng| rng.random_range(1..1000);
+    let chains = [
+        ("one", chain(500, false, |_| 1)),
+        ("weighed", chain(500, true, |_| 1)),
+        ("several", chain(500, false, several)),
+        ("several weighed", chain(500, true, several)),
+        ("many weighed", chain(500, true, many)),
+    ];
+    for (name, reads) in &chains {
+        for alpha in [1.0, 0.5] {
+            let model = Quant::whole(reads, alpha);
+            let climb = |direction, start, gain| {
+                let stop = Stop::Gain(gain) | Stop::Passes(100_000);
+                let driver = Driver::new(&model, direction).stop(stop);
+                driver.run(start).expect("a climb")
+            };
+            let mut bounds = vec![];
+            for direction in Direction::ALL {
+                let fit = climb(direction, vec![0.0; reads.transcripts()], 1e-8);
+                let what = format!("{name}, prior {alpha}, {direction}");
+                assert!(fit.outcome.converged(), "{what}: {}", fit.outcome);
+                // Off by a little, and up again.
+                let off = random(reads.transcripts(), 0.01, 3);
+                let moved = fit.point.messages.iter().zip(off).map(|(m, o)| m + o);
+                let again = climb(Direction::Vbem, moved.collect(), 1e-10);
+                let rise = again.point.bound - fit.point.bound;
+                assert!(rise < 1e-3, "{what}: {rise:e} higher nearby");
+                bounds.push((fit.point.bound, what));
+            }
+            let best = bounds.iter().map(|b| b.0).fold(f64::MIN, f64::max);
+            for (bound, what) in bounds {
+                assert!(best - bound < 1e-3, "{what}: {:e} below", best - bound);
+            }
+        }
+    }
+}

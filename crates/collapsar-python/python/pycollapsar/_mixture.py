@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from . import _collapsar
 from ._errors import DataError, SettingError
 from ._plan import METHODS, column, plan, trace, watcher
-from ._plot import plot_of
+from ._plot import bundle_of, plot_of
 
 _NOT_CONVERGED = (
     "Best performing initialization did not converge. Try different init parameters, or"
@@ -669,26 +669,35 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         there = weights > 0.0
         return float(np.average(scores[there], weights=weights[there]))
 
-    def plot(self, X):
+    def plot(self, X=None):
         """A picture of rows and components, which notebooks show.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), default=None
             Rows, those of the fit or others; of many a sample is drawn. Two columns are the axes themselves, more are
-            shown on the plane of their largest variance. Missing values are where they are expected.
+            shown on the plane of their largest variance. Missing values are where they are expected. Where it is None
+            the components are drawn alone: a fit keeps no rows.
 
         Returns
         -------
         plot : Plot
             A Vega-Lite specification, with `to_altair` and `save`.
         """
-        X = self._checked(X)
+        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        columns = [f"column {d}" for d in range(X.shape[1])] if names is None else map(str, names)
+        if names is None:
+            names = [f"column {d}" for d in range(self.n_features_in_)]
+        columns = [str(name) for name in names]
+        if X is None:
+            return plot_of(self._fit_.picture_of_components(columns))
+        X = self._checked(X)
         labels = self._labels(X).tolist()
         whole = self._fit_.impute(X, self.n_jobs)[0] if np.isnan(X).any() else X
-        return plot_of(self._fit_.picture(whole, labels, list(columns)))
+        return plot_of(self._fit_.picture(whole, labels, columns))
+
+    def _repr_mimebundle_(self, **kwargs):
+        return bundle_of(self, super()._repr_mimebundle_(**kwargs))
 
     def impute(self, X, *, return_sd=False, n_draws=None, random_state=None):
         """Fills in missing values, given the others of their row.

@@ -56,3 +56,12 @@ class Plot:
 def plot_of(text: str) -> Plot:
     """The picture of what the extension wrote."""
     return Plot(json.loads(text))
+
+
+def bundle_of(estimator: Any, usual: dict[str, Any]) -> dict[str, Any]:
+    """What notebooks show of an estimator: once it is fitted its picture, in the place of scikit-learn's diagram, which notebooks
+    would prefer to it. Where scikit-learn is asked for text there is no diagram, and no picture either."""
+    if "text/html" not in usual or not hasattr(estimator, "converged_"):
+        return usual
+    shown = {mime: of for mime, of in usual.items() if mime != "text/html"}
+    return {**estimator.plot()._repr_mimebundle_(), **shown}
