@@ -35,7 +35,7 @@ pub trait Elementary: Sized {
     /// $x^y$.
     #[must_use]
     fn powf_(self, exponent: Self) -> Self;
-    /// $\sqrt[3]{x}$.
+    /// $x^{1/3}$.
     #[must_use]
     fn cbrt_(self) -> Self;
     /// $\sqrt{x^2 + y^2}$.
