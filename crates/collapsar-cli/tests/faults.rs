@@ -244,6 +244,28 @@ fn two_signals_at_once_are_one() {
     assert_eq!(record["outcome"]["reason"], "interrupted");
 }
 
+/// Results of fewer draws than were asked for are told from whole ones by their record too.
+#[test]
+fn draws_that_are_interrupted_say_so_in_the_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write_inputs(folder, 200);
+    let fit = "fit mixed.bug --data data.json --posterior exact --warmup 10 --draws 1000000 --verbose --out part";
+    let args: Vec<&str> = fit.split(' ').collect();
+    let (mut child, mut talk) = climbing(folder, &mut collapsar(folder, &args));
+    // The climb takes milliseconds from here, all draws minutes.
+    thread::sleep(Duration::from_secs(3));
+    signal(&child, "INT");
+    let mut rest = String::new();
+    talk.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("an end").code(), Some(130), "{rest}");
+    let warnings = run_json(&folder.join("part"))["warnings"].to_string();
+    assert!(
+        warnings.contains("interrupted: results are of the first"),
+        "{warnings}"
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn nohup_is_heeded() {

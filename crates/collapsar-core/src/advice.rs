@@ -12,6 +12,9 @@ pub struct Advice<'a> {
     pub momentum: bool,
     /// How many steps from a start are VBEM's own all the same, because they choose between optima.
     pub plain_steps: u64,
+    /// Whether climbs come to rest at saddles, so that rules that take long steps should look a little beyond where they would end
+    /// (maths §6.3).
+    pub saddles: bool,
     /// The model's inner problems, where it has any.
     pub inner: Option<&'a dyn InnerProblems>,
     /// The model's changes of basis, where it has any.

@@ -8,6 +8,7 @@
 //! | `source` | how SAM and BAM records become plain ones |
 //! | `cram` | how CRAM records do |
 //! | `containers` | which containers of CRAM are decoded |
+//! | `codecs` | what a packed block of them makes its decoder take |
 //! | `record` | what a plain record is |
 //! | `mismatches` | what an MD tag says |
 //! | `score` | how likely a read's bases are at a place |
@@ -31,6 +32,7 @@ use crate::guard::guarded;
 
 mod ahead;
 mod bytes;
+mod codecs;
 mod containers;
 mod cram;
 mod group;

@@ -543,3 +543,53 @@ fn settings_out_of_range_are_refused() {
         ]
     );
 }
+
+/// Transcripts in a row, each pair of neighbours with reads that fit both alike.
+fn chain(transcripts: u32, mut count: impl FnMut() -> f64) -> Reads {
+    let even = 0.5_f64.ln();
+    let reads = (1..transcripts).map(|m| (vec![(m - 1, even), (m, even)], count()));
+    let reads: Vec<Read> = reads.collect();
+    build(transcripts as usize, &reads, Compression::default())
+}
+
+fn climbed(model: &Quant<'_>, direction: Direction, start: Vec<f64>) -> collapsar::Fit {
+    let driver = Driver::new(model, direction).stop(Stop::Gain(1e-8) | Stop::Iterations(20_000));
+    let fit = driver.run(start).expect("a run");
+    assert!(fit.outcome.converged(), "{direction}");
+    fit
+}
+
+/// Long steps lead to saddles of a chain, where two neighbours share what one of them would better have: `lbfgs` stayed at one, with a
+/// squared norm of 2e-8.
+#[test]
+fn no_rule_ends_at_a_saddle_of_a_chain() {
+    let reads = chain(500, || 1.0);
+    let alpha = 0.1;
+    let model = Quant::whole(&reads, alpha);
+    let start = vec![0.0; reads.transcripts()];
+    for direction in Direction::ALL {
+        let end = climbed(&model, direction, start.clone());
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let near = (end.point.messages.iter()).map(|m| m + rng.random_range(-0.01..0.01));
+        let again = climbed(&model, Direction::Vbem, near.collect());
+        let rise = again.point.bound - end.point.bound;
+        eprintln!("{direction} {} {rise:.2e} {}", end.point.bound, end.passes);
+        assert!(rise < 1e-4, "{direction}: {rise:e} nats above");
+    }
+}
+
+/// With hundreds of reads on each pair Newton's first steps, taken whole, put every other transcript out, which cost thousands of nats.
+#[test]
+fn newton_keeps_transcripts_of_a_chain() {
+    for seed in 1..4 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let reads = chain(500, || f64::from(rng.random_range(1..=1000)));
+        let model = Quant::whole(&reads, 0.1);
+        let start = vec![0.0; reads.transcripts()];
+        let ends = [Direction::Vbem, Direction::Newton]
+            .map(|direction| climbed(&model, direction, start.clone()));
+        let [vbem, newton] = ends.map(|end| (end.point.bound, end.passes));
+        eprintln!("{vbem:?} {newton:?}");
+        assert!(newton.0 > vbem.0 - 50.0, "{newton:?} {vbem:?}");
+    }
+}

@@ -85,6 +85,7 @@ use effort::Effort;
 use emit::{Emit, Sink};
 use grid::Trial;
 use hidden::Hidden;
+use place::{Looked, Work};
 use variables::Grids;
 
 pub(crate) use nodes::Grid;
@@ -105,9 +106,15 @@ pub struct Prepared {
 
 impl Prepared {
     pub(crate) fn new(model: Elaborated, source: &str) -> Checked<Self> {
+        let mut work = Work::of(&model);
+        Self::within(model, source, &mut work)
+    }
+
+    /// The same with so much work on where grids are; notes what was spent.
+    fn within(model: Elaborated, source: &str, work: &mut Work) -> Checked<Self> {
         let (mut apart, mut grids) = (BTreeSet::new(), Grids::new());
         let (mut centring, mut rounds) = (Centring::default(), 0);
-        let (mut placed, mut work, mut spent) = (0, 0, 0);
+        let (mut placed, mut spent) = (0, 0);
         // What serves where better grids would take too long.
         let mut last: Option<(Lowered, Grids)> = None;
         let found = loop {
@@ -126,12 +133,17 @@ impl Prepared {
                         rounds += 1;
                         continue;
                     }
-                    let better = lowered.place(&mut grids, &mut work);
+                    let placing = lowered.place(&mut grids, work, last.is_some());
                     lowered.variables.note(&grids);
-                    let Some(better) = better else {
-                        break lowered;
+                    let better = match (placing, last.take()) {
+                        (Placing::Better(better), _) => better,
+                        (Placing::TooMuch, Some((lowered, grids))) => {
+                            effort::check(&model, &grids, &lowered.variables)?;
+                            break lowered;
+                        }
+                        _ => break lowered,
                     };
-                    let may = placed < MOST_PLACES && work < place::ALL_WORK;
+                    let may = placed < MOST_PLACES && work.is_left();
                     if !may || spent >= effort::MOST_IN_ALL {
                         effort::check(&model, &grids, &lowered.variables)?;
                         break lowered;
@@ -204,14 +216,18 @@ impl Lowered {
         })
     }
 
-    /// Grids that serve better than those that are here, if any do; notes the errors of these.
-    fn place(&self, grids: &mut Grids, work: &mut usize) -> Option<Grids> {
+    /// Looks for grids that serve better than those that are here; notes the errors of these.
+    fn place(&self, grids: &mut Grids, work: &mut Work, again: bool) -> Placing {
         if grids.is_empty() {
-            return None;
+            return Placing::Serve;
         }
-        let masses = place::masses(&self.graph, &self.variables, work).unwrap_or_default();
+        let masses = match place::look(&self.graph, &self.variables, work, again) {
+            Looked::At(masses) => masses,
+            Looked::Nothing => return Placing::Serve,
+            Looked::TooMuch => return Placing::TooMuch,
+        };
         // All grids are brought to where the posterior is before any becomes finer.
-        [place::Look::Where, place::Look::HowFine]
+        let better = [place::Look::Where, place::Look::HowFine]
             .into_iter()
             .find_map(|look| {
                 let (mut better, mut moved) = (grids.clone(), false);
@@ -225,7 +241,8 @@ impl Lowered {
                     }
                 }
                 moved.then_some(better)
-            })
+            });
+        better.map_or(Placing::Serve, Placing::Better)
     }
 
     /// A refusal of the graph, by the line that it is about.
@@ -243,6 +260,16 @@ impl Lowered {
         };
         Diagnostic::new(span.unwrap_or_default(), message, "in this line")
     }
+}
+
+/// What is to be done about grids.
+enum Placing {
+    /// These serve better.
+    Better(Grids),
+    /// Those that are here serve, or there is no saying.
+    Serve,
+    /// To look at them would take more than is left: those before them serve.
+    TooMuch,
 }
 
 /// Changes of variables at most: shifts take two or three, and as many more for each slope that hid others.

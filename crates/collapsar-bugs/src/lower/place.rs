@@ -7,21 +7,29 @@ use collapsar::{Collapsed, Direction, Driver, Fit, Potential, Stop};
 
 use super::nodes::{Grid, MOST_COUNTS, MOST_NODES, moments};
 use super::{LineVariables, Variables};
+use crate::elaborate::{Elaborated, Line};
 
 /// Joint states of grids that the model is fitted for one by one, at most.
 const MOST_STATES: usize = 1024;
 /// Numbers that passes of the model, one for each of these, go through at most.
-const AFFORDABLE: usize = 50_000_000;
+const AFFORDABLE: usize = 20_000_000;
 /// Numbers that a pass may go through where three grids or more are to have more nodes: twice as many are eight times as
 /// many combinations.
 const MOST_FINE: usize = 100_000;
 /// Climbs end where a step gains less.
 const GAIN: f64 = 1e-7;
 const PASSES: u64 = 1000;
-/// Numbers that all climbs of one look go through about, with passes that each has at least, and those of all looks.
+/// Numbers that all climbs of one look could go through in their time, with passes that each has at least.
 const WORK: usize = 200_000_000;
 const FEWEST: u64 = 50;
-pub(super) const ALL_WORK: usize = 500_000_000;
+/// The same for all looks of a model without data, what each observed number adds, and for all looks of any model.
+const ALL_WORK: usize = 100_000_000;
+const FOR_A_NUMBER: usize = 50_000;
+const MOST_WORK: usize = 500_000_000;
+/// Numbers that a pass could go through for each that a model has, while it is derived for a state; and passes that a climb has at
+/// least where it begins at the end of another.
+const DERIVED: usize = 20;
+const LEAST: usize = 3;
 /// What nodes may weigh together that are left out at one end of a grid, and counts at one end of their range.
 const TAIL: f64 = 1e-7;
 const TAIL_OF_COUNTS: f64 = 1e-10;
@@ -36,6 +44,49 @@ const TOLERANCE: f64 = 1e-4;
 
 /// Labels with the states that they are given.
 type Known = Vec<(u32, u32)>;
+
+/// What looks at grids take, in numbers that passes could go through meanwhile.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) spent: usize,
+    pub(super) allowed: usize,
+}
+
+impl Work {
+    /// What a model may take: one with many numbers takes long whatever is done with it.
+    pub(super) fn of(model: &Elaborated) -> Self {
+        let observed = |line: &Line| {
+            let array = &model.arrays[line.array];
+            (0..array.len())
+                .filter(|&element| array.value(element).is_some())
+                .count()
+        };
+        let lines = model.lines.iter().filter(|line| line.stochastic());
+        let numbers: usize = lines.map(observed).sum();
+        let more = numbers.saturating_mul(FOR_A_NUMBER);
+        Self {
+            spent: 0,
+            allowed: ALL_WORK.saturating_add(more).min(MOST_WORK),
+        }
+    }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.spent < self.allowed
+    }
+
+    fn spend(&mut self, more: usize) {
+        self.spent = self.spent.saturating_add(more);
+    }
+}
+
+/// What a look at all grids found.
+pub(super) enum Looked {
+    At(Vec<Mass>),
+    /// There is no fit.
+    Nothing,
+    /// It would take more than is left.
+    TooMuch,
+}
 
 /// What a fit says of a line that has a grid.
 pub(super) struct Mass {
@@ -155,20 +206,41 @@ fn halved(grid: &Grid, p: &[f64]) -> f64 {
     if found.is_nan() { f64::INFINITY } else { found }
 }
 
-/// The probabilities of all nodes under a fit; nothing where there is none. Counts the numbers that it goes through.
-pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> Option<Vec<Mass>> {
-    let whole = Compiled::new(graph.clone(), &Demands::default()).ok()?;
+/// Looks at all grids; `again` says whether it may be refused for what it would take.
+pub(super) fn look(graph: &Graph, variables: &Variables, work: &mut Work, again: bool) -> Looked {
+    let Ok(whole) = Compiled::new(graph.clone(), &Demands::default()) else {
+        return Looked::Nothing;
+    };
     let enumerated = enumerated(graph, variables, whole.size());
-    let states = enumerated
-        .iter()
-        .map(|&label| variables.states(label) as usize);
-    let passes = passes(&whole, states.product());
+    let states = enumerated.iter();
+    let climbs: usize = states
+        .map(|&label| variables.states(label) as usize)
+        .product();
+    let each = DERIVED * numbers(&whole) + LEAST * whole.pass_cost();
+    let left = work.allowed.saturating_sub(work.spent);
+    if again && climbs.saturating_mul(each) > left {
+        return Looked::TooMuch;
+    }
+    let found = masses(graph, (variables, &whole), (&enumerated, climbs), work);
+    found.map_or(Looked::Nothing, Looked::At)
+}
+
+/// The probabilities of all nodes under a fit, or under one for each joint state of the labels that are enumerated; nothing where there
+/// is none. Counts what it takes.
+fn masses(
+    graph: &Graph,
+    (variables, whole): (&Variables, &Compiled),
+    (enumerated, climbs): (&[u32], usize),
+    work: &mut Work,
+) -> Option<Vec<Mass>> {
+    let passes = passes(whole, climbs);
+    let derived = DERIVED * numbers(whole);
     let labels = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
     let all_labels = graph.declared().iter().all(labels);
     let lines = variables.lines.iter().enumerate();
     let continuous = |of: &LineVariables| of.grid.as_ref().is_some_and(|grid| !grid.counts());
     let grids = variables.lines.iter().flatten().filter(|of| continuous(of));
-    let full = grids.count() > 2 && numbers(&whole) > MOST_FINE;
+    let full = grids.count() > 2 && numbers(whole) > MOST_FINE;
     let mut found: Vec<Mass> = lines
         .filter_map(|(line, of)| {
             let of = of.as_ref()?;
@@ -182,13 +254,14 @@ pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> 
         })
         .collect();
     if enumerated.is_empty() {
-        let fit = climbed(&whole, None, passes)?;
-        *work += numbers(&whole) * fit.passes as usize;
-        add(&mut found, variables, (&whole, &fit), 1.0, &[])?;
+        let fit = climbed(whole, None, passes)?;
+        work.spend(derived + whole.pass_cost().saturating_mul(fit.passes as usize));
+        add(&mut found, variables, (whole, &fit), 1.0, &[])?;
         return Some(found);
     }
     let mut fits: Vec<(Known, Compiled, Fit)> = vec![];
-    for known in joint_states(&enumerated, variables) {
+    for known in joint_states(enumerated, variables) {
+        work.spend(derived);
         let Some(given) = graph.given(&known) else {
             continue;
         };
@@ -196,7 +269,7 @@ pub(super) fn masses(graph: &Graph, variables: &Variables, work: &mut usize) -> 
         let warm = fits.last().map(|(.., fit)| fit.point.messages.as_slice());
         let fit = climbed(&compiled, warm, passes);
         let made = fit.as_ref().map_or(passes, |fit| fit.passes);
-        *work += numbers(&compiled) * made as usize;
+        work.spend(compiled.pass_cost().saturating_mul(made as usize));
         fits.extend(fit.map(|fit| (known, compiled, fit)));
     }
     let bounds: Vec<f64> = fits.iter().map(|(.., fit)| fit.point.bound).collect();
@@ -256,7 +329,7 @@ fn numbers(model: &Compiled) -> usize {
 
 /// Passes that each of so many climbs may have.
 fn passes(model: &Compiled, climbs: usize) -> u64 {
-    ((WORK / numbers(model) / climbs.max(1)) as u64).clamp(FEWEST, PASSES)
+    ((WORK / model.pass_cost().max(1) / climbs.max(1)) as u64).clamp(FEWEST, PASSES)
 }
 
 /// Where a climb ends, from where a neighbour's did if that is better.

@@ -6,8 +6,9 @@ use collapsar::graph::{Centring, Graph};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Effort, Grids, Lowered, Prepared};
+use super::{Effort, Grids, Lowered, Prepared, Work};
 use crate::data::{Array, Data};
+use crate::elaborate::Elaborated;
 use crate::model::Model;
 
 /// Numbers of all variables, and the same ones as a graph that counts them elsewhere has them.
@@ -107,5 +108,42 @@ fn the_log_joint_is_that_of_the_same_numbers() {
             // Squares of numbers near 1e3, and of slopes times 2e3: terms of some 1e8, known to 1e-16 of them each.
             assert!((a - b).abs() <= 1e-6 * (1.0 + b.abs()), "{text}: {a} {b}");
         }
+    }
+}
+
+/// What a text takes until its grids stand, beside what it may.
+fn work_of(text: &str) -> (usize, usize) {
+    let model = Model::parse(text).expect("a model");
+    let elaborated = Elaborated::new(&model.program, Data::default());
+    let elaborated = elaborated.expect("a model with its data");
+    let mut work = Work::of(&elaborated);
+    // Whether there are grids that serve in that time is another question.
+    let _ = Prepared::within(elaborated, text, &mut work);
+    (work.spent, work.allowed)
+}
+
+#[test]
+fn small_models_take_no_more_than_they_may() {
+    // Passes of models as small as these take what their families take by themselves, and each joint state of the grids is derived.
+    let small = |link: &str, effect: &str, level: &str, sd: &str| {
+        format!(
+            "model {{ y ~ dpois(m) log(m) <- {link} e ~ {effect} a ~ {level} s ~ {sd} t <- pow(s, -2) }}"
+        )
+    };
+    for text in [
+        small("a - e", "dnorm(0, t)", "dunif(-5, 5)", "dunif(0, 10)"),
+        small(
+            "a + e",
+            "dnorm(0, pow(s, -3))",
+            "dnorm(0, 0.1)",
+            "dunif(0, 10)",
+        ),
+        small("a + e", "dnorm(a, t)", "dgamma(0.1, 1)", "dunif(0, 100)"),
+        small("a * e", "dnorm(a, t)", "dunif(-5, 5)", "dunif(0, 1)"),
+    ] {
+        let (spent, allowed) = work_of(&text);
+        assert_eq!(allowed, 100_000_000, "a model without data");
+        // The last look may take what its climbs need beyond the least.
+        assert!(spent > 0 && spent <= 3 * allowed / 2, "{spent}: {text}");
     }
 }

@@ -51,13 +51,8 @@ pub(crate) fn run(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         args.page.write(args.out.as_deref(), common)?;
     }
     climb::warn(&climbed, common);
-    if let Some((draws, _)) = result.chains.as_ref().filter(|_| !result.complete()) {
-        let of_each = draws.chains.iter().flatten().map(Vec::len).min();
-        common.warn(&format!(
-            "interrupted: results are of the first {} draws of {} chains",
-            of_each.unwrap_or(0),
-            draws.chains.len()
-        ));
+    if let Some(interrupted) = result.interrupted() {
+        common.warn(&interrupted);
     }
     if !result.mixed() {
         common.warn("the chains have not mixed: try more --draws");

@@ -34,6 +34,7 @@ use dense::Dense;
 pub(crate) use iterate::Iterate;
 use lbfgs::Lbfgs;
 use momentum::Momentum;
+use newton::Newton;
 
 /// Which direction a run follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -129,7 +130,7 @@ pub(crate) enum Rule {
     Vbem,
     Conjugate(Conjugate),
     Lbfgs(Lbfgs),
-    Newton {},
+    Newton(Newton),
     Dense(Dense),
     Auto(Box<Auto>),
     Momentum(Box<Momentum>),
@@ -145,7 +146,7 @@ impl Rule {
             Direction::Pr => Self::Conjugate(Conjugate::new(Beta::PolakRibiere)),
             Direction::Hs => Self::Conjugate(Conjugate::new(Beta::HestenesStiefel)),
             Direction::Lbfgs => Self::Lbfgs(Lbfgs::default()),
-            Direction::Newton => Self::Newton {},
+            Direction::Newton => Self::Newton(Newton::default()),
             Direction::Dense => Self::Dense(Dense::new(plain_steps)),
             Direction::Auto if advice.momentum => {
                 Self::Momentum(Box::new(Momentum::new(plain_steps)))
@@ -165,7 +166,7 @@ impl Rule {
             Self::Vbem => Ok(Proposal::gradient(point, direction)),
             Self::Conjugate(rule) => rule.propose(point, model, direction),
             Self::Lbfgs(rule) => rule.propose(point, model, direction),
-            Self::Newton {} => newton::propose(point, model, direction),
+            Self::Newton(rule) => rule.propose(point, model, direction),
             Self::Dense(rule) => rule.propose(point, model, direction),
             Self::Auto(rule) => Ok(rule.propose(point, direction)),
             Self::Momentum(rule) => Ok(rule.propose(point, direction)),
@@ -175,7 +176,8 @@ impl Rule {
     /// Learns that the step to `after` was taken; `fell_back` if it is not the one proposed.
     pub(crate) fn learn(&mut self, before: &Iterate, after: &Iterate, fell_back: bool) {
         match self {
-            Self::Vbem | Self::Newton {} => {}
+            Self::Vbem => {}
+            Self::Newton(rule) => rule.learn(fell_back),
             Self::Conjugate(rule) => rule.learn(before, after),
             Self::Lbfgs(rule) => rule.learn(before, after, fell_back),
             Self::Dense(rule) => rule.learn(fell_back),
@@ -190,7 +192,8 @@ impl Rule {
         let alike = std::mem::discriminant(self) == std::mem::discriminant(fresh);
         alike
             && match self {
-                Self::Vbem | Self::Newton {} => true,
+                Self::Vbem => true,
+                Self::Newton(rule) => rule.belongs(),
                 Self::Conjugate(rule) => rule.belongs(messages),
                 Self::Lbfgs(rule) => rule.belongs(messages),
                 Self::Dense(rule) => rule.belongs(),
@@ -207,6 +210,12 @@ impl Rule {
             Self::Momentum(rule) => rule.doubts(),
             _ => false,
         }
+    }
+
+    /// Whether its steps are so long that they may lead to a saddle, at which it then stays: VBEM's own steps lead away from there, and
+    /// `dense` and `auto` go on for as long as there is a direction that VBEM would leave along.
+    pub(crate) fn overlooks_saddles(&self) -> bool {
+        matches!(self, Self::Conjugate(_) | Self::Lbfgs(_) | Self::Newton(_))
     }
 
     /// Where the last step came from and the coefficient with which the proposed step repeats it, for

@@ -30,8 +30,11 @@ impl<M: Collapsed> Driver<'_, M> {
         let mut at_end = self.at_end(&mut state);
 
         let outcome = loop {
-            // Only a run that was taken up again can be at its end here.
-            if let Some(outcome) = at_end.take() {
+            // A run that was taken up again, or one that no step leads on from.
+            if let Some(outcome) = at_end.take()
+                && let Some(outcome) =
+                    self.settled(outcome, &mut state, &mut evaluator, &mut trial)?
+            {
                 break outcome;
             }
             let interrupt = self.interrupt.map(|flag| flag.load(Ordering::Relaxed));
@@ -94,11 +97,15 @@ impl<M: Collapsed> Driver<'_, M> {
             state.fallbacks += u64::from(fell_back);
             state.rule.learn(&state.iterate, &trial, fell_back);
             std::mem::swap(&mut state.iterate, &mut trial);
+            state.looked = false;
             let mut asked_to_stop = false;
             for observer in &mut self.observers {
                 asked_to_stop |= observer(&step, &state.iterate).is_break();
             }
-            if let Some(outcome) = self.at_end(&mut state) {
+            if let Some(outcome) = self.at_end(&mut state)
+                && let Some(outcome) =
+                    self.settled(outcome, &mut state, &mut evaluator, &mut trial)?
+            {
                 break outcome;
             }
             if asked_to_stop {
@@ -136,7 +143,7 @@ impl<M: Collapsed> Driver<'_, M> {
     }
 
     /// Whether the last step was the last of all, by the rules of this run.
-    fn at_end(&self, state: &mut State) -> Option<Outcome> {
+    pub(super) fn at_end(&self, state: &mut State) -> Option<Outcome> {
         if state.stationary {
             return Some(Outcome::Stationary);
         }
@@ -216,7 +223,10 @@ fn rises<M: Collapsed>(
 }
 
 /// Evaluates a point; says whether it lies in the model's domain.
-fn lands<M: Collapsed>(evaluator: &mut Evaluator<'_, M>, at: &mut Iterate) -> Result<bool> {
+pub(super) fn lands<M: Collapsed>(
+    evaluator: &mut Evaluator<'_, M>,
+    at: &mut Iterate,
+) -> Result<bool> {
     match evaluator.evaluate(at) {
         Ok(()) => Ok(true),
         Err(error) if error.is_recoverable() => Ok(false),

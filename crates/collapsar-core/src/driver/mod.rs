@@ -1,6 +1,7 @@
 //! The loop: safety, stopping, observers and checkpoints.
 //!
 //! - `climb`: the steps of a run
+//! - `beyond`: whether it has come to rest at a saddle
 //! - `evaluator`: the counted way to look at a model
 //! - `stop`: when to stop
 //! - `checkpoint`: how a run is written down and taken up again
@@ -8,6 +9,7 @@
 //! - `restart`: many starts, the best kept
 //! - `search`: jumps out of poor optima
 
+mod beyond;
 mod checkpoint;
 mod climb;
 mod evaluator;
@@ -131,6 +133,9 @@ pub(crate) struct State {
     pub(crate) last: Option<(Step, Verdict)>,
     /// Whether no step raises the bound, and no jump is left.
     pub(crate) stationary: bool,
+    /// Whether a look beyond the present point found nothing higher.
+    #[serde(default)]
+    pub(crate) looked: bool,
 }
 
 /// An observer sees every accepted step and the point that it led to, and may ask to stop.
@@ -275,6 +280,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
             jump_due: false,
             last: None,
             stationary: false,
+            looked: false,
         })
     }
 

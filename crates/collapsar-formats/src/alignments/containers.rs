@@ -6,12 +6,15 @@ use std::io::{self, Cursor, Read};
 
 use collapsar::limits::RECORD;
 
+use super::codecs;
+
 /// The name, the version and the identity of a file come before its containers.
 const DEFINITION: u64 = 26;
 /// What a record takes in memory at least: so many of a container are as much as its bytes may be.
 const BYTES_OF_RECORD: u32 = 256;
-/// Bits of the flags of newer codecs: whether they leave their size to the block.
-const WITHOUT_SIZE: u8 = 0x10;
+/// Blocks of qualities that a file may have at once, and the bytes that it has for each more.
+const BLOCKS_WITH_MODELS: u64 = 64;
+const BYTES_WITH_MODELS: u64 = 4096;
 /// The kind of a block that is the header of a slice.
 const SLICE: u8 = 2;
 
@@ -21,6 +24,9 @@ pub(super) struct Containers<R> {
     /// The definition or a container, and how much of it has been taken.
     ready: Cursor<Vec<u8>>,
     begun: bool,
+    /// Blocks of qualities and bytes so far.
+    with_models: u64,
+    bytes: u64,
 }
 
 impl<R: Read> Containers<R> {
@@ -29,6 +35,8 @@ impl<R: Read> Containers<R> {
             inner,
             ready: Cursor::default(),
             begun: false,
+            with_models: 0,
+            bytes: 0,
         }
     }
 
@@ -72,7 +80,16 @@ impl<R: Read> Containers<R> {
         if body.read_to_end(bytes)? < length as usize {
             return Err(ended());
         }
-        look(&bytes[header..], &slices)
+        self.with_models += look(&bytes[header..], &slices)?;
+        self.bytes += u64::from(length);
+        if self.with_models > BLOCKS_WITH_MODELS + self.bytes / BYTES_WITH_MODELS {
+            let cause = format!(
+                "{} blocks of qualities in {} bytes",
+                self.with_models, self.bytes
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+        }
+        Ok(())
     }
 
     /// So many bytes more; false where there is not one.
@@ -128,15 +145,16 @@ fn check(what: &str, bytes: u64) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, cause))
 }
 
-/// Looks at the blocks of a container: what they claim to become, and how many records slices claim.
-fn look(body: &[u8], slices: &[u64]) -> io::Result<()> {
-    let (mut all, mut records) = (0, 0);
+/// Looks at the blocks of a container: what they claim to become, and how many records slices claim. Says how many are of qualities.
+fn look(body: &[u8], slices: &[u64]) -> io::Result<u64> {
+    let (mut all, mut records, mut with_models) = (0_u64, 0, 0);
     let (mut left, mut begins) = (body, vec![]);
     // What is left in the end may be filling.
     while let Some((block, rest)) = Block::split(left) {
         begins.push((body.len() - left.len()) as u64);
         left = rest;
-        all += block.claimed();
+        all = all.saturating_add(codecs::claimed(block.method, block.data, block.size));
+        with_models += u64::from(codecs::has_models(block.method));
         check("blocks", all)?;
         records += block.records();
         check("records", records * u64::from(BYTES_OF_RECORD))?;
@@ -149,7 +167,7 @@ fn look(body: &[u8], slices: &[u64]) -> io::Result<()> {
         let cause = "a slice that begins inside a block";
         return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
     }
-    Ok(())
+    Ok(with_models)
 }
 
 /// A block as it stands in a container.
@@ -178,11 +196,6 @@ impl<'b> Block<'b> {
         Some((block, rest.get(4..)?))
     }
 
-    /// What it claims to become.
-    fn claimed(&self) -> u64 {
-        u64::from(self.size).max(claimed(self.method, self.data))
-    }
-
     /// How many records it claims to begin, where it begins a slice. Nobody packs that.
     fn records(&self) -> u64 {
         let mut header = self.data;
@@ -196,34 +209,6 @@ impl<'b> Block<'b> {
             u32::MAX.into()
         }
     }
-}
-
-/// What packed data themselves say of their size, where they do.
-fn claimed(method: u8, data: &[u8]) -> u64 {
-    let word = |at: usize| {
-        let bytes = data.get(at..).and_then(<[u8]>::first_chunk);
-        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes).into())
-    };
-    match (method, data) {
-        // Of rANS the order and the packed size come first, of names nothing.
-        (4, _) => word(5),
-        (8, _) => word(0).max(word(4) * 16),
-        (5 | 6, [flags, rest @ ..]) if flags & WITHOUT_SIZE == 0 => sevens(rest),
-        (7, _) => sevens(data),
-        _ => 0,
-    }
-}
-
-/// A number of which each byte has seven bits, the highest first.
-fn sevens(bytes: &[u8]) -> u64 {
-    let mut number = 0;
-    for byte in bytes.iter().take(5) {
-        number = number << 7 | u64::from(byte & 0x7f);
-        if byte & 0x80 == 0 {
-            break;
-        }
-    }
-    number
 }
 
 /// A number whose first byte says by its leading ones how many follow.
@@ -278,7 +263,6 @@ mod tests {
             assert_eq!(itf8(&mut bytes).expect("a number"), expected);
             assert!(bytes.is_empty());
         }
-        assert_eq!(sevens(&[0x81, 0x00]), 128);
     }
 
     #[test]

@@ -112,6 +112,17 @@ impl ModelResult {
         self.chains.as_ref().is_none_or(|(draws, _)| draws.complete)
     }
 
+    /// What is missing where draws were interrupted, as a sentence.
+    pub fn interrupted(&self) -> Option<String> {
+        let (draws, _) = self.chains.as_ref().filter(|_| !self.complete())?;
+        let of_each = draws.chains.iter().flatten().map(Vec::len).min();
+        Some(format!(
+            "interrupted: results are of the first {} draws of {} chains",
+            of_each.unwrap_or(0),
+            draws.chains.len()
+        ))
+    }
+
     /// Whether chains have mixed; others always have.
     pub fn mixed(&self) -> bool {
         self.signs.mixed != Some(false)

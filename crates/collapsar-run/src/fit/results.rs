@@ -70,6 +70,8 @@ impl ModelRun {
             folder.inputs(std::slice::from_ref(model))?,
             folder.inputs(&self.request.init_files)?,
         ];
+        let mut warnings = self.idle_inits.clone();
+        warnings.extend(result.interrupted());
         climbed.write(
             folder,
             Record {
@@ -86,7 +88,7 @@ impl ModelRun {
                     "explicit": self.class_names(point, false),
                     "enumerated": enumerated.transpose()?,
                     "grids": grids,
-                    "warnings": self.idle_inits,
+                    "warnings": warnings,
                     "messages": self.messages(),
                     "data": self.data(),
                     "posterior": result.kind,

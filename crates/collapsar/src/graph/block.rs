@@ -105,6 +105,16 @@ impl Block {
         }
     }
 
+    /// About how many numbers an evaluation could go through in the time that this family takes by itself: integrals that are
+    /// summed by quadrature take microseconds, however few statistics there are.
+    pub(super) fn own_cost(&self) -> usize {
+        match &self.family {
+            BlockFamily::Positive(..) => 10_000,
+            BlockFamily::Bounded(_) | BlockFamily::PolyaGamma(_) => 500,
+            _ => 100,
+        }
+    }
+
     /// Number of statistics.
     pub(super) fn len(&self) -> usize {
         self.potential().dim()

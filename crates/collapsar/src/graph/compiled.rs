@@ -116,6 +116,16 @@ impl Compiled {
         all.map(|(block, _)| block.entries()).sum()
     }
 
+    /// About how many numbers a pass could go through in the time that it takes: [`Compiled::size`], [`Compiled::entries`] and what
+    /// families take by themselves, which is most of it in a small model.
+    pub fn pass_cost(&self) -> usize {
+        let (shared, own) = self.local.blocks();
+        let explicit = shared.iter().chain(own).map(|(block, _)| block);
+        let all = explicit.chain(self.posterior.blocks().iter().map(|(block, _)| block));
+        let families: usize = all.map(|block| block.entries() + block.own_cost()).sum();
+        self.size().saturating_add(families)
+    }
+
     /// How many labels are explicit: with them there are several optima.
     pub fn explicit_labels(&self) -> usize {
         self.local.labels()

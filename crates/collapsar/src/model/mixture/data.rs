@@ -221,10 +221,15 @@ impl<'a> Data<'a> {
             Covariance::Full | Covariance::Tied if self.gaps.any() => self.pairwise(mean, variance),
             Covariance::Full | Covariance::Tied => {
                 let mut matrix = vec![0.0; columns * columns];
+                let mut from_mean = vec![0.0; columns];
                 for (weight, row) in self.weighted() {
-                    for (i, cells) in matrix.chunks_exact_mut(columns).enumerate() {
-                        for (j, cell) in cells.iter_mut().enumerate() {
-                            *cell += weight * (row[i] - mean[i]) * (row[j] - mean[j]) / others;
+                    for ((from, x), mean) in from_mean.iter_mut().zip(row).zip(mean) {
+                        *from = x - mean;
+                    }
+                    for (cells, from) in matrix.chunks_exact_mut(columns).zip(&from_mean) {
+                        let weighed = weight * from;
+                        for (cell, other) in cells.iter_mut().zip(&from_mean) {
+                            *cell += weighed * other / others;
                         }
                     }
                 }

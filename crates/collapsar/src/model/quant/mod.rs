@@ -145,6 +145,8 @@ impl<'a> Collapsed for Quant<'a> {
         Advice {
             momentum: true,
             plain_steps: self.plain_steps,
+            // A prior below one prefers one of two transcripts to half of each.
+            saddles: self.posterior.alpha < 1.0,
             ..Advice::default()
         }
     }
