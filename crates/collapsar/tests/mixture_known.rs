@@ -12,7 +12,7 @@ use collapsar::laws::model::{
 use collapsar::mixture::{
     Covariance, DrawOptions, Mixture, Number, Observations, Scale, Settings, Start, Weights,
 };
-use collapsar::special::log_sum_exp;
+use collapsar::special::{ln_gamma, log_sum_exp};
 use collapsar::{Direction, Driver, Point, Stop};
 use common::{blobs, kinds, settings};
 use nalgebra::DMatrix;
@@ -169,6 +169,64 @@ fn with_all_labels_known_the_bound_is_the_evidence() {
                 (found - exact).abs() < 1e-12 * exact.abs(),
                 "{kind:?}: {found} {exact}"
             );
+        }
+    }
+}
+
+/// Columns of a component are independent, so that what is missing takes nothing from exactness; a label without values
+/// counts for the weights.
+#[test]
+fn with_all_labels_known_and_gaps_the_bound_is_the_evidence_where_columns_are_independent() {
+    let (rows, columns, components) = (20, 2, 3);
+    let mut values = blobs(rows, columns, 6);
+    values.iter_mut().step_by(5).for_each(|x| *x = f64::NAN);
+    values[4..6].fill(f64::NAN);
+    let all: Vec<usize> = (0..rows).map(|n| (n * n + n / 5) % components).collect();
+    let labels: Labels = all.iter().copied().map(Some).collect();
+    for covariance in [Covariance::Diagonal, Covariance::Spherical] {
+        let kind = (covariance, Weights::Dirichlet);
+        let model = of(&values, columns, &labels, &fixed(components, columns, kind));
+        let alpha = model.prior().concentration;
+        let total = components as f64 * alpha;
+        let mut exact = ln_gamma(total) - ln_gamma(total + rows as f64);
+        for k in 0..components {
+            let own = values.chunks(columns).zip(&all).filter(|(_, of)| **of == k);
+            let own: Vec<f64> = own.flat_map(|(row, _)| row).copied().collect();
+            let count = (own.len() / columns) as f64;
+            exact += ln_gamma(alpha + count) - ln_gamma(alpha);
+            let alone = Mixture::new(&own, columns, &fixed(1, columns, kind)).expect("rows");
+            exact += climbed(&alone, &Start::KMeans, 1).bound;
+        }
+        let found = climbed(&model, &Start::Random, 3).bound;
+        assert!(
+            (found - exact).abs() < 1e-11 * exact.abs(),
+            "{covariance:?}: {found} {exact}"
+        );
+    }
+}
+
+#[test]
+fn with_all_labels_known_linear_response_has_nothing_to_add() {
+    let (rows, columns, components) = (40, 2, 3);
+    let values = blobs(rows, columns, 6);
+    let labels: Labels = (0..rows)
+        .map(|n| Some((n * n + n / 5) % components))
+        .collect();
+    for kind in kinds() {
+        let model = of(&values, columns, &labels, &fixed(components, columns, kind));
+        let point = climbed(&model, &Start::KMeans, 3);
+        let overlaps = model.overlaps(&point).expect("finite");
+        let response = model
+            .linear_response(&point, &overlaps)
+            .expect("a response");
+        let fit = model.fit(&point).expect("a fit");
+        let wider = fit.widened(&response);
+        for (a, b) in wider.components.iter().zip(&fit.components) {
+            assert!((a.weight_sd - b.weight_sd).abs() < 1e-9, "{kind:?}");
+            let sds = a.mean_sd.iter().flatten().zip(b.mean_sd.iter().flatten());
+            for (a, b) in sds {
+                assert!((a - b).abs() < 1e-9 * (1.0 + b), "{kind:?}: {a} {b}");
+            }
         }
     }
 }
