@@ -13,7 +13,7 @@ use collapsar::mixture::{
     Covariance, DrawOptions, Mixture, Number, Observations, Scale, Settings, Start, Weights,
 };
 use collapsar::special::{ln_gamma, log_sum_exp};
-use collapsar::{Direction, Driver, Point, Stop};
+use collapsar::{Collapsed, Direction, Driver, Point, Stop};
 use common::{blobs, kinds, settings};
 use nalgebra::DMatrix;
 use reference::Reference;
@@ -22,7 +22,10 @@ type Labels = Vec<Option<usize>>;
 
 /// Every third label, of as many components.
 fn some(rows: usize, components: usize) -> Labels {
-    let label = |n: usize| (n.is_multiple_of(3)).then_some((n / 3 * 5 + n / 7) % components);
+    let label = |n: usize| {
+        n.is_multiple_of(3)
+            .then_some((n / 3 * 5 + n / 7) % components)
+    };
     (0..rows).map(label).collect()
 }
 
@@ -41,7 +44,7 @@ fn fixed(components: usize, columns: usize, kind: (Covariance, Weights)) -> Sett
     }
 }
 
-fn of(values: &[f64], columns: usize, labels: &Labels, settings: &Settings) -> Mixture {
+fn of(values: &[f64], columns: usize, labels: &[Option<usize>], settings: &Settings) -> Mixture {
     weighted(values, columns, None, labels, settings)
 }
 
@@ -49,7 +52,7 @@ fn weighted(
     values: &[f64],
     columns: usize,
     weights: Option<&[f64]>,
-    labels: &Labels,
+    labels: &[Option<usize>],
     settings: &Settings,
 ) -> Mixture {
     let given = Observations {
@@ -117,7 +120,6 @@ fn laws_hold_with_known_labels() {
     let kind = (Covariance::Full, Weights::Dirichlet);
     let plain = Mixture::new(&whole, columns, &settings(4, kind)).expect("data");
     let model = of(&whole, columns, &labels, &settings(4, kind));
-    use collapsar::Collapsed;
     assert_ne!(plain.fingerprint(), model.fingerprint());
     let gaps = of(&gappy, columns, &labels, &settings(4, kind)).gaps();
     let empty = |n: &usize| {
@@ -232,7 +234,7 @@ fn with_all_labels_known_linear_response_has_nothing_to_add() {
 }
 
 /// Every labelling of the rows that is as what is known of it.
-fn labellings(known: &Labels, components: usize) -> Vec<Vec<usize>> {
+fn labellings(known: &[Option<usize>], components: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     for label in known {
         let states = match label {
@@ -398,7 +400,7 @@ fn components_that_rows_are_known_to_be_of_keep_their_identity() {
 #[test]
 fn refusals_say_what_is_wrong() {
     let values = blobs(20, 2, 1);
-    let refused = |labels: &Labels, components| {
+    let refused = |labels: &[Option<usize>], components| {
         let given = Observations {
             values: &values,
             columns: 2,
@@ -410,10 +412,10 @@ fn refusals_say_what_is_wrong() {
         model.expect_err("refused").to_string()
     };
     assert_eq!(
-        refused(&vec![None; 19], 2),
+        refused(&[None; 19], 2),
         "labels: 19 labels, expected 20, one for each row"
     );
-    let mut labels = vec![None; 20];
+    let mut labels = [None; 20];
     labels[3] = Some(4);
     assert_eq!(
         refused(&labels, 3),
