@@ -1,6 +1,6 @@
 //! Tables of numbers: text, NumPy's arrays, Parquet, and the labels that a fit may start from.
 
-use collapsar_formats::{read_data, read_labels, read_table};
+use collapsar_formats::{read_data, read_labels, read_table, read_table_with_labels};
 
 use crate::files::{choice, file, told};
 
@@ -14,6 +14,7 @@ pub(crate) fn csv(bytes: &[u8]) {
     }
     told(read_table(&path, None));
     told(read_table(&path, Some(&["2".into(), "1".into()])));
+    told(read_table_with_labels(&path, None, "2"));
     told(read_labels(&path));
 }
 
@@ -21,10 +22,13 @@ pub(crate) fn csv(bytes: &[u8]) {
 pub(crate) fn npy(bytes: &[u8]) {
     let path = file("t.npy", bytes);
     told(read_table(&path, None));
+    told(read_table_with_labels(&path, None, "1"));
     told(read_data(&[path]));
 }
 
 /// Parquet.
 pub(crate) fn parquet(bytes: &[u8]) {
-    told(read_table(&file("t.parquet", bytes), None));
+    let path = file("t.parquet", bytes);
+    told(read_table(&path, None));
+    told(read_table_with_labels(&path, None, "1"));
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use collapsar::graph::{Compiled, Demands};
 use collapsar::laws::model::bound;
-use collapsar::mixture::{Mixture, Scale, Settings, Start};
+use collapsar::mixture::{Mixture, Observations, Scale, Settings, Start};
 use collapsar::quant::{Compression, Quant, ReadsBuilder};
 use collapsar::special::{digamma, ln_gamma};
 use collapsar::topics::{Alpha, Beta, Corpus, Topics};
@@ -231,8 +231,8 @@ fn climbs_agree<M: Collapsed>(graph: &Labelled, hand: &M, there: &[f64], here: &
     }
 }
 
-#[test]
-fn the_mixture_is_the_mixture() {
+/// The mixture by both derivations, with the labels of some rows known.
+fn mixtures_agree(labels: &[Option<usize>]) {
     let text = "model {
         for (n in 1:14) { z[n] ~ dcat(pi[]); y[n,1:2] ~ dmnorm(mu[z[n],], Lambda[z[n],,]) }
         pi[1:3] ~ ddirch(alpha[])
@@ -247,6 +247,12 @@ fn the_mixture_is_the_mixture() {
         .collect();
     let mut given = data("alpha=0.7 0.7 0.7; m=3 4; R[2,2]=2 0.3 0.3 1");
     put(&mut given, "y", &[14, 2], &values);
+    if labels.iter().any(Option::is_some) {
+        let z = labels
+            .iter()
+            .map(|z| z.map_or(f64::NAN, |z| z as f64 + 1.0));
+        put(&mut given, "z", &[14], &z.collect::<Vec<_>>());
+    }
     let graph = Labelled::new(&prepared(text, given));
     let mut settings = Settings::new(3);
     settings.concentration = Some(0.7);
@@ -254,11 +260,22 @@ fn the_mixture_is_the_mixture() {
     settings.mean_precision = Some(0.3);
     settings.degrees_of_freedom = Some(3.5);
     settings.scale = Some(Scale::Matrix(vec![2.0, 0.3, 0.3, 1.0]));
-    let hand = Mixture::new(&values, 2, &settings).expect("a mixture");
+    let observed = Observations {
+        values: &values,
+        columns: 2,
+        weights: None,
+        labels: Some(labels),
+    };
+    let hand = Mixture::of(observed, &settings).expect("a mixture");
     let responsibilities = |messages: &[f64]| {
         let mut rows = vec![];
-        hand.responsibilities(messages, |_, row| rows.push(row.to_vec()))
-            .expect("finite densities");
+        // Labels that are known are no labels of the graph.
+        hand.responsibilities(messages, |n, row| {
+            if labels[n].is_none() {
+                rows.push(row.to_vec());
+            }
+        })
+        .expect("finite densities");
         rows
     };
     for seed in 0..5 {
@@ -270,6 +287,20 @@ fn the_mixture_is_the_mixture() {
         let there = compare(&graph, &hand, &messages, responsibilities);
         climbs_agree(&graph, &hand, &there, &messages);
     }
+}
+
+#[test]
+fn the_mixture_is_the_mixture() {
+    mixtures_agree(&[None; 14]);
+}
+
+#[test]
+fn the_mixture_with_known_labels_is_the_mixture_with_known_labels() {
+    let mut labels = [None; 14];
+    for (n, label) in [(0, 2), (3, 0), (4, 0), (9, 1), (13, 2)] {
+        labels[n] = Some(label);
+    }
+    mixtures_agree(&labels);
 }
 
 #[test]

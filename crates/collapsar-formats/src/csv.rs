@@ -1,6 +1,7 @@
 //! Reads numbers from delimited text: finds the header, reads the selected columns, refuses what is no number by its line.
 
 use crate::error::{Error, FilePlace, Result, shortened};
+use crate::label_column::{Builder, separate};
 use crate::open::{ContentReader, Opened};
 use crate::records::{Delimiter, Record, Records};
 use crate::table::{Selection, Table, select};
@@ -133,8 +134,37 @@ fn is_header(first: &Record, second: Option<&Record>) -> bool {
 
 pub(crate) fn read(input: Opened, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
     let path = input.name.clone();
-    let mut sheet = Sheet::open(input)?;
+    let sheet = Sheet::open(input)?;
     let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
+    read_rows(&path, sheet, selected, gaps, |_| ())
+}
+
+/// Reads numbers, and labels of some of their rows from a column of text.
+pub(crate) fn read_with_labels(
+    input: Opened,
+    columns: Option<&[String]>,
+    labels: &str,
+) -> Result<(Table, Builder)> {
+    let path = input.name.clone();
+    let sheet = Sheet::open(input)?;
+    let mut selected = select(&path, &sheet.names, sheet.row_names, columns)?;
+    let index = separate(&path, &sheet.names, &mut selected, labels)?;
+    let mut builder = Builder::default();
+    let table = read_rows(&path, sheet, selected, true, |row| {
+        let text = row.get(index);
+        builder.push((field(text) != Field::Missing).then_some(text));
+    })?;
+    Ok((table, builder))
+}
+
+/// Reads the selected columns; `each` sees every row.
+fn read_rows(
+    path: &str,
+    mut sheet: Sheet,
+    selected: Selection,
+    gaps: bool,
+    mut each: impl FnMut(&Record),
+) -> Result<Table> {
     let mut values = Vec::new();
     let mut text = vec![None; selected.indices.len()];
     let mut missing = text.clone();
@@ -142,6 +172,7 @@ pub(crate) fn read(input: Opened, columns: Option<&[String]>, gaps: bool) -> Res
     let mut row = Record::default();
     while sheet.next(&mut row)? {
         rows += 1;
+        each(&row);
         for (column, &index) in selected.indices.iter().enumerate() {
             match field(row.get(index)) {
                 Field::Number(number) => values.push(number),
@@ -152,9 +183,9 @@ pub(crate) fn read(input: Opened, columns: Option<&[String]>, gaps: bool) -> Res
         }
     }
     if rows == 0 {
-        return Err(Error::empty(&path, "a header and no rows"));
+        return Err(Error::empty(path, "a header and no rows"));
     }
-    refuse(&path, &selected, &text, missing)?;
+    refuse(path, &selected, &text, missing)?;
     Ok(selected.table(rows, values))
 }
 

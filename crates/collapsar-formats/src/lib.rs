@@ -11,6 +11,7 @@
 //! | `npy` | which NumPy arrays are tables |
 //! | `parquet` | which Parquet columns are numbers |
 //! | `labels` | which column holds the components a fit starts from |
+//! | `label_column` | which rows of a table have a class, and which |
 //! | `corpus` | which words each document of a corpus has and how often |
 //! | `quant` | reads, transcripts and genes of a quantification, and its result folders |
 //! | `alignments` | which places on transcripts each read of a SAM, BAM or CRAM file may come from |
@@ -39,6 +40,7 @@ mod corpus;
 mod csv;
 mod error;
 mod guard;
+mod label_column;
 mod labels;
 mod lines;
 mod npy;
@@ -59,6 +61,7 @@ pub use corpus::{
     read_excerpts, read_stop_words,
 };
 pub use error::{Error, FilePlace, Problem, Result};
+pub use label_column::{LabelColumn, read_table_with_labels};
 pub use labels::read_labels;
 pub use quant::{
     Class, Classes, GeneMap, ProbHeader, ProbReader, QuantRow, Quantification, ReadsFormat,

@@ -14,6 +14,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use crate::error::{Error, FilePlace, Result};
 use crate::guard::guarded;
+use crate::label_column::{Builder, name_of, separate};
 use crate::table::{Selection, Table, select};
 
 /// Rows asked for at a time, so that memory follows what the file holds, not what it claims.
@@ -26,7 +27,74 @@ pub(crate) fn read(
     columns: Option<&[String]>,
     gaps: bool,
 ) -> Result<Table> {
-    unpanicked(path, || read_groups(path, file, columns, gaps))
+    unpanicked(path, || {
+        let (reader, names) = open(path, file)?;
+        let selected = select(path, &names, row_names(&names), columns)?;
+        read_groups(path, &reader, selected, gaps)
+    })
+}
+
+/// Reads numbers, and labels of some of their rows from a column of text or numbers.
+pub(crate) fn read_with_labels(
+    path: &str,
+    file: File,
+    columns: Option<&[String]>,
+    labels: &str,
+) -> Result<(Table, Builder)> {
+    unpanicked(path, || {
+        let (reader, names) = open(path, file)?;
+        let mut selected = select(path, &names, row_names(&names), columns)?;
+        let index = separate(path, &names, &mut selected, labels)?;
+        let found = labels_of(path, &reader, index)?;
+        Ok((read_groups(path, &reader, selected, true)?, found))
+    })
+}
+
+/// pandas keeps an index that is not 0, 1, … under this name.
+fn row_names(names: &[String]) -> Option<usize> {
+    let is_index = |name: &String| name.starts_with("__index_level_") || name == "rownames";
+    names.iter().position(is_index)
+}
+
+/// A column as names of classes.
+fn labels_of(path: &str, reader: &SerializedFileReader<File>, index: usize) -> Result<Builder> {
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let column = &schema.columns()[index];
+    let number = number(column);
+    let is_text = column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY;
+    let refused = || {
+        let found = format!("column {:?} has {}", column.path().string(), kind(column));
+        Error::content(path, found, "labels: text or numbers")
+    };
+    if number.is_none() && !is_text {
+        return Err(refused());
+    }
+    let mut builder = Builder::default();
+    for group in 0..reader.num_row_groups() {
+        let group = Group::open(path, reader, group)?;
+        let (column, highest) = group.column(index)?;
+        let names = match (column, number) {
+            (ColumnReader::ByteArrayColumnReader(column), _) => all(column, highest, |bytes| {
+                std::str::from_utf8(bytes.data()).ok().map(str::to_owned)
+            }),
+            (column, Some(number)) => floats(column, highest, number).map(|numbers| {
+                let name = |number: Option<f64>| number.map(name_of);
+                numbers.into_iter().map(name).collect()
+            }),
+            (_, None) => Err(other_type()),
+        };
+        let names = names.map_err(|error| refusal(path, error))?;
+        group.check(names.len())?;
+        for name in names {
+            // What is there and no text is not UTF-8.
+            let name = match name {
+                Some(None) if is_text => return Err(refused()),
+                other => other.flatten(),
+            };
+            builder.push(name.as_deref().filter(|name| !name.trim().is_empty()));
+        }
+    }
+    Ok(builder)
 }
 
 /// What `read` gives; a panic in it is damage.
@@ -34,20 +102,19 @@ pub(crate) fn unpanicked<T>(path: &str, read: impl FnOnce() -> Result<T>) -> Res
     guarded(read).unwrap_or_else(|| Err(Error::damaged(path, "Parquet", "it contradicts itself")))
 }
 
-fn read_groups(path: &str, file: File, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
-    let (reader, names) = open(path, file)?;
-    // pandas keeps an index that is not 0, 1, … under this name.
-    let row_names = names
-        .iter()
-        .position(|name| name.starts_with("__index_level_") || name == "rownames");
-    let selected = select(path, &names, row_names, columns)?;
+fn read_groups(
+    path: &str,
+    reader: &SerializedFileReader<File>,
+    selected: Selection,
+    gaps: bool,
+) -> Result<Table> {
     let schema = reader.metadata().file_metadata().schema_descr();
     let numbers = numbers(path, schema.columns(), &selected)?;
     let width = selected.indices.len();
     let mut values = Vec::new();
     let mut rows = 0;
     for group in 0..reader.num_row_groups() {
-        let group = Group::open(path, &reader, group)?;
+        let group = Group::open(path, reader, group)?;
         for (position, &index) in selected.indices.iter().enumerate() {
             let (column, highest) = group.column(index)?;
             let column = floats(column, highest, numbers[position]);

@@ -4,6 +4,7 @@
 //! - `run`: climbs with the interpreter free, stopped by Ctrl-C
 //! - `arrays`: NumPy arrays in and out
 //! - `mixture`: mixtures of Gaussians
+//! - `online_mixture`: mixtures that learn from batches
 //! - `topics`: latent Dirichlet allocation
 //! - `model`: the BUGS language
 //! - `quant`: transcripts, from reads
@@ -17,6 +18,7 @@ mod arrays;
 mod error;
 mod mixture;
 mod model;
+mod online_mixture;
 mod quant;
 mod run;
 mod topics;
@@ -28,6 +30,8 @@ mod _collapsar {
     use super::mixture::{FittedMixture, fit_mixture};
     #[pymodule_export]
     use super::model::{BugsFit, BugsModel, density_picture};
+    #[pymodule_export]
+    use super::online_mixture::OnlineMixture;
     #[pymodule_export]
     use super::quant::{quantification, quantify, reads_format};
     #[pymodule_export]

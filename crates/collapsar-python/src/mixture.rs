@@ -8,6 +8,7 @@ use collapsar::mixture::{
     Weights,
 };
 use collapsar::{Collapsed, Error};
+use collapsar_formats::LabelColumn;
 use collapsar_report::pictures;
 use collapsar_run::fit::PosteriorOptions;
 use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
@@ -38,7 +39,7 @@ impl<'py> FromPyObject<'_, 'py> for Responsibilities {
 
 /// A number for each row.
 #[derive(Debug)]
-struct RowWeights(Vec<f64>);
+pub(crate) struct RowWeights(pub(crate) Vec<f64>);
 
 impl<'py> FromPyObject<'_, 'py> for RowWeights {
     type Error = PyErr;
@@ -49,6 +50,24 @@ impl<'py> FromPyObject<'_, 'py> for RowWeights {
     }
 }
 
+/// The component of each row; less than zero where it is not known.
+#[derive(Debug)]
+pub(crate) struct KnownLabels(pub(crate) Vec<Option<usize>>);
+
+impl<'py> FromPyObject<'_, 'py> for KnownLabels {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let array: PyReadonlyArray1<'py, i64> = array.extract()?;
+        let labels = array
+            .as_array()
+            .iter()
+            .map(|y| usize::try_from(*y).ok())
+            .collect();
+        Ok(Self(labels))
+    }
+}
+
 /// A mixture as Python's dictionary says.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -56,6 +75,8 @@ pub(crate) struct Options {
     components: usize,
     /// How often each row is there.
     row_weights: Option<RowWeights>,
+    /// Which component rows are known to be of.
+    known: Option<KnownLabels>,
     covariance: String,
     process: bool,
     concentration: Option<f64>,
@@ -88,8 +109,23 @@ impl Options {
         })
     }
 
-    fn request(self, plan: Plan) -> Result<MixtureRequest> {
-        let posterior = self.posterior()?;
+    /// How many components are asked for.
+    pub(crate) fn components(&self) -> usize {
+        self.components
+    }
+
+    /// Takes what is said of the rows: how often each is there, and its component where that is known.
+    pub(crate) fn of_rows(&mut self) -> (Option<RowWeights>, Option<KnownLabels>) {
+        (self.row_weights.take(), self.known.take())
+    }
+
+    /// Whether climbs begin at random.
+    pub(crate) fn is_random(&self) -> bool {
+        self.start == "random"
+    }
+
+    /// Settings of so many components, and where climbs begin if that is given.
+    pub(crate) fn model(self) -> Result<(Settings, Vec<Start>)> {
         let mut known = Covariance::ALL.into_iter();
         let covariance = known.find(|kind| kind.name() == self.covariance);
         let expected = "full, tied, diag or spherical";
@@ -102,29 +138,36 @@ impl Options {
         };
         let labels = self.labels.into_iter().flatten().map(Start::Labels);
         let all = self.responsibilities.into_iter().flatten();
-        let starts: Vec<Start> = labels
-            .chain(all.map(|each| Start::Responsibilities(each.0)))
-            .collect();
+        let starts = labels.chain(all.map(|each| Start::Responsibilities(each.0)));
+        let settings = Settings {
+            covariance,
+            weights,
+            concentration: self.concentration,
+            location: self.location,
+            mean_precision: self.mean_precision,
+            degrees_of_freedom: self.degrees_of_freedom,
+            scale: self.scale.map(Scale::Matrix),
+            ..Settings::new(self.components)
+        };
+        Ok((settings, starts.collect()))
+    }
+
+    fn request(mut self, plan: Plan) -> Result<MixtureRequest> {
+        let posterior = self.posterior()?;
+        let (jumps, earlier) = (self.jumps, self.earlier.take());
+        let random = self.is_random();
+        let (settings, starts) = self.model()?;
         Ok(MixtureRequest {
-            components: vec![self.components],
-            settings: Settings {
-                covariance,
-                weights,
-                concentration: self.concentration,
-                location: self.location,
-                mean_precision: self.mean_precision,
-                degrees_of_freedom: self.degrees_of_freedom,
-                scale: self.scale.map(Scale::Matrix),
-                ..Settings::new(1)
-            },
+            components: vec![settings.components],
+            settings,
             scale: None,
-            start: match (starts.is_empty(), &*self.start) {
+            start: match (starts.is_empty(), random) {
                 (false, _) => StartOption::Each(starts),
-                (true, "random") => StartOption::Random,
-                (true, _) => StartOption::KMeans,
+                (true, true) => StartOption::Random,
+                (true, false) => StartOption::KMeans,
             },
-            earlier: self.earlier,
-            jumps: Some(self.jumps),
+            earlier,
+            jumps: Some(jumps),
             samples: None,
             posterior,
             climb: plan.options()?,
@@ -160,11 +203,16 @@ pub(crate) fn fit_mixture<'py>(
         values.len() * options.components * plan.restarts.unwrap_or(1),
     ));
     let weights = options.row_weights.take();
+    let labels = options.known.take().map(|known| LabelColumn {
+        names: vec![],
+        labels: known.0,
+    });
     let (result, raised) = detached(py, threads, callback, |control| {
         let input = MixtureInput {
             values,
             columns,
             weights: weights.as_ref().map(|weights| &weights.0[..]),
+            labels: labels.as_ref(),
             file: None,
         };
         let run = options.request(plan)?.prepare(input)?;
@@ -206,6 +254,11 @@ impl From<Fitted> for FittedMixture {
 }
 
 impl FittedMixture {
+    /// A fit without draws.
+    pub(crate) fn of(fit: MixtureFit) -> Self {
+        Fitted { fit, draws: None }.into()
+    }
+
     /// The predictive density, which is made once.
     fn density(&self) -> Result<&PredictiveDensity> {
         if let Some(density) = self.density.get() {

@@ -75,8 +75,9 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
             return Ok(section);
         }
     };
-    let labels = read_table(&run.file("assignments.csv"), None)?;
-    let label = |row: usize| labels.values[row * labels.columns.len() + 1] as usize;
+    let components = ["component".to_owned()];
+    let labels = read_table(&run.file("assignments.csv"), Some(&components))?;
+    let label = |row: usize| labels.values[row] as usize;
     if labels.rows != data.rows {
         section.text("The picture of the rows is left out: assignments.csv has other rows.");
         return Ok(section);
@@ -110,7 +111,8 @@ fn data(run: &SavedRun, saved: &SavedMixture) -> std::result::Result<Numbers, St
     Ok(table)
 }
 
-fn component_table(columns: &[String], used: &[Used]) -> Table {
+fn component_table(saved: &SavedMixture, used: &[Used]) -> Table {
+    let (columns, classes) = (&saved.columns, saved.names());
     let names: Vec<String> = columns
         .iter()
         .take(COLUMNS)
@@ -120,7 +122,7 @@ fn component_table(columns: &[String], used: &[Used]) -> Table {
     head.extend(names.iter().map(String::as_str));
     let rows = used.iter().map(|(k, component)| {
         let mut line = vec![
-            k.to_string(),
+            safe::name(&classes.of(*k)),
             measured(component.weight, Some(component.weight_sd)),
             cell(component.count),
         ];
@@ -170,6 +172,7 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
     let mut section = Section::new("profile", "Columns by component");
     let columns = saved.columns.len().min(COLUMNS);
     let names = safe::names(&saved.columns[..columns]);
+    let name = |k: usize| safe::name(&saved.names().of(k));
     let total: f64 = used.iter().map(|(_, component)| component.weight).sum();
     let mut values: Vec<Value> = vec![];
     for d in 0..columns {
@@ -186,13 +189,13 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
             let at = (component.mean[d] - centre) / deviation;
             let within = component.covariance.variance(d).sqrt() / deviation;
             values.push(json!({
-                "column": names[d], "component": k.to_string(), "at": chart::rounded(at),
+                "column": names[d], "component": name(*k), "at": chart::rounded(at),
                 "low": chart::rounded(at - within), "high": chart::rounded(at + within),
                 "mean": chart::rounded(component.mean[d]),
             }));
         }
     }
-    let order: Vec<String> = used.iter().map(|(k, _)| k.to_string()).collect();
+    let order: Vec<String> = used.iter().map(|(k, _)| name(*k)).collect();
     let y = json!({"field": "column", "type": "nominal", "sort": null, "title": null, "axis": {"grid": true}});
     let offset = json!({"field": "component", "type": "nominal", "sort": order});
     let colour =
@@ -207,7 +210,7 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
             "Where each component's rows lie, column by column: means, and lines of one deviation to either side{}.",
             if saved.columns.len() > columns { format!("; the first {columns} of {} columns", saved.columns.len()) } else { String::new() }
         ),
-        table: Some(component_table(&saved.columns, used)),
+        table: Some(component_table(saved, used)),
         spec: chart::layers(
             chart::rows_height(columns, each),
             chart::values(values),

@@ -34,6 +34,12 @@ pub(crate) struct FitArgs {
     /// --posterior exact.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) row_weights: Option<String>,
+    /// Column that says which class a row is of, by name or by index from 1; empty where that is not known
+    ///
+    /// Each class is a component, by its name; a row that has a label is of it with probability one. Components beyond the
+    /// classes, if --components offers more, take rows that no class explains.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) labels: Option<String>,
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -11,7 +11,7 @@ mod summary;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collapsar_formats::{Table, read_table_with_gaps};
+use collapsar_formats::{LabelColumn, Table, read_table_with_gaps, read_table_with_labels};
 use collapsar_run::mixture::MixtureInput;
 use collapsar_run::{RunFolder, Witness};
 
@@ -30,6 +30,7 @@ Examples:
   collapsar mixture big.npy --checkpoint run.ckpt   and, if it is stopped, again with
   collapsar mixture big.npy --resume run.ckpt       to end at the same numbers, bit for bit
   collapsar mixture counts.csv --row-weights n      rows that are there n times
+  collapsar mixture data.csv --labels species       rows whose species is given stay with it
   collapsar mixture data.csv --posterior exact      uncertainty by Markov chains from the fit
   collapsar mixture predict fit new.csv             label new data with the fit in the folder fit
   collapsar mixture predict fit new.csv --impute    fill in its missing values
@@ -39,7 +40,7 @@ With --out DIR the folder gets
   posterior.csv     name, mean, sd, q2.5, median and q97.5 of weights, means and variances
   draws.csv         with --posterior exact, a row for each draw of weights, means and covariances
   assignments.csv   for each row (from 1) its component (from 0), the probability of that, and
-                    ln_density, the log of the posterior predictive density
+                    ln_density, the log of the posterior predictive density; with --labels its class
   trace.jsonl       every step of the best climb
   run.json          version, settings, inputs with digests, outcome, bound, cost
 
@@ -77,12 +78,13 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let request = args.request()?;
     let files = [args.data().to_owned()].into_iter().chain(request.files());
     let witness = Witness::of(files);
-    let (table, weights) = read(args)?;
+    let (table, weights, labels) = read(args)?;
     if !table.skipped.is_empty() {
         let names = table.skipped.join(", ");
         common.say(&format!("left out row names ({names})"));
     }
-    let run = request.prepare(MixtureInput::of(args.data(), &table, weights.as_deref()))?;
+    let input = MixtureInput::of(args.data(), &table, weights.as_deref());
+    let run = request.prepare(input.labelled(labels.as_ref()))?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbs = args.components.0.len() * args.climb.climbs();
@@ -95,7 +97,12 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         run.write(folder, (&result, &posterior), command())?;
         args.page.write(args.out.as_deref(), common)?;
     }
-    let summary = summary::of(args, (&table, weights.as_deref()), &result, &posterior);
+    let summary = summary::of(
+        args,
+        (&table, weights.as_deref(), labels.as_ref()),
+        &result,
+        &posterior,
+    );
     climb::warn(&result.climbed, common);
     if !posterior.result.mixed() {
         common.warn("the chains have not mixed: try more --draws");
@@ -106,21 +113,27 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     Ok(climb::exit(&outcome, args.climb.require_convergence))
 }
 
-/// The table, and the weights of its rows.
-fn read(args: &FitArgs) -> anyhow::Result<(Table, Option<Vec<f64>>)> {
+/// The table, the weights of its rows, and the labels that some of them have.
+fn read(args: &FitArgs) -> anyhow::Result<(Table, Option<Vec<f64>>, Option<LabelColumn>)> {
     let mut columns = args.columns.clone();
     if let (Some(columns), Some(weights)) = (&mut columns, &args.row_weights) {
         columns.push(weights.clone());
     }
-    let mut table = read_table_with_gaps(args.data(), columns.as_deref())?;
+    let (mut table, labels) = match &args.labels {
+        Some(labels) => {
+            let found = read_table_with_labels(args.data(), columns.as_deref(), labels)?;
+            (found.0, Some(found.1))
+        }
+        None => (read_table_with_gaps(args.data(), columns.as_deref())?, None),
+    };
     let Some(column) = &args.row_weights else {
-        return Ok((table, None));
+        return Ok((table, None, labels));
     };
     let index = match columns {
         // What was selected last, whatever it is called.
-        Some(columns) => columns.len() - 1,
+        Some(_) => table.columns.len() - 1,
         None => table.find(&args.data().display().to_string(), "row_weights", column)?,
     };
     let weights = table.take(index);
-    Ok((table, Some(weights)))
+    Ok((table, Some(weights), labels))
 }

@@ -23,6 +23,7 @@ The result is CSV with
   probability   of that component
   ln_density    log of the posterior predictive density, a mixture of Student-t
   tail          probability that a new row has a lower density still: small for anomalies
+  class         the component's class, where the fit was given --labels
 
 Values may be missing (empty or NA in CSV, null in Parquet, NaN): a row is labelled by the columns
 that it has, and its density and tail are those of these columns.
@@ -65,9 +66,11 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let Prediction { scores, tail } = saved.predict(&args.data, args.columns.as_deref())?;
     emit(args.out.as_deref(), |out| {
-        writeln!(out, "row,component,probability,ln_density,tail")?;
+        let names = saved.names();
+        let class = if names.any() { ",class" } else { "" };
+        writeln!(out, "row,component,probability,ln_density,tail{class}")?;
         for (row, tail) in tail.iter().enumerate() {
-            writeln!(
+            write!(
                 out,
                 "{},{},{:?},{:?},{tail:?}",
                 row + 1,
@@ -75,6 +78,10 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
                 scores.certainty[row],
                 scores.ln_density[row],
             )?;
+            if names.any() {
+                write!(out, ",{}", quoted(&names.class(scores.labels[row])))?;
+            }
+            writeln!(out)?;
         }
         Ok(())
     })?;

@@ -1,8 +1,8 @@
 //! What a fit prints: a page that a person can read.
 
 use collapsar::mixture::Component;
-use collapsar_formats::Table;
-use collapsar_run::mixture::{MixturePosterior, MixtureResult, USED};
+use collapsar_formats::{LabelColumn, Table};
+use collapsar_run::mixture::{ClassNames, MixturePosterior, MixtureResult, USED};
 use collapsar_run::name_of;
 
 use super::args::FitArgs;
@@ -17,7 +17,7 @@ const WIDTH: usize = 100;
 
 pub(crate) fn of(
     args: &FitArgs,
-    (data, weights): (&Table, Option<&[f64]>),
+    (data, weights, labels): (&Table, Option<&[f64]>, Option<&LabelColumn>),
     result: &MixtureResult,
     posterior: &MixturePosterior,
 ) -> String {
@@ -33,6 +33,13 @@ pub(crate) fn of(
             "rows count by their weights, which add up to {total}\n"
         ));
     }
+    if let Some(labels) = labels {
+        let (known, classes) = (labels.known(), labels.names.len());
+        let verb = if known == 1 { "has" } else { "have" };
+        let (known, classes) = (count(known, "row"), count(classes, "class"));
+        text.push(format!("{known} {verb} a label, of {classes}\n"));
+    }
+    let names = ClassNames(labels.map_or(&[], |labels| &labels.names));
     let gaps = result.model.gaps();
     if gaps.any() {
         let (values, rows) = (count(gaps.values, "value"), count(gaps.rows, "row"));
@@ -57,9 +64,11 @@ pub(crate) fn of(
     let most = if is_seen() { COLUMNS } else { WIDTH };
     let shown = (1..=data.columns.len().min(8))
         .rev()
-        .find(|&shown| shown == 1 || width(&components(&used, &data.columns[..shown])) <= most)
+        .find(|&shown| {
+            shown == 1 || width(&components(&used, names, &data.columns[..shown])) <= most
+        })
         .unwrap_or(1);
-    text.push(components(&used, &data.columns[..shown]));
+    text.push(components(&used, names, &data.columns[..shown]));
     let hidden = match data.columns.len() - shown {
         0 => String::new(),
         hidden => format!("; {} not shown", count(hidden, "column")),
@@ -105,12 +114,12 @@ fn comparison(result: &MixtureResult) -> String {
 }
 
 /// The components in use, the heaviest first.
-fn components(used: &[(usize, &Component)], columns: &[String]) -> String {
+fn components(used: &[(usize, &Component)], names: ClassNames<'_>, columns: &[String]) -> String {
     let mut head = vec!["component", "weight", "rows"];
     head.extend(columns.iter().map(String::as_str));
     let rows = used.iter().map(|(label, component)| {
         let mut cells = vec![
-            label.to_string(),
+            names.of(*label),
             measured(component.weight, Some(component.weight_sd)),
             format!("{:.1}", component.count),
         ];

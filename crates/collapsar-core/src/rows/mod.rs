@@ -2,6 +2,7 @@
 //!
 //! - `features`: which functions of a row a component sees
 //! - `gaps`: rows with missing numbers
+//! - `known`: rows whose component is known
 //! - `sum`: logits, softmax and statistics, a block of rows at a time
 //! - `overlap`: the metric as a matrix, from the rows that components share
 //! - `squares`: rows of Pólya-Gamma variables, each times the square of a predictor
@@ -9,6 +10,7 @@
 
 mod features;
 mod gaps;
+mod known;
 mod overlap;
 mod squares;
 mod sum;

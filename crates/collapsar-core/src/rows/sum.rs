@@ -4,6 +4,7 @@ use crate::random::{Binomial, Distribution};
 use rand::Rng;
 
 use super::gaps::{Gaps, Table};
+use super::known::Known;
 use super::{BLOCK, Features, Rows};
 use crate::collapsed::Potential;
 use crate::elementary::Elementary;
@@ -23,6 +24,8 @@ pub struct SoftmaxSum {
     components: usize,
     /// What rows miss, where their order is that of what they miss.
     gaps: Option<Gaps>,
+    /// Whose component is known, where some are.
+    known: Option<Known>,
     pub(super) buffers: Buffers,
 }
 
@@ -35,6 +38,7 @@ impl SoftmaxSum {
             features,
             components,
             gaps: None,
+            known: None,
             buffers: Buffers::default(),
         }
     }
@@ -73,6 +77,23 @@ impl SoftmaxSum {
         self
     }
 
+    /// The same where the components of some rows of the data are known: in place of the log of a sum, such a row has
+    /// the one logit (maths §4.8).
+    #[must_use]
+    pub fn with_known(mut self, labels: Option<&[Option<usize>]>) -> Self {
+        let sorted = labels.map(|labels| {
+            let places = 0..self.rows.len();
+            Known::new(places.map(|place| labels[self.row_of(place)]))
+        });
+        self.known = sorted;
+        self
+    }
+
+    /// The component of the row that is kept at `place`, where it is known.
+    pub fn known(&self, place: usize) -> Option<usize> {
+        self.known.as_ref().and_then(|known| known.of(place))
+    }
+
     /// The row of the data that is kept as row `place`.
     pub fn row_of(&self, place: usize) -> usize {
         self.gaps.as_ref().map_or(place, |gaps| gaps.row(place))
@@ -88,6 +109,7 @@ impl SoftmaxSum {
         let table = Table {
             rows: &self.rows,
             weights: self.weights.as_deref(),
+            known: self.known.as_ref(),
         };
         self.gaps.as_ref().map(|gaps| (gaps, table))
     }
@@ -187,6 +209,9 @@ impl SoftmaxSum {
                 let logits = &mut logits[..k * width];
                 self.features.expand(data, width, features);
                 multiply(messages, (k, p), features, width, logits);
+                if let Some(known) = &self.known {
+                    known.restrict(first, width, logits);
+                }
                 let part = softmax_columns(logits, width, highest, total);
                 if !part.is_finite() {
                     let (row, found) = (0..width)
@@ -267,12 +292,19 @@ impl SoftmaxSum {
         Ok(statistics)
     }
 
-    /// Statistics of responsibilities that `fill` writes for each block, components by rows.
+    /// Statistics of responsibilities that `fill` writes for each block, components by rows; those of rows whose
+    /// component is known are one there.
     pub fn statistics_of(
         &self,
         fill: impl Fn(usize, usize, &mut [f64]) + Sync,
     ) -> Result<Vec<f64>> {
         let (k, p) = (self.components, self.features());
+        let fill = |first: usize, width: usize, block: &mut [f64]| {
+            fill(first, width, block);
+            if let Some(known) = &self.known {
+                known.settle(first, width, block);
+            }
+        };
         let mut statistics = vec![0.0; self.dim()];
         let (chunks, out) = (self.chunks(), &mut statistics);
         if let Some((gaps, table)) = self.gaps() {

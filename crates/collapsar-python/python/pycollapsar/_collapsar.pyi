@@ -15,6 +15,7 @@ __all__ = [
     "BugsModel",
     "FittedMixture",
     "MAX_ITERATIONS",
+    "OnlineMixture",
     "__version__",
     "complete_topics",
     "density_picture",
@@ -89,6 +90,29 @@ class FittedMixture:
     def sample(self, component: int, count: int, seed: int) -> NDArray[float64]: ...
     def picture(self, x: NDArray[float64], labels: list[int], columns: list[str]) -> str: ...
     def picture_of_components(self, columns: list[str]) -> str: ...
+
+@final
+class OnlineMixture:
+    def __new__(cls, json: str) -> OnlineMixture: ...
+    def __reduce__(self) -> tuple[type[OnlineMixture], tuple[str]]: ...
+    @staticmethod
+    def begin(
+        x: NDArray[float64],
+        given: Mapping[str, Any],
+        schedule: tuple[float, float, float],
+        seed: int,
+        jobs: int | None,
+    ) -> OnlineMixture: ...
+    def learn(
+        self,
+        x: NDArray[float64],
+        weights: NDArray[float64] | None,
+        known: NDArray[int64] | None,
+        batch_size: int,
+        schedule: tuple[float, float, float],
+        jobs: int | None,
+    ) -> tuple[float, float]: ...
+    def fitted(self) -> tuple[dict[str, Any], FittedMixture, int]: ...
 
 @final
 class BugsModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from numbers import Integral, Real
 from os import PathLike
+from time import monotonic
 from typing import Any
 from zlib import adler32
 
@@ -94,6 +95,20 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         Markov chains, and draws of each, where the posterior is exact.
     n_warmup : int, default=None
         Draws of each chain before the first that is kept; a quarter of `n_draws` where it is None.
+    learning_method : {'batch', 'online'}, default='batch'
+        'batch' climbs with all rows; 'online' takes stochastic steps, a batch of rows each, in an order
+        that is drawn anew for each pass, which is for more rows than are climbed with in good time.
+        `partial_fit` is always online.
+    learning_decay, learning_offset : float, default=0.7 and 10.0
+        Batch t counts (learning_offset + t) ** -learning_decay, and what came before it the rest.
+    batch_size : int, default=128
+        Rows of a batch in `fit`; `partial_fit` takes what it is given in such batches too.
+    total_samples : float, default=1e6
+        How many rows there will be, in `partial_fit`.
+    semi_supervised : bool, default=None
+        Whether the labels `y` of `fit` are components that rows are known to be of. None takes them for
+        that where one of them is -1, scikit-learn's word for a label that is not known, and leaves them
+        aside elsewhere, as scikit-learn's class does.
     n_jobs : int, default=None
         Threads; None and -1 mean all processors. Results are the same for any number.
     callback : callable, default=None
@@ -142,7 +157,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         All that is known of each step.
     converged_ : bool
     n_iter_, n_passes_ : int
-        Iterations, of which the first finds the bound of the start, and passes over the data.
+        Iterations, of which the first finds the bound of the start, and passes over the data. Online, passes
+        over the rows, or calls of `partial_fit`.
+    n_batch_iter_ : int
+        Where learning is online, batches learned from, and one more, as scikit-learn counts. `log_evidence_` is
+        NaN then, `verdict_` None, and `lower_bounds_` has a score of each pass of `fit`: what was said of rows
+        before they were learned from, in nats a row.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -191,6 +211,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "n_warmup": [None, Interval(Integral, 0, None, closed="left")],
+        "learning_method": [StrOptions({"batch", "online"})],
+        "learning_decay": [Interval(Real, 0, 1, closed="both")],
+        "learning_offset": [Interval(Real, 1.0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "total_samples": [Interval(Real, 0, None, closed="neither")],
+        "semi_supervised": [None, "boolean"],
         "n_jobs": [None, Integral],
         "callback": [None, callable],
         "progress": ["boolean"],
@@ -226,6 +252,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         n_chains=4,
         n_draws=1000,
         n_warmup=None,
+        learning_method="batch",
+        learning_decay=0.7,
+        learning_offset=10.0,
+        batch_size=128,
+        total_samples=1e6,
+        semi_supervised=None,
         n_jobs=None,
         callback=None,
         progress=False,
@@ -257,6 +289,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup
+        self.learning_method = learning_method
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.batch_size = batch_size
+        self.total_samples = total_samples
+        self.semi_supervised = semi_supervised
         self.n_jobs = n_jobs
         self.callback = callback
         self.progress = progress
@@ -273,7 +311,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The data. A C-contiguous array of float64 is not copied. NaN is a value that is missing at
             random, and integrated out.
-        y : Ignored
+        y : array-like of shape (n_samples,), default=None
+            Integers: the component that a row is known to be of, from 0, or -1 where it is not known. Such
+            a row is of its component with probability one. See `semi_supervised` for when it is ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row is there: 2 is as two rows, 0 as none. Weights need not be whole
             numbers, unless the posterior is exact.
@@ -282,7 +322,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         -------
         self
         """
-        self._fit(X, sample_weight)
+        self._fit(X, sample_weight, y)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
@@ -291,7 +331,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : Ignored
+        y : array-like of shape (n_samples,), default=None
+            The components that rows are known to be of, as in `fit`: they keep these labels.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row is there; once where it is None.
 
@@ -299,10 +340,13 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self._labels(self._fit(X, sample_weight))
+        X = self._fit(X, sample_weight, y)
+        labels = self._labels(X)
+        known = self._known(X, y)
+        return labels if known is None else np.where(known < 0, labels, known)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, sample_weight):
+    def _fit(self, X, sample_weight, y=None):
         X = validate_data(
             self,
             X,
@@ -319,6 +363,9 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             )
         options = self._options(n_features)
         weights = options["row_weights"] = self._weights(X, sample_weight)
+        options["known"] = self._known(X, y)
+        if self.learning_method == "online":
+            return self._fit_online(X, options)
         about = self._about(X, options) if self.warm_start else None
         again = self.warm_start and hasattr(self, "converged_")
         rng = check_random_state(self.random_state)
@@ -327,7 +374,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             self._go_on(X, options)
         elif self.resume is None:
             try:
-                options.update(self._first(X, rng, weights))
+                options.update(self._first(X, rng, weights, options["known"]))
             except KeyboardInterrupt as error:
                 # What is left behind can be used: the quickest start, and no step.
                 stopped, options["start"], most = error, "random", 0
@@ -351,7 +398,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         finally:
             close()
         self._keep(result, n_features, first)
-        self._asked = about
+        self._asked, self._online = about, None
         raised = stopped or result["raised"]
         if raised is not None:
             raise raised
@@ -360,6 +407,151 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         if not self.converged_ and self.max_iter > 0:
             warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=3)
         return X
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from more rows, in batches: a stochastic step each.
+
+        The first rows say what `fit` asks all rows: units, the prior where it comes from data, and where
+        components begin. After a `fit` of all rows, components begin where that puts the first of these.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN is a value that is missing at random. At the first call there are at least as many
+            as components.
+        y : array-like of shape (n_samples,), default=None
+            The components that rows are known to be of, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row is there; once where it is None.
+
+        Returns
+        -------
+        self
+        """
+        self._check_online()
+        fitted = hasattr(self, "means_")
+        X = validate_data(
+            self,
+            X,
+            dtype=np.float64,
+            order="C",
+            reset=not fitted,
+            ensure_all_finite="allow-nan",
+        )
+        options = self._options(X.shape[1])
+        options["row_weights"] = self._weights(X, sample_weight)
+        options["known"] = self._known(X, y)
+        total = float(self.total_samples)
+        first = getattr(self, "_online", None) is None
+        if first:
+            if fitted and self.means_.shape == (self.n_components, X.shape[1]):
+                options["labels"] = [self._labels(X)]
+            online = self._begin(X, options, total, check_random_state(self.random_state))
+        else:
+            online = self._online
+        self._learn(online, X, options, total)
+        self._keep_online(online, X.shape[1], 1 if first else self.n_iter_ + 1)
+        return self
+
+    def _check_online(self) -> None:
+        """Refuses what is for climbs with all rows."""
+        taken = {
+            "method": self.method is None,
+            "jumps": not self.jumps,
+            "posterior": self.posterior in (None, "mean-field"),
+            "n_init": self.n_init == 1,
+            "checkpoint": self.checkpoint is None,
+            "resume": self.resume is None,
+        }
+        for name, left in taken.items():
+            if not left:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for learning_method='batch', expected its"
+                    " default in online learning"
+                )
+
+    def _schedule(self, total: float) -> tuple[float, float, float]:
+        return total, float(self.learning_decay), float(self.learning_offset)
+
+    def _begin(self, X, options: dict[str, Any], total: float, rng):
+        seed = int(rng.randint(np.iinfo(np.int32).max))
+        schedule = self._schedule(total)
+        return self._with_prior(
+            X,
+            options,
+            lambda given: _collapsar.OnlineMixture.begin(X, given, schedule, seed, self.n_jobs),
+        )
+
+    def _learn(self, online, X, options: dict[str, Any], total: float):
+        """Learns from rows; how many there are, and what was said of them before."""
+        weights, known = options["row_weights"], options["known"]
+        size, schedule = int(self.batch_size), self._schedule(total)
+        return online.learn(X, weights, known, size, schedule, self.n_jobs)
+
+    def _fit_online(self, X, options: dict[str, Any]):
+        self._check_online()
+        rng = check_random_state(self.random_state)
+        weights, known = options["row_weights"], options["known"]
+        total = float(len(X) if weights is None else weights.sum())
+        online = getattr(self, "_online", None) if self.warm_start else None
+
+        def rows(chosen):
+            there = {"row_weights": weights, "known": known}
+            taken = {name: None if of is None else of[chosen] for name, of in there.items()}
+            return X[chosen], {**options, **taken}
+
+        if online is None or self.means_.shape != (self.n_components, X.shape[1]):
+            # Units and first components need no more, and labels that are known are few.
+            some = max(2000, 200 * self.n_components, int(self.batch_size))
+            chosen = rng.permutation(len(X))[:some]
+            if known is not None:
+                chosen = np.union1d(chosen, np.flatnonzero(known >= 0))
+            online = self._begin(*rows(chosen), total, rng)
+        watch, close = watcher(self.callback, False, self._printer())
+        scores: list[float] = []
+        start, converged, epochs = monotonic(), False, int(self.max_iter)
+        if self.max_passes is not None:
+            epochs = min(epochs, int(self.max_passes))
+        try:
+            while len(scores) < epochs:
+                count, bound = self._learn(online, *rows(rng.permutation(len(X))), total)
+                scores.append(bound / count)
+                gain = np.nan if len(scores) == 1 else scores[-1] - scores[-2]
+                step = {"iteration": len(scores), "bound": scores[-1], "gain": gain}
+                step["seconds"] = monotonic() - start
+                if watch is not None and watch(0, step):
+                    break
+                converged = bool(abs(gain) < self.tol)
+                if converged or (self.max_seconds is not None and step["seconds"] > self.max_seconds):
+                    break
+        finally:
+            close()
+        self._keep_online(online, X.shape[1], len(scores))
+        self.converged_, self.lower_bounds_ = converged, scores
+        if not converged and self.max_iter > 0:
+            warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=4)
+        return X
+
+    def _keep_online(self, online, n_features: int, iterations: int) -> None:
+        mixture, fit, batches = online.fitted()
+        result = {
+            "mixture": mixture,
+            "fit": fit,
+            "bound": np.nan,
+            "steps": [],
+            "converged": False,
+            "outcome": "online",
+            "iterations": iterations,
+            "passes": iterations,
+            "messages": None,
+            "fingerprint": None,
+            "posterior": ("mean-field", "doubt", {}, None),
+        }
+        self._keep(result, n_features, 0)
+        self.verdict_ = None
+        self.n_batch_iter_ = batches + 1
+        self._online, self._asked = online, None
 
     def _options(self, n_features: int) -> dict[str, Any]:
         """The model, checked as scikit-learn checks it."""
@@ -416,8 +608,14 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         return given.ravel()
 
     def _climb(self, X, options, how, watch):
+        return self._with_prior(
+            X, options, lambda given: _collapsar.fit_mixture(X, given, how, watch)
+        )
+
+    def _with_prior(self, X, options, attempt):
+        """What an attempt gives, with a ridge added where the covariance of the data is no prior."""
         try:
-            return _collapsar.fit_mixture(X, options, how, watch)
+            return attempt(options)
         except (DataError, SettingError) as refused:
             # The covariance of these data is no prior: singular, or nearly.
             unusable = options["scale"] is None and (
@@ -433,7 +631,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         # Less than this fraction of the variance, and the bound would not be known to ten digits.
         ridge = max(self.reg_covar, 1e-4 * float(np.trace(covariance)) / len(covariance))
         covariance.flat[:: len(covariance) + 1] += ridge
-        return _collapsar.fit_mixture(X, {**options, "scale": covariance.ravel()}, how, watch)
+        return attempt({**options, "scale": covariance.ravel()})
 
     def _go_on(self, X, options: dict[str, Any]) -> None:
         """Begins where the last fit ended: exactly on the same data, by labels on others."""
@@ -447,7 +645,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
     def _about(self, X, options: dict[str, Any]) -> tuple[Any, ...]:
         """Tells fits of other data or with another prior apart."""
         names = ("covariance", "process", "concentration", "mean_precision", "degrees_of_freedom")
-        arrays = (options["location"], options["scale"], options["row_weights"])
+        arrays = (options["location"], options["scale"], options["row_weights"], options["known"])
         return (
             X.shape,
             adler32(X),
@@ -465,7 +663,29 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(len(X),)}!")
         return weights
 
-    def _first(self, X, rng, weights=None) -> dict[str, Any]:
+    def _known(self, X, y):
+        """The components that rows are known to be of, -1 where not; None where there are no such."""
+        if y is None or self.semi_supervised is False:
+            if self.semi_supervised:
+                raise ValueError("semi_supervised=True needs y: a component from 0 for each row, or -1")
+            return None
+        given = np.asarray(y)
+        whole = given.dtype.kind in "iu"
+        if not self.semi_supervised and not (whole and given.shape == (len(X),) and (given == -1).any()):
+            return None
+        if not whole or given.shape != (len(X),):
+            raise ValueError(
+                f"y has shape {given.shape} and type {given.dtype}, expected {len(X)} integers: a"
+                " component from 0 for each row, or -1 where it is not known"
+            )
+        if given.min() < -1 or given.max() >= self.n_components:
+            raise ValueError(
+                f"y has labels from {given.min()} to {given.max()}, expected -1 (not known) to"
+                f" {self.n_components - 1} for n_components={self.n_components}"
+            )
+        return np.ascontiguousarray(given, dtype=np.int64)
+
+    def _first(self, X, rng, weights=None, known=None) -> dict[str, Any]:
         """What each climb begins with: where scikit-learn's begin, of the same numbers.
 
         Nothing for many random ones, which the library draws without keeping them.
@@ -476,6 +696,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         if np.isnan(X.min()):
             return {}  # scikit-learn's k-means wants whole rows; the library's does not
         if self.init_params != "random":
+            if known is not None:
+                return {}  # nor does it know that some centres have names
             return {"labels": [self._labels_of_a_start(X, weights, rng) for _ in starts]}
         if X.size * self.n_components * self.n_init > _MANY:
             return {}

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::chart;
 use crate::error::Result;
 use crate::page::{Figure, Part, Section, Table, cell};
-use crate::saved::{SavedRun, damaged};
+use crate::saved::SavedRun;
 
 const BINS: usize = 50;
 /// Rows in the table.
@@ -18,13 +18,9 @@ const TAIL: f64 = 0.002;
 pub(crate) fn section(run: &SavedRun) -> Result<Section> {
     let mut section = Section::new("anomalies", "Unlikely rows");
     let file = run.file("assignments.csv");
-    let table = read_table(&file, None)?;
-    let width = table.columns.len();
-    let place = |name: &str| table.columns.iter().position(|column| column == name);
-    let [Some(row), Some(component), Some(density)] = ["row", "component", "ln_density"].map(place)
-    else {
-        return Err(damaged(&file, "not the columns of assignments"));
-    };
+    let columns = ["row", "component", "ln_density"].map(str::to_owned);
+    let table = read_table(&file, Some(&columns))?;
+    let (width, [row, component, density]) = (columns.len(), [0, 1, 2]);
     let cells = || table.values.chunks_exact(width);
     let mut lowest: Vec<&[f64]> = cells().filter(|of| of[density].is_finite()).collect();
     lowest.sort_by(|a, b| a[density].total_cmp(&b[density]));

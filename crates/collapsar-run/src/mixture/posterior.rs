@@ -9,7 +9,7 @@ use collapsar_bugs::{ChainDraws, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{MixtureResult, MixtureRun, USED};
+use super::{ClassNames, MixtureResult, MixtureRun, USED};
 use crate::error::Result;
 use crate::fit::{CHAIN_DRAWS, ModelResult};
 use crate::verdict::{PosteriorKind, Signs};
@@ -271,12 +271,16 @@ fn quantiles(mean: f64, sd: f64, quantile: impl Fn(f64) -> f64) -> Summary {
     }
 }
 
-/// A number's name, by the names of the data's columns.
-pub fn name_of_number(number: Number, columns: &[String]) -> String {
+/// A number's name, by the names of the data's columns and of components.
+pub fn name_of_number(number: Number, columns: &[String], names: ClassNames<'_>) -> String {
     match number {
-        Number::Weight(k) => format!("weight[{k}]"),
-        Number::Mean(k, d) => format!("mean[{k},{}]", columns[d]),
-        Number::Covariance(k, i, j) if i == j => format!("variance[{k},{}]", columns[i]),
-        Number::Covariance(k, i, j) => format!("covariance[{k},{},{}]", columns[i], columns[j]),
+        Number::Weight(k) => format!("weight[{}]", names.of(k)),
+        Number::Mean(k, d) => format!("mean[{},{}]", names.of(k), columns[d]),
+        Number::Covariance(k, i, j) if i == j => {
+            format!("variance[{},{}]", names.of(k), columns[i])
+        }
+        Number::Covariance(k, i, j) => {
+            format!("covariance[{},{},{}]", names.of(k), columns[i], columns[j])
+        }
     }
 }

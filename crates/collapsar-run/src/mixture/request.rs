@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use collapsar::mixture::{Mixtures, Scale, Settings, Start};
+use collapsar::mixture::{Mixtures, Observations, Scale, Settings, Start};
 use collapsar::{Hint, Place};
-use collapsar_formats::{Table, read_labels, read_table};
+use collapsar_formats::{LabelColumn, Table, read_labels, read_table};
 
-use super::MixtureRun;
+use super::{ClassNames, MixtureRun};
 use crate::error::{Error, Result};
 use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE};
@@ -80,6 +80,8 @@ pub struct MixtureInput<'a> {
     pub columns: usize,
     /// How often each row is there, where that is not once.
     pub weights: Option<&'a [f64]>,
+    /// The components that rows are known to be of, by their names if they have any.
+    pub labels: Option<&'a LabelColumn>,
     /// The file that they were read from, and the names of its columns.
     pub file: Option<(&'a Path, &'a [String])>,
 }
@@ -91,8 +93,20 @@ impl<'a> MixtureInput<'a> {
             values: &table.values,
             columns: table.columns.len(),
             weights,
+            labels: None,
             file: Some((file, &table.columns)),
         }
+    }
+
+    /// The same with what is known of the rows' components.
+    #[must_use]
+    pub fn labelled(self, labels: Option<&'a LabelColumn>) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// What components are called.
+    pub fn names(&self) -> ClassNames<'a> {
+        ClassNames(self.labels.map_or(&[], |labels| &labels.names))
     }
 
     /// A refusal of the library, with the names that the data have in their file.
@@ -127,10 +141,17 @@ impl MixtureRequest {
                 vec![Start::Labels(labels(file, rows, &self.components)?)]
             }
         };
+        check_classes(input.names(), &self.components)?;
         let plan = self.climb.plan(MIXTURE_TOLERANCE)?;
         // Whatever is wrong with the largest model is better known before the others are fitted.
         self.settings.components = self.components.iter().copied().max().unwrap_or(0);
-        let mixtures = Mixtures::weighted(input.values, columns, input.weights, &self.settings);
+        let given = Observations {
+            values: input.values,
+            columns,
+            weights: input.weights,
+            labels: input.labels.map(|labels| &labels.labels[..]),
+        };
+        let mixtures = Mixtures::of(given, &self.settings);
         let mixtures = mixtures.map_err(|error| input.refused(error))?;
         if self.posterior.posterior == Some(PosteriorKind::Exact) {
             let drawable = check_drawable(input.weights.unwrap_or_default());
@@ -156,6 +177,19 @@ impl MixtureRequest {
         };
         let files = [labels, self.scale.as_ref(), self.climb.resume.as_ref()];
         files.into_iter().flatten().cloned().collect()
+    }
+}
+
+/// Refuses fewer components than there are classes.
+fn check_classes(names: ClassNames<'_>, components: &[usize]) -> Result<()> {
+    let classes = names.0.len();
+    match components.iter().copied().min() {
+        Some(fewest) if fewest < classes => {
+            let expected = format!("at least {classes}, one for each class of the labels");
+            let error = collapsar::Error::setting("components", fewest, expected);
+            Err(error.with_hint(Hint::set("components", classes)).into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -8,7 +8,9 @@ use collapsar_text::quoted;
 use serde_json::json;
 
 use super::saved::DRAWS;
-use super::{MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number};
+use super::{
+    ClassNames, MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number,
+};
 use crate::error::Result;
 use crate::fit::DIAGNOSTICS;
 use crate::folder::RunFolder;
@@ -38,6 +40,7 @@ impl MixtureRun<'_> {
         SavedMixture {
             version: env!("CARGO_PKG_VERSION").into(),
             columns: columns.clone(),
+            classes: input.names().0.to_vec(),
             rows: model.rows(),
             bound: point.bound,
             posterior: posterior.result.kind.name().into(),
@@ -45,12 +48,18 @@ impl MixtureRun<'_> {
             draws: None,
         }
         .write(path)?;
-        posterior.write(path, &columns)?;
+        posterior.write(path, &columns, input.names())?;
         write_atomically(&path.join("assignments.csv"), |out| {
-            writeln!(out, "row,component,probability,ln_density")?;
+            let names = input.names();
+            let class = if names.any() { ",class" } else { "" };
+            writeln!(out, "row,component,probability,ln_density{class}")?;
             let rows = labels.iter().zip(&ln_density).zip(1..);
             for (((component, probability), ln_density), row) in rows {
-                writeln!(out, "{row},{component},{probability:?},{ln_density:?}")?;
+                write!(out, "{row},{component},{probability:?},{ln_density:?}")?;
+                if names.any() {
+                    write!(out, ",{}", quoted(&names.class(*component)))?;
+                }
+                writeln!(out)?;
             }
             Ok(())
         })?;
@@ -71,6 +80,10 @@ impl MixtureRun<'_> {
                     "components": request.components,
                     "columns": columns,
                     "total_weight": input.weights.map(|weights| weights.iter().sum::<f64>()),
+                    "labels": input.labels.map(|labels| json!({
+                        "classes": labels.names,
+                        "rows": labels.known(),
+                    })),
                     "missing": model.gaps().any().then(|| json!({
                         "values": model.gaps().values,
                         "rows": model.gaps().rows,
@@ -116,8 +129,8 @@ impl MixturePosterior {
 
     /// `posterior.csv`, and `draws.csv` where there are draws: as other samplers write them, chain and draw, then a
     /// column for each number.
-    fn write(&self, folder: &Path, columns: &[String]) -> Result<()> {
-        let name = |number: &Number| name_of_number(*number, columns);
+    fn write(&self, folder: &Path, columns: &[String], names: ClassNames<'_>) -> Result<()> {
+        let name = |number: &Number| name_of_number(*number, columns, names);
         write_atomically(&folder.join("posterior.csv"), |out| {
             write!(out, "name,mean,sd,q2.5,median,q97.5")?;
             if self.draws.is_some() {

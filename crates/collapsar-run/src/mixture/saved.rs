@@ -9,6 +9,7 @@ use collapsar_formats::{Error as FileError, Problem, Table, read_table, read_tab
 use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
+use super::ClassNames;
 use crate::error::{Error, Result};
 use crate::record::{SavedFile, write_json};
 use crate::verdict::PosteriorKind;
@@ -32,6 +33,9 @@ pub struct SavedMixture {
     pub version: String,
     /// The columns of the data, in the order of every mean and covariance below.
     pub columns: Vec<String>,
+    /// What the first components are called, where labels of some rows were known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
     /// How many rows were fitted.
     pub rows: usize,
     /// A lower bound on ln p(data).
@@ -86,6 +90,11 @@ impl SavedMixture {
         Ok(saved)
     }
 
+    /// What components are called.
+    pub fn names(&self) -> ClassNames<'_> {
+        ClassNames(&self.classes)
+    }
+
     /// Reads rows of the columns that the fit has: those given, else those of the same names, else all
     /// where the fit or the data have no names; and says what the fit makes of them.
     pub fn predict(&self, data: &Path, columns: Option<&[String]>) -> Result<Prediction> {
@@ -134,6 +143,9 @@ impl SavedMixture {
         }
         if prior.location.len() != columns || prior.scale.len() != columns * columns {
             return Err(format!("a prior of another size than {columns} columns"));
+        }
+        if self.classes.len() > fit.components.len() {
+            return Err("more classes than components".into());
         }
         let fits = |matrix: &Matrix| match (matrix, fit.covariance) {
             (Matrix::Full(rows), Covariance::Full | Covariance::Tied) => {

@@ -16,6 +16,7 @@ use crate::family::pick;
 use crate::kernel::product::{LANES, accumulate, gather, multiply};
 use crate::kernel::softmax_columns;
 use crate::number::{Dual, Real};
+use crate::rows::known::Known;
 use crate::rows::{BLOCK, Features, Rows};
 
 /// Rows of a set from which on whole matrices are multiplied.
@@ -23,11 +24,12 @@ const WIDE: usize = 16;
 /// Rows from which on statistics are summed in lanes, which must be made and added up.
 const LONG: usize = 128;
 
-/// The rows as they are kept, and how often each is there.
+/// The rows as they are kept, how often each is there, and whose component is known.
 #[derive(Clone, Copy)]
 pub(in crate::rows) struct Table<'a> {
     pub(in crate::rows) rows: &'a Rows,
     pub(in crate::rows) weights: Option<&'a [f64]>,
+    pub(in crate::rows) known: Option<&'a Known>,
 }
 
 impl Table<'_> {
@@ -197,6 +199,9 @@ impl Gaps {
                 ..
             } = scratch;
             let logits = &mut logits[..k * width];
+            if let Some(known) = table.known {
+                known.restrict(first, width, logits);
+            }
             softmax_columns(logits, width, highest, total);
             for at in 0..width {
                 let found = highest[at] + total[at].ln_();
@@ -402,6 +407,10 @@ impl Gaps {
                     for (sum, m) in lane.iter_mut().zip(lanes) {
                         *sum += Dual::from(*feature) * *m;
                     }
+                }
+                if let Some(known) = table.known.and_then(|known| known.of(row)) {
+                    let others = lane.iter_mut().enumerate().filter(|(k, _)| *k != known);
+                    others.for_each(|(_, x)| *x = Dual::from(f64::NEG_INFINITY));
                 }
                 let highest = lane
                     .iter()

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use nalgebra::{Cholesky, DMatrix};
 
+use super::known::{check_components, check_labels};
 use super::settings::diagonal;
 use super::{Covariance, Settings};
 use collapsar_core::{Change, Error, Hint, Place, Result};
@@ -11,12 +12,26 @@ use collapsar_core::{Change, Error, Hint, Place, Result};
 /// Squares of larger numbers, summed over rows, would overflow.
 const LARGEST: f64 = 1e140;
 
+/// Rows as they are given.
+#[derive(Debug, Clone, Copy)]
+pub struct Observations<'a> {
+    /// The numbers, row by row; NaN is a value that is missing.
+    pub values: &'a [f64],
+    /// How many there are in a row.
+    pub columns: usize,
+    /// How often each row is there, where that is not once.
+    pub weights: Option<&'a [f64]>,
+    /// The component of each row, where it is known: such a row is of this one with probability one (maths §4.8).
+    pub labels: Option<&'a [Option<usize>]>,
+}
+
 /// Rows, and how often each is there. NaN is a value that is missing.
 #[derive(Debug, Clone)]
 pub(super) struct Data<'a> {
     pub(super) values: &'a [f64],
     pub(super) columns: usize,
     pub(super) weights: Option<Cow<'a, [f64]>>,
+    pub(super) labels: Option<&'a [Option<usize>]>,
     pub(super) gaps: Gaps,
 }
 
@@ -27,7 +42,7 @@ pub struct Gaps {
     pub values: usize,
     /// Rows that miss one at least.
     pub rows: usize,
-    /// Rows that miss all: they are left out of the fit, which they say nothing to.
+    /// Rows that miss all, and of which nothing else is known: they are left out of the fit, which they say nothing to.
     pub empty: usize,
 }
 
@@ -54,16 +69,27 @@ impl Gaps {
 }
 
 impl<'a> Data<'a> {
-    /// The rows, of which those that miss everything count for nothing.
-    pub(super) fn new(values: &'a [f64], columns: usize, weights: Option<&'a [f64]>) -> Self {
-        let gaps = Gaps::of(values, columns.max(1));
+    /// The rows, of which those that miss everything, their label too, count for nothing.
+    pub(super) fn new(given: Observations<'a>) -> Self {
+        let Observations {
+            values,
+            columns,
+            weights,
+            labels,
+        } = given;
+        let mut gaps = Gaps::of(values, columns.max(1));
         let mut weights = weights.map(Cow::Borrowed);
         if gaps.empty > 0 {
             let ones = || Cow::Owned(vec![1.0; values.len() / columns]);
             let weights = weights.get_or_insert_with(ones).to_mut();
-            for (weight, row) in weights.iter_mut().zip(values.chunks_exact(columns)) {
+            let each = weights.iter_mut().zip(values.chunks_exact(columns));
+            for (n, (weight, row)) in each.enumerate() {
                 if row.iter().all(|x| x.is_nan()) {
-                    *weight = 0.0;
+                    // A label by itself speaks of the weights of components.
+                    match labels.and_then(|labels| labels.get(n).copied().flatten()) {
+                        Some(_) => gaps.empty -= 1,
+                        None => *weight = 0.0,
+                    }
                 }
             }
         }
@@ -71,6 +97,7 @@ impl<'a> Data<'a> {
             values,
             columns,
             weights,
+            labels,
             gaps,
         }
     }
@@ -98,41 +125,19 @@ impl<'a> Data<'a> {
     }
 
     pub(super) fn check(&self, settings: &Settings) -> Result<()> {
-        let (values, columns) = (self.values, self.columns);
-        let refuse = |found: String, expected: String| {
-            Err(Error::data(Place::Whole("data"), found, expected))
-        };
-        if columns == 0 || values.is_empty() {
-            return refuse("no rows".into(), "at least one row of numbers".into());
-        }
-        if !values.len().is_multiple_of(columns) {
-            let expected = format!("a multiple of {columns} columns");
-            return refuse(format!("{} numbers", values.len()), expected);
-        }
-        let (mut rows, components) = (self.rows(), settings.components);
-        if self.gaps.empty == rows {
-            return refuse("no value".into(), "a row that has one".into());
-        }
-        if components == 0 {
-            return Err(Error::setting("components", "0", "at least 1"));
-        }
+        let components = settings.components;
+        self.check_batch(components)?;
+        let (columns, mut rows) = (self.columns, self.rows());
         if let Some(weights) = &self.weights {
-            check_weights(weights, rows)?;
             // Rows that are there several times count as often.
             rows = weights.iter().filter(|weight| **weight > 0.0).count();
             rows = rows.max(self.total() as usize);
         }
         if rows < components {
             let found = format!("{rows} rows for {components} components");
-            let refused = refuse(found, "at least as many rows as components".into());
-            let fewer = Hint::Option("components", Change::Fewer);
-            return refused.map_err(|error| error.with_hint(fewer));
-        }
-        if let Some(bad) = values.iter().position(|x| x.abs() > LARGEST) {
-            let expected =
-                format!("a finite number no larger than {LARGEST:e}; rescale the column");
-            let found = format!("{:e}", values[bad]);
-            return Err(Error::data(Place::cell(bad, columns), found, expected));
+            let expected = "at least as many rows as components";
+            let refused = Error::data(Place::Whole("data"), found, expected);
+            return Err(refused.with_hint(Hint::Option("components", Change::Fewer)));
         }
         let empty = |column: &usize| {
             let mut rows = self.weighted().filter(|(weight, _)| *weight > 0.0);
@@ -144,6 +149,42 @@ impl<'a> Data<'a> {
             let expected = "a column that has a value";
             let error = Error::data(Place::Column(column), "no value", expected);
             return Err(error.with_hint(Hint::give("columns")));
+        }
+        Ok(())
+    }
+
+    /// Refuses rows that cannot be used, even as some of many.
+    pub(super) fn check_batch(&self, components: usize) -> Result<()> {
+        let (values, columns) = (self.values, self.columns);
+        let refuse = |found: String, expected: String| {
+            Err(Error::data(Place::Whole("data"), found, expected))
+        };
+        if columns == 0 || values.is_empty() {
+            return refuse("no rows".into(), "at least one row of numbers".into());
+        }
+        if !values.len().is_multiple_of(columns) {
+            let expected = format!("a multiple of {columns} columns");
+            return refuse(format!("{} numbers", values.len()), expected);
+        }
+        let rows = self.rows();
+        if self.gaps.empty == rows {
+            return refuse("no value".into(), "a row that has one".into());
+        }
+        if components == 0 {
+            return Err(Error::setting("components", "0", "at least 1"));
+        }
+        if let Some(labels) = self.labels {
+            check_labels(labels, rows)?;
+            check_components(labels, components)?;
+        }
+        if let Some(weights) = &self.weights {
+            check_weights(weights, rows)?;
+        }
+        if let Some(bad) = values.iter().position(|x| x.abs() > LARGEST) {
+            let expected =
+                format!("a finite number no larger than {LARGEST:e}; rescale the column");
+            let found = format!("{:e}", values[bad]);
+            return Err(Error::data(Place::cell(bad, columns), found, expected));
         }
         Ok(())
     }
@@ -285,7 +326,10 @@ impl<'a> Data<'a> {
     /// Tells data apart.
     pub(super) fn digest(&self) -> u64 {
         let weights = self.weights.as_deref().unwrap_or_default();
-        digest(self.values.iter().chain(weights))
+        let labels: Vec<f64> = (self.labels.unwrap_or_default().iter())
+            .map(|label| label.map_or(-1.0, |k| k as f64))
+            .collect();
+        digest(self.values.iter().chain(weights).chain(&labels))
     }
 }
 

@@ -71,8 +71,14 @@ impl Mixture {
             return None;
         }
         let own = |k: usize| self.own(statistics, k);
+        // Components that rows are known to be of stay where they are.
+        let free = self.held.free();
+        let mut sorted = free.clone();
+        sorted.sort_by(|&a, &b| own(b)[0].total_cmp(&own(a)[0]));
         let mut order: Vec<usize> = (0..self.components()).collect();
-        order.sort_by(|&a, &b| own(b)[0].total_cmp(&own(a)[0]));
+        for (place, k) in free.into_iter().zip(sorted) {
+            order[place] = k;
+        }
         let mut in_order: Vec<f64> = order.iter().flat_map(|&k| own(k)).copied().collect();
         in_order.extend(&statistics[in_order.len()..]);
         (!order.is_sorted()).then(|| (in_order, "sort components by size".into()))
@@ -83,7 +89,8 @@ impl Mixture {
     fn splits(&self, from: &[f64], most: usize) -> Vec<Proposal> {
         let (features, columns) = (self.local.features(), self.columns());
         let count = |k: usize| self.own(from, k)[0];
-        let emptiest = (0..self.components()).min_by(|&a, &b| count(a).total_cmp(&count(b)));
+        let free = self.held.free().into_iter();
+        let emptiest = free.min_by(|&a, &b| count(a).total_cmp(&count(b)));
         let Some(free) = emptiest.filter(|&k| count(k) < FREE) else {
             return vec![];
         };
@@ -101,7 +108,14 @@ impl Mixture {
         let split = |(k, variance, axis): (usize, f64, Vec<f64>)| {
             let whole = self.own(from, k);
             let length = variance.sqrt();
-            let offset: Vec<f64> = axis.iter().map(|a| a * HALF_NORMAL * length).collect();
+            let mut offset: Vec<f64> = axis.iter().map(|a| a * HALF_NORMAL * length).collect();
+            // The half that rows are known to be of stays with them.
+            if let Some(known) = self.held.mean(k) {
+                let side = |d: usize| offset[d] * (known[d] - self.mean_of(whole, d));
+                if (0..columns).map(side).sum::<f64>() < 0.0 {
+                    offset.iter_mut().for_each(|x| *x = -*x);
+                }
+            }
             let mut statistics = from.to_vec();
             for (slot, sign) in [(k, 1.0), (free, -1.0)] {
                 let mean: Vec<f64> = (0..columns)
@@ -132,6 +146,12 @@ impl Mixture {
         let mut pairs = Vec::new();
         for (i, &a) in alive.iter().enumerate() {
             for &b in &alive[i + 1..] {
+                // One that rows are known to be of takes in the other, never another such.
+                let (a, b) = match (self.held.is_free(a), self.held.is_free(b)) {
+                    (false, false) => continue,
+                    (true, false) => (b, a),
+                    _ => (a, b),
+                };
                 pairs.push((self.change(from, &merged(a, b), &[a, b])?, a, b));
             }
         }

@@ -2,7 +2,9 @@
 //!
 //! - `data`: rows, checked, with how often each is there
 //! - `settings`: what a user may set, and the defaults
+//! - `known`: what known labels say of components
 //! - `jumps`: jumps out of a poor optimum
+//! - `online`: learning from batches
 //! - `posterior`: the collapsed blocks
 //! - `start`: where a run begins
 //! - `fit`: a fitted mixture: its components with their uncertainty
@@ -14,6 +16,8 @@ mod chain;
 mod data;
 mod fit;
 mod jumps;
+mod known;
+mod online;
 mod posterior;
 mod predictive;
 mod response;
@@ -23,12 +27,14 @@ mod start;
 use collapsar_core::elementary::Elementary;
 use collapsar_core::rows::{Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Collapsed, Error, Result};
-pub use data::Gaps;
 use data::{Data, digest};
+pub use data::{Gaps, Observations};
+use known::{Held, check_components};
 use posterior::{Parameters, blocks};
 
 pub use chain::{DrawOptions, MixtureDraws, Number};
 pub use fit::{Component, Matrix, MixtureFit};
+pub use online::{BatchScore, OnlineMixture, OnlineOptions};
 pub use posterior::Weights;
 pub use predictive::{Imputation, PredictiveDensity, Scores};
 pub use response::{MixtureOverlaps, MixtureResponse};
@@ -49,6 +55,8 @@ pub struct Mixture {
     /// How many rows there are, by their weights.
     total: f64,
     gaps: Gaps,
+    /// Components that rows are known to be of.
+    held: Held,
     constant: f64,
     fingerprint: String,
 }
@@ -62,6 +70,10 @@ pub struct Mixtures<'a> {
     shift: Vec<f64>,
     scale: Vec<f64>,
     digest: u64,
+    /// Whether statistics are those of rows that may miss values.
+    gappy: bool,
+    /// How many rows there are in all, where these are a batch of them.
+    rows: Option<f64>,
 }
 
 impl<'a> Mixtures<'a> {
@@ -86,13 +98,31 @@ impl<'a> Mixtures<'a> {
         weights: Option<&'a [f64]>,
         settings: &Settings,
     ) -> Result<Self> {
-        let data = Data::new(values, columns, weights);
+        let labels = None;
+        let given = Observations {
+            values,
+            columns,
+            weights,
+            labels,
+        };
+        Self::of(given, settings)
+    }
+
+    /// Mixtures of rows of which components may be known.
+    ///
+    /// # Errors
+    /// As [`Mixtures::weighted`]; [`Error::Data`] where there are not as many labels as rows; [`Error::Setting`] where
+    /// there are fewer components than labels need.
+    pub fn of(given: Observations<'a>, settings: &Settings) -> Result<Self> {
+        let data = Data::new(given);
         data.check(settings)?;
         let moments = data.moments();
         let prior = settings.prior(&data, &moments)?;
         let (shift, scale) = Data::standard(moments, settings.covariance);
         Ok(Self {
             digest: data.digest(),
+            gappy: data.gaps.any(),
+            rows: None,
             data,
             settings: settings.clone(),
             prior,
@@ -111,6 +141,7 @@ impl<'a> Mixtures<'a> {
             let expected = format!("1 to {most}");
             return Err(Error::setting("components", components, expected));
         }
+        check_components(self.data.labels.unwrap_or_default(), components)?;
         let settings = Settings {
             components,
             ..self.settings.clone()
@@ -122,21 +153,30 @@ impl<'a> Mixtures<'a> {
         let (shift, scale) = (self.shift.clone(), self.scale.clone());
         let (covariance, weights) = (settings.covariance, settings.weights);
         let columns = shift.len();
-        let (values, gaps) = (self.data.values, self.data.gaps.any());
+        let (values, gaps) = (self.data.values, self.gappy);
         let row_weights = self.data.weights.as_deref().map(<[f64]>::to_vec);
         let features = covariance.features(gaps);
         // maths §4.7: what a full or tied covariance foresees of missing values, components differ in.
-        let local = if gaps && matches!(covariance, Covariance::Full | Covariance::Tied) {
+        let integrates = match covariance {
+            Covariance::Full => self.data.gaps.any(),
+            Covariance::Tied => gaps,
+            Covariance::Diagonal | Covariance::Spherical => false,
+        };
+        let local = if integrates {
             SoftmaxSum::with_gaps(values, (&shift, &scale), features, components)
         } else {
             let data = Rows::new(values, columns, &shift, &scale);
             SoftmaxSum::new(data, features, components)
         };
-        let local = local.weighted(row_weights);
+        let local = local.weighted(row_weights).with_known(self.data.labels);
+        let held = match self.data.labels {
+            Some(_) => Held::new(&local),
+            None => Held::none(components),
+        };
         let (rows, total) = (local.rows().len(), self.data.total());
         let parameters = Parameters::new(covariance, components, columns, gaps);
         let natural = prior.natural(parameters, &shift, &scale)?;
-        let blocks = blocks(&settings, parameters, natural, &local)?;
+        let blocks = blocks(&settings, parameters, natural, (&local, self.rows))?;
         let half_ln_tau = 0.5 * std::f64::consts::TAU.ln_();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4, §4.7.
         let constant = if gaps {
@@ -169,6 +209,7 @@ impl<'a> Mixtures<'a> {
             scale,
             total,
             gaps: self.data.gaps,
+            held,
             constant,
             fingerprint,
         })
@@ -196,6 +237,14 @@ impl Mixture {
     ) -> Result<Self> {
         let mixtures = Mixtures::weighted(values, columns, Some(weights), settings)?;
         mixtures.with(settings.components)
+    }
+
+    /// A model of rows of which components may be known.
+    ///
+    /// # Errors
+    /// As [`Mixtures::of`].
+    pub fn of(given: Observations, settings: &Settings) -> Result<Self> {
+        Mixtures::of(given, settings)?.with(settings.components)
     }
 
     /// Rows of the data.

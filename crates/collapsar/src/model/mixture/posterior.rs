@@ -87,12 +87,13 @@ impl Parameters {
 }
 
 /// $C(\tau)$ of a mixture (maths §4.2): a block for the weights, then one for each component, or one for
-/// all of them where covariances are tied. `prior` is that of such a block.
+/// all of them where covariances are tied. `prior` is that of such a block. `all` is how many rows there are where those at
+/// hand are a batch of them.
 pub(super) fn blocks(
     settings: &Settings,
     parameters: Parameters,
     prior: Vec<f64>,
-    local: &SoftmaxSum,
+    (local, all): (&SoftmaxSum, Option<f64>),
 ) -> Result<Blocks> {
     let (data, weights) = (local.rows(), local.weights());
     let (components, columns) = (settings.components, data.columns());
@@ -120,7 +121,8 @@ pub(super) fn blocks(
         // No responsibilities can change the data's total count and scatter, but that of what is missing.
         let mut scatter = scatter(data, weights);
         let mut total = vec![0.0; prior.len() - scatter.len()];
-        total[components] = weights.map_or(data.len() as f64, |weights| weights.iter().sum());
+        let own = || weights.map_or(data.len() as f64, |weights| weights.iter().sum());
+        total[components] = all.unwrap_or_else(own);
         let mut link = tied_components(components, columns);
         if local.has_gaps() {
             let (from, to) = (components * features, total.len());

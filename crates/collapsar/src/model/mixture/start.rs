@@ -1,4 +1,4 @@
-//! Where a run begins: responsibilities, turned into messages by one VBEM step.
+//! Where a run begins: responsibilities, turned into messages by one VBEM step. Rows of known component are its own in all of them.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ pub enum Start {
     /// Logits from a standard normal, as HRL12's authors start.
     #[default]
     Random,
-    /// Centres by k-means++ and a few rounds of k-means, then each row wholly to the nearest.
+    /// Centres by k-means++ and a few rounds of k-means, then each row wholly to the nearest. Components that rows are
+    /// known to be of begin at the centre of these.
     KMeans,
     /// Each row wholly to the component given.
     Labels(Vec<usize>),
@@ -35,7 +36,15 @@ impl Mixture {
     /// [`Error::Data`] where labels or responsibilities do not fit the data or the number of
     /// components.
     pub fn start(&self, start: &Start, seed: u64) -> Result<(Vec<f64>, u64)> {
-        let (statistics, passes) = match start {
+        let (statistics, passes) = self.first_statistics(start, seed)?;
+        let mut messages = vec![0.0; statistics.len()];
+        self.blocks.value_and_gradient(&statistics, &mut messages)?;
+        Ok((messages, passes))
+    }
+
+    /// Statistics of the first responsibilities, and the passes over the data spent on them.
+    pub(super) fn first_statistics(&self, start: &Start, seed: u64) -> Result<(Vec<f64>, u64)> {
+        Ok(match start {
             Start::Random => (self.random(seed)?, 1),
             Start::KMeans => {
                 let (labels, passes) = self.k_means(seed);
@@ -43,10 +52,7 @@ impl Mixture {
             }
             Start::Labels(labels) => (self.statistics_of_labels(labels)?, 1),
             Start::Responsibilities(given) => (self.statistics_of_weights(given)?, 1),
-        };
-        let mut messages = vec![0.0; statistics.len()];
-        self.blocks.value_and_gradient(&statistics, &mut messages)?;
-        Ok((messages, passes))
+        })
     }
 
     fn random(&self, seed: u64) -> Result<Vec<f64>> {
@@ -127,22 +133,34 @@ impl Mixture {
         let mut centres = vec![0.0; components * columns];
         let mut nearest = vec![f64::INFINITY; rows];
         let mut labels = vec![0; rows];
-        for (k, centre) in centres.chunks_exact_mut(columns).enumerate() {
-            let row = match k {
-                0 if self.local.weights().is_none() => rng.random_range(0..rows),
-                0 => draw(self.local.weights().unwrap_or_default(), &mut rng),
-                _ => draw(&self.weighed(&nearest), &mut rng),
-            };
-            self.local.rows().row(row, centre);
+        // Components that rows are known to be of come first, and begin at the mean of these.
+        let mut order: Vec<usize> = (0..components).collect();
+        order.sort_by_key(|k| self.held.is_free(*k));
+        for (place, k) in order.into_iter().enumerate() {
+            let centre = &mut centres[k * columns..(k + 1) * columns];
+            if let Some(mean) = self.held.mean(k) {
+                centre.copy_from_slice(mean);
+            } else {
+                let row = match place {
+                    0 if self.local.weights().is_none() => rng.random_range(0..rows),
+                    0 => draw(self.local.weights().unwrap_or_default(), &mut rng),
+                    _ => draw(&self.weighed(&nearest), &mut rng),
+                };
+                self.local.rows().row(row, centre);
+            }
             // The mean of the column.
             centre
                 .iter_mut()
                 .filter(|x| x.is_nan())
                 .for_each(|x| *x = 0.0);
-            self.each_row(|n, y| {
-                let distance = squared_distance(y, centre);
-                if distance < nearest[n] {
-                    (nearest[n], labels[n]) = (distance, k);
+            self.each_row(|n, y| match self.local.known(n) {
+                // Nobody else's, nor a centre of their own.
+                Some(known) => (nearest[n], labels[n]) = (0.0, known),
+                None => {
+                    let distance = squared_distance(y, centre);
+                    if distance < nearest[n] {
+                        (nearest[n], labels[n]) = (distance, k);
+                    }
                 }
             });
         }
@@ -162,6 +180,9 @@ impl Mixture {
                 *c /= if *count > 0.0 { *count } else { 1.0 };
             }
             self.each_row(|n, y| {
+                if self.local.known(n).is_some() {
+                    return;
+                }
                 let distances = centres
                     .chunks_exact(columns)
                     .map(|centre| squared_distance(y, centre));

@@ -15,6 +15,7 @@ use super::local::{Local, Settle};
 use super::posterior::column_sums;
 use super::start::{SHAPE, lowered};
 use super::{Corpus, Settings, TopicsFit};
+use crate::model::schedule;
 
 /// Batches over which priors are lowered to their own values.
 const LOWERED: f64 = 30.0;
@@ -113,20 +114,14 @@ impl OnlineTopics {
     /// # Errors
     /// [`Error::Setting`] where an option is out of range.
     pub fn resume(fit: TopicsFit, batches: u64, options: OnlineOptions) -> Result<Self> {
-        let refuse = |name, found: f64, expected: &str| {
-            Err(Error::setting(name, found.to_string(), expected))
-        };
-        if !(options.documents > 0.0 && options.documents.is_finite()) {
-            return refuse("total_samples", options.documents, "a positive number");
-        }
-        if !(0.0..=1.0).contains(&options.decay) {
-            return refuse("learning_decay", options.decay, "a number from 0 to 1");
-        }
-        if !(options.offset >= 1.0 && options.offset.is_finite()) {
-            return refuse("learning_offset", options.offset, "a number from 1 on");
-        }
+        schedule::check(options.documents, options.decay, options.offset)?;
         if !(options.settled >= 0.0 && options.settled.is_finite()) {
-            return refuse("mean_change_tol", options.settled, "a number from 0 on");
+            let found = options.settled.to_string();
+            return Err(Error::setting(
+                "mean_change_tol",
+                found,
+                "a number from 0 on",
+            ));
         }
         Ok(Self {
             topics: fit.topics,
@@ -196,7 +191,7 @@ impl OnlineTopics {
         )?;
         let bound = found + local.dirichlets(&local.alpha, &counts);
         self.batches += 1;
-        let weight = (self.options.offset + self.batches as f64).powf_(-self.options.decay);
+        let weight = schedule::weight(self.options.decay, self.options.offset, self.batches);
         self.step(&words, &statistics, weight, documents.documents() as f64);
         Ok(BatchScore {
             tokens: documents.tokens(),

@@ -239,15 +239,19 @@ impl<'a> Chain<'a> {
     fn exchange<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<()> {
         let (blocks, features) = (&self.model.blocks, self.model.local.features());
         let mut value = blocks.value(0, &self.statistics)?;
-        for k in 1..self.model.components() {
-            let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
+        let swap = |statistics: &mut [f64], one: usize, other: usize| {
+            let (first, second) = statistics.split_at_mut(other * features);
+            let first = &mut first[one * features..(one + 1) * features];
             first.swap_with_slice(&mut second[..features]);
+        };
+        // Not those that rows are known to be of.
+        for pair in self.model.held.free().windows(2) {
+            swap(&mut self.statistics, pair[0], pair[1]);
             let exchanged = blocks.value(0, &self.statistics)?;
             if rng.random::<f64>().ln_() < exchanged - value {
                 value = exchanged;
             } else {
-                let (first, second) = self.statistics[(k - 1) * features..].split_at_mut(features);
-                first.swap_with_slice(&mut second[..features]);
+                swap(&mut self.statistics, pair[0], pair[1]);
             }
         }
         Ok(())
@@ -259,15 +263,20 @@ impl<'a> Chain<'a> {
         let (model, drawn) = (self.model, &self.drawn);
         let (count, columns) = (model.components(), model.columns());
         let features = model.local.features();
-        // maths §10.8: the expected log joint of the fit's component in each drawn one.
-        let of = point.statistics.chunks_exact(features).take(count);
-        let costs: Vec<f64> = of
-            .flat_map(|of| {
-                let sent = drawn.messages.chunks_exact(features).take(count);
-                sent.map(move |sent| -dot(sent, of))
-            })
-            .collect();
-        let order = assignment(&costs, count);
+        // maths §10.8: the expected log joint of the fit's component in each drawn one. What rows are known to be of is
+        // matched already.
+        let free = model.held.free();
+        let own = |all: &'_ [f64], k: usize| all[k * features..(k + 1) * features].to_vec();
+        let sent: Vec<Vec<f64>> = free.iter().map(|&k| own(&drawn.messages, k)).collect();
+        let mut costs = Vec::with_capacity(free.len() * free.len());
+        for &k in &free {
+            let of = own(&point.statistics, k);
+            costs.extend(sent.iter().map(|sent| -dot(sent, &of)));
+        }
+        let mut order: Vec<usize> = (0..count).collect();
+        for (&place, other) in free.iter().zip(assignment(&costs, free.len())) {
+            order[place] = free[other];
+        }
         kept.extend(order.iter().map(|&k| drawn.ln_weights[k].exp_()));
         let place = |k: usize| match model.covariance {
             Covariance::Tied => (0, k),
