@@ -20,14 +20,19 @@ mod response;
 mod settings;
 mod start;
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use collapsar_core::elementary::Elementary;
-use collapsar_core::rows::{Rows, SoftmaxSum};
+use collapsar_core::rows::{Mapped, Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Collapsed, Error, Result};
 pub use data::Gaps;
-use data::{Data, digest};
+use data::{Data, Source, digest};
 use posterior::{Parameters, blocks};
 
 pub use chain::{DrawOptions, MixtureDraws, Number};
+/// Tables in files, which mixtures need not have in memory.
+pub use collapsar_core::rows::{BLOCK, Element, Layout, Order, Reading, Stored};
 pub use fit::{Component, Matrix, MixtureFit};
 pub use posterior::Weights;
 pub use predictive::{Imputation, PredictiveDensity, Scores};
@@ -86,9 +91,21 @@ impl<'a> Mixtures<'a> {
         weights: Option<&'a [f64]>,
         settings: &Settings,
     ) -> Result<Self> {
-        let data = Data::new(values, columns, weights);
+        Self::of(Data::new(values, columns, weights), settings)
+    }
+
+    /// Mixtures of rows in a file, which are read for every pass, to the same bits as those of rows in memory. Values may not be
+    /// missing.
+    ///
+    /// # Errors
+    /// As [`Mixtures::weighted`]; [`Error::File`] where the file cannot be read, or changes.
+    pub fn stored(stored: Arc<Stored>, settings: &Settings) -> Result<Self> {
+        Self::of(Data::stored(stored, settings)?, settings)
+    }
+
+    fn of(data: Data<'a>, settings: &Settings) -> Result<Self> {
         data.check(settings)?;
-        let moments = data.moments();
+        let moments = data.moments()?;
         let prior = settings.prior(&data, &moments)?;
         let (shift, scale) = Data::standard(moments, settings.covariance);
         Ok(Self {
@@ -122,15 +139,23 @@ impl<'a> Mixtures<'a> {
         let (shift, scale) = (self.shift.clone(), self.scale.clone());
         let (covariance, weights) = (settings.covariance, settings.weights);
         let columns = shift.len();
-        let (values, gaps) = (self.data.values, self.data.gaps.any());
+        let gaps = self.data.gaps.any();
         let row_weights = self.data.weights.as_deref().map(<[f64]>::to_vec);
         let features = covariance.features(gaps);
         // maths §4.7: what a full or tied covariance foresees of missing values, components differ in.
-        let local = if gaps && matches!(covariance, Covariance::Full | Covariance::Tied) {
-            SoftmaxSum::with_gaps(values, (&shift, &scale), features, components)
-        } else {
-            let data = Rows::new(values, columns, &shift, &scale);
-            SoftmaxSum::new(data, features, components)
+        let tells = matches!(covariance, Covariance::Full | Covariance::Tied);
+        let local = match &self.data.source {
+            Source::Memory(values) if gaps && tells => {
+                SoftmaxSum::with_gaps(values, (&shift, &scale), features, components)
+            }
+            Source::Memory(values) => {
+                let data = Rows::new(values, columns, &shift, &scale);
+                SoftmaxSum::new(data, features, components)
+            }
+            Source::File(stored) => {
+                let data = Rows::stored(Arc::clone(stored), &shift, &scale);
+                SoftmaxSum::new(data, features, components)
+            }
         };
         let local = local.weighted(row_weights);
         let (rows, total) = (local.rows().len(), self.data.total());
@@ -140,7 +165,7 @@ impl<'a> Mixtures<'a> {
         let half_ln_tau = 0.5 * std::f64::consts::TAU.ln_();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4, §4.7.
         let constant = if gaps {
-            let observed = self.data.observed();
+            let observed = self.data.observed()?;
             let units = observed.iter().zip(&scale).map(|(n, s)| n * s.ln_());
             let numbers = match parameters {
                 Parameters::Columns(_) => observed.iter().sum(),
@@ -218,6 +243,11 @@ impl Mixture {
         &self.prior
     }
 
+    /// The file that rows are in, if they are in one.
+    pub fn stored(&self) -> Option<&Stored> {
+        self.local.rows().file().map(Mapped::stored)
+    }
+
     /// How much of the data is missing.
     pub fn gaps(&self) -> Gaps {
         self.gaps
@@ -230,12 +260,25 @@ impl Mixture {
     pub fn responsibilities(
         &self,
         messages: &[f64],
+        visitor: impl FnMut(usize, &[f64]),
+    ) -> Result<()> {
+        self.responsibilities_of(messages, 0..self.rows(), visitor)
+    }
+
+    /// The same of some rows, which begin at a multiple of [`collapsar_core::rows::BLOCK`].
+    ///
+    /// # Errors
+    /// As [`Mixture::responsibilities`].
+    pub fn responsibilities_of(
+        &self,
+        messages: &[f64],
+        rows: Range<usize>,
         mut visitor: impl FnMut(usize, &[f64]),
     ) -> Result<()> {
         let components = self.components();
         let mut row = vec![0.0; components];
         self.local
-            .responsibilities(messages, |first, width, block| {
+            .responsibilities_of(messages, rows, |first, width, block| {
                 for i in 0..width {
                     for k in 0..components {
                         row[k] = block[k * width + i];
