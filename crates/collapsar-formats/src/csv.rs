@@ -132,30 +132,80 @@ fn is_header(first: &Record, second: Option<&Record>) -> bool {
 }
 
 pub(crate) fn read(input: Opened, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
-    let path = input.name.clone();
-    let mut sheet = Sheet::open(input)?;
-    let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
+    let mut text = Text::open(input, columns, gaps)?;
     let mut values = Vec::new();
-    let mut text = vec![None; selected.indices.len()];
-    let mut missing = text.clone();
-    let mut rows = 0;
-    let mut row = Record::default();
-    while sheet.next(&mut row)? {
-        rows += 1;
-        for (column, &index) in selected.indices.iter().enumerate() {
-            match field(row.get(index)) {
-                Field::Number(number) => values.push(number),
-                Field::Missing if gaps && !is_infinite(row.get(index)) => values.push(f64::NAN),
-                Field::Missing => note(&mut missing[column], &row, index),
-                Field::Text => note(&mut text[column], &row, index),
+    text.next(usize::MAX, &mut values)?;
+    Ok(text.selected.table(text.rows, values))
+}
+
+/// Text whose numbers are read some rows at a time.
+pub(crate) struct Text {
+    path: String,
+    sheet: Sheet,
+    pub(crate) selected: Selection,
+    /// Whether values may be missing.
+    gaps: bool,
+    /// The first of each column that is no number.
+    text: Vec<First>,
+    missing: Vec<First>,
+    row: Record,
+    rows: usize,
+}
+
+impl Text {
+    pub(crate) fn open(input: Opened, columns: Option<&[String]>, gaps: bool) -> Result<Self> {
+        let path = input.name.clone();
+        let sheet = Sheet::open(input)?;
+        let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
+        let none = vec![None; selected.indices.len()];
+        Ok(Self {
+            path,
+            sheet,
+            selected,
+            gaps,
+            text: none.clone(),
+            missing: none,
+            row: Record::default(),
+            rows: 0,
+        })
+    }
+
+    /// Appends the numbers of so many rows at most; nothing where there are no more. Where there is anything else it reads
+    /// to the end, to know all of it.
+    pub(crate) fn next(&mut self, most: usize, values: &mut Vec<f64>) -> Result<()> {
+        let (gaps, row) = (self.gaps, &mut self.row);
+        let mut bad = false;
+        let mut left = most;
+        while left > 0 && self.sheet.next(row)? {
+            self.rows += 1;
+            for (column, &index) in self.selected.indices.iter().enumerate() {
+                match field(row.get(index)) {
+                    Field::Number(number) => values.push(number),
+                    Field::Missing if gaps && !is_infinite(row.get(index)) => values.push(f64::NAN),
+                    Field::Missing => {
+                        note(&mut self.missing[column], row, index);
+                        bad = true;
+                    }
+                    Field::Text => {
+                        note(&mut self.text[column], row, index);
+                        bad = true;
+                    }
+                }
+            }
+            if bad {
+                values.clear();
+            } else {
+                left -= 1;
             }
         }
+        if bad {
+            refuse(&self.path, &self.selected, &self.text, std::mem::take(&mut self.missing))?;
+        }
+        if self.rows == 0 {
+            return Err(Error::empty(&self.path, "a header and no rows"));
+        }
+        Ok(())
     }
-    if rows == 0 {
-        return Err(Error::empty(&path, "a header and no rows"));
-    }
-    refuse(&path, &selected, &text, missing)?;
-    Ok(selected.table(rows, values))
 }
 
 fn is_infinite(text: &str) -> bool {

@@ -1,13 +1,15 @@
 //! The files of a fit of mixtures.
 
+use std::io::Write;
 use std::path::Path;
 
-use collapsar::mixture::{Number, PredictiveDensity};
+use collapsar::mixture::{Number, PredictiveDensity, Stored};
 use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
 use serde_json::json;
 
 use super::saved::DRAWS;
+use super::{rows, scored};
 use super::{MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number};
 use crate::error::Result;
 use crate::fit::DIAGNOSTICS;
@@ -30,10 +32,6 @@ impl MixtureRun<'_> {
             None => (1..=input.columns).map(|n| n.to_string()).collect(),
         };
         let density = posterior.density()?;
-        let ln_density = density.score(input.values, input.columns)?.ln_density;
-        // The fit's own responsibilities: q(Z), which the bound is about.
-        let mut labels = vec![(0, 0.0); model.rows()];
-        model.responsibilities(&point.messages, |n, row| labels[n] = most_probable(row))?;
         let path = folder.path();
         SavedMixture {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -46,14 +44,29 @@ impl MixtureRun<'_> {
         }
         .write(path)?;
         posterior.write(path, &columns)?;
-        write_atomically(&path.join("assignments.csv"), |out| {
-            writeln!(out, "row,component,probability,ln_density")?;
-            let rows = labels.iter().zip(&ln_density).zip(1..);
-            for (((component, probability), ln_density), row) in rows {
-                writeln!(out, "{row},{component},{probability:?},{ln_density:?}")?;
+        let assignments = path.join("assignments.csv");
+        match input.stored {
+            Some(stored) => {
+                let of = (model, &point.messages[..], &density);
+                write_file(&assignments, stored, |out| scored::write(out, of, stored))?;
             }
-            Ok(())
-        })?;
+            None => {
+                let ln_density = density.score(input.values, input.columns)?.ln_density;
+                // The fit's own responsibilities: q(Z), which the bound is about.
+                let mut labels = vec![(0, 0.0); model.rows()];
+                model.responsibilities(&point.messages, |n, row| {
+                    labels[n] = scored::most_probable(row);
+                })?;
+                write_atomically(&assignments, |out| {
+                    writeln!(out, "{}", scored::HEADER)?;
+                    let rows = labels.iter().zip(&ln_density).zip(1..);
+                    for (((component, probability), ln_density), row) in rows {
+                        writeln!(out, "{row},{component},{probability:?},{ln_density:?}")?;
+                    }
+                    Ok(())
+                })?;
+            }
+        }
         if let Some(count) = request.samples {
             let draws = density.sample(count, request.climb.seed);
             write_atomically(&path.join("samples.csv"), |out| {
@@ -70,7 +83,10 @@ impl MixtureRun<'_> {
                 json!({
                     "components": request.components,
                     "columns": columns,
-                    "total_weight": input.weights.map(|weights| weights.iter().sum::<f64>()),
+                    "total_weight": match input.stored {
+                        Some(stored) => stored.is_weighted().then(|| model.total()),
+                        None => input.weights.map(|weights| weights.iter().sum::<f64>()),
+                    },
                     "missing": model.gaps().any().then(|| json!({
                         "values": model.gaps().values,
                         "rows": model.gaps().rows,
@@ -93,6 +109,7 @@ impl MixtureRun<'_> {
             seed: request.climb.seed,
             own: json!({
                 "components": model.components(),
+                "rows": rows::record(model.stored()),
                 "compared": result.compared,
                 "posterior": posterior.result.kind,
                 "signs": posterior.result.signs,
@@ -158,8 +175,25 @@ impl MixturePosterior {
     }
 }
 
-fn most_probable(row: &[f64]) -> (usize, f64) {
-    let all = row.iter().copied().enumerate();
-    let higher = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
-    all.fold((0, f64::NEG_INFINITY), higher)
+/// Writes a file with what is made of rows that are read, whose refusal is told rather than that of writing.
+fn write_file(
+    path: &Path,
+    stored: &Stored,
+    content: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let mut refused = None;
+    let written = write_atomically(path, |out| {
+        content(out).map_err(|error| {
+            let text = error.to_string();
+            refused = Some(error);
+            std::io::Error::other(text)
+        })
+    });
+    match (refused, written) {
+        (Some(error), _) => Err(error),
+        (None, written) => {
+            written?;
+            Ok(stored.check()?)
+        }
+    }
 }

@@ -248,6 +248,11 @@ impl Mixture {
         self.local.rows().file().map(Mapped::stored)
     }
 
+    /// The sum of the weights: how many rows there are in effect.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
     /// How much of the data is missing.
     pub fn gaps(&self) -> Gaps {
         self.gaps
