@@ -113,7 +113,7 @@ pub use advice::{Advice, Bases, InnerProblems};
 pub use assignment::assignment;
 pub use blocks::{Blocks, IndexMap, Link};
 pub use collapsed::{Collapsed, Potential};
-pub use digest::digest;
+pub use digest::{digest, digest_on};
 pub use direction::Direction;
 pub use driver::{Checkpoint, Driver, Fit, Jump, Jumps, Outcome, Restarts, Step, Stop};
 pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};

@@ -136,7 +136,7 @@ pub(crate) fn read(input: Opened, columns: Option<&[String]>, gaps: bool) -> Res
     let path = input.name.clone();
     let sheet = Sheet::open(input)?;
     let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
-    read_rows(&path, sheet, selected, gaps, |_| ())
+    Text::new(path, sheet, selected, gaps).all(|_| ())
 }
 
 /// Reads numbers, and labels of some of their rows from a column of text.
@@ -150,43 +150,102 @@ pub(crate) fn read_with_labels(
     let mut selected = select(&path, &sheet.names, sheet.row_names, columns)?;
     let index = separate(&path, &sheet.names, &mut selected, labels)?;
     let mut builder = Builder::default();
-    let table = read_rows(&path, sheet, selected, true, |row| {
+    let table = Text::new(path, sheet, selected, true).all(|row| {
         let text = row.get(index);
         builder.push((field(text) != Field::Missing).then_some(text));
     })?;
     Ok((table, builder))
 }
 
-/// Reads the selected columns; `each` sees every row.
-fn read_rows(
-    path: &str,
-    mut sheet: Sheet,
-    selected: Selection,
+/// Text whose numbers are read some rows at a time.
+pub(crate) struct Text {
+    path: String,
+    sheet: Sheet,
+    pub(crate) selected: Selection,
+    /// Whether values may be missing.
     gaps: bool,
-    mut each: impl FnMut(&Record),
-) -> Result<Table> {
-    let mut values = Vec::new();
-    let mut text = vec![None; selected.indices.len()];
-    let mut missing = text.clone();
-    let mut rows = 0;
-    let mut row = Record::default();
-    while sheet.next(&mut row)? {
-        rows += 1;
-        each(&row);
-        for (column, &index) in selected.indices.iter().enumerate() {
-            match field(row.get(index)) {
-                Field::Number(number) => values.push(number),
-                Field::Missing if gaps && !is_infinite(row.get(index)) => values.push(f64::NAN),
-                Field::Missing => note(&mut missing[column], &row, index),
-                Field::Text => note(&mut text[column], &row, index),
-            }
+    /// The first of each column that is no number.
+    text: Vec<First>,
+    missing: Vec<First>,
+    row: Record,
+    rows: usize,
+}
+
+impl Text {
+    pub(crate) fn open(input: Opened, columns: Option<&[String]>, gaps: bool) -> Result<Self> {
+        let path = input.name.clone();
+        let sheet = Sheet::open(input)?;
+        let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
+        Ok(Self::new(path, sheet, selected, gaps))
+    }
+
+    fn new(path: String, sheet: Sheet, selected: Selection, gaps: bool) -> Self {
+        let none = vec![None; selected.indices.len()];
+        Self {
+            path,
+            sheet,
+            selected,
+            gaps,
+            text: none.clone(),
+            missing: none,
+            row: Record::default(),
+            rows: 0,
         }
     }
-    if rows == 0 {
-        return Err(Error::empty(path, "a header and no rows"));
+
+    /// All of it; `each` sees every row.
+    fn all(mut self, each: impl FnMut(&Record)) -> Result<Table> {
+        let mut values = Vec::new();
+        self.rows_until(usize::MAX, &mut values, each)?;
+        Ok(self.selected.table(self.rows, values))
     }
-    refuse(path, &selected, &text, missing)?;
-    Ok(selected.table(rows, values))
+
+    /// Appends the numbers of so many rows at most; nothing where there are no more. Where there is anything else it reads
+    /// to the end, to know all of it.
+    pub(crate) fn next(&mut self, most: usize, values: &mut Vec<f64>) -> Result<()> {
+        self.rows_until(most, values, |_| ())
+    }
+
+    fn rows_until(
+        &mut self,
+        most: usize,
+        values: &mut Vec<f64>,
+        mut each: impl FnMut(&Record),
+    ) -> Result<()> {
+        let (gaps, row) = (self.gaps, &mut self.row);
+        let mut bad = false;
+        let mut left = most;
+        while left > 0 && self.sheet.next(row)? {
+            self.rows += 1;
+            each(row);
+            for (column, &index) in self.selected.indices.iter().enumerate() {
+                match field(row.get(index)) {
+                    Field::Number(number) => values.push(number),
+                    Field::Missing if gaps && !is_infinite(row.get(index)) => values.push(f64::NAN),
+                    Field::Missing => {
+                        note(&mut self.missing[column], row, index);
+                        bad = true;
+                    }
+                    Field::Text => {
+                        note(&mut self.text[column], row, index);
+                        bad = true;
+                    }
+                }
+            }
+            if bad {
+                values.clear();
+            } else {
+                left -= 1;
+            }
+        }
+        if bad {
+            refuse(&self.path, &self.selected, &self.text, std::mem::take(&mut self.missing))?;
+        }
+        if self.rows == 0 {
+            return Err(Error::empty(&self.path, "a header and no rows"));
+        }
+        Ok(())
+    }
 }
 
 fn is_infinite(text: &str) -> bool {

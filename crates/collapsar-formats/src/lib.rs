@@ -10,6 +10,7 @@
 //! | `csv` | which line is the header and what counts as a number |
 //! | `npy` | which NumPy arrays are tables |
 //! | `parquet` | which Parquet columns are numbers |
+//! | `rows` | how a table is read some rows at a time, and what folders are tables |
 //! | `labels` | which column holds the components a fit starts from |
 //! | `label_column` | which rows of a table have a class, and which |
 //! | `corpus` | which words each document of a corpus has and how often |
@@ -48,6 +49,7 @@ mod open;
 mod parquet;
 mod quant;
 mod records;
+mod rows;
 mod run;
 mod table;
 mod trace;
@@ -68,6 +70,7 @@ pub use quant::{
     TranscriptLength, Transcripts, read_classes, read_genes, read_lengths, read_quantification,
     read_transcripts, reads_format, strip_gencode, strip_version, write_draws, write_quant_sf,
 };
+pub use rows::TableReader;
 pub use run::{Input, Outcome, Run};
 pub use table::{Table, read_table, read_table_with_gaps};
 pub use trace::TraceWriter;

@@ -3,6 +3,7 @@
 mod footer;
 
 use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use parquet::basic::{Compression, ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -302,29 +303,191 @@ fn number(column: &ColumnDescriptor) -> Option<Number> {
 }
 
 /// The numbers of a column, nulls in their places.
-fn floats(column: ColumnReader, highest: i16, number: Number) -> Values<f64> {
+fn floats(mut column: ColumnReader, highest: i16, number: Number) -> Values<f64> {
+    let mut out = Vec::new();
+    while some_floats(&mut column, BATCH, highest, number, &mut out)? {}
+    Ok(out)
+}
+
+/// Appends the next numbers of a column, at most `rows`, nulls in their places; `false` at the end.
+fn some_floats(
+    column: &mut ColumnReader,
+    rows: usize,
+    highest: i16,
+    number: Number,
+    out: &mut Vec<Option<f64>>,
+) -> std::result::Result<bool, ParquetError> {
     let scale = match number {
         Number::Decimal(scale) => 10f64.powi(scale),
         _ => 1.0,
     };
     let unsigned = number == Number::Unsigned;
     match column {
-        ColumnReader::BoolColumnReader(reader) => all(reader, highest, |&value| f64::from(value)),
-        ColumnReader::Int32ColumnReader(reader) if unsigned => {
-            all(reader, highest, |&value| f64::from(value.cast_unsigned()))
+        ColumnReader::BoolColumnReader(of) => {
+            batch(of, rows, highest, |&value| f64::from(value), out)
         }
-        ColumnReader::Int32ColumnReader(reader) => {
-            all(reader, highest, |&value| f64::from(value) / scale)
+        ColumnReader::Int32ColumnReader(of) if unsigned => {
+            let number = |value: &i32| f64::from(value.cast_unsigned());
+            batch(of, rows, highest, number, out)
         }
-        ColumnReader::Int64ColumnReader(reader) if unsigned => {
-            all(reader, highest, |&value| value.cast_unsigned() as f64)
+        ColumnReader::Int32ColumnReader(of) => {
+            batch(of, rows, highest, |&value| f64::from(value) / scale, out)
         }
-        ColumnReader::Int64ColumnReader(reader) => {
-            all(reader, highest, |&value| value as f64 / scale)
+        ColumnReader::Int64ColumnReader(of) if unsigned => {
+            let number = |value: &i64| value.cast_unsigned() as f64;
+            batch(of, rows, highest, number, out)
         }
-        ColumnReader::FloatColumnReader(reader) => all(reader, highest, |&value| f64::from(value)),
-        ColumnReader::DoubleColumnReader(reader) => all(reader, highest, |&value| value),
+        ColumnReader::Int64ColumnReader(of) => {
+            batch(of, rows, highest, |&value| value as f64 / scale, out)
+        }
+        ColumnReader::FloatColumnReader(of) => {
+            batch(of, rows, highest, |&value| f64::from(value), out)
+        }
+        ColumnReader::DoubleColumnReader(of) => batch(of, rows, highest, |&value| value, out),
         _ => Err(other_type()),
+    }
+}
+
+/// Files with the same columns that are one table.
+pub(crate) struct Parts {
+    pub(crate) name: String,
+    pub(crate) names: Vec<String>,
+    pub(crate) skipped: Vec<String>,
+    /// How many rows all claim to have.
+    pub(crate) rows: usize,
+    files: std::vec::IntoIter<PathBuf>,
+}
+
+impl Parts {
+    /// The first file says which columns are taken; all are looked at.
+    pub(crate) fn open(
+        name: String,
+        files: Vec<PathBuf>,
+        columns: Option<&[String]>,
+    ) -> Result<Self> {
+        let mut taken: Option<(Vec<String>, Vec<String>)> = None;
+        let mut rows = 0;
+        for file in &files {
+            let columns = taken.as_ref().map(|(names, _)| &names[..]).or(columns);
+            let part = Part::open(file, columns)?;
+            rows += part.all_rows();
+            taken.get_or_insert((part.selected.names, part.selected.skipped));
+        }
+        let Some((names, skipped)) = taken.filter(|(names, _)| rows > 0 && !names.is_empty())
+        else {
+            return Err(Error::empty(&name, "a table without rows"));
+        };
+        Ok(Self {
+            name,
+            names,
+            skipped,
+            rows,
+            files: files.into_iter(),
+        })
+    }
+
+    /// The next file.
+    pub(crate) fn next(&mut self) -> Result<Option<Part>> {
+        let file = self.files.next();
+        file.map(|file| Part::open(&file, Some(&self.names)))
+            .transpose()
+    }
+}
+
+/// A file that is read some rows at a time.
+pub(crate) struct Part {
+    path: String,
+    reader: SerializedFileReader<File>,
+    selected: Selection,
+    numbers: Vec<Number>,
+    /// The row group that is next.
+    group: usize,
+    /// Columns of the one that is read, with the levels of values that are present.
+    columns: Vec<(ColumnReader, i16)>,
+    /// Rows that are left in it.
+    left: usize,
+    /// Rows read.
+    read: usize,
+}
+
+impl Part {
+    fn open(path: &Path, columns: Option<&[String]>) -> Result<Self> {
+        let name = path.display().to_string();
+        unpanicked(&name, || {
+            let (reader, names) = open(&name, crate::rows::opened(path)?)?;
+            let selected = select(&name, &names, row_names(&names), columns)?;
+            let schema = reader.metadata().file_metadata().schema_descr();
+            let numbers = numbers(&name, schema.columns(), &selected)?;
+            Ok(Self {
+                path: name.clone(),
+                reader,
+                selected,
+                numbers,
+                group: 0,
+                columns: vec![],
+                left: 0,
+                read: 0,
+            })
+        })
+    }
+
+    fn all_rows(&self) -> usize {
+        let groups = self.reader.metadata().row_groups().iter();
+        let rows = groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(0));
+        rows.fold(0, usize::saturating_add)
+    }
+
+    /// Appends so many rows at most, NaN where a value is missing; `false` where there are no more.
+    pub(crate) fn next(&mut self, most: usize, batch: &mut Vec<f64>) -> Result<bool> {
+        let path = self.path.clone();
+        unpanicked(&path, || self.some(most, batch))
+    }
+
+    fn some(&mut self, most: usize, out: &mut Vec<f64>) -> Result<bool> {
+        while self.left == 0 {
+            if self.group == self.reader.num_row_groups() {
+                return Ok(false);
+            }
+            let group = Group::open(&self.path, &self.reader, self.group)?;
+            let columns = self.selected.indices.iter();
+            self.columns = columns
+                .map(|index| group.column(*index))
+                .collect::<Result<_>>()?;
+            self.left = group.rows;
+            self.group += 1;
+        }
+        let (width, rows) = (self.columns.len(), most.min(self.left));
+        let start = out.len();
+        out.resize(start + rows * width, 0.0);
+        let mut values = vec![];
+        for (position, (column, highest)) in self.columns.iter_mut().enumerate() {
+            values.clear();
+            let number = self.numbers[position];
+            while values.len() < rows {
+                let wanted = rows - values.len();
+                let more = some_floats(column, wanted, *highest, number, &mut values);
+                if !more.map_err(|error| refusal(&self.path, error))? {
+                    break;
+                }
+            }
+            if values.len() != rows {
+                let cause = format!("{} values where there are {rows} rows", values.len());
+                return Err(Error::damaged(&self.path, "Parquet", cause));
+            }
+            for (row, value) in values.iter().enumerate() {
+                let value = value.unwrap_or(f64::NAN);
+                if value.is_infinite() {
+                    let place = FilePlace::Row((self.read + row) as u64 + 1);
+                    let column = &self.selected.names[position];
+                    let found = value.to_string();
+                    return Err(Error::missing(&self.path, place, column, &found));
+                }
+                out[start + row * width + position] = value;
+            }
+        }
+        self.left -= rows;
+        self.read += rows;
+        Ok(true)
     }
 }
 

@@ -7,6 +7,7 @@ use collapsar::{Change, Hint};
 
 use crate::error::{Error, Problem, Result, count, listed};
 use crate::open::Opened;
+use crate::rows::TableReader;
 use crate::{csv, npy, parquet};
 
 /// A table of finite numbers, and NaN where it was read with gaps.
@@ -51,7 +52,7 @@ impl Table {
     }
 }
 
-/// Reads a table of numbers from CSV, TSV, NPY or Parquet; `-` reads CSV from standard input.
+/// Reads a table of numbers from CSV, TSV, NPY or Parquet, or a folder of Parquet files; `-` reads CSV from standard input.
 ///
 /// `columns` selects by name or by index from 1, in the order given; a name wins over an index. Without
 /// it every column is taken and must be numeric, except row names: a first column that is unnamed or
@@ -76,6 +77,9 @@ pub fn read_table_with_gaps(path: &Path, columns: Option<&[String]>) -> Result<T
 
 fn read_as(path: &Path, columns: Option<&[String]>, gaps: bool) -> Result<Table> {
     let columns = columns.filter(|columns| !columns.is_empty());
+    if path.is_dir() {
+        return TableReader::open(path, columns)?.table(gaps);
+    }
     let input = Opened::open(path)?;
     if input.is_parquet() {
         let file = File::open(path).map_err(|error| Error::file(path, &error))?;

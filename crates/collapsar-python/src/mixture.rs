@@ -210,6 +210,7 @@ pub(crate) fn fit_mixture<'py>(
     let (result, raised) = detached(py, threads, callback, |control| {
         let input = MixtureInput {
             values,
+            stored: None,
             columns,
             weights: weights.as_ref().map(|weights| &weights.0[..]),
             labels: labels.as_ref(),

@@ -8,6 +8,7 @@
 //! - `fit`: models in the BUGS language
 //! - `mixture`: mixtures of Gaussians
 //! - `topics`: topic models
+//! - `memory`: how much memory a run may take
 //! - `folder`: the folder of a run, which appears as a whole
 //! - `witness`: whether inputs stayed as they were
 //! - `quant`: transcripts and genes, from reads
@@ -18,6 +19,7 @@ mod climb;
 mod error;
 pub mod fit;
 mod folder;
+mod memory;
 pub mod mixture;
 mod plan;
 pub mod quant;
@@ -29,6 +31,7 @@ mod witness;
 pub use climb::{Climbed, Climbs, End, Spread, Watch};
 pub use error::{Error, Result};
 pub use folder::RunFolder;
+pub use memory::{bytes, default_memory};
 pub use plan::{
     CHECKPOINT_EVERY, ClimbOptions, MAX_ITERATIONS, MIXTURE_TOLERANCE, Plan, model_tolerance,
     threads, threads_of_jobs, topics_tolerance,

@@ -43,7 +43,7 @@ impl Witness {
 }
 
 /// What changes when a file does, or any file below a folder; nothing for what is neither.
-fn stamp(path: &Path) -> Option<u64> {
+pub(crate) fn stamp(path: &Path) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     let metadata = fs::metadata(path).ok()?;
     if metadata.is_dir() {

@@ -56,6 +56,22 @@ pub fn thousands(n: usize) -> String {
     grouped(n as f64, 0)
 }
 
+/// Bytes with a unit, of a thousand each: `20 GB`.
+pub fn bytes(n: u64) -> String {
+    let units = ["kB", "MB", "GB", "TB"];
+    let mut value = n as f64 / 1000.0;
+    let mut unit = 0;
+    // What would be shown as a thousand is one of the next.
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match n {
+        0..1000 => format!("{n} bytes"),
+        _ => format!("{} {}", significant(value, 3), units[unit]),
+    }
+}
+
 /// Seconds, in the unit that leaves the fewest zeros.
 pub fn duration(seconds: f64) -> String {
     match seconds {
@@ -175,6 +191,14 @@ mod tests {
         assert_eq!(grouped(-1634.0, 1), "-1,634.0");
         assert_eq!(grouped(-634.0, 1), "-634.0");
         assert_eq!(grouped(f64::INFINITY, 1), "∞");
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        let all = [0, 999, 1000, 64_000_000, 999_999, 1_500_000_000, 20_000_004_096];
+        let words = all.map(bytes).join(", ");
+        let expected = "0 bytes, 999 bytes, 1 kB, 64 MB, 1 MB, 1.5 GB, 20 GB";
+        assert_eq!(words.replace(".00", "").replace(".0", "").replace(".50", ".5"), expected);
     }
 
     #[test]

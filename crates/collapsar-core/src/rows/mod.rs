@@ -6,31 +6,86 @@
 //! - `sum`: logits, softmax and statistics, a block of rows at a time
 //! - `overlap`: the metric as a matrix, from the rows that components share
 //! - `squares`: rows of Pólya-Gamma variables, each times the square of a predictor
+//! - `stored`: rows that are not in memory
 //! - `triangle`: products that fill half of a square matrix
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use crate::error::Result;
 
 mod features;
 mod gaps;
 mod known;
 mod overlap;
 mod squares;
+mod stored;
 mod sum;
 mod triangle;
 
 pub use features::Features;
 pub use overlap::{ComponentBlocks, Overlaps};
 pub use squares::SquareSum;
+pub use stored::{Block, Element, Layout, Order, Reading, Stored};
 pub use sum::SoftmaxSum;
 
 /// Rows in a block: features of a 16-column block of 128 rows fill 150 kB of a processor's second
 /// cache, and responsibilities for 20 components half of its first.
 pub const BLOCK: usize = 128;
 
-/// Rows stored in blocks, each block column by column, so that kernels run along the rows.
+/// Rows stored in blocks, each block column by column, so that kernels run along the rows: in memory, or in a file that is
+/// read for every pass.
 #[derive(Debug, Clone)]
 pub struct Rows {
     len: usize,
     pub(super) columns: usize,
-    values: Vec<f64>,
+    values: Values,
+}
+
+/// Where the numbers of rows are.
+#[derive(Debug, Clone)]
+enum Values {
+    Memory(Vec<f64>),
+    File(Mapped),
+}
+
+/// A table in a file, whose numbers are mapped as they are read.
+#[derive(Debug, Clone)]
+pub struct Mapped {
+    stored: Arc<Stored>,
+    shift: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl Mapped {
+    /// The table.
+    pub fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    fn map(&self) -> Option<(&[f64], &[f64])> {
+        Some((&self.shift, &self.scale))
+    }
+
+    /// Visits the blocks of `rows`, which begin at a block.
+    ///
+    /// # Errors
+    /// As [`Stored::each`].
+    pub fn each(
+        &self,
+        rows: Range<usize>,
+        visit: impl FnMut(Block<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.stored.each(rows, self.map(), visit)
+    }
+
+    /// Copies row `row` into `out`.
+    ///
+    /// # Errors
+    /// As [`Stored::each`].
+    pub fn row(&self, row: usize, out: &mut [f64]) -> Result<()> {
+        self.stored.row(row, self.map(), out)
+    }
 }
 
 impl Rows {
@@ -46,7 +101,36 @@ impl Rows {
         Self {
             len: values.len() / columns,
             columns,
-            values: stored,
+            values: Values::Memory(stored),
+        }
+    }
+
+    /// Rows of a file, each number mapped by `(x - shift) / scale` of its column.
+    pub fn stored(stored: Arc<Stored>, shift: &[f64], scale: &[f64]) -> Self {
+        Self {
+            len: stored.len(),
+            columns: stored.columns(),
+            values: Values::File(Mapped {
+                stored,
+                shift: shift.to_vec(),
+                scale: scale.to_vec(),
+            }),
+        }
+    }
+
+    /// The file that they are in, if they are in one.
+    pub fn file(&self) -> Option<&Mapped> {
+        match &self.values {
+            Values::Memory(_) => None,
+            Values::File(mapped) => Some(mapped),
+        }
+    }
+
+    /// The numbers of rows in memory.
+    fn memory(&self) -> &[f64] {
+        match &self.values {
+            Values::Memory(values) => values,
+            Values::File(_) => panic!("rows of a file are visited by Rows::each"),
         }
     }
 
@@ -65,24 +149,57 @@ impl Rows {
         self.columns
     }
 
-    /// The blocks that hold `rows`, which begin at a block: each with its first row and width.
-    pub fn within(
+    /// The blocks that hold `rows`, which begin at a block: each with its first row and width. Of rows in memory.
+    ///
+    /// # Panics
+    /// Where rows are in a file.
+    pub(super) fn within(
         &self,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
     ) -> impl Iterator<Item = (usize, usize, &[f64])> {
+        let all = self.memory();
         rows.clone().step_by(BLOCK).map(move |first| {
             let width = BLOCK.min(rows.end - first);
             let values = first * self.columns..(first + width) * self.columns;
-            (first, width, &self.values[values])
+            (first, width, &all[values])
         })
     }
 
-    /// Copies row `row` into `out`.
+    /// Visits the blocks of `rows`, which begin at a block. `weights` are those of all rows where they are in memory; a file has
+    /// its own.
+    ///
+    /// # Errors
+    /// As [`Stored::each`]; what `visit` has.
+    pub fn each(
+        &self,
+        rows: Range<usize>,
+        weights: Option<&[f64]>,
+        mut visit: impl FnMut(Block<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(mapped) = self.file() {
+            return mapped.each(rows, |block| visit(block).map(ControlFlow::Continue));
+        }
+        for (first, width, values) in self.within(rows) {
+            visit(Block {
+                first,
+                width,
+                values,
+                weights: weights.map(|weights| &weights[first..first + width]),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Copies row `row` of those in memory into `out`.
+    ///
+    /// # Panics
+    /// Where rows are in a file.
     pub fn row(&self, row: usize, out: &mut [f64]) {
         let first = row - row % BLOCK;
         let width = BLOCK.min(self.len - first);
+        let values = self.memory();
         for (c, x) in out.iter_mut().enumerate() {
-            *x = self.values[first * self.columns + c * width + row % BLOCK];
+            *x = values[first * self.columns + c * width + row % BLOCK];
         }
     }
 }

@@ -1,11 +1,13 @@
 //! A sum over rows: logits, softmax and statistics of a block of rows at a time.
 
+use std::ops::Range;
+
 use crate::random::{Binomial, Distribution};
 use rand::Rng;
 
 use super::gaps::{Gaps, Table};
 use super::known::Known;
-use super::{BLOCK, Features, Rows};
+use super::{BLOCK, Block, Features, Mapped, Rows, Stored};
 use crate::collapsed::Potential;
 use crate::elementary::Elementary;
 use crate::error::{Error, Result};
@@ -114,25 +116,48 @@ impl SoftmaxSum {
         self.gaps.as_ref().map(|gaps| (gaps, table))
     }
 
-    /// The weights of the rows, where they are given.
+    /// The weights of rows in memory, where they are given; a file has its own.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 
-    /// The weight of a row.
-    pub(super) fn weight(&self, row: usize) -> f64 {
-        self.weights.as_ref().map_or(1.0, |weights| weights[row])
+    /// Whether rows have weights.
+    pub fn is_weighted(&self) -> bool {
+        let stored = self.rows.file().map(Mapped::stored);
+        self.weights.is_some() || stored.is_some_and(Stored::is_weighted)
     }
 
-    /// Multiplies numbers of a block, components by rows, with the weights of its rows.
-    fn weigh(&self, first: usize, width: usize, block: &mut [f64]) {
-        let Some(weights) = &self.weights else { return };
-        let weights = &weights[first..first + width];
-        for line in block.chunks_exact_mut(width) {
-            for (x, weight) in line.iter_mut().zip(weights) {
-                *x *= weight;
-            }
+    /// The sum of all weights, in the order of the rows: how many there are in effect.
+    ///
+    /// # Errors
+    /// Where a file cannot be read.
+    pub fn total(&self) -> Result<f64> {
+        if let Some(weights) = &self.weights {
+            return Ok(weights.iter().sum());
         }
+        if !self.is_weighted() {
+            return Ok(self.rows.len() as f64);
+        }
+        let mut total = 0.0;
+        self.each(0..self.rows.len(), |block| {
+            for weight in block.weights.into_iter().flatten() {
+                total += weight;
+            }
+            Ok(())
+        })?;
+        Ok(total)
+    }
+
+    /// Visits the blocks of `rows`, which begin at a block, with their weights.
+    ///
+    /// # Errors
+    /// As [`Rows::each`].
+    pub fn each(
+        &self,
+        rows: Range<usize>,
+        visit: impl FnMut(Block<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.rows.each(rows, self.weights.as_deref(), visit)
     }
 
     /// The rows.
@@ -195,19 +220,30 @@ impl SoftmaxSum {
     pub(super) fn visit(
         &self,
         messages: &[f64],
-        rows: std::ops::Range<usize>,
-        mut block: impl FnMut(usize, usize, &[f64], &mut [f64]),
+        rows: Range<usize>,
+        mut visit: impl FnMut(Block<'_>, &[f64], &mut [f64]),
     ) -> Result<f64> {
         if let Some((gaps, table)) = self.gaps() {
-            return gaps.visit(table, messages, &rows, block);
+            // There the numbers of a row are not all that is known of it.
+            return gaps.visit(table, messages, &rows, |first, width, features, all| {
+                let weights = self.weights.as_ref();
+                let block = Block {
+                    first,
+                    width,
+                    values: &[],
+                    weights: weights.map(|weights| &weights[first..first + width]),
+                };
+                visit(block, features, all);
+            });
         }
         let (k, p) = (self.components, self.features());
         self.with_scratch(|[features, logits, highest, total]| {
             let mut value = 0.0;
-            for (first, width, data) in self.rows.within(rows) {
+            self.each(rows, |block| {
+                let (first, width) = (block.first, block.width);
                 let features = &mut features[..p * width];
                 let logits = &mut logits[..k * width];
-                self.features.expand(data, width, features);
+                self.features.expand(block.values, width, features);
                 multiply(messages, (k, p), features, width, logits);
                 if let Some(known) = &self.known {
                     known.restrict(first, width, logits);
@@ -220,19 +256,17 @@ impl SoftmaxSum {
                         .unwrap_or((first, part));
                     return Err(Error::Datum { row, found });
                 }
-                value += match &self.weights {
+                value += match block.weights {
                     None => part,
                     Some(weights) => {
-                        let each = highest
-                            .iter()
-                            .zip(&*total)
-                            .zip(&weights[first..first + width]);
+                        let each = highest.iter().zip(&*total).zip(weights);
                         each.map(|((high, total), weight)| weight * (high + total.ln_()))
                             .sum::<f64>()
                     }
                 };
-                block(first, width, features, logits);
-            }
+                visit(block, features, logits);
+                Ok(())
+            })?;
             Ok(value)
         })
     }
@@ -241,10 +275,23 @@ impl SoftmaxSum {
     pub fn responsibilities(
         &self,
         messages: &[f64],
+        visitor: impl FnMut(usize, usize, &[f64]),
+    ) -> Result<()> {
+        self.responsibilities_of(messages, 0..self.rows.len(), visitor)
+    }
+
+    /// The same of some rows, which begin at a block.
+    ///
+    /// # Errors
+    /// As [`SoftmaxSum::responsibilities`].
+    pub fn responsibilities_of(
+        &self,
+        messages: &[f64],
+        rows: Range<usize>,
         mut visitor: impl FnMut(usize, usize, &[f64]),
     ) -> Result<()> {
-        self.visit(messages, 0..self.rows.len(), |first, width, _, r| {
-            visitor(first, width, r);
+        self.visit(messages, rows, |block, _, r| {
+            visitor(block.first, block.width, r);
         })?;
         Ok(())
     }
@@ -268,12 +315,19 @@ impl SoftmaxSum {
             self.visit(
                 messages,
                 0..self.rows.len(),
-                |first, width, features, all| {
+                |Block {
+                     first,
+                     width,
+                     weights,
+                     ..
+                 },
+                 features,
+                 all| {
                     for column in 0..width {
                         for (component, weight) in row.iter_mut().enumerate() {
                             *weight = std::mem::take(&mut all[component * width + column]);
                         }
-                        let weight = self.weight(first + column);
+                        let weight = weights.map_or(1.0, |weights| weights[column]);
                         if weight == 1.0 {
                             let chosen = pick(&row, 1.0, rng);
                             all[chosen * width + column] = 1.0;
@@ -293,21 +347,31 @@ impl SoftmaxSum {
     }
 
     /// Statistics of responsibilities that `fill` writes for each block, components by rows; those of rows whose
-    /// component is known are one there.
-    pub fn statistics_of(
-        &self,
-        fill: impl Fn(usize, usize, &mut [f64]) + Sync,
-    ) -> Result<Vec<f64>> {
+    /// component is known are one there. The numbers of the block are those of its rows, but for rows with gaps, which have none.
+    ///
+    /// # Errors
+    /// Where a file cannot be read.
+    pub fn statistics_by(&self, fill: impl Fn(Block<'_>, &mut [f64]) + Sync) -> Result<Vec<f64>> {
         let (k, p) = (self.components, self.features());
-        let fill = |first: usize, width: usize, block: &mut [f64]| {
-            fill(first, width, block);
+        let fill = |block: Block<'_>, all: &mut [f64]| {
+            let (first, width) = (block.first, block.width);
+            fill(block, all);
             if let Some(known) = &self.known {
-                known.settle(first, width, block);
+                known.settle(first, width, all);
             }
         };
         let mut statistics = vec![0.0; self.dim()];
         let (chunks, out) = (self.chunks(), &mut statistics);
         if let Some((gaps, table)) = self.gaps() {
+            let fill = |first: usize, width: usize, all: &mut [f64]| {
+                let block = Block {
+                    first,
+                    width,
+                    values: &[],
+                    weights: None,
+                };
+                fill(block, all);
+            };
             let messages = gaps.alone(&self.moments_of(&fill)?);
             sum(chunks, &self.buffers, out, |rows, partial| {
                 gaps.statistics(table, &messages, &rows, &fill, partial)?;
@@ -318,19 +382,32 @@ impl SoftmaxSum {
         sum(chunks, &self.buffers, out, |rows, partial| {
             self.with_lanes(partial, |lanes| {
                 self.with_scratch(|[features, responsibilities, ..]| {
-                    for (first, width, data) in self.rows.within(rows) {
+                    self.each(rows, |block| {
+                        let width = block.width;
                         let features = &mut features[..p * width];
                         let responsibilities = &mut responsibilities[..k * width];
-                        self.features.expand(data, width, features);
-                        fill(first, width, responsibilities);
-                        self.weigh(first, width, responsibilities);
+                        self.features.expand(block.values, width, features);
+                        fill(block, responsibilities);
+                        weigh(block, responsibilities);
                         accumulate(responsibilities, features, (k, p), width, lanes);
-                    }
+                        Ok(())
+                    })?;
                     Ok(0.0)
                 })
             })
         })?;
         Ok(statistics)
+    }
+
+    /// The same, where `fill` knows rows by their numbers.
+    ///
+    /// # Errors
+    /// As [`SoftmaxSum::statistics_by`].
+    pub fn statistics_of(
+        &self,
+        fill: impl Fn(usize, usize, &mut [f64]) + Sync,
+    ) -> Result<Vec<f64>> {
+        self.statistics_by(|block, all| fill(block.first, block.width, all))
     }
 
     /// Count, sum and sum of squares of the numbers that are there, of each component's columns, under
@@ -341,10 +418,11 @@ impl SoftmaxSum {
         let out = &mut moments;
         sum(self.chunks(), &self.buffers, out, |rows, partial| {
             let mut responsibilities = vec![0.0; k * BLOCK];
-            for (first, width, data) in self.rows.within(rows) {
+            self.each(rows, |block| {
+                let (width, data) = (block.width, block.values);
                 let responsibilities = &mut responsibilities[..k * width];
-                fill(first, width, responsibilities);
-                self.weigh(first, width, responsibilities);
+                fill(block.first, width, responsibilities);
+                weigh(block, responsibilities);
                 let of = responsibilities.chunks_exact(width);
                 for (partial, r) in partial.chunks_exact_mut(3 * columns).zip(of) {
                     for (sums, x) in partial.chunks_exact_mut(3).zip(data.chunks_exact(width)) {
@@ -355,10 +433,21 @@ impl SoftmaxSum {
                         }
                     }
                 }
-            }
+                Ok(())
+            })?;
             Ok(0.0)
         })?;
         Ok(moments)
+    }
+}
+
+/// Multiplies numbers of a block, components by rows, with the weights of its rows.
+fn weigh(block: Block<'_>, all: &mut [f64]) {
+    let Some(weights) = block.weights else { return };
+    for line in all.chunks_exact_mut(block.width) {
+        for (x, weight) in line.iter_mut().zip(weights) {
+            *x *= weight;
+        }
     }
 }
 
@@ -395,9 +484,9 @@ impl Potential for SoftmaxSum {
         }
         sum(self.chunks(), &self.buffers, gradient, |rows, partial| {
             self.with_lanes(partial, |lanes| {
-                self.visit(at, rows, |first, width, features, responsibilities| {
-                    self.weigh(first, width, responsibilities);
-                    accumulate(responsibilities, features, shape, width, lanes);
+                self.visit(at, rows, |block, features, responsibilities| {
+                    weigh(block, responsibilities);
+                    accumulate(responsibilities, features, shape, block.width, lanes);
                 })
             })
         })
@@ -411,7 +500,7 @@ impl Potential for SoftmaxSum {
             });
         }
         sum(self.chunks(), &self.buffers, &mut [0.0], |rows, _| {
-            self.visit(at, rows, |_, _, _, _| ())
+            self.visit(at, rows, |_, _, _| ())
         })
     }
 
@@ -431,11 +520,12 @@ impl Potential for SoftmaxSum {
             self.buffers.lend((k + 1) * BLOCK, |scratch| {
                 let (changes, mean) = scratch.split_at_mut(k * BLOCK);
                 self.with_lanes(partial, |lanes| {
-                    self.visit(at, rows, |first, width, features, responsibilities| {
+                    self.visit(at, rows, |block, features, responsibilities| {
+                        let width = block.width;
                         let changes = &mut changes[..k * width];
                         multiply(along, (k, p), features, width, changes);
                         softmax_jacobian_columns(responsibilities, changes, width, mean);
-                        self.weigh(first, width, changes);
+                        weigh(block, changes);
                         accumulate(changes, features, (k, p), width, lanes);
                     })
                 })

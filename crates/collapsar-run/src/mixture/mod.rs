@@ -4,13 +4,17 @@
 //! - `posterior`: which posterior results are of, and how far it may be trusted
 //! - `request`: what may be asked for, and what it means for the data at hand
 //! - `results`: the files of a run
+//! - `rows`: where the rows are, in memory or in a file
+//! - `scored`: labels and densities of rows, some at a time
 //! - `saved`: `components.json`, written, read and used on new data
 
 mod classes;
 mod posterior;
 mod request;
 mod results;
+mod rows;
 mod saved;
+mod scored;
 
 use collapsar::Jumps;
 use collapsar::mixture::{Mixture, MixtureFit, Mixtures, Start};
@@ -24,6 +28,7 @@ use crate::plan::Plan;
 pub use classes::ClassNames;
 pub use posterior::{MixturePosterior, name_of_number};
 pub use request::{MixtureInput, MixtureRequest, StartOption};
+pub use rows::{MixtureRows, RowsOptions, Scratch, StoredRows, bound_by};
 pub use saved::{Prediction, SavedMixture};
 
 /// A component with fewer rows than this is not in use.
@@ -81,6 +86,8 @@ impl MixtureRun<'_> {
                 let name = count(components, "component");
                 let climbs = run.climbs(&Ascent {
                     jumps: self.tries_jumps().then_some(&model as &dyn Jumps),
+                    // A file is read by one climb at a time: passes of several would read different parts of it at once.
+                    in_turn: model.stored().is_some(),
                     ..Ascent::new(&model, name, &|index, seed| self.start(&model, index, seed))
                 })?;
                 let fit = model.fit(&climbs.best.point)?;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use collapsar::mixture::{Mixtures, Observations, Scale, Settings, Start};
+use collapsar::mixture::{Mixtures, Observations, Scale, Settings, Start, Stored};
 use collapsar::{Hint, Place};
 use collapsar_formats::{LabelColumn, Table, read_labels, read_table};
 
-use super::{ClassNames, MixtureRun};
+use super::{ClassNames, MixtureRows, MixtureRun, StoredRows};
 use crate::error::{Error, Result};
 use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE};
@@ -74,8 +75,10 @@ impl fmt::Display for StartOption {
 /// Rows to fit.
 #[derive(Debug, Clone, Copy)]
 pub struct MixtureInput<'a> {
-    /// The numbers, row by row.
+    /// The numbers, row by row; none where they are in a file.
     pub values: &'a [f64],
+    /// The file that they are in, where they are not in memory.
+    pub stored: Option<&'a Arc<Stored>>,
     /// How many there are in a row.
     pub columns: usize,
     /// How often each row is there, where that is not once.
@@ -91,6 +94,7 @@ impl<'a> MixtureInput<'a> {
     pub fn of(file: &'a Path, table: &'a Table, weights: Option<&'a [f64]>) -> Self {
         Self {
             values: &table.values,
+            stored: None,
             columns: table.columns.len(),
             weights,
             labels: None,
@@ -107,6 +111,41 @@ impl<'a> MixtureInput<'a> {
     /// What components are called.
     pub fn names(&self) -> ClassNames<'a> {
         ClassNames(self.labels.map_or(&[], |labels| &labels.names))
+    }
+
+    /// Rows, wherever they are.
+    pub fn of_rows(file: &'a Path, rows: &'a MixtureRows) -> Self {
+        match rows {
+            MixtureRows::Memory(table, weights) => Self::of(file, table, weights.as_deref()),
+            MixtureRows::File(StoredRows {
+                stored, columns, ..
+            }) => Self {
+                values: &[],
+                stored: Some(stored),
+                columns: columns.len(),
+                weights: None,
+                labels: None,
+                file: Some((file, columns)),
+            },
+        }
+    }
+
+    /// Rows in memory, as a model takes them.
+    fn observations(&self) -> Observations<'a> {
+        Observations {
+            values: self.values,
+            columns: self.columns,
+            weights: self.weights,
+            labels: self.labels.map(|labels| &labels.labels[..]),
+        }
+    }
+
+    /// How many rows there are.
+    fn rows(&self) -> usize {
+        match self.stored {
+            Some(stored) => stored.len(),
+            None => self.values.len() / self.columns,
+        }
     }
 
     /// A refusal of the library, with the names that the data have in their file.
@@ -132,12 +171,15 @@ impl MixtureRequest {
         if let Some(file) = &self.scale {
             self.settings.scale = Some(scale(file, columns)?);
         }
+        if input.stored.is_some() {
+            self.check_stored()?;
+        }
         let starts = match &self.start {
             StartOption::Random => vec![Start::Random],
             StartOption::KMeans => vec![Start::KMeans],
             StartOption::Each(starts) => starts.clone(),
             StartOption::Labels(file) => {
-                let rows = input.values.len() / columns;
+                let rows = input.rows();
                 vec![Start::Labels(labels(file, rows, &self.components)?)]
             }
         };
@@ -145,13 +187,10 @@ impl MixtureRequest {
         let plan = self.climb.plan(MIXTURE_TOLERANCE)?;
         // Whatever is wrong with the largest model is better known before the others are fitted.
         self.settings.components = self.components.iter().copied().max().unwrap_or(0);
-        let given = Observations {
-            values: input.values,
-            columns,
-            weights: input.weights,
-            labels: input.labels.map(|labels| &labels.labels[..]),
+        let mixtures = match input.stored {
+            Some(stored) => Mixtures::stored(Arc::clone(stored), &self.settings),
+            None => Mixtures::of(input.observations(), &self.settings),
         };
-        let mixtures = Mixtures::of(given, &self.settings);
         let mixtures = mixtures.map_err(|error| input.refused(error))?;
         if self.posterior.posterior == Some(PosteriorKind::Exact) {
             let drawable = check_drawable(input.weights.unwrap_or_default());
@@ -167,6 +206,25 @@ impl MixtureRequest {
             starts,
             plan,
         })
+    }
+
+    /// Refuses what needs all rows in memory.
+    fn check_stored(&self) -> Result<()> {
+        let exact = self.posterior.posterior == Some(PosteriorKind::Exact);
+        let (option, value, hints) = match &self.start {
+            _ if exact => {
+                let other = Hint::set("posterior", PosteriorKind::LinearResponse.name());
+                ("posterior", "exact", vec![other])
+            }
+            StartOption::Labels(_) => ("start", "labels of a file", vec![Hint::set("start", "kmeans")]),
+            StartOption::Each(_) => ("start", "responsibilities", vec![Hint::set("start", "kmeans")]),
+            StartOption::Random | StartOption::KMeans => return Ok(()),
+        };
+        let place = Place::Named(option.into());
+        let found = format!("{value} with rows that do not fit in memory");
+        let error = collapsar::Error::data(place, found, "rows in memory");
+        let hints = [vec![Hint::higher("memory")], hints].concat();
+        Err(error.with_hint(Hint::Any(hints)).into())
     }
 
     /// The files that a run of this reads, after those of its data.

@@ -1,15 +1,17 @@
 //! The files of a fit of mixtures.
 
+use std::io::Write;
 use std::path::Path;
 
-use collapsar::mixture::{Number, PredictiveDensity};
+use collapsar::mixture::{Number, PredictiveDensity, Stored};
 use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
 use serde_json::json;
 
 use super::saved::DRAWS;
 use super::{
-    ClassNames, MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number,
+    ClassNames, MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number, rows,
+    scored,
 };
 use crate::error::Result;
 use crate::fit::DIAGNOSTICS;
@@ -32,10 +34,6 @@ impl MixtureRun<'_> {
             None => (1..=input.columns).map(|n| n.to_string()).collect(),
         };
         let density = posterior.density()?;
-        let ln_density = density.score(input.values, input.columns)?.ln_density;
-        // The fit's own responsibilities: q(Z), which the bound is about.
-        let mut labels = vec![(0, 0.0); model.rows()];
-        model.responsibilities(&point.messages, |n, row| labels[n] = most_probable(row))?;
         let path = folder.path();
         SavedMixture {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -49,20 +47,35 @@ impl MixtureRun<'_> {
         }
         .write(path)?;
         posterior.write(path, &columns, input.names())?;
-        write_atomically(&path.join("assignments.csv"), |out| {
-            let names = input.names();
-            let class = if names.any() { ",class" } else { "" };
-            writeln!(out, "row,component,probability,ln_density{class}")?;
-            let rows = labels.iter().zip(&ln_density).zip(1..);
-            for (((component, probability), ln_density), row) in rows {
-                write!(out, "{row},{component},{probability:?},{ln_density:?}")?;
-                if names.any() {
-                    write!(out, ",{}", quoted(&names.class(*component)))?;
-                }
-                writeln!(out)?;
+        let assignments = path.join("assignments.csv");
+        match input.stored {
+            Some(stored) => {
+                let of = (model, &point.messages[..], &density);
+                write_file(&assignments, stored, |out| scored::write(out, of, stored))?;
             }
-            Ok(())
-        })?;
+            None => {
+                let ln_density = density.score(input.values, input.columns)?.ln_density;
+                // The fit's own responsibilities: q(Z), which the bound is about.
+                let mut labels = vec![(0, 0.0); model.rows()];
+                model.responsibilities(&point.messages, |n, row| {
+                    labels[n] = scored::most_probable(row);
+                })?;
+                let names = input.names();
+                write_atomically(&assignments, |out| {
+                    let class = if names.any() { ",class" } else { "" };
+                    writeln!(out, "{}{class}", scored::HEADER)?;
+                    let rows = labels.iter().zip(&ln_density).zip(1..);
+                    for (((component, probability), ln_density), row) in rows {
+                        write!(out, "{row},{component},{probability:?},{ln_density:?}")?;
+                        if names.any() {
+                            write!(out, ",{}", quoted(&names.class(*component)))?;
+                        }
+                        writeln!(out)?;
+                    }
+                    Ok(())
+                })?;
+            }
+        }
         if let Some(count) = request.samples {
             let draws = density.sample(count, request.climb.seed);
             write_atomically(&path.join("samples.csv"), |out| {
@@ -79,7 +92,10 @@ impl MixtureRun<'_> {
                 json!({
                     "components": request.components,
                     "columns": columns,
-                    "total_weight": input.weights.map(|weights| weights.iter().sum::<f64>()),
+                    "total_weight": match input.stored {
+                        Some(stored) => stored.is_weighted().then(|| model.total()),
+                        None => input.weights.map(|weights| weights.iter().sum::<f64>()),
+                    },
                     "labels": input.labels.map(|labels| json!({
                         "classes": labels.names,
                         "rows": labels.known(),
@@ -106,6 +122,7 @@ impl MixtureRun<'_> {
             seed: request.climb.seed,
             own: json!({
                 "components": model.components(),
+                "rows": rows::record(model.stored()),
                 "compared": result.compared,
                 "posterior": posterior.result.kind,
                 "signs": posterior.result.signs,
@@ -171,8 +188,25 @@ impl MixturePosterior {
     }
 }
 
-fn most_probable(row: &[f64]) -> (usize, f64) {
-    let all = row.iter().copied().enumerate();
-    let higher = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
-    all.fold((0, f64::NEG_INFINITY), higher)
+/// Writes a file with what is made of rows that are read, whose refusal is told rather than that of writing.
+fn write_file(
+    path: &Path,
+    stored: &Stored,
+    content: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let mut refused = None;
+    let written = write_atomically(path, |out| {
+        content(out).map_err(|error| {
+            let text = error.to_string();
+            refused = Some(error);
+            std::io::Error::other(text)
+        })
+    });
+    match (refused, written) {
+        (Some(error), _) => Err(error),
+        (None, written) => {
+            written?;
+            Ok(stored.check()?)
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use collapsar::mixture::{
     Covariance, Imputation, Matrix, MixtureDraws, MixtureFit, PredictiveDensity, Scores,
 };
-use collapsar_formats::{Error as FileError, Problem, Table, read_table, read_table_with_gaps};
+use collapsar_formats::{Error as FileError, Problem, Table, TableReader, read_table, read_table_with_gaps};
 use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,63 @@ impl SavedMixture {
         Ok(Prediction { scores, tail })
     }
 
+    /// The same in pieces, in the order of the rows, where they do not fit in so many bytes of memory: `visit` has the first row of
+    /// each and what the fit makes of it. Rows that do fit are one piece.
+    pub fn predict_each(
+        &self,
+        data: &Path,
+        columns: Option<&[String]>,
+        memory: Option<u64>,
+        mut visit: impl FnMut(usize, Prediction) -> Result<()>,
+    ) -> Result<()> {
+        let Some(memory) = memory.filter(|memory| !fits(data, *memory)) else {
+            return visit(0, self.predict(data, columns)?);
+        };
+        let mut reader = self.reader_of(data, columns)?;
+        let width = reader.columns.len();
+        let density = self.density()?;
+        let most = (memory / (8 * width as u64 + BESIDE)) as usize;
+        let (mut values, mut batch) = (vec![], vec![]);
+        while reader.read <= most && reader.next(&mut batch)? {
+            values.append(&mut batch);
+        }
+        if reader.read <= most {
+            let scores = density.score(&values, width)?;
+            let tail = density.tail(&values, &scores.ln_density, SEED);
+            return visit(0, Prediction { scores, tail });
+        }
+        let tails = density.tails(SEED);
+        let mut first = 0;
+        loop {
+            for part in values.chunks(width << 14) {
+                if let Some(at) = part.iter().position(|x| x.is_nan()) {
+                    let (row, column) = (first + at / width, &reader.columns[at % width]);
+                    return Err(super::rows::gap(&reader.name, row, column));
+                }
+                let scores = density.score(part, width)?;
+                let tail = scores.ln_density.iter().map(|of| tails(*of)).collect();
+                visit(first, Prediction { scores, tail })?;
+                first += part.len() / width;
+            }
+            // Rows of the beginning have taken all memory that there is.
+            values = vec![];
+            if !reader.next(&mut values)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn reader_of(&self, data: &Path, columns: Option<&[String]>) -> Result<TableReader> {
+        let reader = match columns {
+            Some(columns) => TableReader::open(data, Some(columns))?,
+            None => like(data, &self.columns, |columns: Option<&[String]>| {
+                TableReader::open(data, columns)
+            })?,
+        };
+        self.check_columns(data, reader.columns.len())?;
+        Ok(reader)
+    }
+
     /// Reads rows as [`SavedMixture::predict`] does, and fills in what is missing: the rows with expected values, and
     /// how uncertain these are.
     pub fn impute(&self, data: &Path, columns: Option<&[String]>) -> Result<(Table, Imputation)> {
@@ -123,15 +180,22 @@ impl SavedMixture {
     fn rows_of(&self, data: &Path, columns: Option<&[String]>) -> Result<Table> {
         let table = match columns {
             Some(columns) => read_table_with_gaps(data, Some(columns))?,
-            None => read_like(data, &self.columns)?,
+            None => like(data, &self.columns, |columns| {
+                read_table_with_gaps(data, columns)
+            })?,
         };
-        let (found, expected) = (table.columns.len(), self.columns.len());
+        self.check_columns(data, table.columns.len())?;
+        Ok(table)
+    }
+
+    fn check_columns(&self, data: &Path, found: usize) -> Result<()> {
+        let expected = self.columns.len();
         if found != expected {
             let (name, found) = (data.display().to_string(), count(found, "column"));
             let expected = format!("{expected} as the fit has ({})", self.columns.join(", "));
             return Err(Error::input(name, found, expected));
         }
-        Ok(table)
+        Ok(())
     }
 
     /// Sizes and signs that the library takes for granted.
@@ -196,18 +260,34 @@ impl SavedMixture {
     }
 }
 
+/// Bytes for each row, beside its numbers, that its scores take.
+const BESIDE: u64 = 40;
+
+/// Whether a file is so short that what is in it surely fits: each number has a byte and another between it and the next.
+fn fits(data: &Path, memory: u64) -> bool {
+    let metadata = std::fs::metadata(data).ok();
+    let length = metadata.filter(std::fs::Metadata::is_file).map(|of| of.len());
+    let extension = data.extension().unwrap_or_default();
+    let packed = extension == "gz" || extension == "parquet" || extension == "pq";
+    length.is_some_and(|length| !packed && (length / 2).saturating_mul(8 + BESIDE) <= memory)
+}
+
 /// Reads the columns that a fit has, by name; all of them where the fit or the data have no names.
-fn read_like(data: &Path, names: &[String]) -> Result<Table> {
+fn like<T>(
+    data: &Path,
+    names: &[String],
+    read: impl Fn(Option<&[String]>) -> collapsar_formats::Result<T>,
+) -> Result<T> {
     if is_nameless(names) {
-        return Ok(read_table_with_gaps(data, None)?);
+        return Ok(read(None)?);
     }
-    match read_table_with_gaps(data, Some(names)) {
+    match read(Some(names)) {
         // Standard input cannot be read twice: there, columns by number say what is meant.
         Err(FileError::File { problem, .. })
             if matches!(&*problem, Problem::NoColumn { columns, .. } if is_nameless(columns))
                 && data != Path::new("-") =>
         {
-            Ok(read_table_with_gaps(data, None)?)
+            Ok(read(None)?)
         }
         other => Ok(other?),
     }

@@ -1,12 +1,15 @@
 //! What is known of rows before a model is: that they can be used, how often each is there, and their moments.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use nalgebra::{Cholesky, DMatrix};
 
 use super::known::{check_components, check_labels};
 use super::settings::diagonal;
 use super::{Covariance, Settings};
+use collapsar_core::rows::Stored;
 use collapsar_core::{Change, Error, Hint, Place, Result};
 
 /// Squares of larger numbers, summed over rows, would overflow.
@@ -28,11 +31,21 @@ pub struct Observations<'a> {
 /// Rows, and how often each is there. NaN is a value that is missing.
 #[derive(Debug, Clone)]
 pub(super) struct Data<'a> {
-    pub(super) values: &'a [f64],
+    pub(super) source: Source<'a>,
     pub(super) columns: usize,
+    /// Those of rows in memory; a file has its own.
     pub(super) weights: Option<Cow<'a, [f64]>>,
     pub(super) labels: Option<&'a [Option<usize>]>,
     pub(super) gaps: Gaps,
+    /// How many rows there are in effect, and what tells data apart: of a file, once they are known.
+    found: (f64, u64),
+}
+
+/// Where rows are.
+#[derive(Debug, Clone)]
+pub(super) enum Source<'a> {
+    Memory(&'a [f64]),
+    File(Arc<Stored>),
 }
 
 /// How much of the data is missing.
@@ -94,16 +107,37 @@ impl<'a> Data<'a> {
             }
         }
         Self {
-            values,
+            source: Source::Memory(values),
             columns,
             weights,
             labels,
             gaps,
+            found: (0.0, 0),
         }
     }
 
+    /// The rows of a file, which misses nothing.
+    ///
+    /// # Errors
+    /// As [`Data::check`], and where the file cannot be read.
+    pub(super) fn stored(stored: Arc<Stored>, settings: &Settings) -> Result<Self> {
+        let mut data = Self {
+            columns: stored.columns(),
+            source: Source::File(stored),
+            weights: None,
+            labels: None,
+            gaps: Gaps::default(),
+            found: (0.0, 0),
+        };
+        data.found = data.look(settings)?;
+        Ok(data)
+    }
+
     pub(super) fn rows(&self) -> usize {
-        self.values.len() / self.columns
+        match &self.source {
+            Source::Memory(values) => values.len() / self.columns,
+            Source::File(stored) => stored.len(),
+        }
     }
 
     fn weight(&self, row: usize) -> f64 {
@@ -112,19 +146,100 @@ impl<'a> Data<'a> {
 
     /// The sum of all weights: how many rows there are in effect.
     pub(super) fn total(&self) -> f64 {
-        match &self.weights {
-            Some(weights) => weights.iter().sum(),
-            None => self.rows() as f64,
+        match (&self.source, &self.weights) {
+            (Source::File(_), _) => self.found.0,
+            (_, Some(weights)) => weights.iter().sum(),
+            (_, None) => self.rows() as f64,
         }
     }
 
-    /// The rows with their weights.
-    fn weighted(&self) -> impl Iterator<Item = (f64, &[f64])> {
-        let rows = self.values.chunks_exact(self.columns).enumerate();
-        rows.map(|(n, row)| (self.weight(n), row))
+    /// Visits the rows with their weights, in their order.
+    fn each_row(&self, mut visit: impl FnMut(f64, &[f64])) -> Result<()> {
+        match &self.source {
+            Source::Memory(values) => {
+                for (n, row) in values.chunks_exact(self.columns).enumerate() {
+                    visit(self.weight(n), row);
+                }
+                Ok(())
+            }
+            Source::File(stored) => {
+                let mut row = vec![0.0; self.columns];
+                stored.each(0..stored.len(), None, |block| {
+                    for at in 0..block.width {
+                        let numbers = block.values.iter().skip(at).step_by(block.width);
+                        for (x, number) in row.iter_mut().zip(numbers) {
+                            *x = *number;
+                        }
+                        visit(block.weights.map_or(1.0, |weights| weights[at]), &row);
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })
+            }
+        }
     }
 
+    /// Checks the rows of a file in one pass: their total weight, and what tells them apart.
+    fn look(&self, settings: &Settings) -> Result<(f64, u64)> {
+        let (columns, components) = (self.columns, settings.components);
+        let (mut total, mut positive, mut rows) = (0.0, 0, 0);
+        let (mut digest, mut bad, mut bad_weight) = (Digest::default(), None, None);
+        self.each_row(|weight, row| {
+            if bad_weight.is_none() && !is_usable(weight) {
+                bad_weight = Some((rows, weight));
+            }
+            total += weight;
+            positive += usize::from(weight > 0.0);
+            // NaN is none of these either.
+            let unusable = |x: &f64| !(x.abs() <= LARGEST);
+            if let (None, Some(column)) = (bad, row.iter().position(unusable)) {
+                bad = Some((rows, column, row[column]));
+            }
+            digest.add(row);
+            rows += 1;
+        })?;
+        if rows == 0 {
+            let expected = "at least one row of numbers";
+            return Err(Error::data(Place::Whole("data"), "no rows", expected));
+        }
+        if components == 0 {
+            return Err(Error::setting("components", "0", "at least 1"));
+        }
+        if let Some((row, weight)) = bad_weight {
+            return Err(unusable_weight(row, weight));
+        }
+        let Source::File(stored) = &self.source else {
+            return Ok((total, digest.0));
+        };
+        let mut effective = rows;
+        if stored.is_weighted() {
+            if positive == 0 {
+                return Err(no_weight());
+            }
+            effective = positive.max(total as usize);
+        } else {
+            total = rows as f64;
+        }
+        if effective < components {
+            return Err(too_few(effective, components));
+        }
+        if let Some((row, column, found)) = bad {
+            return Err(too_large(Place::Cell { row, column }, found));
+        }
+        if stored.is_weighted() {
+            stored.each(0..rows, None, |block| {
+                digest.add(block.weights.unwrap_or_default());
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        debug_assert_eq!(columns, stored.columns());
+        Ok((total, digest.0))
+    }
+
+    /// Checks rows in memory; those of a file have been.
     pub(super) fn check(&self, settings: &Settings) -> Result<()> {
+        let Source::Memory(values) = self.source else {
+            return Ok(());
+        };
         let components = settings.components;
         self.check_batch(components)?;
         let (columns, mut rows) = (self.columns, self.rows());
@@ -134,13 +249,11 @@ impl<'a> Data<'a> {
             rows = rows.max(self.total() as usize);
         }
         if rows < components {
-            let found = format!("{rows} rows for {components} components");
-            let expected = "at least as many rows as components";
-            let refused = Error::data(Place::Whole("data"), found, expected);
-            return Err(refused.with_hint(Hint::Option("components", Change::Fewer)));
+            return Err(too_few(rows, components));
         }
         let empty = |column: &usize| {
-            let mut rows = self.weighted().filter(|(weight, _)| *weight > 0.0);
+            let rows = values.chunks_exact(columns).enumerate();
+            let mut rows = rows.filter(|(n, _)| self.weight(*n) > 0.0);
             rows.all(|(_, row)| row[*column].is_nan())
         };
         if self.gaps.any()
@@ -155,7 +268,10 @@ impl<'a> Data<'a> {
 
     /// Refuses rows that cannot be used, even as some of many.
     pub(super) fn check_batch(&self, components: usize) -> Result<()> {
-        let (values, columns) = (self.values, self.columns);
+        let Source::Memory(values) = self.source else {
+            return Ok(());
+        };
+        let columns = self.columns;
         let refuse = |found: String, expected: String| {
             Err(Error::data(Place::Whole("data"), found, expected))
         };
@@ -181,54 +297,55 @@ impl<'a> Data<'a> {
             check_weights(weights, rows)?;
         }
         if let Some(bad) = values.iter().position(|x| x.abs() > LARGEST) {
-            let expected =
-                format!("a finite number no larger than {LARGEST:e}; rescale the column");
-            let found = format!("{:e}", values[bad]);
-            return Err(Error::data(Place::cell(bad, columns), found, expected));
+            return Err(too_large(Place::cell(bad, columns), values[bad]));
         }
         Ok(())
     }
 
     /// How many rows have each column.
-    pub(super) fn observed(&self) -> Vec<f64> {
+    pub(super) fn observed(&self) -> Result<Vec<f64>> {
         if !self.gaps.any() {
-            return vec![self.total(); self.columns];
+            return Ok(vec![self.total(); self.columns]);
         }
         let mut observed = vec![0.0; self.columns];
-        for (weight, row) in self.weighted() {
+        self.each_row(|weight, row| {
             for (sum, _) in observed.iter_mut().zip(row).filter(|(_, x)| !x.is_nan()) {
                 *sum += weight;
             }
-        }
-        observed
+        })?;
+        Ok(observed)
     }
 
     /// Mean and (population) variance of each column, of the values that it has.
-    pub(super) fn moments(&self) -> (Vec<f64>, Vec<f64>) {
-        let observed = self.observed();
+    pub(super) fn moments(&self) -> Result<(Vec<f64>, Vec<f64>)> {
+        let observed = self.observed()?;
         let mut mean = vec![0.0; self.columns];
-        for (weight, row) in self.weighted() {
+        self.each_row(|weight, row| {
             let there = mean.iter_mut().zip(row).zip(&observed);
             for ((m, x), total) in there.filter(|((_, x), _)| !x.is_nan()) {
                 *m += weight * x / total;
             }
-        }
+        })?;
         let mut variance = vec![0.0; self.columns];
-        for (weight, row) in self.weighted() {
+        self.each_row(|weight, row| {
             let there = variance.iter_mut().zip(row).zip(mean.iter().zip(&observed));
             for ((v, x), (m, total)) in there.filter(|((_, x), _)| !x.is_nan()) {
                 *v += weight * (x - m) * (x - m) / total;
             }
-        }
+        })?;
         // A constant column's mean may be off by rounding: its variance is still none.
         for (column, (v, m)) in variance.iter_mut().zip(&mut mean).enumerate() {
             if *v <= (1e-14 * m.abs()).powi(2) {
-                let mut rows = self.weighted().filter(|(weight, _)| *weight > 0.0);
-                let first = rows.find_map(|(_, row)| Some(row[column]).filter(|x| !x.is_nan()));
+                let mut first = None;
+                self.each_row(|weight, row| {
+                    if first.is_none() && weight > 0.0 && !row[column].is_nan() {
+                        first = Some(row[column]);
+                    }
+                })?;
                 (*v, *m) = (0.0, first.unwrap_or(*m));
             }
         }
-        (mean, variance)
+        Ok((mean, variance))
     }
 
     /// The sample covariance, its diagonal, or the mean of that times the identity.
@@ -259,11 +376,13 @@ impl<'a> Data<'a> {
         }
         let unbiased = total / others;
         Ok(match covariance {
-            Covariance::Full | Covariance::Tied if self.gaps.any() => self.pairwise(mean, variance),
+            Covariance::Full | Covariance::Tied if self.gaps.any() => {
+                self.pairwise(mean, variance)?
+            }
             Covariance::Full | Covariance::Tied => {
                 let mut matrix = vec![0.0; columns * columns];
                 let mut from_mean = vec![0.0; columns];
-                for (weight, row) in self.weighted() {
+                self.each_row(|weight, row| {
                     for ((from, x), mean) in from_mean.iter_mut().zip(row).zip(mean) {
                         *from = x - mean;
                     }
@@ -273,7 +392,7 @@ impl<'a> Data<'a> {
                             *cell += weighed * other / others;
                         }
                     }
-                }
+                })?;
                 matrix
             }
             Covariance::Diagonal => diagonal(columns, |i| variance[i] * unbiased),
@@ -285,24 +404,24 @@ impl<'a> Data<'a> {
     }
 
     /// The covariance of each pair of columns from the rows that have both; its diagonal where that is no covariance.
-    fn pairwise(&self, mean: &[f64], variance: &[f64]) -> Vec<f64> {
+    fn pairwise(&self, mean: &[f64], variance: &[f64]) -> Result<Vec<f64>> {
         let columns = self.columns;
         let (mut matrix, mut total) = (vec![0.0; columns * columns], vec![0.0; columns * columns]);
-        for (weight, row) in self.weighted() {
+        self.each_row(|weight, row| {
             for i in (0..columns).filter(|i| !row[*i].is_nan()) {
                 for j in (0..columns).filter(|j| !row[*j].is_nan()) {
                     matrix[i * columns + j] += weight * (row[i] - mean[i]) * (row[j] - mean[j]);
                     total[i * columns + j] += weight;
                 }
             }
-        }
+        })?;
         for (cell, total) in matrix.iter_mut().zip(&total) {
             *cell /= (total - 1.0).max(1.0);
         }
         if Cholesky::new(DMatrix::from_row_slice(columns, columns, &matrix)).is_some() {
-            return matrix;
+            return Ok(matrix);
         }
-        diagonal(columns, |i| variance[i])
+        Ok(diagonal(columns, |i| variance[i]))
     }
 
     /// Shift and scale that bring each column to mean 0 and standard deviation 1, or all columns to
@@ -325,42 +444,86 @@ impl<'a> Data<'a> {
 
     /// Tells data apart.
     pub(super) fn digest(&self) -> u64 {
+        let Source::Memory(values) = self.source else {
+            return self.found.1;
+        };
         let weights = self.weights.as_deref().unwrap_or_default();
         let labels: Vec<f64> = (self.labels.unwrap_or_default().iter())
             .map(|label| label.map_or(-1.0, |k| k as f64))
             .collect();
-        digest(self.values.iter().chain(weights).chain(&labels))
+        digest(values.iter().chain(weights).chain(&labels))
     }
+}
+
+fn too_few(rows: usize, components: usize) -> Error {
+    let found = format!("{rows} rows for {components} components");
+    let expected = "at least as many rows as components";
+    let error = Error::data(Place::Whole("data"), found, expected);
+    error.with_hint(Hint::Option("components", Change::Fewer))
+}
+
+fn too_large(place: Place, found: f64) -> Error {
+    let expected = format!("a finite number no larger than {LARGEST:e}; rescale the column");
+    Error::data(place, format!("{found:e}"), expected)
+}
+
+fn is_usable(weight: f64) -> bool {
+    (0.0..=LARGEST).contains(&weight)
+}
+
+fn unusable_weight(row: usize, weight: f64) -> Error {
+    let found = format!("a weight of {weight}");
+    let expected = "a finite number that is not negative";
+    Error::data(Place::Row(row), found, expected)
+}
+
+fn no_weight() -> Error {
+    let found = "weights that are all zero";
+    Error::data(Place::Whole("data"), found, "a weight above zero")
 }
 
 /// Refuses weights that do not say how often each row is there.
 fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
-    let whole = || Place::Whole("data");
     if weights.len() != rows {
         let expected = format!("{rows}, one for each row");
         return Err(Error::data(
-            whole(),
+            Place::Whole("data"),
             format!("{} weights", weights.len()),
             expected,
         ));
     }
-    let usable = |weight: &f64| (0.0..=LARGEST).contains(weight);
-    if let Some(row) = weights.iter().position(|weight| !usable(weight)) {
-        let found = format!("a weight of {}", weights[row]);
-        let expected = "a finite number that is not negative";
-        return Err(Error::data(Place::Row(row), found, expected));
+    if let Some(row) = weights.iter().position(|weight| !is_usable(*weight)) {
+        return Err(unusable_weight(row, weights[row]));
     }
     if weights.iter().all(|weight| *weight == 0.0) {
-        let found = "weights that are all zero";
-        return Err(Error::data(whole(), found, "a weight above zero"));
+        return Err(no_weight());
     }
     Ok(())
 }
 
+/// There are many NaN, and one way to be missing.
+fn bits(x: &f64) -> u64 {
+    if x.is_nan() { f64::NAN } else { *x }.to_bits()
+}
+
 /// Tells arrays of numbers apart.
 pub(super) fn digest<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> u64 {
-    // There are many NaN, and one way to be missing.
-    let bits = |x: &f64| if x.is_nan() { f64::NAN } else { *x }.to_bits();
     let bytes = numbers.into_iter().flat_map(|x| bits(x).to_le_bytes());
     collapsar_core::digest(bytes)
+}
+
+/// The same of numbers that come in pieces.
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(collapsar_core::digest(std::iter::empty()))
+    }
+}
+
+impl Digest {
+    fn add(&mut self, numbers: &[f64]) {
+        let bytes = numbers.iter().flat_map(|x| bits(x).to_le_bytes());
+        self.0 = collapsar_core::digest_on(self.0, bytes);
+    }
 }

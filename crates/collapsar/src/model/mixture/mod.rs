@@ -24,15 +24,20 @@ mod response;
 mod settings;
 mod start;
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use collapsar_core::elementary::Elementary;
-use collapsar_core::rows::{Rows, SoftmaxSum};
+use collapsar_core::rows::{Mapped, Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Collapsed, Error, Result};
-use data::{Data, digest};
+use data::{Data, Source, digest};
 pub use data::{Gaps, Observations};
 use known::{Held, check_components};
 use posterior::{Parameters, blocks};
 
 pub use chain::{DrawOptions, MixtureDraws, Number};
+/// Tables in files, which mixtures need not have in memory.
+pub use collapsar_core::rows::{BLOCK, Element, Layout, Order, Reading, Stored};
 pub use fit::{Component, Matrix, MixtureFit};
 pub use online::{BatchScore, OnlineMixture, OnlineOptions};
 pub use posterior::Weights;
@@ -114,9 +119,21 @@ impl<'a> Mixtures<'a> {
     /// As [`Mixtures::weighted`]; [`Error::Data`] where there are not as many labels as rows; [`Error::Setting`] where
     /// there are fewer components than labels need.
     pub fn of(given: Observations<'a>, settings: &Settings) -> Result<Self> {
-        let data = Data::new(given);
+        Self::from(Data::new(given), settings)
+    }
+
+    /// Mixtures of rows in a file, which are read for every pass, to the same bits as those of rows in memory. Values may not be
+    /// missing.
+    ///
+    /// # Errors
+    /// As [`Mixtures::weighted`]; [`Error::File`] where the file cannot be read, or changes.
+    pub fn stored(stored: Arc<Stored>, settings: &Settings) -> Result<Self> {
+        Self::from(Data::stored(stored, settings)?, settings)
+    }
+
+    fn from(data: Data<'a>, settings: &Settings) -> Result<Self> {
         data.check(settings)?;
-        let moments = data.moments();
+        let moments = data.moments()?;
         let prior = settings.prior(&data, &moments)?;
         let (shift, scale) = Data::standard(moments, settings.covariance);
         Ok(Self {
@@ -153,7 +170,7 @@ impl<'a> Mixtures<'a> {
         let (shift, scale) = (self.shift.clone(), self.scale.clone());
         let (covariance, weights) = (settings.covariance, settings.weights);
         let columns = shift.len();
-        let (values, gaps) = (self.data.values, self.gappy);
+        let gaps = self.gappy;
         let row_weights = self.data.weights.as_deref().map(<[f64]>::to_vec);
         let features = covariance.features(gaps);
         // maths §4.7: what a full or tied covariance foresees of missing values, components differ in.
@@ -162,11 +179,18 @@ impl<'a> Mixtures<'a> {
             Covariance::Tied => gaps,
             Covariance::Diagonal | Covariance::Spherical => false,
         };
-        let local = if integrates {
-            SoftmaxSum::with_gaps(values, (&shift, &scale), features, components)
-        } else {
-            let data = Rows::new(values, columns, &shift, &scale);
-            SoftmaxSum::new(data, features, components)
+        let local = match &self.data.source {
+            Source::Memory(values) if integrates => {
+                SoftmaxSum::with_gaps(values, (&shift, &scale), features, components)
+            }
+            Source::Memory(values) => {
+                let data = Rows::new(values, columns, &shift, &scale);
+                SoftmaxSum::new(data, features, components)
+            }
+            Source::File(stored) => {
+                let data = Rows::stored(Arc::clone(stored), &shift, &scale);
+                SoftmaxSum::new(data, features, components)
+            }
         };
         let local = local.weighted(row_weights).with_known(self.data.labels);
         let held = match self.data.labels {
@@ -180,7 +204,7 @@ impl<'a> Mixtures<'a> {
         let half_ln_tau = 0.5 * std::f64::consts::TAU.ln_();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4, §4.7.
         let constant = if gaps {
-            let observed = self.data.observed();
+            let observed = self.data.observed()?;
             let units = observed.iter().zip(&scale).map(|(n, s)| n * s.ln_());
             let numbers = match parameters {
                 Parameters::Columns(_) => observed.iter().sum(),
@@ -267,6 +291,16 @@ impl Mixture {
         &self.prior
     }
 
+    /// The file that rows are in, if they are in one.
+    pub fn stored(&self) -> Option<&Stored> {
+        self.local.rows().file().map(Mapped::stored)
+    }
+
+    /// The sum of the weights: how many rows there are in effect.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
     /// How much of the data is missing.
     pub fn gaps(&self) -> Gaps {
         self.gaps
@@ -279,12 +313,25 @@ impl Mixture {
     pub fn responsibilities(
         &self,
         messages: &[f64],
+        visitor: impl FnMut(usize, &[f64]),
+    ) -> Result<()> {
+        self.responsibilities_of(messages, 0..self.rows(), visitor)
+    }
+
+    /// The same of some rows, which begin at a multiple of [`collapsar_core::rows::BLOCK`].
+    ///
+    /// # Errors
+    /// As [`Mixture::responsibilities`].
+    pub fn responsibilities_of(
+        &self,
+        messages: &[f64],
+        rows: Range<usize>,
         mut visitor: impl FnMut(usize, &[f64]),
     ) -> Result<()> {
         let components = self.components();
         let mut row = vec![0.0; components];
         self.local
-            .responsibilities(messages, |first, width, block| {
+            .responsibilities_of(messages, rows, |first, width, block| {
                 for i in 0..width {
                     for k in 0..components {
                         row[k] = block[k * width + i];

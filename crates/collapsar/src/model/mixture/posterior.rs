@@ -8,7 +8,7 @@ use super::{Covariance, Mixture, Settings};
 use collapsar_core::family::{
     Dirichlet, NormalGamma, NormalGammaColumns, NormalWishart, StickBreaking,
 };
-use collapsar_core::rows::{Rows, SoftmaxSum};
+use collapsar_core::rows::SoftmaxSum;
 use collapsar_core::vector::{add, dot};
 use collapsar_core::{Blocks, IndexMap, Link, Potential, Result};
 
@@ -95,8 +95,7 @@ pub(super) fn blocks(
     prior: Vec<f64>,
     (local, all): (&SoftmaxSum, Option<f64>),
 ) -> Result<Blocks> {
-    let (data, weights) = (local.rows(), local.weights());
-    let (components, columns) = (settings.components, data.columns());
+    let (components, columns) = (settings.components, local.rows().columns());
     let features = local.features();
     let concentration = settings.concentration();
     let blocks = Blocks::new(local.dim());
@@ -119,10 +118,12 @@ pub(super) fn blocks(
     }?;
     if settings.covariance == Covariance::Tied {
         // No responsibilities can change the data's total count and scatter, but that of what is missing.
-        let mut scatter = scatter(data, weights);
+        let mut scatter = scatter(local)?;
         let mut total = vec![0.0; prior.len() - scatter.len()];
-        let own = || weights.map_or(data.len() as f64, |weights| weights.iter().sum());
-        total[components] = all.unwrap_or_else(own);
+        total[components] = match all {
+            Some(all) => all,
+            None => local.total()?,
+        };
         let mut link = tied_components(components, columns);
         if local.has_gaps() {
             let (from, to) = (components * features, total.len());
@@ -255,22 +256,23 @@ fn tied_components(components: usize, columns: usize) -> IndexMap {
 }
 
 /// The upper triangle of the sum of w y y', row by row.
-fn scatter(data: &Rows, weights: Option<&[f64]>) -> Vec<f64> {
-    let columns = data.columns();
+fn scatter(local: &SoftmaxSum) -> Result<Vec<f64>> {
+    let columns = local.rows().columns();
     let mut packed = vec![0.0; columns * (columns + 1) / 2];
-    for (first, width, block) in data.within(0..data.len()) {
-        let column = |i: usize| &block[i * width..(i + 1) * width];
+    local.each(0..local.rows().len(), |block| {
+        let column = |i: usize| &block.values[i * block.width..(i + 1) * block.width];
         for (cell, (i, j)) in packed.iter_mut().zip(pairs(columns)) {
-            *cell += match weights {
+            *cell += match block.weights {
                 None => dot(column(i), column(j)),
                 Some(weights) => {
-                    let both = column(i).iter().zip(column(j)).zip(&weights[first..]);
+                    let both = column(i).iter().zip(column(j)).zip(weights);
                     both.map(|((a, b), weight)| weight * a * b).sum()
                 }
             };
         }
-    }
-    packed
+        Ok(())
+    })?;
+    Ok(packed)
 }
 
 /// Pairs of columns, each once, as full squares have them.

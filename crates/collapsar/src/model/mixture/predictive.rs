@@ -288,19 +288,11 @@ impl PredictiveDensity {
     /// From 10,000 draws, so that it is a tail probability of the fit, comparable across fits; from fewer where rows
     /// miss columns in many ways.
     pub fn tail(&self, values: &[f64], ln_density: &[f64], seed: u64) -> Vec<f64> {
-        const DRAWS: usize = 10_000;
         let draws = self.sample(DRAWS, seed);
-        let below = |reference: &[f64], density: f64| {
-            let below = reference.partition_point(|r| *r <= density) as f64;
-            (below + 0.5) / (reference.len() as f64 + 1.0)
-        };
-        let mut probabilities = Vec::new();
-        let mut reference: Vec<f64> = draws
-            .chunks_exact(self.columns)
-            .map(|y| self.ln_density(y, &mut probabilities))
+        let reference = self.sorted_densities(&draws);
+        let mut tail: Vec<f64> = (ln_density.iter())
+            .map(|density| below(&reference, *density))
             .collect();
-        reference.sort_by(f64::total_cmp);
-        let mut tail: Vec<f64> = ln_density.iter().map(|d| below(&reference, *d)).collect();
         if values.iter().any(|x| x.is_nan()) {
             self.tail_of_gaps(values, &draws, |row, reference| {
                 tail[row] = below(reference, ln_density[row]);
@@ -308,4 +300,29 @@ impl PredictiveDensity {
         }
         tail
     }
+
+    /// What [`PredictiveDensity::tail`] says of rows without gaps, for those that come a few at a time.
+    pub fn tails(&self, seed: u64) -> impl Fn(f64) -> f64 {
+        let reference = self.sorted_densities(&self.sample(DRAWS, seed));
+        move |density| below(&reference, density)
+    }
+
+    fn sorted_densities(&self, draws: &[f64]) -> Vec<f64> {
+        let mut probabilities = Vec::new();
+        let mut reference: Vec<f64> = draws
+            .chunks_exact(self.columns)
+            .map(|y| self.ln_density(y, &mut probabilities))
+            .collect();
+        reference.sort_by(f64::total_cmp);
+        reference
+    }
+}
+
+/// Draws behind tail probabilities.
+const DRAWS: usize = 10_000;
+
+/// How probable a lower density is than this one, by those of draws in their order.
+fn below(reference: &[f64], density: f64) -> f64 {
+    let below = reference.partition_point(|r| *r <= density) as f64;
+    (below + 0.5) / (reference.len() as f64 + 1.0)
 }

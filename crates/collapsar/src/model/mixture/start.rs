@@ -1,6 +1,7 @@
 //! Where a run begins: responsibilities, turned into messages by one VBEM step. Rows of known component are its own in all of them.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use collapsar_core::random::StandardNormal;
 use rand::{Rng, RngExt, SeedableRng};
@@ -8,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Mixture;
 use collapsar_core::kernel::softmax_columns;
-use collapsar_core::rows::BLOCK;
+use collapsar_core::rows::{BLOCK, Block, Mapped};
 use collapsar_core::{Error, Place, Potential, Result};
 
 /// How the first responsibilities are made.
@@ -46,10 +47,14 @@ impl Mixture {
     pub(super) fn first_statistics(&self, start: &Start, seed: u64) -> Result<(Vec<f64>, u64)> {
         Ok(match start {
             Start::Random => (self.random(seed)?, 1),
-            Start::KMeans => {
-                let (labels, passes) = self.k_means(seed);
-                (self.statistics_of_labels(&labels)?, passes + 1)
-            }
+            Start::KMeans => match self.local.rows().file() {
+                // Counted as those of rows in memory, so that a climb stops at the same step.
+                Some(mapped) => (self.k_means_read(mapped, seed)?, 2 + ROUNDS as u64),
+                None => {
+                    let (labels, passes) = self.k_means(seed);
+                    (self.statistics_of_labels(&labels)?, passes + 1)
+                }
+            },
             Start::Labels(labels) => (self.statistics_of_labels(labels)?, 1),
             Start::Responsibilities(given) => (self.statistics_of_weights(given)?, 1),
         })
@@ -197,6 +202,55 @@ impl Mixture {
         (of_data, 1 + ROUNDS as u64)
     }
 
+    /// The statistics of the labels that [`Mixture::k_means`] finds, of rows that are read: nothing is kept for each row, so that what
+    /// was known of it is found again in every pass.
+    fn k_means_read(&self, mapped: &Mapped, seed: u64) -> Result<Vec<f64>> {
+        let (rows, columns, components) = (self.rows(), self.columns(), self.components());
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut centres: Vec<f64> = Vec::with_capacity(components * columns);
+        let mut centre = vec![0.0; columns];
+        for k in 0..components {
+            let row = if k == 0 && !self.local.is_weighted() {
+                rng.random_range(0..rows)
+            } else {
+                draw_read(mapped, &centres, &mut rng)?
+            };
+            mapped.row(row, &mut centre)?;
+            centres.extend(&centre);
+        }
+        let mut near = Near::default();
+        for _ in 0..ROUNDS {
+            let mut counts = vec![0.0; components * columns];
+            let mut sums = vec![0.0; components * columns];
+            mapped.each(0..rows, |block| {
+                near.find(block, &centres, columns);
+                for (at, label) in near.labels.iter().enumerate() {
+                    let weight = block.weights.map_or(1.0, |weights| weights[at]);
+                    let own = label * columns;
+                    let sums = sums[own..].iter_mut().zip(&mut counts[own..]);
+                    let numbers = block.values.iter().skip(at).step_by(block.width);
+                    for ((sum, count), x) in sums.zip(numbers) {
+                        *sum += weight * x;
+                        *count += weight;
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+            for (sum, count) in sums.iter_mut().zip(&counts) {
+                *sum /= if *count > 0.0 { *count } else { 1.0 };
+            }
+            centres = sums;
+        }
+        self.local.statistics_by(|block, all| {
+            let mut near = Near::default();
+            near.find(block, &centres, columns);
+            all.fill(0.0);
+            for (at, label) in near.labels.iter().enumerate() {
+                all[label * block.width + at] = 1.0;
+            }
+        })
+    }
+
     /// Numbers of rows times the weights of these.
     fn weighed<'a>(&self, numbers: &'a [f64]) -> Cow<'a, [f64]> {
         match self.local.weights() {
@@ -225,6 +279,90 @@ fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
         (count + 1, sum + (x - y) * (x - y))
     });
     sum * a.len() as f64 / f64::from(count.max(1))
+}
+
+/// The nearest centre of each row of a block, and how far it is, squared.
+#[derive(Default)]
+struct Near {
+    labels: Vec<usize>,
+    distances: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+impl Near {
+    /// The first of the nearest centres, as [`squared_distance`] measures.
+    fn find(&mut self, block: Block<'_>, centres: &[f64], columns: usize) {
+        self.labels.clear();
+        self.labels.resize(block.width, 0);
+        self.distances.clear();
+        self.distances.resize(block.width, f64::INFINITY);
+        for (k, centre) in centres.chunks_exact(columns).enumerate() {
+            self.sums.clear();
+            self.sums.resize(block.width, 0.0);
+            for (column, c) in block.values.chunks_exact(block.width).zip(centre) {
+                for (sum, x) in self.sums.iter_mut().zip(column) {
+                    *sum += (x - c) * (x - c);
+                }
+            }
+            let nearest = self.distances.iter_mut().zip(&mut self.labels);
+            for ((distance, label), sum) in nearest.zip(&self.sums) {
+                if sum < distance {
+                    (*distance, *label) = (*sum, k);
+                }
+            }
+        }
+    }
+
+    /// Writes how much each row of a block counts in [`draw`]: its distance times its weight, or its weight where there is no centre.
+    fn weigh(&mut self, block: Block<'_>, centres: &[f64]) -> &[f64] {
+        match (block.weights, centres.is_empty()) {
+            (Some(weights), true) => {
+                self.distances.clear();
+                self.distances.extend(weights);
+            }
+            (weights, _) => {
+                self.find(block, centres, block.values.len() / block.width);
+                for (distance, weight) in
+                    self.distances.iter_mut().zip(weights.into_iter().flatten())
+                {
+                    *distance *= weight;
+                }
+            }
+        }
+        &self.distances
+    }
+}
+
+/// As [`draw`], by the weighted distances of rows that are read from the nearest of the centres so far: once for their sum, and
+/// again to where the row is.
+fn draw_read(mapped: &Mapped, centres: &[f64], rng: &mut impl Rng) -> Result<usize> {
+    let rows = mapped.stored().len();
+    let (mut near, mut total) = (Near::default(), 0.0);
+    mapped.each(0..rows, |block| {
+        for weight in near.weigh(block, centres) {
+            total += weight;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if total <= 0.0 {
+        return Ok(rng.random_range(0..rows));
+    }
+    let mut left = rng.random::<f64>() * total;
+    let mut found = rows - 1;
+    mapped.each(0..rows, |block| {
+        let place = near.weigh(block, centres).iter().position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        Ok(match place {
+            Some(place) => {
+                found = block.first + place;
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
+        })
+    })?;
+    Ok(found)
 }
 
 /// A row with probability in proportion to its weight; any row where all weights are zero.

@@ -99,7 +99,7 @@ impl Mixture {
         let metric = if self.local.has_gaps() {
             self.local.metric_blocks_at(&point.messages)?
         } else {
-            self.local.metric_blocks(&overlaps.overlaps)
+            (self.local).metric_blocks(&point.messages, &overlaps.overlaps)?
         };
         self.answers(point, &System::new(self, point, &metric)?)
     }
