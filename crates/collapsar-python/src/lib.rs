@@ -4,6 +4,7 @@
 //! - `run`: climbs with the interpreter free, stopped by Ctrl-C
 //! - `arrays`: NumPy arrays in and out
 //! - `mixture`: mixtures of Gaussians
+//! - `machines`: the same of rows that workers hold
 //! - `topics`: latent Dirichlet allocation
 //! - `model`: the BUGS language
 //! - `quant`: transcripts, from reads
@@ -15,6 +16,7 @@
 
 mod arrays;
 mod error;
+mod machines;
 mod mixture;
 mod model;
 mod quant;
@@ -24,6 +26,8 @@ mod topics;
 /// What the package's Python files call.
 #[pyo3::pymodule]
 mod _collapsar {
+    #[pymodule_export]
+    use super::machines::{MixtureWorker, cut_rows, fit_far_mixture, shape_of_table};
     #[pymodule_export]
     use super::mixture::{FittedMixture, fit_mixture};
     #[pymodule_export]

@@ -206,6 +206,11 @@ impl From<Fitted> for FittedMixture {
 }
 
 impl FittedMixture {
+    /// A fit without draws.
+    pub(crate) fn of(fit: MixtureFit) -> Self {
+        Fitted { fit, draws: None }.into()
+    }
+
     /// The predictive density, which is made once.
     fn density(&self) -> Result<&PredictiveDensity> {
         if let Some(density) = self.density.get() {

@@ -1,10 +1,12 @@
 //! Runs of mixtures of Gaussians: a request and rows, then climbs with every number of components.
 //!
+//! - `machines`: the same where workers hold the rows
 //! - `posterior`: which posterior results are of, and how far it may be trusted
 //! - `request`: what may be asked for, and what it means for the data at hand
 //! - `results`: the files of a run
 //! - `saved`: `components.json`, written, read and used on new data
 
+mod machines;
 mod posterior;
 mod request;
 mod results;
@@ -19,6 +21,7 @@ use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::Result;
 use crate::plan::Plan;
 
+pub use machines::{FarInput, FarRequest, FarResult, FarRun};
 pub use posterior::{MixturePosterior, name_of_number};
 pub use request::{MixtureInput, MixtureRequest, StartOption};
 pub use saved::{Prediction, SavedMixture};

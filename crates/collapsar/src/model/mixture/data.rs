@@ -9,7 +9,7 @@ use super::{Covariance, Settings};
 use collapsar_core::{Change, Error, Hint, Place, Result};
 
 /// Squares of larger numbers, summed over rows, would overflow.
-const LARGEST: f64 = 1e140;
+pub(super) const LARGEST: f64 = 1e140;
 
 /// Rows, and how often each is there. NaN is a value that is missing.
 #[derive(Debug, Clone)]

@@ -9,11 +9,13 @@
 //! - `predictive`: what it predicts: densities, labels of new data, draws
 //! - `chain`: exact draws
 //! - `response`: linear response: how much wider than q the posterior is
+//! - `machines`: the same model of rows that workers hold
 
 mod chain;
 mod data;
 mod fit;
 mod jumps;
+pub mod machines;
 mod posterior;
 mod predictive;
 mod response;
@@ -29,16 +31,16 @@ use posterior::{Parameters, blocks};
 
 pub use chain::{DrawOptions, MixtureDraws, Number};
 pub use fit::{Component, Matrix, MixtureFit};
-pub use posterior::Weights;
+pub use posterior::{Shape, Weights};
 pub use predictive::{Imputation, PredictiveDensity, Scores};
 pub use response::{MixtureOverlaps, MixtureResponse};
 pub use settings::{Covariance, Defaults, Prior, Scale, Settings};
 pub use start::Start;
 
-/// A mixture of Gaussians with its data.
+/// A mixture of Gaussians with its data, or with a sum over data that others hold.
 #[derive(Debug)]
-pub struct Mixture {
-    local: SoftmaxSum,
+pub struct Mixture<L = SoftmaxSum> {
+    local: L,
     covariance: Covariance,
     weights: Weights,
     parameters: Parameters,
@@ -203,21 +205,6 @@ impl Mixture {
         self.local.rows().len()
     }
 
-    /// Columns of the data.
-    pub fn columns(&self) -> usize {
-        self.local.rows().columns()
-    }
-
-    /// Components of the mixture.
-    pub fn components(&self) -> usize {
-        self.local.components()
-    }
-
-    /// The prior in use, in the data's units.
-    pub fn prior(&self) -> &Prior {
-        &self.prior
-    }
-
     /// How much of the data is missing.
     pub fn gaps(&self) -> Gaps {
         self.gaps
@@ -246,11 +233,28 @@ impl Mixture {
     }
 }
 
-impl Collapsed for Mixture {
-    type Local = SoftmaxSum;
+impl<L: Shape> Mixture<L> {
+    /// Columns of the data.
+    pub fn columns(&self) -> usize {
+        self.local.columns()
+    }
+
+    /// Components of the mixture.
+    pub fn components(&self) -> usize {
+        self.local.components()
+    }
+
+    /// The prior in use, in the data's units.
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
+}
+
+impl<L: Shape> Collapsed for Mixture<L> {
+    type Local = L;
     type Posterior = Blocks;
 
-    fn local(&self) -> &SoftmaxSum {
+    fn local(&self) -> &L {
         &self.local
     }
 
