@@ -140,9 +140,7 @@ impl Cuts {
         let row = row as u64;
         let after = self.sources.partition_point(|s| s.first_row <= row);
         match after.checked_sub(1).map(|index| &self.sources[index]) {
-            Some(of) => {
-                Place::Named(of.name.clone()).at(Place::Row((row - of.first_row) as usize))
-            }
+            Some(of) => Place::Named(of.name.clone()).at(Place::Row((row - of.first_row) as usize)),
             None => Place::Row(row as usize),
         }
     }

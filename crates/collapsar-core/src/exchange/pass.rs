@@ -1,7 +1,7 @@
 //! A pass: the local half of a model over data that others hold.
 
-use super::wire::{Reader, Writer};
 use super::Asker;
+use super::wire::{Reader, Writer};
 use crate::collapsed::Potential;
 use crate::error::{Error, Result};
 
@@ -96,12 +96,7 @@ impl<'a> Far<'a> {
         self.preparation
     }
 
-    fn ask(
-        &self,
-        kind: u8,
-        expected: usize,
-        body: impl FnOnce(&mut Writer),
-    ) -> Result<Vec<f64>> {
+    fn ask(&self, kind: u8, expected: usize, body: impl FnOnce(&mut Writer)) -> Result<Vec<f64>> {
         let found = self.asker.ask(kind, self.preparation, body)?;
         if found.len() == expected {
             return Ok(found);

@@ -65,7 +65,9 @@ impl Node {
 
     /// The lowest of its chunks.
     pub fn first(&self) -> u64 {
-        self.index.checked_shl(self.level.into()).unwrap_or(u64::MAX)
+        self.index
+            .checked_shl(self.level.into())
+            .unwrap_or(u64::MAX)
     }
 }
 

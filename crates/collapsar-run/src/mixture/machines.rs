@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE, Plan};
 use crate::record::{Record, merged};
-use crate::verdict::PosteriorKind;
+use crate::verdict::{PosteriorKind, Signs};
 
 /// Mixtures of rows that workers hold, as a user asks for them.
 #[derive(Debug, Clone)]
@@ -202,6 +202,8 @@ impl FarRun<'_> {
         }
         .write(folder.path())?;
         let sources = input.sources.iter();
+        // Whether others would do better nobody has looked: that takes rows.
+        let (kind, signs) = (PosteriorKind::MeanField, Signs::default());
         let record = Record {
             command,
             config: merged(
@@ -225,7 +227,9 @@ impl FarRun<'_> {
             own: json!({
                 "components": result.fit.components.len(),
                 "compared": result.compared,
-                "posterior": PosteriorKind::MeanField.name(),
+                "posterior": kind,
+                "signs": signs,
+                "verdict": signs.verdict(kind, result.climbed.outcome.converged),
                 "fingerprint": result.fingerprint,
                 "chunks": cuts.count(),
                 "sources": sources
