@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +65,8 @@ def test_any_number_of_ranks_gives_the_same_bits(data, expected, tmp_path, ranks
 
 
 SPMD = """
+import sys
+sys.path.insert(0, sys.argv[1])
 import numpy as np
 from mpi4py import MPI
 from pycollapsar import BayesianGaussianMixture
@@ -86,7 +89,7 @@ print("rank", MPI.COMM_WORLD.Get_rank(), "has", mixture.log_evidence_.hex(), flu
 def test_every_rank_has_the_fit(tmp_path):
     bounds = set()
     for ranks in (1, 3):
-        done = ran(mpirun(ranks, ["-c", SPMD]))
+        done = ran(mpirun(ranks, ["-c", SPMD, Path(__file__).parent]))
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
         assert len(lines) == ranks

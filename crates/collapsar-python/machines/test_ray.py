@@ -9,6 +9,9 @@ import threading
 import time
 from pathlib import Path
 
+# A cluster of several nodes on loopback, which Ray has on other systems only.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+
 import numpy as np
 import pytest
 import ray
@@ -27,9 +30,18 @@ NODE = {
 }
 
 
+#: A node that is gone is missed within two seconds, and not ten.
+QUICK = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 500,
+    "health_check_failure_threshold": 4,
+}
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    cluster = Cluster(initialize_head=True, head_node_args=NODE)
+    head = {**NODE, "_system_config": QUICK}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     cluster.add_node(**NODE)
     ray.init(address=cluster.address, log_to_driver=False)
     yield cluster
@@ -206,7 +218,8 @@ def _descends(process, ancestor):
 
 
 def test_a_cluster_that_the_package_starts_listens_on_loopback_only():
-    environment = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
+    unset = ("RAY_ADDRESS", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+    environment = {k: v for k, v in os.environ.items() if k not in unset}
     program = subprocess.Popen(
         [sys.executable, "-c", LOOPBACK],
         stdin=subprocess.PIPE,

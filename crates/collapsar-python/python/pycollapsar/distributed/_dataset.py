@@ -40,10 +40,30 @@ class FileSource:
         self.name, self.path, self.columns = str(path), os.path.abspath(path), columns
 
     def shape(self) -> tuple[int, list[str]]:
+        mapped = self._mapped()
+        if mapped is not None:
+            return len(mapped), numbered(mapped)
         return shape_of_table(self.path, self.columns)
 
     def fill(self, worker: MixtureWorker, place: Place) -> None:
-        worker.read(place, self.path, self.columns)
+        mapped = self._mapped()
+        if mapped is None:
+            worker.read(place, self.path, self.columns)
+            return
+        _, first, rows, _ = place
+        worker.hold(place, matrix(mapped[first : first + rows]))
+
+    def _mapped(self) -> np.ndarray | None:
+        """A plain array of all its columns, of which only the rows that are wanted are read."""
+        if self.columns is not None or not self.path.endswith(".npy"):
+            return None
+        try:
+            array = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError):
+            # The package's own reader says what is wrong with it.
+            return None
+        plain = array.ndim == 2 and array.dtype.kind in "fiu"
+        return array if plain else None
 
 
 class ArraySource:
@@ -156,7 +176,7 @@ def _sources(data: Any, columns: list[str] | None) -> list[Source]:
         name = f"array {number}"
         if isinstance(part, (str, os.PathLike)):
             sources.extend(FileSource(str(path), columns) for path in _files(Path(part)))
-        elif type(part).__module__.startswith("ray."):
+        elif type(part).__name__ == "ObjectRef":
             sources.append(RemoteSource(name, part, columns))
         else:
             if columns is not None:

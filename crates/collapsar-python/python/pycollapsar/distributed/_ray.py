@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ._dataset import ArraySource, RemoteSource
@@ -72,13 +74,21 @@ class Ray(Engine):
             ray.init(address=address, log_to_driver=False)
             return
         self._started = True
-        ray.init(
-            num_cpus=(n_workers or os.cpu_count() or 1) * threads,
-            # Loopback: nobody outside of this machine can reach what runs whatever it is sent.
-            _node_ip_address="127.0.0.1",
-            include_dashboard=False,
-            log_to_driver=False,
-        )
+        with _loopback(ray):
+            ray.init(
+                address="local",
+                num_cpus=(n_workers or os.cpu_count() or 1) * threads,
+                _node_ip_address="127.0.0.1",
+                include_dashboard=False,
+                log_to_driver=False,
+            )
+        listens = {node["NodeManagerAddress"] for node in ray.nodes()}
+        if listens != {"127.0.0.1"}:
+            ray.shutdown()
+            raise RuntimeError(
+                f"Ray listens on {', '.join(sorted(listens))}, expected loopback alone; start a"
+                " cluster that is protected, and give address="
+            )
 
     def shapes(self, sources: list[Source]) -> list[tuple[int, list[str]]]:
         count = self._ray.remote(num_cpus=self.threads)(_shape)
@@ -187,6 +197,24 @@ class Ray(Engine):
         self._shares, self._prepared = [], None
         if self._started:
             self._ray.shutdown()
+
+
+@contextmanager
+def _loopback(ray: Any) -> Iterator[None]:
+    """Has Ray start on loopback, since whoever reaches its ports can run anything: without this it takes 127.0.0.1 for a
+    mistake, and listens on the machine's own address."""
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    constants = ray._private.ray_constants
+    before, known = os.environ.get(name), getattr(constants, "ENABLE_RAY_CLUSTER", None)
+    os.environ[name], constants.ENABLE_RAY_CLUSTER = "0", False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = known
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _shape(source: Source) -> tuple[int, list[str]]:
