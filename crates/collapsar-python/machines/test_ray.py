@@ -61,6 +61,13 @@ def test_any_number_of_actors_gives_the_same_bits(cluster, expected, workers):
         assert engine.lost == 0
 
 
+def test_answers_that_merge_on_their_way_give_the_same_bits(cluster, expected):
+    with Ray(7, fan=2) as engine:
+        at_step, killed = killer(engine, {4}, random.Random(4))
+        assert bits(fitted(engine, callback=at_step)) == expected
+        assert engine.lost == len(killed) == 1
+
+
 def killer(engine, moments, rng):
     """Kills a worker within a few passes of each of these steps."""
     killed = []

@@ -27,7 +27,9 @@ mod topics;
 #[pyo3::pymodule]
 mod _collapsar {
     #[pymodule_export]
-    use super::machines::{MixtureWorker, cut_rows, fit_far_mixture, shape_of_table};
+    use super::machines::{
+        MixtureWorker, cut_rows, fit_far_mixture, merge_answers, shape_of_table,
+    };
     #[pymodule_export]
     use super::mixture::{FittedMixture, fit_mixture};
     #[pymodule_export]

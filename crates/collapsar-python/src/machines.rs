@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use collapsar::mixture::machines::{Cuts, Exchange, FarStart, Piece, Worker};
+use collapsar::mixture::machines::{Cuts, Exchange, FarStart, Piece, Worker, merged};
 use collapsar::mixture::{Covariance, Scale, Settings, Weights};
 use collapsar_formats::read_table;
 use collapsar_run::mixture::{FarInput, FarRequest};
@@ -152,6 +152,16 @@ pub(crate) fn cut_rows(
     let place = |piece: Piece| (piece.source, piece.first_row, piece.rows, piece.first_chunk);
     let pieces = each.map(|pieces| pieces.into_iter().map(place).collect());
     Ok((cuts.count(), pieces.collect()))
+}
+
+/// Several workers' answers to one task as one.
+#[pyfunction]
+pub(crate) fn merge_answers<'py>(
+    py: Python<'py>,
+    answers: Vec<Bound<'py, PyBytes>>,
+) -> Bound<'py, PyBytes> {
+    let bytes: Vec<&[u8]> = answers.iter().map(|answer| answer.as_bytes()).collect();
+    PyBytes::new(py, &py.detach(|| merged(&bytes)))
 }
 
 /// A mixture of rows that workers hold, as Python's dictionary says.

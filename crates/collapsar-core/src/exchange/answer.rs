@@ -29,6 +29,8 @@ pub struct Refusal {
 pub enum Answer {
     /// Vectors of subtrees, and how they are merged.
     Sums {
+        /// How many chunks there are, with those of all others.
+        count: u64,
         /// How vectors of neighbours become one.
         merge: Merge,
         /// The subtrees from the left to the right.
@@ -46,7 +48,11 @@ impl Answer {
         out.u8(FORMAT);
         out.u64(serial);
         match self {
-            Self::Sums { merge, nodes } => {
+            Self::Sums {
+                count,
+                merge,
+                nodes,
+            } => {
                 let (kind, sums) = match merge {
                     Merge::Sum => (0, 0),
                     Merge::SumThenLeast(sums) => (1, *sums as u64),
@@ -55,6 +61,7 @@ impl Answer {
                 out.u8(0);
                 out.u8(kind);
                 out.u64(sums);
+                out.u64(*count);
                 out.u64(nodes.len() as u64);
                 for node in nodes {
                     out.u8(node.level);
@@ -77,13 +84,13 @@ impl Answer {
     }
 
     /// That a worker cannot do what it was asked, whatever its data: nothing that a shorter step avoids.
-    pub fn failed(serial: u64, error: &Error) -> Vec<u8> {
+    pub fn failed(serial: u64, cause: &str) -> Vec<u8> {
         let mut out = Writer::default();
         out.bytes(MAGIC);
         out.u8(FORMAT);
         out.u64(serial);
         out.u8(2);
-        out.text(&error.to_string());
+        out.text(cause);
         out.into_bytes()
     }
 
@@ -92,6 +99,17 @@ impl Answer {
     /// # Errors
     /// [`Error::Exchange`] where it is none, or that to another task.
     pub fn read(bytes: &[u8], serial: u64) -> Result<Self> {
+        let (of, answer) = Self::of_any(bytes)?;
+        if of != serial {
+            return Err(Error::exchange(format!(
+                "an answer to task {of}, expected one to task {serial}"
+            )));
+        }
+        Ok(answer)
+    }
+
+    /// Reads an answer, and which task it is to.
+    fn of_any(bytes: &[u8]) -> Result<(u64, Self)> {
         let mut bytes = Reader::new(bytes);
         begin(&mut bytes, "an answer")?;
         let of = bytes.u64()?;
@@ -103,7 +121,7 @@ impl Answer {
                     1 => Merge::SumThenLeast(usize::try_from(sums).unwrap_or(usize::MAX)),
                     _ => Merge::First,
                 };
-                let count = bytes.u64()?;
+                let (count, held) = (bytes.u64()?, bytes.u64()?);
                 let node = |_| {
                     Ok(Node {
                         level: bytes.u8()?,
@@ -111,8 +129,12 @@ impl Answer {
                         vector: bytes.numbers()?,
                     })
                 };
-                let nodes = (0..count).map(node).collect::<Result<_>>()?;
-                Self::Sums { merge, nodes }
+                let nodes = (0..held).map(node).collect::<Result<_>>()?;
+                Self::Sums {
+                    count,
+                    merge,
+                    nodes,
+                }
             }
             1 => {
                 let (chunk, row, column) = (bytes.u64()?, bytes.u64()?, bytes.u64()?);
@@ -129,12 +151,86 @@ impl Answer {
             _ => return Err(Error::exchange(bytes.text()?)),
         };
         bytes.end()?;
-        if of != serial {
-            return Err(Error::exchange(format!(
-                "an answer to task {of}, expected one to task {serial}"
-            )));
+        Ok((of, answer))
+    }
+
+    /// Two answers to the same task as one: of two refusals that of the lower chunk.
+    pub(super) fn and(self, other: Self) -> Result<Self> {
+        match (self, other) {
+            (Self::Refused(a), Self::Refused(b)) => {
+                Ok(Self::Refused(if b.chunk < a.chunk { b } else { a }))
+            }
+            (Self::Refused(refusal), _) | (_, Self::Refused(refusal)) => Ok(Self::Refused(refusal)),
+            (
+                Self::Sums {
+                    count,
+                    merge,
+                    nodes: mut all,
+                },
+                Self::Sums {
+                    count: others,
+                    merge: other,
+                    nodes,
+                },
+            ) => {
+                if (count, merge) != (others, other) {
+                    return Err(Error::exchange("two answers of different kinds".into()));
+                }
+                all.extend(nodes);
+                Ok(Self::Sums {
+                    count,
+                    merge,
+                    nodes: all,
+                })
+            }
         }
-        Ok(answer)
+    }
+
+    /// The same with neighbours merged, as far as they are there.
+    pub(super) fn settled(self) -> Result<Self> {
+        let Self::Sums {
+            count,
+            merge,
+            mut nodes,
+        } = self
+        else {
+            return Ok(self);
+        };
+        nodes.sort_by_key(Node::first);
+        let mut tree = Tree::new(count, merge);
+        for node in nodes {
+            tree.push(node)?;
+        }
+        let nodes = tree.into_nodes();
+        Ok(Self::Sums {
+            count,
+            merge,
+            nodes,
+        })
+    }
+}
+
+/// Several workers' answers to one task as one that is no longer than it must be: what travels to whoever asks need not grow with
+/// the number of workers. Sums are the same bits, since subtrees are merged where the tree has them, or not at all.
+pub fn merged(answers: &[&[u8]]) -> Vec<u8> {
+    let (mut serial, mut all) = (0, None);
+    for bytes in answers {
+        let read = Answer::of_any(bytes).and_then(|(of, answer)| match all.take() {
+            None => Ok((of, answer)),
+            Some(before) if of == serial => Ok((of, Answer::and(before, answer)?)),
+            Some(_) => Err(Error::exchange("answers to different tasks".into())),
+        });
+        match read {
+            Ok((of, answer)) => (serial, all) = (of, Some(answer)),
+            // One that could not do the task has said why, in words that are to arrive.
+            Err(Error::Exchange { cause }) => return Answer::failed(serial, &cause),
+            Err(error) => return Answer::failed(serial, &error.to_string()),
+        }
+    }
+    let all = all.ok_or_else(|| Error::exchange("no answers".into()));
+    match all.and_then(Answer::settled) {
+        Ok(answer) => answer.write(serial),
+        Err(error) => Answer::failed(serial, &error.to_string()),
     }
 }
 
@@ -195,5 +291,9 @@ pub fn answer<C: Sync>(
         }
     }
     let nodes = tree.into_nodes();
-    Ok(Answer::Sums { merge, nodes })
+    Ok(Answer::Sums {
+        count,
+        merge,
+        nodes,
+    })
 }

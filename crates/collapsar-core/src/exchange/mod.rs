@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-pub use answer::{Answer, Refusal, answer};
+pub use answer::{Answer, Refusal, answer, merged};
 pub use cuts::{CHUNK_ROWS, Cuts, Piece};
 pub use pass::{Far, Pass};
 pub use tree::{Merge, Node, Tree};
@@ -169,36 +169,34 @@ impl<'a> Asker<'a> {
     }
 
     fn gather(&self, header: Header, answers: &[Vec<u8>]) -> Result<Vec<f64>> {
-        let mut refused: Option<Refusal> = None;
-        let (mut nodes, mut merge) = (vec![], None);
+        let mut all = None;
         for bytes in answers {
-            match Answer::read(bytes, header.serial)? {
-                Answer::Sums {
-                    merge: own,
-                    nodes: more,
-                } => {
-                    if *merge.get_or_insert(own) != own {
-                        return Err(Error::exchange("two answers of different kinds".into()));
-                    }
-                    nodes.extend(more);
+            let answer = Answer::read(bytes, header.serial)?;
+            all = Some(match all {
+                None => answer,
+                Some(before) => Answer::and(before, answer)?,
+            });
+        }
+        match all {
+            // The lowest chunk's, whoever holds it: the same refusal for any number of workers.
+            Some(Answer::Refused(refusal)) => Err(self.cuts.refused(refusal)),
+            Some(Answer::Sums {
+                count,
+                merge,
+                mut nodes,
+            }) if count == self.cuts.count() => {
+                nodes.sort_by_key(Node::first);
+                let mut tree = Tree::new(count, merge);
+                for node in nodes {
+                    tree.push(node)?;
                 }
-                Answer::Refused(refusal) => {
-                    if refused.as_ref().is_none_or(|r| refusal.chunk < r.chunk) {
-                        refused = Some(refusal);
-                    }
-                }
+                tree.root()
             }
+            _ => Err(Error::exchange(format!(
+                "sums of other data, expected those of {} chunks",
+                self.cuts.count()
+            ))),
         }
-        // The lowest chunk's, whoever holds it: the same refusal for any number of workers.
-        if let Some(refusal) = refused {
-            return Err(self.cuts.refused(refusal));
-        }
-        nodes.sort_by_key(Node::first);
-        let mut tree = Tree::new(self.cuts.count(), merge.unwrap_or(Merge::Sum));
-        for node in nodes {
-            tree.push(node)?;
-        }
-        tree.root()
     }
 }
 

@@ -216,6 +216,7 @@ fn the_smaller_number_and_the_first_of_equals_are_kept() {
 #[test]
 fn answers_come_back_as_they_went() {
     let sums = Answer::Sums {
+        count: 9,
         merge: Merge::SumThenLeast(4),
         nodes: held(0..5, 9),
     };
@@ -235,10 +236,10 @@ fn answers_come_back_as_they_went() {
             assert!(Answer::read(&bytes[..end], 7).is_err());
         }
     }
-    let failed = Answer::failed(7, &Error::setting("x", 1, "2"));
+    let failed = Answer::failed(7, "x is 1, expected 2");
     let error = Answer::read(&failed, 7).expect_err("a failure");
     assert_eq!(error.to_string(), "workers: x is 1, expected 2");
-    let mut other = Answer::failed(7, &Error::setting("x", 1, "2"));
+    let mut other = failed;
     other[4] = 99;
     let error = Answer::read(&other, 7).expect_err("another format");
     assert_eq!(
@@ -247,10 +248,62 @@ fn answers_come_back_as_they_went() {
     );
 }
 
+#[test]
+fn answers_merge_on_their_way_to_the_same_bits() {
+    let count = 37;
+    let expected = plain(0, 64, count).expect("a chunk at least");
+    let cuts = Cuts::new(vec![("a".into(), count)], 1).expect("rows");
+    for workers in [2_u64, 5, 8] {
+        let answers: Vec<Vec<u8>> = (held_by(count, workers).into_iter())
+            .map(|chunks| {
+                let nodes = held(chunks, count);
+                let merge = Merge::Sum;
+                Answer::Sums {
+                    count,
+                    merge,
+                    nodes,
+                }
+                .write(3)
+            })
+            .collect();
+        let slices: Vec<&[u8]> = answers.iter().map(|bytes| &bytes[..]).collect();
+        // Halves first, in the wrong order.
+        let (left, right) = slices.split_at(slices.len() / 2);
+        let halves = [merged(right), merged(left)];
+        let whole = merged(&[&halves[0], &halves[1]]);
+        let Ok(Answer::Sums { nodes, .. }) = Answer::read(&whole, 3) else {
+            panic!("no sums")
+        };
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(nodes[0].vector, expected);
+        assert!(whole.len() <= slices[0].len().max(slices[1].len()));
+    }
+    let refused = |chunk| {
+        let refusal = Refusal {
+            chunk,
+            row: 0,
+            column: None,
+            density: None,
+            found: "x".into(),
+            expected: "y".into(),
+        };
+        Answer::Refused(refusal).write(3)
+    };
+    let both = merged(&[&refused(9), &refused(4)]);
+    let Ok(Answer::Refused(refusal)) = Answer::read(&both, 3) else {
+        panic!("no refusal")
+    };
+    assert_eq!(cuts.refused(refusal).to_string(), "a, row 5: x, expected y");
+    let failed = merged(&[&refused(9), &Answer::failed(3, "out of memory"), &[1, 2]]);
+    let error = Answer::read(&failed, 3).expect_err("a failure");
+    assert_eq!(error.to_string(), "workers: out of memory");
+}
+
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), serial: u64) {
         let _ = Answer::read(&bytes, serial);
+        let _ = merged(&[&bytes, &bytes]);
         let mut reader = Reader::new(&bytes);
         if let Ok(header) = Header::read(&mut reader) {
             let _ = Pass::read(header.kind, reader);

@@ -27,6 +27,7 @@ __all__ = [
     "fit_topics",
     "infer_topics",
     "learn_topics",
+    "merge_answers",
     "panic_for_tests",
     "picture_of_topics",
     "quality_of_topics",
@@ -55,6 +56,7 @@ def fit_far_mixture(
 def cut_rows(
     sources: list[tuple[str, int]], chunk_rows: int, workers: int
 ) -> tuple[int, list[list[_Place]]]: ...
+def merge_answers(answers: list[bytes]) -> bytes: ...
 def shape_of_table(
     file: str | PathLike[str], columns: list[str] | None
 ) -> tuple[int, list[str]]: ...

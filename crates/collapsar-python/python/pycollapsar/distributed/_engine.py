@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .._collapsar import MixtureWorker
+from .._collapsar import MixtureWorker, merge_answers
 from ._dataset import Place, Source
 
 #: What one worker is to hold.
@@ -42,6 +42,10 @@ class Holder:
         if self.worker is None:
             raise RuntimeError("a worker that holds no rows was asked, expected load before")
         return self.worker.answer(task)
+
+    def merge(self, *answers: bytes) -> bytes:
+        """Several workers' answers as one."""
+        return merge_answers(list(answers))
 
     def pid(self) -> int:
         """The process that it runs in."""

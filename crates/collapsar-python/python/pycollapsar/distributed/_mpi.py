@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .._collapsar import merge_answers
 from ._engine import Cuts, Engine, Holder, Share, Source
 
 _END, _SHAPES, _LOAD, _ASK = range(4)
+
+#: What answers are sent by.
+_ANSWER = 1
 
 #: Looks for a message before it is slept between them, and the longest sleep: ranks may be more than processors.
 _EAGER, _LONGEST = 200, 5e-4
@@ -109,44 +113,48 @@ class MPI(Engine):
 
     def _command(self, command: int, data: bytes = b"") -> None:
         head = np.array([command, len(data)], dtype=np.int64)
-        _wait(self._comm.Ibcast(head))
+        _wait(self._comm.Ibcast(head).Test)
         if data:
-            _wait(self._comm.Ibcast([np.frombuffer(data, dtype=np.uint8), self._mpi.BYTE]))
+            body = [np.frombuffer(data, dtype=np.uint8), self._mpi.BYTE]
+            _wait(self._comm.Ibcast(body).Test)
 
     def _heard(self) -> tuple[int, bytes]:
         head = np.empty(2, dtype=np.int64)
-        _wait(self._comm.Ibcast(head))
+        _wait(self._comm.Ibcast(head).Test)
         data = np.empty(head[1], dtype=np.uint8)
         if head[1]:
-            _wait(self._comm.Ibcast([data, self._mpi.BYTE]))
+            _wait(self._comm.Ibcast([data, self._mpi.BYTE]).Test)
         return int(head[0]), data.tobytes()
 
     def _reply(self, answer: bytes) -> list[bytes]:
-        """Every rank's answer at rank 0, nothing at the others."""
-        length = np.array([len(answer)], dtype=np.int64)
-        root = self.rank == 0
-        lengths = np.empty(self.workers if root else 0, dtype=np.int64)
-        _wait(self._comm.Igather(length, lengths))
-        own = np.frombuffer(answer, dtype=np.uint8)
-        if not root:
-            _wait(self._comm.Igatherv([own, self._mpi.BYTE], None))
-            return []
-        all_of_them = np.empty(lengths.sum(), dtype=np.uint8)
-        begins = np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        into = [all_of_them, lengths.tolist(), begins.tolist(), self._mpi.BYTE]
-        _wait(self._comm.Igatherv([own, self._mpi.BYTE], into))
-        return [
-            all_of_them[begin : begin + length].tobytes()
-            for begin, length in zip(begins, lengths)
-        ]
+        """All answers as one at rank 0, nothing at the others: each rank merges those of the ranks that report to it, half as
+        many at each step, so that no rank receives more than a few vectors."""
+        answers, step = [answer], 1
+        while step < self.workers:
+            if self.rank & step:
+                own = answers[0] if len(answers) == 1 else merge_answers(answers)
+                data = [np.frombuffer(own, dtype=np.uint8), self._mpi.BYTE]
+                _wait(self._comm.Isend(data, self.rank - step, _ANSWER).Test)
+                return []
+            if self.rank + step < self.workers:
+                answers.append(self._received(self.rank + step))
+            step *= 2
+        return answers if len(answers) == 1 else [merge_answers(answers)]
+
+    def _received(self, rank: int) -> bytes:
+        status = self._mpi.Status()
+        _wait(lambda: self._comm.Iprobe(rank, _ANSWER, status))
+        data = np.empty(status.Get_count(self._mpi.BYTE), dtype=np.uint8)
+        self._comm.Recv([data, self._mpi.BYTE], rank, _ANSWER)
+        return data.tobytes()
 
 
-def _wait(request: Any) -> None:
+def _wait(done: Callable[[], bool]) -> None:
     """Waits without taking a processor from whoever computes."""
     for _ in range(_EAGER):
-        if request.Test():
+        if done():
             return
     pause = 1e-5
-    while not request.Test():
+    while not done():
         time.sleep(pause)
         pause = min(2.0 * pause, _LONGEST)

@@ -28,6 +28,8 @@ class Ray(Engine):
         Seconds that a worker may take to come and to load its rows.
     replacements : int, default=100
         Workers that may be lost in all.
+    fan : int, default=16
+        Answers that a worker merges into one on their way here: of many workers few vectors arrive.
 
     Attributes
     ----------
@@ -45,6 +47,7 @@ class Ray(Engine):
         address: str | None = None,
         patience: float = 300.0,
         replacements: int = 100,
+        fan: int = 16,
     ) -> None:
         try:
             import ray
@@ -57,6 +60,7 @@ class Ray(Engine):
             n_workers = max(1, int(ray.cluster_resources().get("CPU", 1.0)) // threads)
         self.workers, self.threads = int(n_workers), int(threads)
         self.patience, self.replacements, self.lost = patience, replacements, 0
+        self._fan = max(2, int(fan))
         options = {"num_cpus": threads, "max_restarts": 0, "scheduling_strategy": "SPREAD"}
         self._class = ray.remote(**options)(Holder)
         self._actors: list[Any] = []
@@ -167,12 +171,24 @@ class Ray(Engine):
         reference = self._ray.put(task)
         pending = [actor.answer.remote(reference) for actor in self._actors]
         try:
-            answers = self._ray.get(pending)
+            answers = self._ray.get(self._merged(pending))
         except self._losses():
             answers = [self._answer(n, own, reference) for n, own in enumerate(pending)]
         if prepares:
             self._prepared = reference
         return answers
+
+    def _merged(self, pending: list[Any]) -> list[Any]:
+        """Answers of neighbours as one, by the first of them, until there are few."""
+        width = 1
+        while len(pending) > self._fan:
+            groups = range(0, len(pending), self._fan)
+            pending = [
+                self._actors[first * width].merge.remote(*pending[first : first + self._fan])
+                for first in groups
+            ]
+            width *= self._fan
+        return pending
 
     def _answer(self, number: int, pending: Any, task: Any) -> bytes:
         """A worker's answer, or that of whoever replaces it."""

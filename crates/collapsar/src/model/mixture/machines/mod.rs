@@ -17,7 +17,7 @@ use super::{Mixture, Shape};
 use collapsar_core::exchange::Far;
 use collapsar_core::{Potential, Result};
 
-pub use collapsar_core::exchange::{Asker, CHUNK_ROWS, Cuts, Exchange, Piece};
+pub use collapsar_core::exchange::{Asker, CHUNK_ROWS, Cuts, Exchange, Piece, merged};
 pub use start::FarStart;
 pub use survey::FarMixtures;
 pub use worker::Worker;

@@ -83,12 +83,12 @@ impl Worker {
         let mut bytes = Reader::new(task);
         let header = match Header::read(&mut bytes) {
             Ok(header) => header,
-            Err(error) => return Answer::failed(0, &error),
+            Err(error) => return Answer::failed(0, &cause(error)),
         };
         let task = Task::read(header.kind, bytes);
         match task.and_then(|task| self.done(header, &task)) {
             Ok(answer) => answer.write(header.serial),
-            Err(error) => Answer::failed(header.serial, &error),
+            Err(error) => Answer::failed(header.serial, &cause(error)),
         }
     }
 
@@ -282,6 +282,14 @@ impl Worker {
                 block[nearest * width + i] = 1.0;
             }
         })
+    }
+}
+
+/// In words, without who it is that they are about.
+fn cause(error: Error) -> String {
+    match error {
+        Error::Exchange { cause } => cause,
+        error => error.to_string(),
     }
 }
 
