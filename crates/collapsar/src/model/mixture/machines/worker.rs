@@ -15,6 +15,9 @@ use super::super::posterior::pairs;
 use super::Piece;
 use super::task::{Race, SetUp, Task};
 
+/// Two gigabytes a vector: a task that asks for more comes from nobody who could hold the answer.
+const MOST_MESSAGES: usize = 1 << 28;
+
 /// Chunks of rows, and what they are to the model at hand.
 #[derive(Debug)]
 pub struct Worker {
@@ -125,6 +128,12 @@ impl Worker {
         }
         let features = set_up.covariance.features(false);
         let (columns, components) = (self.columns, set_up.components);
+        let messages = components.checked_mul(features.count(columns));
+        if messages.is_none_or(|messages| messages > MOST_MESSAGES) {
+            return Err(Error::exchange(format!(
+                "{components} components, expected {MOST_MESSAGES} messages at most"
+            )));
+        }
         self.chunks.par_iter_mut().for_each(|(_, chunk)| {
             let rows = Rows::new(&chunk.values, columns, shift, scale);
             chunk.sum = Some(SoftmaxSum::new(rows, features, components));
