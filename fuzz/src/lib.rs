@@ -5,12 +5,14 @@
 //! - `tables`, `corpora`, `alignments`, `transcripts`: data
 //! - `models`: texts in the BUGS language, their data and initial values
 //! - `checkpoints`, `folders`: what runs leave and other runs take up
+//! - `machines`: what workers are asked, and what they answer
 
 mod alignments;
 mod checkpoints;
 mod corpora;
 mod files;
 mod folders;
+mod machines;
 mod memory;
 mod models;
 mod tables;
@@ -44,6 +46,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("json", models::json),
     ("dump", models::dump),
     ("checkpoint", checkpoints::resume),
+    ("tasks", machines::tasks),
     ("mixture", folders::mixture),
     ("topics", folders::topics),
     ("report", folders::report),

@@ -80,6 +80,11 @@ pub enum Error {
         /// The system's words.
         cause: String,
     },
+    /// Those who hold the data did not answer as they were asked.
+    Exchange {
+        /// What was found, and what was expected.
+        cause: String,
+    },
 }
 
 /// A factor of a graph.
@@ -190,6 +195,11 @@ impl Error {
         }
     }
 
+    /// An answer of those who hold the data that cannot be used.
+    pub fn exchange(cause: String) -> Self {
+        Self::Exchange { cause }
+    }
+
     /// An option that cannot be used.
     #[expect(clippy::needless_pass_by_value, reason = "texts and numbers alike")]
     pub fn setting(name: &'static str, found: impl ToString, expected: impl Into<String>) -> Self {
@@ -251,6 +261,7 @@ impl Error {
             ),
             Self::Checkpoint(mismatch) => mismatch.in_terms(terms),
             Self::File { path, cause } => format!("{path}: {cause}"),
+            Self::Exchange { cause } => format!("workers: {cause}"),
         }
     }
 }

@@ -93,6 +93,7 @@ mod direction;
 mod driver;
 pub mod elementary;
 mod error;
+pub mod exchange;
 pub mod family;
 pub mod files;
 pub mod kernel;

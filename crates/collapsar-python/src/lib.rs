@@ -5,6 +5,7 @@
 //! - `arrays`: NumPy arrays in and out
 //! - `mixture`: mixtures of Gaussians
 //! - `online_mixture`: mixtures that learn from batches
+//! - `machines`: the same of rows that workers hold
 //! - `topics`: latent Dirichlet allocation
 //! - `model`: the BUGS language
 //! - `quant`: transcripts, from reads
@@ -16,6 +17,7 @@
 
 mod arrays;
 mod error;
+mod machines;
 mod mixture;
 mod model;
 mod online_mixture;
@@ -26,6 +28,10 @@ mod topics;
 /// What the package's Python files call.
 #[pyo3::pymodule]
 mod _collapsar {
+    #[pymodule_export]
+    use super::machines::{
+        MixtureWorker, cut_rows, fit_far_mixture, merge_answers, shape_of_table,
+    };
     #[pymodule_export]
     use super::mixture::{FittedMixture, fit_mixture};
     #[pymodule_export]

@@ -113,6 +113,23 @@ pub(crate) struct FitArgs {
     pub(crate) tolerance: f64,
     #[command(flatten)]
     pub(crate) climb: ClimbArgs,
+
+    /// Have workers hold the rows, by the Python package: of a Ray cluster, or in threads
+    ///
+    /// DATA may then be a folder of tables, and checkpoints are folders. The fit is the same to the bit for any number of
+    /// workers. For clusters with MPI: mpirun -n 8 python -m pycollapsar.mpi mixture DATA --out DIR.
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        requires = "out",
+        help_heading = "Workers"
+    )]
+    #[arg(value_parser = ["ray", "local"])]
+    pub(crate) engine: Option<String>,
+    /// How many workers; as many as the cluster has processors unless given
+    #[arg(long, value_name = "N", requires = "engine", help_heading = "Workers")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) workers: Option<u32>,
 }
 
 impl FitArgs {

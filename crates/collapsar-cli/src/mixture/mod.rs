@@ -1,10 +1,12 @@
 //! `collapsar mixture`: fits Bayesian mixtures of Gaussians, and uses fits on new data.
 //!
 //! - `args`: the flags as typed
+//! - `engine`: fits whose rows workers hold, by the Python package
 //! - `summary`: what is printed
 //! - `predict`: labels and densities of new data
 
 mod args;
+mod engine;
 mod predict;
 mod summary;
 
@@ -75,6 +77,9 @@ pub(crate) fn run(args: &MixtureArgs, common: &Common) -> anyhow::Result<ExitCod
 
 fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.page.check(args.out.as_deref())?;
+    if let Some(engine) = &args.engine {
+        return engine::run(args, engine, common);
+    }
     let request = args.request()?;
     let files = [args.data().to_owned()].into_iter().chain(request.files());
     let witness = Witness::of(files);

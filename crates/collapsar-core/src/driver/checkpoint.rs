@@ -2,7 +2,7 @@
 //! driver owns.
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -57,9 +57,35 @@ fn checksum(format: u32, version: &str, content: &[u8]) -> String {
     let mut hasher = Sha256::new();
     hasher.update(format!("{format} {version}\n"));
     hasher.update(content);
-    let bytes = hasher.finalize();
+    hexadecimal(&hasher.finalize())
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
     bytes.iter().flat_map(digits).flatten().collect()
+}
+
+/// What cannot be taken up.
+pub(super) fn damaged(path: &Path, cause: String) -> Error {
+    let path = path.display().to_string();
+    Error::Checkpoint(Mismatch::Damaged { path, cause })
+}
+
+pub(super) fn failed(path: &Path, cause: &dyn std::fmt::Display) -> Error {
+    Error::File {
+        path: path.display().to_string(),
+        cause: format!("the checkpoint could not be written: {cause}"),
+    }
+}
+
+/// Puts bytes into a file that appears whole.
+pub(super) fn place(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let temporary = Temporary::create(path)?;
+        temporary.file().write_all(bytes)?;
+        temporary.finish()
+    };
+    write().map_err(|cause| failed(path, &cause))
 }
 
 impl Checkpoint {
@@ -98,48 +124,46 @@ impl Checkpoint {
         self.from_file
     }
 
+    /// As a file has it: the first line, and all that follows.
+    pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        let json = |cause: serde_json::Error| failed(path, &cause);
+        let content = serde_json::to_vec(self).map_err(json)?;
+        let preamble = serde_json::to_vec(&Preamble::of(&content)).map_err(json)?;
+        Ok([&preamble[..], b"\n", &content].concat())
+    }
+
     /// Writes to a temporary file beside `path` and renames it, so that a stop at any moment
-    /// leaves either the old checkpoint or the new.
+    /// leaves either the old checkpoint or the new. In a folder it gets a file of its own, and a manifest tells that it is the
+    /// newest.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn write(&self, path: &Path) -> Result<()> {
-        let failed = |cause: &dyn std::fmt::Display| Error::File {
-            path: path.display().to_string(),
-            cause: format!("the checkpoint could not be written: {cause}"),
-        };
-        let content = serde_json::to_vec(self).map_err(|cause| failed(&cause))?;
-        let preamble =
-            serde_json::to_vec(&Preamble::of(&content)).map_err(|cause| failed(&cause))?;
-        let write = || -> std::io::Result<()> {
-            let temporary = Temporary::create(path)?;
-            let mut file = BufWriter::new(temporary.file());
-            file.write_all(&preamble)?;
-            file.write_all(b"\n")?;
-            file.write_all(&content)?;
-            file.flush()?;
-            drop(file);
-            temporary.finish()
-        };
-        write().map_err(|cause| failed(&cause))
+        if path.is_dir() {
+            return super::ledger::write(path, self);
+        }
+        place(path, &self.bytes(path)?)
     }
 
-    /// Reads what [`Checkpoint::write`] wrote.
+    /// Reads what [`Checkpoint::write`] wrote; of a folder the newest that is whole.
     ///
     /// # Errors
     /// [`Error::File`] where it cannot be read, [`Error::Checkpoint`] where it is not one of this version, or a
     /// single byte is not as it was written.
     pub fn read(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            return super::ledger::newest(path);
+        }
         let text = fs::read(path).map_err(|cause| Error::File {
             path: path.display().to_string(),
             cause: cause.to_string(),
         })?;
-        let damaged = |cause: String| {
-            Error::Checkpoint(Mismatch::Damaged {
-                path: path.display().to_string(),
-                cause,
-            })
-        };
+        Self::parse(path, &text)
+    }
+
+    /// What the bytes of a file are.
+    pub(super) fn parse(path: &Path, text: &[u8]) -> Result<Self> {
+        let damaged = |cause: String| damaged(path, cause);
         let end = text.iter().position(|&byte| byte == b'\n');
         let (first, content) = text.split_at(end.unwrap_or(text.len()));
         let content = content.strip_prefix(b"\n").unwrap_or(content);

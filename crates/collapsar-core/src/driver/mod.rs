@@ -5,6 +5,7 @@
 //! - `evaluator`: the counted way to look at a model
 //! - `stop`: when to stop
 //! - `checkpoint`: how a run is written down and taken up again
+//! - `ledger`: a folder of checkpoints that are never written again
 //! - `resume`: whether what was written down can be believed
 //! - `restart`: many starts, the best kept
 //! - `search`: jumps out of poor optima
@@ -13,6 +14,7 @@ mod beyond;
 mod checkpoint;
 mod climb;
 mod evaluator;
+mod ledger;
 mod restart;
 mod resume;
 mod search;

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 _Callback = Callable[[int, dict[str, Any]], Any]
 _Documents = tuple[NDArray[int64], NDArray[uint32], NDArray[float32], int]
 _Topics = tuple[list[float], float, NDArray[float64], bool]
+_Place = tuple[int, int, int, int]
 _Sparse = tuple[tuple[int, int], NDArray[int64], NDArray[uint32], NDArray[float64]]
 
 __all__ = [
@@ -15,21 +16,26 @@ __all__ = [
     "BugsModel",
     "FittedMixture",
     "MAX_ITERATIONS",
+    "MixtureWorker",
     "OnlineMixture",
     "__version__",
     "complete_topics",
+    "cut_rows",
     "density_picture",
     "first_topics",
+    "fit_far_mixture",
     "fit_mixture",
     "fit_topics",
     "infer_topics",
     "learn_topics",
+    "merge_answers",
     "panic_for_tests",
     "picture_of_topics",
     "quality_of_topics",
     "quantification",
     "quantify",
     "reads_format",
+    "shape_of_table",
     "words_of_topics",
 ]
 
@@ -42,6 +48,19 @@ def fit_mixture(
     plan: Mapping[str, Any],
     callback: _Callback | None,
 ) -> dict[str, Any]: ...
+def fit_far_mixture(
+    options: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    ask: Callable[[bytes, bool], list[bytes]],
+    callback: _Callback | None,
+) -> dict[str, Any]: ...
+def cut_rows(
+    sources: list[tuple[str, int]], chunk_rows: int, workers: int
+) -> tuple[int, list[list[_Place]]]: ...
+def merge_answers(answers: list[bytes]) -> bytes: ...
+def shape_of_table(
+    file: str | PathLike[str], columns: list[str] | None
+) -> tuple[int, list[str]]: ...
 def fit_topics(
     documents: _Documents,
     options: Mapping[str, Any],
@@ -90,6 +109,17 @@ class FittedMixture:
     def sample(self, component: int, count: int, seed: int) -> NDArray[float64]: ...
     def picture(self, x: NDArray[float64], labels: list[int], columns: list[str]) -> str: ...
     def picture_of_components(self, columns: list[str]) -> str: ...
+
+@final
+class MixtureWorker:
+    def __new__(cls, count: int, chunk_rows: int, columns: int, threads: int) -> MixtureWorker: ...
+    @property
+    def rows(self) -> int: ...
+    def hold(self, piece: _Place, x: NDArray[float64]) -> None: ...
+    def read(
+        self, piece: _Place, file: str | PathLike[str], columns: list[str] | None
+    ) -> None: ...
+    def answer(self, task: bytes) -> bytes: ...
 
 @final
 class OnlineMixture:

@@ -303,25 +303,34 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.resume = resume
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, engine=None):
         """Fit the mixture to the rows of X.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             The data. A C-contiguous array of float64 is not copied. NaN is a value that is missing at
-            random, and integrated out.
+            random, and integrated out. With an engine: a list of files or arrays, a Ray Dataset, or a
+            `pycollapsar.distributed.Dataset`.
         y : array-like of shape (n_samples,), default=None
             Integers: the component that a row is known to be of, from 0, or -1 where it is not known. Such
             a row is of its component with probability one. See `semi_supervised` for when it is ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row is there: 2 is as two rows, 0 as none. Weights need not be whole
             numbers, unless the posterior is exact.
+        engine : {'local', 'ray', 'mpi'} or pycollapsar.distributed.Engine, default=None
+            Who holds the rows: workers in threads, actors of Ray, ranks of MPI. The fit is the same to the
+            bit with any of them and any number of workers. Rows have no weights and no missing values then,
+            climbs begin at k-means of the library's own, and deviations are mean field's.
 
         Returns
         -------
         self
         """
+        if engine is not None:
+            from .distributed._estimator import fit
+
+            return fit(self, X, sample_weight, engine)
         self._fit(X, sample_weight, y)
         return self
 

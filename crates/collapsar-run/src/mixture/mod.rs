@@ -1,6 +1,7 @@
 //! Runs of mixtures of Gaussians: a request and rows, then climbs with every number of components.
 //!
 //! - `classes`: what components are called
+//! - `machines`: the same where workers hold the rows
 //! - `posterior`: which posterior results are of, and how far it may be trusted
 //! - `request`: what may be asked for, and what it means for the data at hand
 //! - `results`: the files of a run
@@ -9,6 +10,7 @@
 //! - `saved`: `components.json`, written, read and used on new data
 
 mod classes;
+mod machines;
 mod posterior;
 mod request;
 mod results;
@@ -26,6 +28,7 @@ use crate::error::Result;
 use crate::plan::Plan;
 
 pub use classes::ClassNames;
+pub use machines::{FarInput, FarRequest, FarResult, FarRun};
 pub use posterior::{MixturePosterior, name_of_number};
 pub use request::{MixtureInput, MixtureRequest, StartOption};
 pub use rows::{MixtureRows, RowsOptions, Scratch, StoredRows, bound_by};

@@ -216,8 +216,16 @@ impl MixtureRequest {
                 let other = Hint::set("posterior", PosteriorKind::LinearResponse.name());
                 ("posterior", "exact", vec![other])
             }
-            StartOption::Labels(_) => ("start", "labels of a file", vec![Hint::set("start", "kmeans")]),
-            StartOption::Each(_) => ("start", "responsibilities", vec![Hint::set("start", "kmeans")]),
+            StartOption::Labels(_) => (
+                "start",
+                "labels of a file",
+                vec![Hint::set("start", "kmeans")],
+            ),
+            StartOption::Each(_) => (
+                "start",
+                "responsibilities",
+                vec![Hint::set("start", "kmeans")],
+            ),
             StartOption::Random | StartOption::KMeans => return Ok(()),
         };
         let place = Place::Named(option.into());

@@ -13,7 +13,7 @@ use collapsar_core::rows::Stored;
 use collapsar_core::{Change, Error, Hint, Place, Result};
 
 /// Squares of larger numbers, summed over rows, would overflow.
-const LARGEST: f64 = 1e140;
+pub(super) const LARGEST: f64 = 1e140;
 
 /// Rows as they are given.
 #[derive(Debug, Clone, Copy)]

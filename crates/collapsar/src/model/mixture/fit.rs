@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::posterior::Parameters;
+use super::posterior::{Parameters, Shape};
 use super::{Covariance, Mixture, Prior, Weights};
 use collapsar_core::family::{Family, StickBreaking};
 use collapsar_core::{Point, Result};
@@ -120,7 +120,7 @@ pub struct MixtureFit {
     pub components: Vec<Component>,
 }
 
-impl Mixture {
+impl<L: Shape> Mixture<L> {
     /// The fitted mixture at `point`.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::posterior::{Parameters, pairs};
+use super::posterior::{Parameters, Shape, pairs};
 use super::{Covariance, Mixture, Weights};
 use collapsar_core::family::Family;
 use collapsar_core::vector::dot;
@@ -24,7 +24,7 @@ const MERGES: usize = 3;
 const SPLITS: usize = 24;
 const SPLITS_AFTER_MERGE: usize = 8;
 
-impl Jumps for Mixture {
+impl<L: Shape> Jumps for Mixture<L> {
     fn jumps(&self, point: &Point) -> Result<Vec<Jump>> {
         let statistics = &point.statistics;
         let mut proposals: Vec<Proposal> = self.sorted(statistics).into_iter().collect();
@@ -58,7 +58,7 @@ impl Jumps for Mixture {
     }
 }
 
-impl Mixture {
+impl<L: Shape> Mixture<L> {
     /// The statistics of component `k`: count, sums, squares.
     fn own<'a>(&self, statistics: &'a [f64], k: usize) -> &'a [f64] {
         let features = self.local.features();

@@ -11,12 +11,14 @@
 //! - `predictive`: what it predicts: densities, labels of new data, draws
 //! - `chain`: exact draws
 //! - `response`: linear response: how much wider than q the posterior is
+//! - `machines`: the same model of rows that workers hold
 
 mod chain;
 mod data;
 mod fit;
 mod jumps;
 mod known;
+pub mod machines;
 mod online;
 mod posterior;
 mod predictive;
@@ -40,16 +42,16 @@ pub use chain::{DrawOptions, MixtureDraws, Number};
 pub use collapsar_core::rows::{BLOCK, Element, Layout, Order, Reading, Stored};
 pub use fit::{Component, Matrix, MixtureFit};
 pub use online::{BatchScore, OnlineMixture, OnlineOptions};
-pub use posterior::Weights;
+pub use posterior::{Shape, Weights};
 pub use predictive::{Imputation, PredictiveDensity, Scores};
 pub use response::{MixtureOverlaps, MixtureResponse};
 pub use settings::{Covariance, Defaults, Prior, Scale, Settings};
 pub use start::Start;
 
-/// A mixture of Gaussians with its data.
+/// A mixture of Gaussians with its data, or with a sum over data that others hold.
 #[derive(Debug)]
-pub struct Mixture {
-    local: SoftmaxSum,
+pub struct Mixture<L = SoftmaxSum> {
+    local: L,
     covariance: Covariance,
     weights: Weights,
     parameters: Parameters,
@@ -276,21 +278,6 @@ impl Mixture {
         self.local.rows().len()
     }
 
-    /// Columns of the data.
-    pub fn columns(&self) -> usize {
-        self.local.rows().columns()
-    }
-
-    /// Components of the mixture.
-    pub fn components(&self) -> usize {
-        self.local.components()
-    }
-
-    /// The prior in use, in the data's units.
-    pub fn prior(&self) -> &Prior {
-        &self.prior
-    }
-
     /// The file that rows are in, if they are in one.
     pub fn stored(&self) -> Option<&Stored> {
         self.local.rows().file().map(Mapped::stored)
@@ -342,11 +329,28 @@ impl Mixture {
     }
 }
 
-impl Collapsed for Mixture {
-    type Local = SoftmaxSum;
+impl<L: Shape> Mixture<L> {
+    /// Columns of the data.
+    pub fn columns(&self) -> usize {
+        self.local.columns()
+    }
+
+    /// Components of the mixture.
+    pub fn components(&self) -> usize {
+        self.local.components()
+    }
+
+    /// The prior in use, in the data's units.
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
+}
+
+impl<L: Shape> Collapsed for Mixture<L> {
+    type Local = L;
     type Posterior = Blocks;
 
-    fn local(&self) -> &SoftmaxSum {
+    fn local(&self) -> &L {
         &self.local
     }
 

@@ -86,6 +86,49 @@ impl Parameters {
     }
 }
 
+/// What the blocks know of the local half.
+pub trait Shape: Potential {
+    /// How many columns there are.
+    fn columns(&self) -> usize;
+
+    /// How many components.
+    fn components(&self) -> usize;
+
+    /// How many features a row has.
+    fn features(&self) -> usize;
+
+    /// Whether rows have gaps that are integrated out.
+    fn has_gaps(&self) -> bool;
+
+    /// How many rows there are, and the upper triangle of the sum of their squares, row by row.
+    ///
+    /// # Errors
+    /// Where rows are in a file that cannot be read.
+    fn scatter(&self) -> Result<(f64, Vec<f64>)>;
+}
+
+impl Shape for SoftmaxSum {
+    fn columns(&self) -> usize {
+        self.rows().columns()
+    }
+
+    fn components(&self) -> usize {
+        self.components()
+    }
+
+    fn features(&self) -> usize {
+        self.features()
+    }
+
+    fn has_gaps(&self) -> bool {
+        self.has_gaps()
+    }
+
+    fn scatter(&self) -> Result<(f64, Vec<f64>)> {
+        Ok((self.total()?, scatter(self)?))
+    }
+}
+
 /// $C(\tau)$ of a mixture (maths §4.2): a block for the weights, then one for each component, or one for
 /// all of them where covariances are tied. `prior` is that of such a block. `all` is how many rows there are where those at
 /// hand are a batch of them.
@@ -93,9 +136,9 @@ pub(super) fn blocks(
     settings: &Settings,
     parameters: Parameters,
     prior: Vec<f64>,
-    (local, all): (&SoftmaxSum, Option<f64>),
+    (local, all): (&impl Shape, Option<f64>),
 ) -> Result<Blocks> {
-    let (components, columns) = (settings.components, local.rows().columns());
+    let (components, columns) = (settings.components, local.columns());
     let features = local.features();
     let concentration = settings.concentration();
     let blocks = Blocks::new(local.dim());
@@ -118,12 +161,9 @@ pub(super) fn blocks(
     }?;
     if settings.covariance == Covariance::Tied {
         // No responsibilities can change the data's total count and scatter, but that of what is missing.
-        let mut scatter = scatter(local)?;
+        let (rows, mut scatter) = local.scatter()?;
         let mut total = vec![0.0; prior.len() - scatter.len()];
-        total[components] = match all {
-            Some(all) => all,
-            None => local.total()?,
-        };
+        total[components] = all.unwrap_or(rows);
         let mut link = tied_components(components, columns);
         if local.has_gaps() {
             let (from, to) = (components * features, total.len());
@@ -159,7 +199,7 @@ pub(super) fn blocks(
     })
 }
 
-impl Mixture {
+impl<L: Shape> Mixture<L> {
     /// The block that component `k` has its parameters in.
     pub(super) fn block(&self, k: usize) -> usize {
         match self.covariance {

@@ -125,17 +125,26 @@ impl Settings {
 
     /// Fills in what is not set, from mean and variance of each column.
     pub(super) fn prior(&self, data: &Data, moments: &(Vec<f64>, Vec<f64>)) -> Result<Prior> {
-        let (columns, mean) = (data.columns, &moments.0);
+        self.prior_of(&moments.0, || data.default_scale(moments, self.covariance))
+    }
+
+    /// Fills in what is not set, from the mean of each column and a default scale.
+    pub(super) fn prior_of(
+        &self,
+        mean: &[f64],
+        scale: impl FnOnce() -> Result<Vec<f64>>,
+    ) -> Result<Prior> {
+        let columns = mean.len();
         let d = columns as f64;
         let prior = Prior {
             concentration: self.concentration(),
-            location: self.location.clone().unwrap_or_else(|| mean.clone()),
+            location: self.location.clone().unwrap_or_else(|| mean.to_vec()),
             mean_precision: self.mean_precision.unwrap_or(self.either(1.0, 1e-6)),
             degrees_of_freedom: self.degrees_of_freedom.unwrap_or(self.either(d, d + 1.0)),
             scale: match (&self.scale, self.defaults) {
                 (Some(Scale::Matrix(matrix)), _) => matrix.clone(),
                 (Some(Scale::Identity(s)), _) => diagonal(columns, |_| *s),
-                (None, Defaults::Sklearn) => data.default_scale(moments, self.covariance)?,
+                (None, Defaults::Sklearn) => scale()?,
                 (None, Defaults::Paper) => diagonal(columns, |_| 1e-3),
             },
         };

@@ -1,0 +1,2 @@
+#![no_main]
+collapsar_libfuzzer::fuzz!("tasks");
