@@ -8,7 +8,7 @@ mod cloud;
 
 use collapsar::mixture::{Component, MixtureFit};
 use collapsar_formats::{Table as Numbers, read_table, read_table_with_gaps};
-use collapsar_run::mixture::{SavedMixture, USED};
+use collapsar_run::mixture::{ClassNames, SavedMixture, USED};
 use collapsar_text::{measured, thousands};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -111,8 +111,7 @@ fn data(run: &SavedRun, saved: &SavedMixture) -> std::result::Result<Numbers, St
     Ok(table)
 }
 
-fn component_table(saved: &SavedMixture, used: &[Used]) -> Table {
-    let (columns, classes) = (&saved.columns, saved.names());
+fn component_table(columns: &[String], classes: ClassNames<'_>, used: &[Used]) -> Table {
     let names: Vec<String> = columns
         .iter()
         .take(COLUMNS)
@@ -120,9 +119,14 @@ fn component_table(saved: &SavedMixture, used: &[Used]) -> Table {
         .collect();
     let mut head = vec!["component", "weight", "rows"];
     head.extend(names.iter().map(String::as_str));
+    // The number, as in pictures, and the class where it is one.
+    let label = |k: usize| match &*classes.class(k) {
+        "" => k.to_string(),
+        class => format!("{k} {}", safe::name(class)),
+    };
     let rows = used.iter().map(|(k, component)| {
         let mut line = vec![
-            safe::name(&classes.of(*k)),
+            label(*k),
             measured(component.weight, Some(component.weight_sd)),
             cell(component.count),
         ];
@@ -172,7 +176,6 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
     let mut section = Section::new("profile", "Columns by component");
     let columns = saved.columns.len().min(COLUMNS);
     let names = safe::names(&saved.columns[..columns]);
-    let name = |k: usize| safe::name(&saved.names().of(k));
     let total: f64 = used.iter().map(|(_, component)| component.weight).sum();
     let mut values: Vec<Value> = vec![];
     for d in 0..columns {
@@ -189,13 +192,13 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
             let at = (component.mean[d] - centre) / deviation;
             let within = component.covariance.variance(d).sqrt() / deviation;
             values.push(json!({
-                "column": names[d], "component": name(*k), "at": chart::rounded(at),
+                "column": names[d], "component": k.to_string(), "at": chart::rounded(at),
                 "low": chart::rounded(at - within), "high": chart::rounded(at + within),
                 "mean": chart::rounded(component.mean[d]),
             }));
         }
     }
-    let order: Vec<String> = used.iter().map(|(k, _)| name(*k)).collect();
+    let order: Vec<String> = used.iter().map(|(k, _)| k.to_string()).collect();
     let y = json!({"field": "column", "type": "nominal", "sort": null, "title": null, "axis": {"grid": true}});
     let offset = json!({"field": "component", "type": "nominal", "sort": order});
     let colour =
@@ -210,7 +213,7 @@ fn profile(saved: &SavedMixture, used: &[Used]) -> Section {
             "Where each component's rows lie, column by column: means, and lines of one deviation to either side{}.",
             if saved.columns.len() > columns { format!("; the first {columns} of {} columns", saved.columns.len()) } else { String::new() }
         ),
-        table: Some(component_table(saved, used)),
+        table: Some(component_table(&saved.columns, saved.names(), used)),
         spec: chart::layers(
             chart::rows_height(columns, each),
             chart::values(values),

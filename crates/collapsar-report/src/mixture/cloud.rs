@@ -2,6 +2,7 @@
 
 use collapsar::elementary::Elementary;
 use collapsar::mixture::{Component, Matrix};
+use collapsar_run::mixture::ClassNames;
 use collapsar_text::thousands;
 use serde_json::{Value, json};
 
@@ -77,7 +78,7 @@ pub(crate) fn cloud(
         caption: format!(
             "{sampled}{plane_words}, by their most probable component. Lines hold 95% of a component's rows, dashed ones its mean with a probability of 95%; numbers stand at the means."
         ),
-        table: Some(component_table(columns, used)),
+        table: Some(component_table(columns, ClassNames(&[]), used)),
         spec,
         choices: None,
     }
@@ -177,7 +178,7 @@ pub(crate) fn components(columns: &[String], used: &[Used]) -> Figure {
             "Components{}. Lines hold 95% of a component's rows, dashed ones its mean with a probability of 95%; numbers stand at the means.",
             words_of(&plane)
         ),
-        table: Some(component_table(columns, used)),
+        table: Some(component_table(columns, ClassNames(&[]), used)),
         spec: chart::layers(
             440,
             json!({"values": []}),
@@ -276,7 +277,7 @@ fn histogram(
             "All {} rows in {BINS} bins, by their most probable component.",
             thousands(values.len())
         ),
-        table: Some(component_table(columns, used)),
+        table: Some(component_table(columns, ClassNames(&[]), used)),
         spec: chart::plain(
             320,
             chart::values(bars),
