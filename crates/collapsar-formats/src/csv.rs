@@ -199,7 +199,12 @@ impl Text {
             }
         }
         if bad {
-            refuse(&self.path, &self.selected, &self.text, std::mem::take(&mut self.missing))?;
+            refuse(
+                &self.path,
+                &self.selected,
+                &self.text,
+                std::mem::take(&mut self.missing),
+            )?;
         }
         if self.rows == 0 {
             return Err(Error::empty(&self.path, "a header and no rows"));

@@ -29,7 +29,12 @@ pub(crate) fn read(mut input: Opened, columns: Option<&[String]>, gaps: bool) ->
             let usable = value.is_finite() || (gaps && value.is_nan());
             if !usable {
                 let (place, found) = (FilePlace::Row(number), value.to_string());
-                return Err(Error::missing(&path, place, &(column + 1).to_string(), &found));
+                return Err(Error::missing(
+                    &path,
+                    place,
+                    &(column + 1).to_string(),
+                    &found,
+                ));
             }
             values.push(value);
         }
@@ -97,7 +102,8 @@ impl Array {
     /// The values in the order of the rows.
     pub(crate) fn values(self, path: &str) -> Result<Values> {
         if self.header.npy.order() == Order::Fortran && self.width > 1 {
-            let found = "an array of integers that is stored column by column and does not fit in memory";
+            let found =
+                "an array of integers that is stored column by column and does not fit in memory";
             let error = Error::content(path, found, "one that is stored row by row");
             return Err(error.trying("numpy.ascontiguousarray(array) before saving"));
         }

@@ -36,7 +36,7 @@ pub struct TableReader {
 
 enum Source {
     Text(Box<csv::Text>),
-    Stored(Stored),
+    Stored(Box<Stored>),
     Npy(Values, Vec<usize>),
     Parquet(Box<Parquet>),
 }
@@ -101,7 +101,7 @@ impl TableReader {
         let rows = array.rows;
         let layout = array.layout(&selected.indices);
         let source = match &layout {
-            Some(layout) => Source::Stored(Stored::open(path, layout.clone(), BATCH, 0)?),
+            Some(layout) => Source::Stored(Box::new(Stored::open(path, layout.clone(), BATCH, 0)?)),
             None => Source::Npy(array.values(&name)?, selected.indices.clone()),
         };
         Ok(Self {
@@ -123,7 +123,11 @@ impl TableReader {
         let index = find_column(&self.name, &self.columns, option, column)?;
         if self.columns.len() == 1 {
             let found = format!("no column but {column:?}");
-            return Err(Error::content(&self.name, found, "columns of data beside it"));
+            return Err(Error::content(
+                &self.name,
+                found,
+                "columns of data beside it",
+            ));
         }
         Ok(index)
     }
@@ -135,7 +139,9 @@ impl TableReader {
     pub fn next(&mut self, batch: &mut Vec<f64>) -> Result<bool> {
         batch.clear();
         let width = self.columns.len();
-        let most = (BATCH / 8 / width.max(1)).clamp(1, ROWS).next_multiple_of(BLOCK);
+        let most = (BATCH / 8 / width.max(1))
+            .clamp(1, ROWS)
+            .next_multiple_of(BLOCK);
         match &mut self.source {
             Source::Text(text) => text.next(most, batch)?,
             Source::Stored(stored) => {
@@ -215,7 +221,11 @@ fn tables_in(folder: &Path) -> Result<Vec<PathBuf>> {
     });
     if files.is_empty() {
         let found = "a folder without .parquet files";
-        return Err(Error::content(folder.display().to_string(), found, "a table, or a folder of Parquet files"));
+        return Err(Error::content(
+            folder.display().to_string(),
+            found,
+            "a table, or a folder of Parquet files",
+        ));
     }
     Ok(files)
 }

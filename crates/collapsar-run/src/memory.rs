@@ -9,12 +9,18 @@ pub fn default_memory() -> Option<u64> {
     let machine = machine.and_then(|text| total(&text));
     let container = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
     let container = container.and_then(|text| text.trim().parse().ok());
-    machine.into_iter().chain(container).min().map(|all| all / 2)
+    machine
+        .into_iter()
+        .chain(container)
+        .min()
+        .map(|all| all / 2)
 }
 
 /// `MemTotal` of Linux's `meminfo`, in bytes.
 fn total(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let number: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     number.checked_mul(1024)
 }
@@ -26,7 +32,9 @@ fn total(text: &str) -> Option<u64> {
 pub fn bytes(text: &str) -> Result<u64, String> {
     let refused = || "expected bytes such as 2GB, 500MB or 1.5GiB, at least 16MB".to_owned();
     let text = text.trim();
-    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
     // Exponents are numbers, as in 2e9.
     let end = match text[end..].strip_prefix(['e', 'E']) {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => text.len(),
@@ -78,7 +86,8 @@ mod tests {
             assert_eq!(bytes(text), Ok(expected), "{text}");
         }
         for wrong in [
-            "", "GB", "-2GB", "2XB", "2GBs", "1MB", "15", "nan", "inf", "2 G B", "1e30", "2ib", "0x10", "2e",
+            "", "GB", "-2GB", "2XB", "2GBs", "1MB", "15", "nan", "inf", "2 G B", "1e30", "2ib",
+            "0x10", "2e",
         ] {
             assert!(bytes(wrong).is_err(), "{wrong:?}");
         }

@@ -195,10 +195,24 @@ mod tests {
 
     #[test]
     fn bytes_have_units() {
-        let all = [0, 999, 1000, 64_000_000, 999_999, 1_500_000_000, 20_000_004_096];
+        let all = [
+            0,
+            999,
+            1000,
+            64_000_000,
+            999_999,
+            1_500_000_000,
+            20_000_004_096,
+        ];
         let words = all.map(bytes).join(", ");
         let expected = "0 bytes, 999 bytes, 1 kB, 64 MB, 1 MB, 1.5 GB, 20 GB";
-        assert_eq!(words.replace(".00", "").replace(".0", "").replace(".50", ".5"), expected);
+        assert_eq!(
+            words
+                .replace(".00", "")
+                .replace(".0", "")
+                .replace(".50", ".5"),
+            expected
+        );
     }
 
     #[test]

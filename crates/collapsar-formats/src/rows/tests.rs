@@ -42,13 +42,19 @@ fn rows_are_those_of_the_whole_table() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
     let lines = |rows: usize| -> String {
-        (0..rows).map(|n| format!("{n},{},{}\n", n as f64 * 0.1, n % 7)).collect()
+        (0..rows)
+            .map(|n| format!("{n},{},{}\n", n as f64 * 0.1, n % 7))
+            .collect()
     };
     fs::write(&path, "x,y,z\n".to_owned() + &lines(40_000)).unwrap();
     check(&path, None);
     check(&path, Some(&["z".to_owned(), "1".to_owned()]));
     check(&path, Some(&["absent".to_owned()]));
-    fs::write(&path, "x,y,z\n".to_owned() + &lines(20_000) + "1,,NA\n4,5,6\n").unwrap();
+    fs::write(
+        &path,
+        "x,y,z\n".to_owned() + &lines(20_000) + "1,,NA\n4,5,6\n",
+    )
+    .unwrap();
     check(&path, None);
     let text = "x,y,z\n".to_owned() + &lines(20_000) + "1,a,2\n4,inf,6\n" + &lines(20_000);
     fs::write(&path, text).unwrap();
@@ -63,12 +69,18 @@ fn arrays_are_read_by_position_or_in_turn() {
     let path = folder.path().join("a.npy");
     let rows = 40_003_usize;
     let number = |i: usize| (i as f64).sin() as f32;
-    let single: Vec<u8> = (0..2 * rows).flat_map(|i| number(i).to_le_bytes()).collect();
+    let single: Vec<u8> = (0..2 * rows)
+        .flat_map(|i| number(i).to_le_bytes())
+        .collect();
     let double: Vec<u8> = (0..2 * rows)
         .flat_map(|i| f64::from(number(i)).to_le_bytes())
         .collect();
-    let big: Vec<u8> = (0..2 * rows).flat_map(|i| number(i).to_be_bytes()).collect();
-    let short: Vec<u8> = (0..2 * rows).flat_map(|i| (i as i16).to_le_bytes()).collect();
+    let big: Vec<u8> = (0..2 * rows)
+        .flat_map(|i| number(i).to_be_bytes())
+        .collect();
+    let short: Vec<u8> = (0..2 * rows)
+        .flat_map(|i| (i as i16).to_le_bytes())
+        .collect();
     let shape = format!("{rows}, 2");
     for (kind, data, direct) in [
         ("<f4", &single, true),

@@ -8,6 +8,7 @@ use collapsar::mixture::{Mixtures, Scale, Settings, Start, Stored};
 use collapsar::{Hint, Place};
 use collapsar_formats::{Table, read_labels, read_table};
 
+use super::rows::gap;
 use super::{MixtureRows, MixtureRun, StoredRows};
 use crate::error::{Error, Result};
 use crate::fit::PosteriorOptions;
@@ -165,7 +166,17 @@ impl MixtureRequest {
             Some(stored) => Mixtures::stored(Arc::clone(stored), &self.settings),
             None => Mixtures::weighted(input.values, columns, input.weights, &self.settings),
         };
-        let mixtures = mixtures.map_err(|error| input.refused(error))?;
+        let mixtures = mixtures.map_err(|error| match (&error, input.stored, input.file) {
+            (collapsar::Error::Data { place, found, .. }, Some(_), Some((file, names)))
+                if found == "NaN" =>
+            {
+                match place {
+                    Place::Cell { row, column } => gap(&name_of(file), *row, &names[*column]),
+                    _ => input.refused(error),
+                }
+            }
+            _ => input.refused(error),
+        })?;
         if self.posterior.posterior == Some(PosteriorKind::Exact) {
             let drawable = check_drawable(input.weights.unwrap_or_default());
             drawable.map_err(|error| input.refused(error))?;
@@ -190,8 +201,16 @@ impl MixtureRequest {
                 let other = Hint::set("posterior", PosteriorKind::LinearResponse.name());
                 ("posterior", "exact", vec![other])
             }
-            StartOption::Labels(_) => ("start", "labels of a file", vec![Hint::set("start", "kmeans")]),
-            StartOption::Each(_) => ("start", "responsibilities", vec![Hint::set("start", "kmeans")]),
+            StartOption::Labels(_) => (
+                "start",
+                "labels of a file",
+                vec![Hint::set("start", "kmeans")],
+            ),
+            StartOption::Each(_) => (
+                "start",
+                "responsibilities",
+                vec![Hint::set("start", "kmeans")],
+            ),
             StartOption::Random | StartOption::KMeans => return Ok(()),
         };
         let place = Place::Named(option.into());

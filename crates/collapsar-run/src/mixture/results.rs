@@ -9,8 +9,8 @@ use collapsar_text::quoted;
 use serde_json::json;
 
 use super::saved::DRAWS;
-use super::{rows, scored};
 use super::{MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number};
+use super::{rows, scored};
 use crate::error::Result;
 use crate::fit::DIAGNOSTICS;
 use crate::folder::RunFolder;

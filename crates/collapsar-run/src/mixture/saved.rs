@@ -5,7 +5,9 @@ use std::path::Path;
 use collapsar::mixture::{
     Covariance, Imputation, Matrix, MixtureDraws, MixtureFit, PredictiveDensity, Scores,
 };
-use collapsar_formats::{Error as FileError, Problem, Table, TableReader, read_table, read_table_with_gaps};
+use collapsar_formats::{
+    Error as FileError, Problem, Table, TableReader, read_table, read_table_with_gaps,
+};
 use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
@@ -143,10 +145,11 @@ impl SavedMixture {
     }
 
     fn reader_of(&self, data: &Path, columns: Option<&[String]>) -> Result<TableReader> {
-        let open = |columns| TableReader::open(data, columns);
         let reader = match columns {
-            Some(columns) => open(Some(columns))?,
-            None => like(data, &self.columns, open)?,
+            Some(columns) => TableReader::open(data, Some(columns))?,
+            None => like(data, &self.columns, |columns: Option<&[String]>| {
+                TableReader::open(data, columns)
+            })?,
         };
         self.check_columns(data, reader.columns.len())?;
         Ok(reader)
@@ -170,7 +173,7 @@ impl SavedMixture {
     fn rows_of(&self, data: &Path, columns: Option<&[String]>) -> Result<Table> {
         let table = match columns {
             Some(columns) => read_table_with_gaps(data, Some(columns))?,
-            None => like(data, &self.columns, |columns| {
+            None => like(data, &self.columns, |columns: Option<&[String]>| {
                 read_table_with_gaps(data, columns)
             })?,
         };
@@ -253,7 +256,9 @@ const BESIDE: u64 = 40;
 /// Whether a file is so short that what is in it surely fits: each number has a byte and another between it and the next.
 fn fits(data: &Path, memory: u64) -> bool {
     let metadata = std::fs::metadata(data).ok();
-    let length = metadata.filter(std::fs::Metadata::is_file).map(|of| of.len());
+    let length = metadata
+        .filter(std::fs::Metadata::is_file)
+        .map(|of| of.len());
     let extension = data.extension().unwrap_or_default();
     let packed = extension == "gz" || extension == "parquet" || extension == "pq";
     length.is_some_and(|length| !packed && (length / 2).saturating_mul(8 + BESIDE) <= memory)
