@@ -1,6 +1,6 @@
 """Passes of mixtures over files that do not fit in memory: peak memory, and seconds a pass beside reading and computing.
 
-A table of R rows by D columns is written as float64, in blocks of a million rows that are repeated: passes read and compute as though
+A table of R rows by D columns is written as float64, in blocks of a hundred thousand rows that are repeated: passes read and compute as though
 each row were another. Fits climb a few passes by vbem from random responsibilities, from the file and, where the machine has room, in
 memory, in turn; what is told is the median. Nothing is kept but the results.
 """
@@ -16,10 +16,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
-BLOCK = 1_000_000
+BLOCK = 100_000
 
 
 def write_table(path, rows, columns, seed=1):
@@ -49,6 +50,18 @@ def read_once(path, direct):
     return time.monotonic() - began if done.returncode == 0 else float("nan")
 
 
+def watch(process, most):
+    """The most that was ever resident: the system's own mark, as that of a child's usage knows the parent's memory too."""
+    while process.poll() is None:
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+        except OSError:
+            return
+        if found := re.search(r"VmHWM:\s+(\d+) kB", status):
+            most.append(int(found[1]) * 1024 / 1e6)
+        time.sleep(0.02)
+
+
 def fit(program, path, options, memory):
     """Seconds of each step that is one pass, the most that was resident, and what the program says of reading."""
     arguments = [program, "mixture", path, "-k", options.components, "--memory", memory, "--method", "vbem"]
@@ -56,13 +69,15 @@ def fit(program, path, options, memory):
     arguments += ["--posterior", "mean-field", "--threads", options.threads]
     began = time.monotonic()
     process = subprocess.Popen([str(word) for word in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    steps = []
+    most, steps = [], []
+    watcher = threading.Thread(target=watch, args=(process, most))
+    watcher.start()
     for line in process.stderr:
         if found := re.search(r"iteration \d+, (\d+) passes", line):
             steps.append((time.monotonic(), int(found[1])))
     summary = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
+    watcher.join()
+    if status := process.wait():
         sys.exit(f"a fit ended with {status}")
     passes = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in zip(steps, steps[1:])]
     bound = re.search(r"bound by ([a-z ]*), as threads waited for the file in (\d+)%", summary)
@@ -70,7 +85,7 @@ def fit(program, path, options, memory):
     return {
         "pass_seconds": statistics.median(passes),
         "seconds": time.monotonic() - began,
-        "peak_mb": usage.ru_maxrss * 1024 / 1e6,
+        "peak_mb": max(most),
         "bound_by": bound[1] if bound else "",
         "waited_percent": int(bound[2]) if bound else "",
         "bound": reached[1],

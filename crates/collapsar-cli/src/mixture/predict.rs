@@ -75,16 +75,24 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let columns = args.columns.as_deref();
     let mut refused = None;
     let written = emit(args.out.as_deref(), |out| {
-        writeln!(out, "row,component,probability,ln_density,tail")?;
+        let mut failed = None;
         let told = saved.predict_each(&args.data, columns, memory, |first, prediction| {
-            let written = write(out, first, &prediction);
-            Ok(written.map_err(|error| Error::file("labels", &error))?)
+            write(out, first, &prediction).map_err(|error| {
+                let told = Error::file("labels", &error);
+                failed = Some(error);
+                told.into()
+            })
         });
-        told.map_err(|error| {
-            let text = error.to_string();
-            refused = Some(error);
-            std::io::Error::other(text)
-        })
+        match (told, failed) {
+            // As it is: a closed pipe is no failure.
+            (_, Some(error)) => Err(error),
+            (Err(error), None) => {
+                let text = error.to_string();
+                refused = Some(error);
+                Err(std::io::Error::other(text))
+            }
+            (Ok(()), None) => Ok(()),
+        }
     });
     // What was wrong with the data, and not that writing was left off for it.
     if let Some(error) = refused {
@@ -99,6 +107,10 @@ fn write(
     first: usize,
     Prediction { scores, tail }: &Prediction,
 ) -> std::io::Result<()> {
+    // Not before there is a row: what cannot be read prints nothing.
+    if first == 0 {
+        writeln!(out, "row,component,probability,ln_density,tail")?;
+    }
     for (row, tail) in tail.iter().enumerate() {
         writeln!(
             out,

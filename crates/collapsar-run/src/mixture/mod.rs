@@ -25,7 +25,7 @@ use crate::plan::Plan;
 
 pub use posterior::{MixturePosterior, name_of_number};
 pub use request::{MixtureInput, MixtureRequest, StartOption};
-pub use rows::{MixtureRows, RowsOptions, Scratch, StoredRows, bound_by};
+pub use rows::{MixtureRows, RowsOptions, Scratch, Seen, StoredRows, bound_by};
 pub use saved::{Prediction, SavedMixture};
 
 /// A component with fewer rows than this is not in use.
