@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use clap::Args;
 use collapsar::limits::RESTARTS;
+use collapsar::mixture::Stored;
 use collapsar::{ChainWatch, Direction, Fit, Outcome, Step};
 use collapsar_formats::Outcome as End;
 use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Spread, Watch};
@@ -16,7 +18,7 @@ use crate::chains::Chains;
 use crate::common::{Common, INTERRUPTED, is_interrupted, threads};
 use crate::pace::Pace;
 use crate::progress::Progress;
-use crate::text::{count, duration, short};
+use crate::text::{bytes, count, duration, short};
 use crate::values::{named, not_negative};
 
 /// The flags of a climb, as typed: the same for every model.
@@ -109,6 +111,9 @@ pub(crate) struct Bar<'a> {
     alone: bool,
     highest: Mutex<f64>,
     pace: Mutex<Pace>,
+    /// Rows that are read for every pass.
+    stored: Option<Arc<Stored>>,
+    began: Instant,
 }
 
 impl<'a> Bar<'a> {
@@ -123,7 +128,27 @@ impl<'a> Bar<'a> {
             alone,
             highest: Mutex::new(f64::NEG_INFINITY),
             pace: Mutex::new(Pace::default()),
+            stored: None,
+            began: Instant::now(),
         }
+    }
+
+    /// The same of rows that are read for every pass, where they are.
+    pub(crate) fn of_rows(self, stored: Option<Arc<Stored>>) -> Self {
+        Self { stored, ..self }
+    }
+
+    /// Rows and bytes of a pass, and how fast they are read.
+    fn rows(&self) -> String {
+        self.stored.as_ref().map_or_else(String::new, |stored| {
+            let rate = stored.reading().bytes as f64 / self.began.elapsed().as_secs_f64().max(1e-9);
+            format!(
+                " of {} rows and {} ({} a second)",
+                short(stored.len() as f64),
+                bytes(stored.pass_bytes()),
+                bytes(rate as u64)
+            )
+        })
     }
 }
 
@@ -162,8 +187,9 @@ impl Watch for Bar<'_> {
             // Short, so that all of it is seen in 80 columns.
             self.progress.tell(|| {
                 format!(
-                    "{} passes, bound {:.3}, gain {}{}{}",
+                    "{} passes{}, bound {:.3}, gain {}{}{}",
                     step.passes,
+                    self.rows(),
                     step.bound,
                     short(step.gain),
                     pace.words(step),

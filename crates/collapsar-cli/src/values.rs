@@ -40,6 +40,11 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
         .ok_or_else(|| format!("expected a number from 1 to {THREADS}"))
 }
 
+/// Bytes, as in 2GB.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    collapsar_run::bytes(text)
+}
+
 /// A number, or nothing where it is to be learned.
 pub(crate) fn auto(text: &str) -> Result<Option<f64>, &'static str> {
     match text {

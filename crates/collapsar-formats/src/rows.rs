@@ -36,7 +36,7 @@ pub struct TableReader {
 
 enum Source {
     Text(Box<csv::Text>),
-    Stored(Stored),
+    Stored(Box<Stored>),
     Npy(Values, Vec<usize>),
     Parquet(Box<Parquet>),
 }
@@ -101,7 +101,7 @@ impl TableReader {
         let rows = array.rows;
         let layout = array.layout(&selected.indices);
         let source = match &layout {
-            Some(layout) => Source::Stored(Stored::open(path, layout.clone(), BATCH, 0)?),
+            Some(layout) => Source::Stored(Box::new(Stored::open(path, layout.clone(), BATCH, 0)?)),
             None => Source::Npy(array.values(&name)?, selected.indices.clone()),
         };
         Ok(Self {

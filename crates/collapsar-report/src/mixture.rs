@@ -91,8 +91,17 @@ fn scatter(run: &SavedRun, saved: &SavedMixture, used: &[Used]) -> Result<Sectio
     Ok(section)
 }
 
+/// Whether the rows of a run were read from a file, so that neither they nor a line for each fit in memory.
+pub(super) fn is_out_of_memory(run: &SavedRun) -> bool {
+    let rows = run.run.extra.get("rows");
+    rows.is_some_and(|rows| rows["in"] == "file")
+}
+
 /// The data of the run, where they are at hand and still the same.
 fn data(run: &SavedRun, saved: &SavedMixture) -> std::result::Result<Numbers, String> {
+    if is_out_of_memory(run) {
+        return Err("the rows did not fit in memory".into());
+    }
     let input = run.run.inputs.first().ok_or("the run read no file")?;
     let file = run.input(input)?;
     let named = read_table_with_gaps(&file, Some(&saved.columns));

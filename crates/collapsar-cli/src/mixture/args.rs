@@ -1,5 +1,6 @@
 //! The flags of a fit, as typed.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -12,7 +13,7 @@ use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
 use crate::report::PageArgs;
-use crate::values::{Numbers, named, not_negative, up_to};
+use crate::values::{Numbers, bytes, named, not_negative, up_to};
 
 /// [`collapsar_run::MIXTURE_TOLERANCE`] as people write it.
 const TOLERANCE: &str = "1e-6";
@@ -22,7 +23,7 @@ type Jumps = Option<bool>;
 
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
-    /// Table of numbers: CSV, TSV, NPY or Parquet; - reads CSV from standard input
+    /// Table of numbers: CSV, TSV, NPY, Parquet or a folder of Parquet files; - reads CSV from standard input
     #[arg(required = true, value_name = "DATA")]
     data: Option<PathBuf>,
     /// Use these columns, by name or by index from 1 (all unless given)
@@ -43,6 +44,13 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Memory that the rows may take, as 2GB or 500MB [default: half of what the machine has]
+    ///
+    /// Rows that do not fit are read from a file for every pass, with the same results, bit for bit: an NPY file of
+    /// floats where it is, other tables from a hidden file beside DIR that is made once, and removed at the end unless a
+    /// checkpoint may go on from it. Values may not be missing there.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
     /// Also write N draws from the posterior predictive density to samples.csv
@@ -136,6 +144,27 @@ impl FitArgs {
     pub(crate) fn data(&self) -> &Path {
         let data = self.data.as_deref();
         data.expect("required unless a subcommand is given")
+    }
+
+    /// The hidden file of rows that do not fit in memory: beside results, or else beside the checkpoint or the data.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        let checkpoint = self
+            .climb
+            .checkpoint
+            .as_deref()
+            .or(self.climb.resume.as_deref());
+        let data = self.data();
+        let data = (data != Path::new("-")).then_some(data);
+        let beside = self.out.as_deref().or(checkpoint).or(data);
+        let name = beside
+            .and_then(Path::file_name)
+            .unwrap_or(OsStr::new("collapsar"));
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
+        hidden.push(".rows");
+        beside
+            .unwrap_or(Path::new("collapsar"))
+            .with_file_name(hidden)
     }
 
     /// What the flags ask for.

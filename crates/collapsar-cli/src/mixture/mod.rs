@@ -11,15 +11,18 @@ mod predict;
 mod summary;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use collapsar_formats::{LabelColumn, Table, read_table_with_gaps, read_table_with_labels};
-use collapsar_run::mixture::MixtureInput;
-use collapsar_run::{RunFolder, Witness};
+use collapsar_run::mixture::{MixtureInput, MixtureRows, RowsOptions};
+use collapsar_run::{RunFolder, Witness, default_memory};
 
 use crate::chains::Chains;
 use crate::climb::{self, Bar};
-use crate::common::{Common, command, print};
+use crate::common::{Common, command, print, threads};
+use crate::progress::Progress;
+use crate::text::{bytes, thousands};
 use args::FitArgs;
 
 const EXAMPLES: &str = "\
@@ -31,6 +34,7 @@ Examples:
   collapsar mixture data.parquet --weights dp --components 50 --covariance diag
   collapsar mixture big.npy --checkpoint run.ckpt   and, if it is stopped, again with
   collapsar mixture big.npy --resume run.ckpt       to end at the same numbers, bit for bit
+  collapsar mixture huge.parquet --memory 2GB       rows that do not fit are read for every pass
   collapsar mixture counts.csv --row-weights n      rows that are there n times
   collapsar mixture data.csv --labels species       rows whose species is given stay with it
   collapsar mixture data.csv --posterior exact      uncertainty by Markov chains from the fit
@@ -50,7 +54,7 @@ A file called predict is given as ./predict.";
 
 /// Cluster the rows of a table with a Bayesian mixture of Gaussians
 ///
-/// Reads CSV, TSV (with header or without, gzipped or not), NPY or Parquet, finds components with their
+/// Reads CSV, TSV (with header or without, gzipped or not), NPY or Parquet of any size, finds components with their
 /// uncertainty and prints a summary. The bound it reports is a lower bound on ln p(data), with all its
 /// constants, and may be compared across settings: higher is better.
 #[derive(Debug, Args)]
@@ -83,17 +87,20 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let request = args.request()?;
     let files = [args.data().to_owned()].into_iter().chain(request.files());
     let witness = Witness::of(files);
-    let (table, weights, labels) = read(args)?;
-    if !table.skipped.is_empty() {
-        let names = table.skipped.join(", ");
+    let mut rows = read(args, common)?;
+    if !rows.skipped().is_empty() {
+        let names = rows.skipped().join(", ");
         common.say(&format!("left out row names ({names})"));
     }
-    let input = MixtureInput::of(args.data(), &table, weights.as_deref());
-    let run = request.prepare(input.labelled(labels.as_ref()))?;
+    let run = request.prepare(MixtureInput::of_rows(args.data(), &rows))?;
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbs = args.components.0.len() * args.climb.climbs();
-    let result = run.climb(&Bar::new(common, climbs))?;
+    let stored = match &rows {
+        MixtureRows::File(file) => Some(Arc::clone(&file.stored)),
+        MixtureRows::Memory { .. } => None,
+    };
+    let result = run.climb(&Bar::new(common, climbs).of_rows(stored))?;
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
@@ -102,12 +109,16 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         run.write(folder, (&result, &posterior), command())?;
         args.page.write(args.out.as_deref(), common)?;
     }
-    let summary = summary::of(
-        args,
-        (&table, weights.as_deref(), labels.as_ref()),
-        &result,
-        &posterior,
-    );
+    let summary = summary::of(args, &rows, &result, &posterior);
+    drop(run);
+    let going_on = args.climb.checkpoint.is_some() && !result.climbed.outcome.converged;
+    if let (MixtureRows::File(file), true) = (&mut rows, going_on)
+        && let Some(scratch) = &mut file.scratch
+    {
+        scratch.keep();
+        let kept = scratch.path().display();
+        common.say(&format!("{kept} keeps the rows for --resume"));
+    }
     climb::warn(&result.climbed, common);
     if !posterior.result.mixed() {
         common.warn("the chains have not mixed: try more --draws");
@@ -118,27 +129,45 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     Ok(climb::exit(&outcome, args.climb.require_convergence))
 }
 
-/// The table, the weights of its rows, and the labels that some of them have.
-fn read(args: &FitArgs) -> anyhow::Result<(Table, Option<Vec<f64>>, Option<LabelColumn>)> {
-    let mut columns = args.columns.clone();
-    if let (Some(columns), Some(weights)) = (&mut columns, &args.row_weights) {
-        columns.push(weights.clone());
+/// The rows, in memory or in a file, with their weights.
+fn read(args: &FitArgs, common: &Common) -> anyhow::Result<MixtureRows> {
+    let length = std::fs::metadata(args.data()).ok();
+    let length = length.filter(std::fs::Metadata::is_file).map(|of| of.len());
+    let progress = Progress::new(common, None, "rows");
+    let options = RowsOptions {
+        data: args.data(),
+        columns: args.columns.as_deref(),
+        row_weights: args.row_weights.as_deref(),
+        labels: args.labels.as_deref(),
+        memory: args.memory.or_else(default_memory),
+        models: args.components.0.len(),
+        scratch: args.scratch(),
+        threads: threads(),
+    };
+    let began = Instant::now();
+    let rows = MixtureRows::read(&options, &mut |rows, written| {
+        progress.tell(|| {
+            let rate = rows as f64 / began.elapsed().as_secs_f64().max(1e-9);
+            let written = written.map_or_else(String::new, |written| {
+                format!(", {} written to a file", bytes(written))
+            });
+            let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+            let rows = thousands(rows as usize);
+            format!(
+                "reading{of}: {rows} rows{written}, {} a second",
+                thousands(rate as usize)
+            )
+        });
+    })?;
+    if let MixtureRows::File(file) = &rows {
+        let (memory, place) = (bytes(file.memory), file.stored.path().display());
+        let from = match &file.scratch {
+            Some(scratch) if scratch.reused => format!("{place}, which an earlier run left"),
+            _ => place.to_string(),
+        };
+        common.say(&format!(
+            "rows do not fit in {memory}: each pass reads them from {from}"
+        ));
     }
-    let (mut table, labels) = match &args.labels {
-        Some(labels) => {
-            let found = read_table_with_labels(args.data(), columns.as_deref(), labels)?;
-            (found.0, Some(found.1))
-        }
-        None => (read_table_with_gaps(args.data(), columns.as_deref())?, None),
-    };
-    let Some(column) = &args.row_weights else {
-        return Ok((table, None, labels));
-    };
-    let index = match columns {
-        // What was selected last, whatever it is called.
-        Some(_) => table.columns.len() - 1,
-        None => table.find(&args.data().display().to_string(), "row_weights", column)?,
-    };
-    let weights = table.take(index);
-    Ok((table, Some(weights), labels))
+    Ok(rows)
 }

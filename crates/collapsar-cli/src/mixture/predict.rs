@@ -1,14 +1,17 @@
 //! `collapsar mixture predict`: labels, densities and anomaly scores of new data under a saved fit.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use collapsar_run::check_apart;
-use collapsar_run::mixture::{Prediction, SavedMixture};
+use collapsar_formats::Error;
+use collapsar_run::mixture::{ClassNames, Prediction, SavedMixture};
+use collapsar_run::{check_apart, default_memory};
 use collapsar_text::quoted;
 
 use crate::common::emit;
+use crate::values::bytes;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,13 +44,18 @@ pub(crate) struct PredictArgs {
     /// Folder that collapsar mixture --out wrote
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Table of numbers: CSV, TSV, NPY or Parquet; - reads CSV from standard input
+    /// Table of numbers: CSV, TSV, NPY, Parquet or a folder of Parquet files; - reads CSV from standard input
     #[arg(value_name = "DATA")]
     data: PathBuf,
     /// Use these columns instead, by name or by index from 1, in the order of the fit's
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
-    /// Fill in missing values in the place of labelling rows
+    /// Memory that the rows may take, as 2GB or 500MB [default: half of what the machine has]
+    ///
+    /// Rows that do not fit are labelled some at a time. They may miss no values then.
+    #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "impute")]
+    memory: Option<u64>,
+    /// Fill in missing values in the place of labelling rows, all of them in memory
     #[arg(long)]
     impute: bool,
     /// Write to FILE instead of standard output
@@ -64,28 +72,63 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if args.impute {
         return impute(args, &saved);
     }
-    let Prediction { scores, tail } = saved.predict(&args.data, args.columns.as_deref())?;
-    emit(args.out.as_deref(), |out| {
-        let names = saved.names();
+    let memory = args.memory.or_else(default_memory);
+    let columns = args.columns.as_deref();
+    let mut refused = None;
+    let written = emit(args.out.as_deref(), |out| {
+        let mut failed = None;
+        let told = saved.predict_each(&args.data, columns, memory, |first, prediction| {
+            write(out, first, &prediction, saved.names()).map_err(|error| {
+                let told = Error::file("labels", &error);
+                failed = Some(error);
+                told.into()
+            })
+        });
+        match (told, failed) {
+            // As it is: a closed pipe is no failure.
+            (_, Some(error)) => Err(error),
+            (Err(error), None) => {
+                let text = error.to_string();
+                refused = Some(error);
+                Err(std::io::Error::other(text))
+            }
+            (Ok(()), None) => Ok(()),
+        }
+    });
+    // What was wrong with the data, and not that writing was left off for it.
+    if let Some(error) = refused {
+        return Err(error.into());
+    }
+    written?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(
+    out: &mut dyn Write,
+    first: usize,
+    Prediction { scores, tail }: &Prediction,
+    names: ClassNames<'_>,
+) -> std::io::Result<()> {
+    // Not before there is a row: what cannot be read prints nothing.
+    if first == 0 {
         let class = if names.any() { ",class" } else { "" };
         writeln!(out, "row,component,probability,ln_density,tail{class}")?;
-        for (row, tail) in tail.iter().enumerate() {
-            write!(
-                out,
-                "{},{},{:?},{:?},{tail:?}",
-                row + 1,
-                scores.labels[row],
-                scores.certainty[row],
-                scores.ln_density[row],
-            )?;
-            if names.any() {
-                write!(out, ",{}", quoted(&names.class(scores.labels[row])))?;
-            }
-            writeln!(out)?;
+    }
+    for (row, tail) in tail.iter().enumerate() {
+        write!(
+            out,
+            "{},{},{:?},{:?},{tail:?}",
+            first + row + 1,
+            scores.labels[row],
+            scores.certainty[row],
+            scores.ln_density[row],
+        )?;
+        if names.any() {
+            write!(out, ",{}", quoted(&names.class(scores.labels[row])))?;
         }
-        Ok(())
-    })?;
-    Ok(ExitCode::SUCCESS)
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 fn impute(args: &PredictArgs, saved: &SavedMixture) -> anyhow::Result<ExitCode> {

@@ -1,15 +1,16 @@
 //! What a fit prints: a page that a person can read.
 
 use collapsar::mixture::Component;
-use collapsar_formats::{LabelColumn, Table};
-use collapsar_run::mixture::{ClassNames, MixturePosterior, MixtureResult, USED};
+use collapsar_run::mixture::{
+    ClassNames, MixturePosterior, MixtureResult, MixtureRows, StoredRows, USED, bound_by,
+};
 use collapsar_run::name_of;
 
 use super::args::FitArgs;
 use crate::climb;
 use crate::common::{COLUMNS, is_seen};
 use crate::fit::verdict;
-use crate::text::{count, measured, short, table};
+use crate::text::{bytes, count, measured, short, table};
 
 /// The table of components shows as many columns of the data as fit into this many characters, and into those of a
 /// terminal where a person sees them.
@@ -17,18 +18,31 @@ const WIDTH: usize = 100;
 
 pub(crate) fn of(
     args: &FitArgs,
-    (data, weights, labels): (&Table, Option<&[f64]>, Option<&LabelColumn>),
+    rows: &MixtureRows,
     result: &MixtureResult,
     posterior: &MixturePosterior,
 ) -> String {
+    let columns = rows.columns();
     let mut text = vec![format!(
         "{}: {}, {}\n",
         name_of(args.data()),
-        count(data.rows, "row"),
-        count(data.columns.len(), "column")
+        count(rows.rows(), "row"),
+        count(columns.len(), "column")
     )];
-    if let Some(weights) = weights {
-        let total = short(weights.iter().sum());
+    let (total, labels) = match rows {
+        MixtureRows::Memory {
+            weights, labels, ..
+        } => (weights.as_ref().map(|of| of.iter().sum()), labels.as_ref()),
+        MixtureRows::File(file) => (
+            (file.stored.is_weighted()).then(|| result.model.total()),
+            None,
+        ),
+    };
+    if let MixtureRows::File(file) = rows {
+        text.push(read_from(file));
+    }
+    if let Some(total) = total {
+        let total = short(total);
         text.push(format!(
             "rows count by their weights, which add up to {total}\n"
         ));
@@ -62,14 +76,12 @@ pub(crate) fn of(
     let (in_use, offered) = (used.len(), all.len());
     text.push(format!("{in_use} of {offered} components in use\n\n"));
     let most = if is_seen() { COLUMNS } else { WIDTH };
-    let shown = (1..=data.columns.len().min(8))
+    let shown = (1..=columns.len().min(8))
         .rev()
-        .find(|&shown| {
-            shown == 1 || width(&components(&used, names, &data.columns[..shown])) <= most
-        })
+        .find(|&shown| shown == 1 || width(&components(&used, names, &columns[..shown])) <= most)
         .unwrap_or(1);
-    text.push(components(&used, names, &data.columns[..shown]));
-    let hidden = match data.columns.len() - shown {
+    text.push(components(&used, names, &columns[..shown]));
+    let hidden = match columns.len() - shown {
         0 => String::new(),
         hidden => format!("; {} not shown", count(hidden, "column")),
     };
@@ -90,6 +102,24 @@ pub(crate) fn of(
     text.push(format!("{}\n", verdict(&posterior.result, converged)));
     text.push(climb::kept_in(args.out.as_deref()));
     text.concat()
+}
+
+/// Where rows were that did not fit in memory, and what passes waited for.
+fn read_from(file: &StoredRows) -> String {
+    let reading = file.stored.reading();
+    let part = reading.waited.as_secs_f64() / reading.spent.as_secs_f64().max(1e-9);
+    format!(
+        "rows did not fit in {} and were read from a file, {} a pass and {} in all: bound by {}, as threads waited \
+         for the file in {:.0}% of their time\n",
+        bytes(file.memory),
+        bytes(file.stored.pass_bytes()),
+        bytes(reading.bytes),
+        match bound_by(reading) {
+            "disk" => "the disk",
+            other => other,
+        },
+        100.0 * part,
+    )
 }
 
 fn width(table: &str) -> usize {

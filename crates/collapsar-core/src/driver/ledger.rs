@@ -177,6 +177,7 @@ mod tests {
             jump_due: false,
             last: None,
             stationary: false,
+            looked: false,
         };
         Checkpoint::new(&state, Direction::Vbem, "a model".into())
     }

@@ -260,3 +260,79 @@ proptest! {
         let _ = read(&bytes, None);
     }
 }
+
+/// Files of a folder are one table, in the order of their names, and are read some rows at a time as they are read at once.
+#[test]
+fn folders_are_tables() {
+    use crate::TableReader;
+    let folder = tempfile::tempdir().unwrap();
+    let numbers = |from: usize, rows: usize| -> Vec<f64> {
+        (from..from + rows).map(|n| n as f64 * 0.5).collect()
+    };
+    let counts = |rows: usize| -> Vec<i32> { (0..rows as i32).collect() };
+    let schema = "required double x; required int32 n";
+    let write = |name: &str, schema: &str, groups: &[Vec<Values>]| {
+        let bytes = file(schema, Compression::SNAPPY, groups, None);
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    };
+    let group = |from, rows| {
+        vec![
+            Values::Double(numbers(from, rows)),
+            Values::Int32(counts(rows)),
+        ]
+    };
+    write("b.parquet", schema, &[group(0, 3)]);
+    write(
+        "a.parquet",
+        schema,
+        &[group(100, 70_000), group(7, 1), group(9, 20_000)],
+    );
+    // The same columns in another order, and one more.
+    let other = "required int32 n; required double y; required double x";
+    let turned = vec![
+        Values::Int32(counts(2)),
+        Values::Double(numbers(0, 2)),
+        Values::Double(numbers(50, 2)),
+    ];
+    write("c.pq", other, &[turned]);
+    std::fs::write(folder.path().join("_SUCCESS"), "").unwrap();
+    let table = read_table(folder.path(), None).unwrap();
+    assert_eq!(table.columns, ["x", "n"]);
+    let expected = [
+        numbers(100, 70_000),
+        numbers(7, 1),
+        numbers(9, 20_000),
+        numbers(0, 3),
+        numbers(50, 2),
+    ]
+    .concat();
+    let found: Vec<f64> = table.values.iter().step_by(2).copied().collect();
+    assert_eq!(found, expected);
+    assert_eq!(table.values[2 * 90_004 + 1], 0.0);
+    let mut reader = TableReader::open(folder.path(), None).unwrap();
+    assert_eq!(reader.rows, Some(table.rows));
+    let (mut values, mut batch) = (vec![], vec![]);
+    while reader.next(&mut batch).unwrap() {
+        values.append(&mut batch);
+    }
+    assert_eq!(values, table.values);
+
+    write(
+        "d.parquet",
+        "required double x",
+        &[vec![Values::Double(numbers(0, 2))]],
+    );
+    let refused = read_table(folder.path(), None).unwrap_err().to_string();
+    assert!(
+        refused.ends_with("d.parquet: no column \"n\", expected \"x\" or an index from 1 to 1"),
+        "{refused}"
+    );
+    let empty = tempfile::tempdir().unwrap();
+    let refused = read_table(empty.path(), None).unwrap_err().to_string();
+    assert!(
+        refused.ends_with(
+            "a folder without .parquet files, expected a table, or a folder of Parquet files"
+        ),
+        "{refused}"
+    );
+}

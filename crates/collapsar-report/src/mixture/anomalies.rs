@@ -4,6 +4,7 @@ use collapsar_formats::read_table;
 use collapsar_text::thousands;
 use serde_json::{Value, json};
 
+use super::is_out_of_memory;
 use crate::chart;
 use crate::error::Result;
 use crate::page::{Figure, Part, Section, Table, cell};
@@ -17,6 +18,10 @@ const TAIL: f64 = 0.002;
 
 pub(crate) fn section(run: &SavedRun) -> Result<Section> {
     let mut section = Section::new("anomalies", "Unlikely rows");
+    if is_out_of_memory(run) {
+        section.text("Unlikely rows are left out: the rows did not fit in memory. They are those of assignments.csv of the lowest ln_density.");
+        return Ok(section);
+    }
     let file = run.file("assignments.csv");
     let columns = ["row", "component", "ln_density"].map(str::to_owned);
     let table = read_table(&file, Some(&columns))?;

@@ -8,6 +8,7 @@ use collapsar::mixture::{Mixtures, Observations, Scale, Settings, Start, Stored}
 use collapsar::{Hint, Place};
 use collapsar_formats::{LabelColumn, Table, read_labels, read_table};
 
+use super::rows::gap;
 use super::{ClassNames, MixtureRows, MixtureRun, StoredRows};
 use crate::error::{Error, Result};
 use crate::fit::PosteriorOptions;
@@ -116,7 +117,11 @@ impl<'a> MixtureInput<'a> {
     /// Rows, wherever they are.
     pub fn of_rows(file: &'a Path, rows: &'a MixtureRows) -> Self {
         match rows {
-            MixtureRows::Memory(table, weights) => Self::of(file, table, weights.as_deref()),
+            MixtureRows::Memory {
+                table,
+                weights,
+                labels,
+            } => Self::of(file, table, weights.as_deref()).labelled(labels.as_ref()),
             MixtureRows::File(StoredRows {
                 stored, columns, ..
             }) => Self {
@@ -191,7 +196,17 @@ impl MixtureRequest {
             Some(stored) => Mixtures::stored(Arc::clone(stored), &self.settings),
             None => Mixtures::of(input.observations(), &self.settings),
         };
-        let mixtures = mixtures.map_err(|error| input.refused(error))?;
+        let mixtures = mixtures.map_err(|error| match (&error, input.stored, input.file) {
+            (collapsar::Error::Data { place, found, .. }, Some(_), Some((file, names)))
+                if found == "NaN" =>
+            {
+                match place {
+                    Place::Cell { row, column } => gap(&name_of(file), *row, &names[*column]),
+                    _ => input.refused(error),
+                }
+            }
+            _ => input.refused(error),
+        })?;
         if self.posterior.posterior == Some(PosteriorKind::Exact) {
             let drawable = check_drawable(input.weights.unwrap_or_default());
             drawable.map_err(|error| input.refused(error))?;

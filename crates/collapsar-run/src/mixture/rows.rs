@@ -12,7 +12,10 @@ use std::sync::Arc;
 use collapsar::files::Temporary;
 use collapsar::mixture::{BLOCK, Element, Layout, Order, Reading, Stored};
 use collapsar::{Hint, Place};
-use collapsar_formats::{Error as FileError, Table, TableReader, read_table_with_gaps};
+use collapsar_formats::{
+    Error as FileError, LabelColumn, Table, TableReader, read_table_with_gaps,
+    read_table_with_labels,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -40,6 +43,8 @@ pub struct RowsOptions<'a> {
     pub columns: Option<&'a [String]>,
     /// The column of weights.
     pub row_weights: Option<&'a str>,
+    /// The column of labels: rows that have one are kept in memory.
+    pub labels: Option<&'a str>,
     /// Bytes of memory that there are; without a limit all rows are kept in memory.
     pub memory: Option<u64>,
     /// How many models or starts are alive at once.
@@ -56,8 +61,15 @@ pub type Seen<'a> = dyn FnMut(u64, Option<u64>) + 'a;
 /// The rows of a mixture.
 #[derive(Debug)]
 pub enum MixtureRows {
-    /// In memory, with their weights.
-    Memory(Table, Option<Vec<f64>>),
+    /// In memory.
+    Memory {
+        /// Their numbers.
+        table: Table,
+        /// How often each is there, where that is not once.
+        weights: Option<Vec<f64>>,
+        /// The classes that some are known to be of.
+        labels: Option<LabelColumn>,
+    },
     /// In a file.
     File(StoredRows),
 }
@@ -128,8 +140,12 @@ impl MixtureRows {
             columns.push(weights.to_owned());
         }
         let columns = asked.as_deref();
+        if let Some(labels) = options.labels {
+            let (table, labels) = read_table_with_labels(options.data, columns, labels)?;
+            return in_memory(options, table, Some(labels));
+        }
         let Some(memory) = options.memory.filter(|_| !is_small(options)) else {
-            return in_memory(options, read_table_with_gaps(options.data, columns)?);
+            return in_memory(options, read_table_with_gaps(options.data, columns)?, None);
         };
         let reader = TableReader::open(options.data, columns)?;
         let weights = match (options.row_weights, &columns) {
@@ -142,7 +158,7 @@ impl MixtureRows {
         match reader.rows {
             // As it always was.
             Some(rows) if fits(rows) => {
-                return in_memory(options, read_table_with_gaps(options.data, columns)?);
+                return in_memory(options, read_table_with_gaps(options.data, columns)?, None);
             }
             Some(_) if reader.layout.is_some() => {}
             _ => {
@@ -163,7 +179,7 @@ impl MixtureRows {
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         match self {
-            Self::Memory(table, _) => table.rows,
+            Self::Memory { table, .. } => table.rows,
             Self::File(file) => file.stored.len(),
         }
     }
@@ -171,7 +187,7 @@ impl MixtureRows {
     /// The names of the columns of data.
     pub fn columns(&self) -> &[String] {
         match self {
-            Self::Memory(table, _) => &table.columns,
+            Self::Memory { table, .. } => &table.columns,
             Self::File(file) => &file.columns,
         }
     }
@@ -179,7 +195,7 @@ impl MixtureRows {
     /// Columns left out without being asked.
     pub fn skipped(&self) -> &[String] {
         match self {
-            Self::Memory(table, _) => &table.skipped,
+            Self::Memory { table, .. } => &table.skipped,
             Self::File(file) => &file.skipped,
         }
     }
@@ -208,7 +224,11 @@ fn is_small(options: &RowsOptions<'_>) -> bool {
     (length / BYTES_OF_TEXT).saturating_mul(most) <= memory
 }
 
-fn in_memory(options: &RowsOptions<'_>, mut table: Table) -> Result<MixtureRows> {
+fn in_memory(
+    options: &RowsOptions<'_>,
+    mut table: Table,
+    labels: Option<LabelColumn>,
+) -> Result<MixtureRows> {
     let weights = match (options.row_weights, options.columns) {
         (None, _) => None,
         (Some(_), Some(_)) => Some(table.columns.len() - 1),
@@ -217,7 +237,11 @@ fn in_memory(options: &RowsOptions<'_>, mut table: Table) -> Result<MixtureRows>
         }
     };
     let weights = weights.map(|index| table.take(index));
-    Ok(MixtureRows::Memory(table, weights))
+    Ok(MixtureRows::Memory {
+        table,
+        weights,
+        labels,
+    })
 }
 
 /// Takes the column of weights out of names.
@@ -300,7 +324,7 @@ fn gather(
             values,
             skipped: reader.skipped,
         };
-        return in_memory(options, table);
+        return in_memory(options, table, None);
     };
     if stamp(options.data) != before {
         return Err(Error::input(
@@ -400,7 +424,7 @@ fn whole(path: &Path, of: u64) -> Option<Header> {
     (digest.0 == header.digest).then_some(header)
 }
 
-/// Tells numbers apart, eight bytes at a time: an hour of input is looked at in a second.
+/// Tells numbers apart, eight bytes at a time, so that a file is looked at as fast as it is read.
 struct Words(u64);
 
 impl Default for Words {

@@ -182,7 +182,7 @@ impl SavedMixture {
     fn rows_of(&self, data: &Path, columns: Option<&[String]>) -> Result<Table> {
         let table = match columns {
             Some(columns) => read_table_with_gaps(data, Some(columns))?,
-            None => like(data, &self.columns, |columns| {
+            None => like(data, &self.columns, |columns: Option<&[String]>| {
                 read_table_with_gaps(data, columns)
             })?,
         };
