@@ -573,7 +573,6 @@ fn no_rule_ends_at_a_saddle_of_a_chain() {
         let near = (end.point.messages.iter()).map(|m| m + rng.random_range(-0.01..0.01));
         let again = climbed(&model, Direction::Vbem, near.collect());
         let rise = again.point.bound - end.point.bound;
-        eprintln!("{direction} {} {rise:.2e} {}", end.point.bound, end.passes);
         assert!(rise < 1e-4, "{direction}: {rise:e} nats above");
     }
 }
@@ -589,7 +588,6 @@ fn newton_keeps_transcripts_of_a_chain() {
         let ends = [Direction::Vbem, Direction::Newton]
             .map(|direction| climbed(&model, direction, start.clone()));
         let [vbem, newton] = ends.map(|end| (end.point.bound, end.passes));
-        eprintln!("{vbem:?} {newton:?}");
         assert!(newton.0 > vbem.0 - 50.0, "{newton:?} {vbem:?}");
     }
 }

@@ -84,7 +84,7 @@ fn propose(
     let mut image = vec![0.0; dim];
     let mut norm = squared_norm;
     // The squared norm that a step may have, that of what has been gathered, its product with the next direction, and that one's
-    // squared norm: conjugate gradients end where they reach so far, as in NocedalWright06, algorithm 7.2.
+    // squared norm: conjugate gradients end where they reach so far (maths §5.4).
     let farthest = reach * reach * squared_norm;
     let (mut gathered, mut with_along, mut of_along) = (0.0, 0.0, squared_norm);
     for inner in 0..INNER {
