@@ -475,6 +475,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         return total, float(self.learning_decay), float(self.learning_offset)
 
     def _begin(self, X, options: dict[str, Any], total: float, rng):
+        if options["labels"] is None:
+            options = {**options, **self._first(X, rng, options["row_weights"], options["known"])}
         seed = int(rng.randint(np.iinfo(np.int32).max))
         schedule = self._schedule(total)
         return self._with_prior(
