@@ -4,7 +4,7 @@ use collapsar_run::Watch;
 use std::sync::atomic::Ordering;
 
 use collapsar::mixture::{Observations, OnlineMixture as Online, OnlineOptions, Start};
-use collapsar_run::threads_of_jobs;
+use collapsar_run::{Watch, threads_of_jobs};
 use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

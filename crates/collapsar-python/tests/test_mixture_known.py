@@ -36,7 +36,8 @@ def test_components_keep_the_numbers_of_known_labels(flowers, covariance_type, i
     )
     labels = mixture.fit_predict(X, y)
     assert (labels[y >= 0] == y[y >= 0]).all()
-    assert (labels == species).mean() > (0.85 if covariance_type != "spherical" else 0.8)
+    # From random responsibilities climbs end at lower optima: the bound tells, but five labels do not decide.
+    assert (labels == species).mean() > (0.85 if init_params == "kmeans" else 0.75)
     assert mixture.predict(X).shape == (150,)
 
 

@@ -106,7 +106,7 @@ def test_what_is_for_climbs_is_refused():
     mixture.partial_fit(X[:1])
     with pytest.raises(ValueError):
         BayesianGaussianMixture(n_components=2, learning_decay=1.5).partial_fit(X)
-    with pytest.raises(Exception, match="components"):
+    with pytest.raises(ValueError, match="n_samples >= n_components"):
         BayesianGaussianMixture(n_components=5).partial_fit(X[:3])
 
 

@@ -364,12 +364,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             ensure_min_samples=2,
             ensure_all_finite="allow-nan",
         )
-        n_samples, n_features = X.shape
-        if n_samples < self.n_components:
-            raise ValueError(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components},"
-                f" n_samples = {n_samples}"
-            )
+        n_features = X.shape[1]
+        self._check_rows(X)
         options = self._options(n_features)
         weights = options["row_weights"] = self._weights(X, sample_weight)
         options["known"] = self._known(X, y)
@@ -383,7 +379,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             self._go_on(X, options)
         elif self.resume is None:
             try:
-                options.update(self._first(X, rng, weights, options["known"]))
+                options.update(self._starts(X, rng, options))
             except KeyboardInterrupt as error:
                 # What is left behind can be used: the quickest start, and no step.
                 stopped, options["start"], most = error, "random", 0
@@ -480,10 +476,20 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
                     " default in online learning"
                 )
 
+    def _check_rows(self, X) -> None:
+        if len(X) < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components},"
+                f" n_samples = {len(X)}"
+            )
+
     def _schedule(self, total: float) -> tuple[float, float, float]:
         return total, float(self.learning_decay), float(self.learning_offset)
 
     def _begin(self, X, options: dict[str, Any], total: float, rng):
+        self._check_rows(X)
+        if options["labels"] is None:
+            options = {**options, **self._starts(X, rng, options)}
         seed = int(rng.randint(np.iinfo(np.int32).max))
         schedule = self._schedule(total)
         return self._with_prior(
@@ -694,7 +700,13 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             )
         return np.ascontiguousarray(given, dtype=np.int64)
 
-    def _first(self, X, rng, weights=None, known=None) -> dict[str, Any]:
+    def _starts(self, X, rng, options: dict[str, Any]) -> dict[str, Any]:
+        """What climbs begin with; nothing where that is for the library to find."""
+        if options["known"] is not None and self.init_params != "random":
+            return {}  # scikit-learn's k-means does not know that some centres have names
+        return self._first(X, rng, options["row_weights"])
+
+    def _first(self, X, rng, weights=None) -> dict[str, Any]:
         """What each climb begins with: where scikit-learn's begin, of the same numbers.
 
         Nothing for many random ones, which the library draws without keeping them.
@@ -705,8 +717,6 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         if np.isnan(X.min()):
             return {}  # scikit-learn's k-means wants whole rows; the library's does not
         if self.init_params != "random":
-            if known is not None:
-                return {}  # nor does it know that some centres have names
             return {"labels": [self._labels_of_a_start(X, weights, rng) for _ in starts]}
         if X.size * self.n_components * self.n_init > _MANY:
             return {}
