@@ -112,7 +112,12 @@ pub(crate) struct FitArgs {
     ///
     /// DATA may then be a folder of tables, and checkpoints are folders. The fit is the same to the bit for any number of
     /// workers. For clusters with MPI: mpirun -n 8 python -m pycollapsar.mpi mixture DATA --out DIR.
-    #[arg(long, value_name = "ENGINE", requires = "out", help_heading = "Workers")]
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        requires = "out",
+        help_heading = "Workers"
+    )]
     #[arg(value_parser = ["ray", "local"])]
     pub(crate) engine: Option<String>,
     /// How many workers; as many as the cluster has processors unless given

@@ -108,7 +108,10 @@ fn words(args: &FitArgs, engine: &str) -> Vec<String> {
         ("--method", Some(climb.method.name().to_owned())),
         ("--jumps", Some(jumps.to_owned())),
         ("--seed", Some(climb.seed.to_string())),
-        ("--restarts", climb.restarts.map(|number| number.to_string())),
+        (
+            "--restarts",
+            climb.restarts.map(|number| number.to_string()),
+        ),
         ("--tolerance", Some(args.tolerance.to_string())),
         ("--max-iterations", Some(climb.max_iterations.to_string())),
         (
