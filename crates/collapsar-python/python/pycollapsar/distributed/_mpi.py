@@ -59,13 +59,13 @@ class MPI(Engine):
             self._serve()
         # What was interrupted may not be sent as it is; that it was is known at least.
         try:
-            result, error = self._comm.bcast(done)
+            result, raised = self._comm.bcast(done)
         except Exception:
             if self.rank != 0:
                 raise
-            result, error = done
-        if error is not None:
-            raise error
+            result, raised = done
+        if raised is not None:
+            raise raised
         return result
 
     def _serve(self) -> None:
@@ -91,20 +91,21 @@ class MPI(Engine):
     def _do(self, command: int, parts: Any = None) -> Any:
         """Each rank's part of what is no pass; what one refuses is refused."""
         part = self._comm.scatter(parts)
-        error = found = None
+        found: Any = None
+        raised: Exception | None = None
         try:
             if command == _SHAPES:
                 found = [(number, source.shape()) for number, source in part]
             else:
                 found = self._holder.load(*part)
         except Exception as refused:
-            error = refused
-        all_found = self._comm.gather((found, error))
+            raised = refused
+        all_found = self._comm.gather((found, raised))
         if all_found is None:
             return None
-        for _, error in all_found:
-            if error is not None:
-                raise error
+        for _, raised in all_found:
+            if raised is not None:
+                raise raised
         return [found for found, _ in all_found]
 
     def ask(self, task: bytes, prepares: bool) -> list[bytes]:
