@@ -149,7 +149,9 @@ fn laws_hold_through_the_exchange() {
         with_workers((&parts, 2), (2, 8), &settings(3, kind), |far| {
             let (mut messages, _) = far.start(FarStart::Random, 1).expect("a start");
             // Near zero no row is settled, and differences have digits.
-            messages.iter_mut().for_each(|m| *m *= 0.1);
+            for message in &mut messages {
+                *message *= 0.1;
+            }
             if let Err(broken) = conforms(far, &messages, 3) {
                 panic!("{kind:?}: {broken}");
             }
@@ -179,7 +181,7 @@ fn fits_are_the_same_bits_for_any_number_of_workers() {
         FarStart::PlusPlus,
         FarStart::Rows,
     ];
-    for (kind, start) in kinds().into_iter().zip(starts.into_iter().cycle()) {
+    for (kind, start) in kinds().zip(starts.into_iter().cycle()) {
         let parts = [blobs(333, 2, 1), blobs(100, 2, 2), blobs(5, 2, 3)];
         let settings = settings(4, kind);
         let fit = |count| {

@@ -165,7 +165,7 @@ fn what_is_missing_or_there_twice_is_refused() {
 #[test]
 fn the_lowest_refusal_is_told_whoever_has_it() {
     let cuts = || Cuts::new(vec![("a".into(), 64)], 1).expect("rows");
-    let work = |chunk: u64, _: &()| match chunk {
+    let work = |chunk: u64, (): &()| match chunk {
         17 | 18 | 60 => Err(Error::data(Place::Row(0), format!("{chunk}"), "less")),
         _ => Ok(vec![1.0]),
     };

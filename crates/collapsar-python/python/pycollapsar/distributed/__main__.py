@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from . import Local, Ray
+from . import Engine, Local, Ray
 from ._program import parser, run
 
 
 def main() -> int:
     """Fits with workers in threads or with Ray."""
     arguments = parser("python -m pycollapsar.distributed", engines=True).parse_args()
+    engine: Engine
     try:
         if arguments.engine == "ray":
             engine = Ray(arguments.workers, threads=arguments.threads, address=arguments.address)

@@ -13,8 +13,8 @@ from ._engine import Cuts, Engine, Holder, Share, Source
 
 _END, _SHAPES, _LOAD, _ASK = range(4)
 
-#: What answers are sent by.
-_ANSWER = 1
+#: Tags of what goes down the tree of ranks, and of what comes up.
+_TASK, _ANSWER = 1, 2
 
 #: Looks for a message before it is slept between them, and the longest sleep: ranks may be more than processors.
 _EAGER, _LONGEST = 200, 5e-4
@@ -59,13 +59,13 @@ class MPI(Engine):
             self._serve()
         # What was interrupted may not be sent as it is; that it was is known at least.
         try:
-            result, error = self._comm.bcast(done)
+            result, raised = self._comm.bcast(done)
         except Exception:
             if self.rank != 0:
                 raise
-            result, error = done
-        if error is not None:
-            raise error
+            result, raised = done
+        if raised is not None:
+            raise raised
         return result
 
     def _serve(self) -> None:
@@ -91,20 +91,21 @@ class MPI(Engine):
     def _do(self, command: int, parts: Any = None) -> Any:
         """Each rank's part of what is no pass; what one refuses is refused."""
         part = self._comm.scatter(parts)
-        error = found = None
+        found: Any = None
+        raised: Exception | None = None
         try:
             if command == _SHAPES:
                 found = [(number, source.shape()) for number, source in part]
             else:
                 found = self._holder.load(*part)
         except Exception as refused:
-            error = refused
-        all_found = self._comm.gather((found, error))
+            raised = refused
+        all_found = self._comm.gather((found, raised))
         if all_found is None:
             return None
-        for _, error in all_found:
-            if error is not None:
-                raise error
+        for _, raised in all_found:
+            if raised is not None:
+                raise raised
         return [found for found, _ in all_found]
 
     def ask(self, task: bytes, prepares: bool) -> list[bytes]:
@@ -112,19 +113,20 @@ class MPI(Engine):
         return self._reply(self._holder.answer(task))
 
     def _command(self, command: int, data: bytes = b"") -> None:
-        head = np.array([command, len(data)], dtype=np.int64)
-        _wait(self._comm.Ibcast(head).Test)
-        if data:
-            body = [np.frombuffer(data, dtype=np.uint8), self._mpi.BYTE]
-            _wait(self._comm.Ibcast(body).Test)
+        """Sends a command on to the ranks that report to this one, the one with most ranks behind it first."""
+        message = np.frombuffer(bytes([command]) + data, dtype=np.uint8)
+        least = self.rank & -self.rank or 1 << self.workers.bit_length()
+        steps = [1 << power for power in reversed(range(least.bit_length() - 1))]
+        ranks = [self.rank + step for step in steps if self.rank + step < self.workers]
+        sent = [self._comm.Isend([message, self._mpi.BYTE], rank, _TASK) for rank in ranks]
+        for request in sent:
+            _wait(request.Test)
 
     def _heard(self) -> tuple[int, bytes]:
-        head = np.empty(2, dtype=np.int64)
-        _wait(self._comm.Ibcast(head).Test)
-        data = np.empty(head[1], dtype=np.uint8)
-        if head[1]:
-            _wait(self._comm.Ibcast([data, self._mpi.BYTE]).Test)
-        return int(head[0]), data.tobytes()
+        message = self._received(self.rank & (self.rank - 1), _TASK)
+        command, data = message[0], message[1:]
+        self._command(command, data)
+        return command, data
 
     def _reply(self, answer: bytes) -> list[bytes]:
         """All answers as one at rank 0, nothing at the others: each rank merges those of the ranks that report to it, half as
@@ -137,24 +139,24 @@ class MPI(Engine):
                 _wait(self._comm.Isend(data, self.rank - step, _ANSWER).Test)
                 return []
             if self.rank + step < self.workers:
-                answers.append(self._received(self.rank + step))
+                answers.append(self._received(self.rank + step, _ANSWER))
             step *= 2
         return answers if len(answers) == 1 else [merge_answers(answers)]
 
-    def _received(self, rank: int) -> bytes:
+    def _received(self, rank: int, tag: int) -> bytes:
         status = self._mpi.Status()
-        _wait(lambda: self._comm.Iprobe(rank, _ANSWER, status))
+        _wait(lambda: self._comm.Iprobe(rank, tag, status))
         data = np.empty(status.Get_count(self._mpi.BYTE), dtype=np.uint8)
-        self._comm.Recv([data, self._mpi.BYTE], rank, _ANSWER)
+        _wait(self._comm.Irecv([data, self._mpi.BYTE], rank, tag).Test)
         return data.tobytes()
 
 
 def _wait(done: Callable[[], bool]) -> None:
-    """Waits without taking a processor from whoever computes."""
+    """Waits without taking a processor from whoever computes: by sleeps that grow with what was waited."""
     for _ in range(_EAGER):
         if done():
             return
-    pause = 1e-5
+    began = time.perf_counter()
     while not done():
-        time.sleep(pause)
-        pause = min(2.0 * pause, _LONGEST)
+        waited = time.perf_counter() - began
+        time.sleep(min(max(waited / 16.0, 1e-5), _LONGEST))

@@ -54,14 +54,15 @@ class Ray(Engine):
         except ImportError as error:
             message = "engine='ray' needs Ray; try pip install 'ray[data]'"
             raise ImportError(message) from error
-        self._ray, self._started = ray, False
+        self._ray: Any = ray
+        self._started = False
         self._connect(address, n_workers, threads)
         if n_workers is None:
             n_workers = max(1, int(ray.cluster_resources().get("CPU", 1.0)) // threads)
         self.workers, self.threads = int(n_workers), int(threads)
         self.patience, self.replacements, self.lost = patience, replacements, 0
         self._fan = max(2, int(fan))
-        options = {"num_cpus": threads, "max_restarts": 0, "scheduling_strategy": "SPREAD"}
+        options: dict[str, Any] = {"num_cpus": threads, "max_restarts": 0, "scheduling_strategy": "SPREAD"}
         self._class = ray.remote(**options)(Holder)
         self._actors: list[Any] = []
         self._shares: list[Any] = []
@@ -98,7 +99,9 @@ class Ray(Engine):
         count = self._ray.remote(num_cpus=self.threads)(_shape)
         # Those that are here need not travel to be counted.
         here = [isinstance(source, ArraySource) for source in sources]
-        found = [s.shape() if own else count.remote(s) for s, own in zip(sources, here)]
+        found: list[Any] = [
+            source.shape() if own else count.remote(source) for source, own in zip(sources, here)
+        ]
         return [f if own else self._got(f) for f, own in zip(found, here)]
 
     def load(self, cuts: Cuts, shares: list[Share]) -> None:
@@ -119,7 +122,7 @@ class Ray(Engine):
         return source, place
 
     def _hire(self, number: int) -> tuple[Any, Any]:
-        actor = self._class.remote(self.threads)
+        actor: Any = self._class.remote(self.threads)
         return actor, actor.load.remote(self._cuts, self._shares[number])
 
     def _replace(self, number: int, cause: BaseException) -> Any:
