@@ -522,7 +522,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             chosen = rng.permutation(len(X))[:some]
             if known is not None:
                 chosen = np.union1d(chosen, np.flatnonzero(known >= 0))
-            online = self._begin(*rows(chosen), total, rng)
+            some_rows, given = rows(chosen)
+            online = self._begin(some_rows, given, total, rng)
         watch, close = watcher(self.callback, False, self._printer())
         scores: list[float] = []
         start, converged, epochs = monotonic(), False, int(self.max_iter)
@@ -530,7 +531,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             epochs = min(epochs, int(self.max_passes))
         try:
             while len(scores) < epochs:
-                count, bound = self._learn(online, *rows(rng.permutation(len(X))), total)
+                all_rows, given = rows(rng.permutation(len(X)))
+                count, bound = self._learn(online, all_rows, given, total)
                 scores.append(bound / count)
                 gain = np.nan if len(scores) == 1 else scores[-1] - scores[-2]
                 step = {"iteration": len(scores), "bound": scores[-1], "gain": gain}
