@@ -11,7 +11,7 @@ use collapsar_run::{PosteriorKind, RunFolder, Signs};
 use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyBytesMethods, PyDict};
 
 use crate::arrays::{python, report, rows};
 use crate::error::{Failure, Result};
@@ -160,7 +160,7 @@ pub(crate) fn merge_answers<'py>(
     py: Python<'py>,
     answers: Vec<Bound<'py, PyBytes>>,
 ) -> Bound<'py, PyBytes> {
-    let bytes: Vec<&[u8]> = answers.iter().map(|answer| answer.as_bytes()).collect();
+    let bytes: Vec<&[u8]> = answers.iter().map(PyBytesMethods::as_bytes).collect();
     PyBytes::new(py, &py.detach(|| merged(&bytes)))
 }
 
@@ -281,13 +281,13 @@ impl Exchange for Callable {
 
 /// Fits a mixture to rows that workers hold.
 #[pyfunction]
-pub(crate) fn fit_far_mixture<'py>(
-    py: Python<'py>,
+pub(crate) fn fit_far_mixture(
+    py: Python<'_>,
     options: FarOptions,
     plan: Plan,
     ask: Py<PyAny>,
     callback: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let exchange = Callable {
         ask,
         raised: Mutex::new(None),

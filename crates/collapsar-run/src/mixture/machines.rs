@@ -65,11 +65,7 @@ pub struct FarResult {
 
 impl FarRequest {
     /// Checks all that can be wrong before a climb, for which workers look through their rows twice.
-    pub fn prepare<'a>(
-        mut self,
-        input: FarInput,
-        exchange: &'a dyn Exchange,
-    ) -> Result<FarRun<'a>> {
+    pub fn prepare(mut self, input: FarInput, exchange: &dyn Exchange) -> Result<FarRun<'_>> {
         self.climb.check(self.components.len(), "components")?;
         let columns = input.columns.len();
         if let Some([number]) = self.settings.location.as_deref() {
