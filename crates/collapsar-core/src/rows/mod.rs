@@ -63,8 +63,8 @@ impl Mapped {
         &self.stored
     }
 
-    fn map(&self) -> Option<(&[f64], &[f64])> {
-        Some((&self.shift, &self.scale))
+    fn map(&self) -> (&[f64], &[f64]) {
+        (&self.shift, &self.scale)
     }
 
     /// Visits the blocks of `rows`, which begin at a block.
@@ -76,7 +76,7 @@ impl Mapped {
         rows: Range<usize>,
         visit: impl FnMut(Block<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        self.stored.each(rows, self.map(), visit)
+        self.stored.each(rows, Some(self.map()), visit)
     }
 
     /// Copies row `row` into `out`.
@@ -84,7 +84,7 @@ impl Mapped {
     /// # Errors
     /// As [`Stored::each`].
     pub fn row(&self, row: usize, out: &mut [f64]) -> Result<()> {
-        self.stored.row(row, self.map(), out)
+        self.stored.row(row, Some(self.map()), out)
     }
 }
 

@@ -331,7 +331,7 @@ impl SoftmaxSum {
                         }
                     }
                     let shares = rows.iter().map(|(_, share)| *share);
-                    self.add_products(some, &data[..columns * width], shares, made, lanes);
+                    self.add_products(some, &data[..columns * width], &shares, made, lanes);
                 }
                 Tiles::gather(some, p, lanes, &mut out);
             });
@@ -344,7 +344,7 @@ impl SoftmaxSum {
         &self,
         tiles: &[(usize, usize)],
         data: &[f64],
-        shares: impl ExactSizeIterator<Item = f64> + Clone,
+        shares: &(impl ExactSizeIterator<Item = f64> + Clone),
         made: &mut [f64],
         lanes: &mut [f64],
     ) {
@@ -449,7 +449,7 @@ impl PairSum {
                 }
                 let data = &data[..columns * width];
                 let shares = self.shares.iter().copied();
-                sum.add_products(&tiles.0, data, shares, made, &mut self.lanes[self.start..]);
+                sum.add_products(&tiles.0, data, &shares, made, &mut self.lanes[self.start..]);
             });
         self.rows.clear();
         self.shares.clear();

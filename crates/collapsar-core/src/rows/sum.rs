@@ -374,7 +374,7 @@ impl SoftmaxSum {
             };
             let messages = gaps.alone(&self.moments_of(&fill)?);
             sum(chunks, &self.buffers, out, |rows, partial| {
-                gaps.statistics(table, &messages, &rows, &fill, partial)?;
+                gaps.statistics(table, &messages, &rows, fill, partial)?;
                 Ok(0.0)
             })?;
             return Ok(statistics);

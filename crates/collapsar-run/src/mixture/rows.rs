@@ -416,9 +416,9 @@ fn whole(path: &Path, of: u64) -> Option<Header> {
         let piece = &mut buffer[..left.min(SEGMENT)];
         file.read_exact(piece).ok()?;
         let (words, _) = piece.as_chunks::<8>();
-        words
-            .iter()
-            .for_each(|word| digest.add(u64::from_le_bytes(*word)));
+        for word in words {
+            digest.add(u64::from_le_bytes(*word));
+        }
         left -= piece.len();
     }
     (digest.0 == header.digest).then_some(header)

@@ -47,14 +47,15 @@ impl Mixture {
     pub(super) fn first_statistics(&self, start: &Start, seed: u64) -> Result<(Vec<f64>, u64)> {
         Ok(match start {
             Start::Random => (self.random(seed)?, 1),
-            Start::KMeans => match self.local.rows().file() {
-                // Counted as those of rows in memory, so that a climb stops at the same step.
-                Some(mapped) => (self.k_means_read(mapped, seed)?, 2 + ROUNDS as u64),
-                None => {
+            Start::KMeans => {
+                if let Some(mapped) = self.local.rows().file() {
+                    // Counted as those of rows in memory, so that a climb stops at the same step.
+                    (self.k_means_read(mapped, seed)?, 2 + ROUNDS as u64)
+                } else {
                     let (labels, passes) = self.k_means(seed);
                     (self.statistics_of_labels(&labels)?, passes + 1)
                 }
-            },
+            }
             Start::Labels(labels) => (self.statistics_of_labels(labels)?, 1),
             Start::Responsibilities(given) => (self.statistics_of_weights(given)?, 1),
         })
