@@ -165,7 +165,7 @@ pub(crate) struct Text {
     /// Whether values may be missing.
     gaps: bool,
     /// The first of each column that is no number.
-    text: Vec<First>,
+    words: Vec<First>,
     missing: Vec<First>,
     row: Record,
     rows: usize,
@@ -186,7 +186,7 @@ impl Text {
             sheet,
             selected,
             gaps,
-            text: none.clone(),
+            words: none.clone(),
             missing: none,
             row: Record::default(),
             rows: 0,
@@ -227,7 +227,7 @@ impl Text {
                         bad = true;
                     }
                     Field::Text => {
-                        note(&mut self.text[column], row, index);
+                        note(&mut self.words[column], row, index);
                         bad = true;
                     }
                 }
@@ -242,7 +242,7 @@ impl Text {
             refuse(
                 &self.path,
                 &self.selected,
-                &self.text,
+                &self.words,
                 std::mem::take(&mut self.missing),
             )?;
         }

@@ -113,7 +113,7 @@ impl Array {
         Ok(Values {
             path: path.to_owned(),
             width: self.width,
-            values,
+            left: values,
         })
     }
 }
@@ -122,7 +122,7 @@ impl Array {
 pub(crate) struct Values {
     path: String,
     width: usize,
-    values: Stream,
+    left: Stream,
 }
 
 impl Values {
@@ -136,7 +136,7 @@ impl Values {
         let mut row = vec![0.0; self.width];
         for _ in 0..most {
             for (at, x) in row.iter_mut().enumerate() {
-                match self.values.next() {
+                match self.left.next() {
                     Some(Ok(value)) => *x = value,
                     None if at == 0 => return Ok(()),
                     Some(Err(error)) => return Err(Error::damaged(&self.path, "NPY", error)),

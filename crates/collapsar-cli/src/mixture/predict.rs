@@ -63,6 +63,7 @@ pub(crate) struct PredictArgs {
     out: Option<PathBuf>,
 }
 
+#[expect(clippy::result_large_err, reason = "made once, where a run ends")]
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if let Some(out) = &args.out {
         let fit = args.folder.join("components.json");

@@ -38,7 +38,7 @@ impl<M: Collapsed> Driver<'_, M> {
     ) -> Result<Option<Outcome>> {
         let may = evaluator.advice.saddles && state.rule.overlooks_saddles();
         while may && outcome.converged() && !state.looked {
-            let Some((last, verdict)) = state.last.clone() else {
+            let Some((last, verdict)) = state.last else {
                 break;
             };
             let found = self.look(state, &last, evaluator, trial)?;

@@ -269,7 +269,7 @@ fn folders_are_tables() {
     let numbers = |from: usize, rows: usize| -> Vec<f64> {
         (from..from + rows).map(|n| n as f64 * 0.5).collect()
     };
-    let counts = |rows: usize| -> Vec<i32> { (0..rows as i32).collect() };
+    let counts = |rows: usize| -> Vec<i32> { (0..).take(rows).collect() };
     let schema = "required double x; required int32 n";
     let write = |name: &str, schema: &str, groups: &[Vec<Values>]| {
         let bytes = file(schema, Compression::SNAPPY, groups, None);

@@ -197,14 +197,15 @@ impl MixtureRequest {
             None => Mixtures::of(input.observations(), &self.settings),
         };
         let mixtures = mixtures.map_err(|error| match (&error, input.stored, input.file) {
-            (collapsar::Error::Data { place, found, .. }, Some(_), Some((file, names)))
-                if found == "NaN" =>
-            {
-                match place {
-                    Place::Cell { row, column } => gap(&name_of(file), *row, &names[*column]),
-                    _ => input.refused(error),
-                }
-            }
+            (
+                collapsar::Error::Data {
+                    place: Place::Cell { row, column },
+                    found,
+                    ..
+                },
+                Some(_),
+                Some((file, names)),
+            ) if found == "NaN" => gap(&name_of(file), *row, &names[*column]),
             _ => input.refused(error),
         })?;
         if self.posterior.posterior == Some(PosteriorKind::Exact) {

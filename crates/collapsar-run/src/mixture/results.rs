@@ -48,33 +48,30 @@ impl MixtureRun<'_> {
         .write(path)?;
         posterior.write(path, &columns, input.names())?;
         let assignments = path.join("assignments.csv");
-        match input.stored {
-            Some(stored) => {
-                let of = (model, &point.messages[..], &density);
-                write_file(&assignments, stored, |out| scored::write(out, of, stored))?;
-            }
-            None => {
-                let ln_density = density.score(input.values, input.columns)?.ln_density;
-                // The fit's own responsibilities: q(Z), which the bound is about.
-                let mut labels = vec![(0, 0.0); model.rows()];
-                model.responsibilities(&point.messages, |n, row| {
-                    labels[n] = scored::most_probable(row);
-                })?;
-                let names = input.names();
-                write_atomically(&assignments, |out| {
-                    let class = if names.any() { ",class" } else { "" };
-                    writeln!(out, "{}{class}", scored::HEADER)?;
-                    let rows = labels.iter().zip(&ln_density).zip(1..);
-                    for (((component, probability), ln_density), row) in rows {
-                        write!(out, "{row},{component},{probability:?},{ln_density:?}")?;
-                        if names.any() {
-                            write!(out, ",{}", quoted(&names.class(*component)))?;
-                        }
-                        writeln!(out)?;
+        if let Some(stored) = input.stored {
+            let of = (model, &point.messages[..], &density);
+            write_file(&assignments, stored, |out| scored::write(out, of, stored))?;
+        } else {
+            let ln_density = density.score(input.values, input.columns)?.ln_density;
+            // The fit's own responsibilities: q(Z), which the bound is about.
+            let mut labels = vec![(0, 0.0); model.rows()];
+            model.responsibilities(&point.messages, |n, row| {
+                labels[n] = scored::most_probable(row);
+            })?;
+            let names = input.names();
+            write_atomically(&assignments, |out| {
+                let class = if names.any() { ",class" } else { "" };
+                writeln!(out, "{}{class}", scored::HEADER)?;
+                let rows = labels.iter().zip(&ln_density).zip(1..);
+                for (((component, probability), ln_density), row) in rows {
+                    write!(out, "{row},{component},{probability:?},{ln_density:?}")?;
+                    if names.any() {
+                        write!(out, ",{}", quoted(&names.class(*component)))?;
                     }
-                    Ok(())
-                })?;
-            }
+                    writeln!(out)?;
+                }
+                Ok(())
+            })?;
         }
         if let Some(count) = request.samples {
             let draws = density.sample(count, request.climb.seed);
