@@ -215,7 +215,7 @@ mod tests {
         );
         let told = of("x,k,z\n1,a,b\n2,c,d\n", None, "k");
         assert!(
-            told.contains("column \"z\" has text") && told.ends_with("x"),
+            told.contains("column \"z\" has text") && told.ends_with('x'),
             "{told}"
         );
     }

@@ -1,6 +1,5 @@
 //! Mixtures of Gaussians that learn from batches of rows.
 
-use collapsar_run::Watch;
 use std::sync::atomic::Ordering;
 
 use collapsar::mixture::{Observations, OnlineMixture as Online, OnlineOptions, Start};

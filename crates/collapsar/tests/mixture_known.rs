@@ -389,7 +389,7 @@ fn components_that_rows_are_known_to_be_of_keep_their_identity() {
         for (n, row) in rows.iter().enumerate() {
             let found = best(row).expect("components");
             match n % 3 {
-                0 => assert!(found == 1 || found > 1, "{kind:?}: {n} {found}"),
+                0 => assert!(found >= 1, "{kind:?}: {n} {found}"),
                 1 => assert!(found > 1, "{kind:?}: {n} {found}"),
                 _ => assert!(found == 0 || found > 1, "{kind:?}: {n} {found}"),
             }

@@ -36,11 +36,15 @@ pub(super) fn claimed(method: u8, data: &[u8], size: u32) -> u64 {
     let _ = match method {
         XZ => claims.xz(&mut data),
         // The order and the packed size come first.
-        RANS_4X8 => data.split(5).and_then(|_| claims.take(data.word()?)),
+        RANS_4X8 => data
+            .split(5)
+            .and_then(|_| data.word())
+            .map(|size| claims.take(size)),
         RANS_NX16 | ARITHMETIC => claims.stream(&mut data, size.into(), method, 0),
-        QUALITIES => claims
-            .take(MODELS)
-            .and_then(|()| claims.take(data.sevens()?)),
+        QUALITIES => {
+            claims.take(MODELS);
+            data.sevens().map(|size| claims.take(size))
+        }
         NAMES => claims.names(&mut data),
         _ => None,
     };
@@ -84,15 +88,15 @@ impl<'b> Bytes<'b> {
 struct Claims(u64);
 
 impl Claims {
-    fn take(&mut self, bytes: u64) -> Option<()> {
+    fn take(&mut self, bytes: u64) {
         self.0 = self.0.saturating_add(bytes);
-        Some(())
     }
 
     /// rANS with 4 or 32 states, or the adaptive arithmetic coder.
     fn stream(&mut self, data: &mut Bytes<'_>, size: u64, method: u8, depth: u32) -> Option<()> {
         if depth > DEEPEST {
-            return self.take(u64::MAX);
+            self.take(u64::MAX);
+            return None;
         }
         let flags = data.byte()?;
         let is = |flag: u8| flags & flag != 0;
@@ -102,7 +106,7 @@ impl Claims {
             data.sevens()?
         };
         if is(STRIPE) {
-            self.take(size)?;
+            self.take(size);
             let count = u64::from(data.byte()?);
             let packed: Vec<u64> = (0..count).map(|_| data.sevens()).collect::<Option<_>>()?;
             for (index, packed) in (0..).zip(packed) {
@@ -114,35 +118,35 @@ impl Claims {
             return Some(());
         }
         if is(PACKED) {
-            self.take(size)?;
+            self.take(size);
             let symbols = data.byte()?;
             data.split(symbols.into())?;
             size = data.sevens()?;
         }
         if is(RUNS) && method == RANS_NX16 {
-            self.take(size)?;
+            self.take(size);
             let lengths = data.sevens()?;
             size = data.sevens()?;
             if lengths & 1 == 0 {
                 let packed = data.sevens()?;
                 data.split(packed)?;
-                self.take(lengths >> 1)?;
+                self.take(lengths >> 1);
             } else {
                 data.split(lengths >> 1)?;
             }
         }
-        self.take(size)?;
+        self.take(size);
         if is(ORDER) && !is(PLAIN) && method == RANS_NX16 && data.byte()? & 1 != 0 {
-            self.take(data.sevens()?)?;
+            self.take(data.sevens()?);
         }
         Some(())
     }
 
     /// Names of reads: tokens of each, place by place, in streams of their own or as those of another place.
     fn names(&mut self, data: &mut Bytes<'_>) -> Option<()> {
-        self.take(data.word()?)?;
+        self.take(data.word()?);
         let names = data.word()?;
-        self.take(names.saturating_mul(NAME))?;
+        self.take(names.saturating_mul(NAME));
         let method = if data.byte()? == 0 {
             RANS_NX16
         } else {
@@ -152,11 +156,11 @@ impl Claims {
         while let Some(kind) = data.byte() {
             // The kinds of a place that begins without any are those of the names before.
             if kind & 0x80 != 0 && kind & 0x3f != 0 {
-                self.take(names)?;
+                self.take(names);
             }
             if kind & 0x40 != 0 {
                 data.split(2)?;
-                self.take(largest)?;
+                self.take(largest);
             } else {
                 let packed = data.sevens()?;
                 let before = self.0;
@@ -183,7 +187,7 @@ impl Claims {
             if filter == 0x21 {
                 let bits = u32::from(*properties.first()? & 0x3f).min(40);
                 let mantissa = 2 | u64::from(bits & 1);
-                self.take(mantissa << (bits / 2 + 11))?;
+                self.take(mantissa << (bits / 2 + 11));
             }
         }
         Some(())

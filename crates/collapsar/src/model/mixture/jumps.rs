@@ -113,7 +113,9 @@ impl<L: Shape> Mixture<L> {
             if let Some(known) = self.held.mean(k) {
                 let side = |d: usize| offset[d] * (known[d] - self.mean_of(whole, d));
                 if (0..columns).map(side).sum::<f64>() < 0.0 {
-                    offset.iter_mut().for_each(|x| *x = -*x);
+                    for x in &mut offset {
+                        *x = -*x;
+                    }
                 }
             }
             let mut statistics = from.to_vec();

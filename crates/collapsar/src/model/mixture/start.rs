@@ -159,14 +159,15 @@ impl Mixture {
                 .iter_mut()
                 .filter(|x| x.is_nan())
                 .for_each(|x| *x = 0.0);
-            self.each_row(|n, y| match self.local.known(n) {
+            self.each_row(|n, y| {
                 // Nobody else's, nor a centre of their own.
-                Some(known) => (nearest[n], labels[n]) = (0.0, known),
-                None => {
-                    let distance = squared_distance(y, centre);
-                    if distance < nearest[n] {
-                        (nearest[n], labels[n]) = (distance, k);
-                    }
+                if let Some(known) = self.local.known(n) {
+                    (nearest[n], labels[n]) = (0.0, known);
+                    return;
+                }
+                let distance = squared_distance(y, centre);
+                if distance < nearest[n] {
+                    (nearest[n], labels[n]) = (distance, k);
                 }
             });
         }
