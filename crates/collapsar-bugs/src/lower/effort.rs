@@ -9,40 +9,23 @@ use super::nodes::Grid;
 use super::states::large;
 use super::variables::{Grids, Variables};
 use crate::diagnostic::Diagnostic;
-use crate::elaborate::{Elaborated, Line, Resolved};
+use crate::elaborate::{Elaborated, Resolved};
 
-/// Expressions evaluated and terms added, at nodes of grids, for one table of each line: about two seconds. What a model without
-/// data may take, and what each observed number adds.
+/// Expressions evaluated and terms added, at nodes of grids, for one table of each line: about two seconds.
 const MOST: u64 = 20_000_000;
-const FEW: u64 = 5_000_000;
-const FOR_A_NUMBER: u64 = 200_000;
+/// The same for all tables until grids are placed.
+pub(super) const MOST_IN_ALL: u64 = 30_000_000;
 /// Deviations by which results change where every other node is left out, above which a grid is no answer.
 const POOR: f64 = 0.5;
 
 /// What has been spent on tables.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Effort {
     spent: Cell<u64>,
     exceeded: Cell<bool>,
-    /// What may be spent on those of one derivation.
-    most: u64,
 }
 
 impl Effort {
-    pub(super) fn of(model: &Elaborated) -> Self {
-        let more = FOR_A_NUMBER.saturating_mul(observed(model) as u64);
-        Self {
-            spent: Cell::default(),
-            exceeded: Cell::default(),
-            most: FEW.saturating_add(more).min(MOST),
-        }
-    }
-
-    /// What may be spent on all tables until grids are placed.
-    pub(super) fn most_in_all(&self) -> u64 {
-        self.most + self.most / 2
-    }
-
     pub(super) fn spent(&self) -> u64 {
         self.spent.get()
     }
@@ -55,19 +38,6 @@ impl Effort {
     fn spend(&self, more: u64) {
         self.spent.set(self.spent.get() + more);
     }
-}
-
-/// How many numbers of lines with distributions are data.
-pub(super) fn observed(model: &Elaborated) -> usize {
-    let of = |line: &Line| {
-        let array = &model.arrays[line.array];
-        let elements = 0..array.len();
-        elements
-            .filter(|&element| array.value(element).is_some())
-            .count()
-    };
-    let lines = model.lines.iter().filter(|line| line.stochastic());
-    lines.map(of).sum()
 }
 
 impl Stochastic<'_> {
@@ -88,7 +58,7 @@ impl Stochastic<'_> {
         }
         self.effort
             .spend(self.scope.steps.get() - since + terms as u64);
-        if self.effort.spent() > self.effort.most {
+        if self.effort.spent() > MOST {
             return Err(self.too_much(instance).into());
         }
         Ok(())
@@ -103,7 +73,7 @@ impl Stochastic<'_> {
             .spent()
             .saturating_add(each.saturating_mul(left as u64));
         // Repetitions differ.
-        if all > 2 * self.effort.most {
+        if all > 2 * MOST {
             return Err(self.too_much(done - 1).into());
         }
         Ok(())

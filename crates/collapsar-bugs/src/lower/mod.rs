@@ -118,7 +118,7 @@ impl Prepared {
         // What serves where better grids would take too long.
         let mut last: Option<(Lowered, Grids)> = None;
         let found = loop {
-            let effort = Effort::of(&model);
+            let effort = Effort::default();
             let lowered = Lowered::new(&model, source, (&apart, &grids), centring.clone(), &effort);
             spent += effort.spent();
             match lowered {
@@ -144,7 +144,7 @@ impl Prepared {
                         _ => break lowered,
                     };
                     let may = placed < MOST_PLACES && work.is_left();
-                    if !may || spent >= effort.most_in_all() {
+                    if !may || spent >= effort::MOST_IN_ALL {
                         effort::check(&model, &grids, &lowered.variables)?;
                         break lowered;
                     }

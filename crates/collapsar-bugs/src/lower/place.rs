@@ -6,8 +6,8 @@ use collapsar::special::log_sum_exp;
 use collapsar::{Collapsed, Direction, Driver, Fit, Potential, Stop};
 
 use super::nodes::{Grid, MOST_COUNTS, MOST_NODES, moments};
-use super::{LineVariables, Variables, effort};
-use crate::elaborate::Elaborated;
+use super::{LineVariables, Variables};
+use crate::elaborate::{Elaborated, Line};
 
 /// Joint states of grids that the model is fitted for one by one, at most.
 const MOST_STATES: usize = 1024;
@@ -55,7 +55,14 @@ pub(super) struct Work {
 impl Work {
     /// What a model may take: one with many numbers takes long whatever is done with it.
     pub(super) fn of(model: &Elaborated) -> Self {
-        let numbers = effort::observed(model);
+        let observed = |line: &Line| {
+            let array = &model.arrays[line.array];
+            (0..array.len())
+                .filter(|&element| array.value(element).is_some())
+                .count()
+        };
+        let lines = model.lines.iter().filter(|line| line.stochastic());
+        let numbers: usize = lines.map(observed).sum();
         let more = numbers.saturating_mul(FOR_A_NUMBER);
         Self {
             spent: 0,

@@ -93,7 +93,7 @@ fn the_log_joint_is_that_of_the_same_numbers() {
             text,
             (&none, &Grids::new()),
             Centring::default(),
-            &Effort::of(&prepared.model),
+            &Effort::default(),
         );
         let Ok(plain) = plain else {
             panic!("{text}: lowered before");
