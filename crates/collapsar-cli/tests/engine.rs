@@ -37,7 +37,7 @@ fn without_the_package_it_says_how_to_install_it() {
     assert_eq!(
         String::from_utf8_lossy(&done.stderr),
         format!(
-            "error: --engine ray: {name} cannot run the Python package (ModuleNotFoundError: No module named 'pycollapsar'), expected one that can; try {name} -m pip install pycollapsar 'ray[data]', or name another by COLLAPSAR_PYTHON\n"
+            "collapsar: error: --engine ray: {name} cannot run the Python package (ModuleNotFoundError: No module named 'pycollapsar'), expected one that can; try {name} -m pip install pycollapsar 'ray[data]', or name another by COLLAPSAR_PYTHON\n"
         )
     );
 }

@@ -250,7 +250,7 @@ fn draws_that_are_interrupted_say_so_in_the_record() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     write_inputs(folder, 200);
-    let fit = "fit mixed.bug --data data.json --posterior exact --warmup 10 --draws 1000000 --verbose --out part";
+    let fit = "fit mixed.bug --data data.json --restarts 1 --posterior exact --warmup 10 --draws 1000000 --verbose --out part";
     let args: Vec<&str> = fit.split(' ').collect();
     let (mut child, mut talk) = climbing(folder, &mut collapsar(folder, &args));
     // The climb takes milliseconds from here, all draws minutes.

@@ -63,7 +63,7 @@ pub fn bytes(n: u64) -> String {
     let mut unit = 0;
     // What would be shown as a thousand is one of the next.
     while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
+        value = (value / 1000.0).max(1.0);
         unit += 1;
     }
     match n {

@@ -329,9 +329,11 @@ fn a_checkpoint_needs_a_folder() {
         .write(&folder.join("missing/other"))
         .expect_err("no such folder");
     assert_snapshot!(text(&error, folder), @"FOLDER/missing/other: the checkpoint could not be written: No such file or directory (os error 2)");
-    // A folder cannot be replaced by a file, and nothing is left beside it.
+    // In a folder a checkpoint has a file of its own, and nothing is left beside it.
     std::fs::create_dir(folder.join("folder")).expect("a folder");
-    assert!(checkpoint.write(&folder.join("folder")).is_err());
+    (checkpoint.write(&folder.join("folder"))).expect("a folder takes many");
+    let newest = Checkpoint::read(&folder.join("folder"));
+    assert_eq!(checkpoint, newest.expect("just written"));
     let mut left: Vec<_> = std::fs::read_dir(folder)
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name())

@@ -270,7 +270,7 @@ fn folders_are_tables() {
         (from..from + rows).map(|n| n as f64 * 0.5).collect()
     };
     let counts = |rows: usize| -> Vec<i32> { (0..).take(rows).collect() };
-    let schema = "required double x; required int32 n";
+    let schema = "required double x; required int32 n;";
     let write = |name: &str, schema: &str, groups: &[Vec<Values>]| {
         let bytes = file(schema, Compression::SNAPPY, groups, None);
         std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -288,7 +288,7 @@ fn folders_are_tables() {
         &[group(100, 70_000), group(7, 1), group(9, 20_000)],
     );
     // The same columns in another order, and one more.
-    let other = "required int32 n; required double y; required double x";
+    let other = "required int32 n; required double y; required double x;";
     let turned = vec![
         Values::Int32(counts(2)),
         Values::Double(numbers(0, 2)),
