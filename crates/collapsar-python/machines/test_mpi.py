@@ -82,7 +82,8 @@ except ValueError as error:
     assert "array 1, row 1, column 2: a missing value" in str(error), error
 else:
     raise AssertionError("a missing value was taken")
-print("rank", MPI.COMM_WORLD.Get_rank(), "has", mixture.log_evidence_.hex(), flush=True)
+# In one piece: what others write comes between pieces.
+sys.stdout.write(f"rank {MPI.COMM_WORLD.Get_rank()} has {mixture.log_evidence_.hex()}\\n")
 """
 
 

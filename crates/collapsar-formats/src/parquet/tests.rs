@@ -319,7 +319,7 @@ fn folders_are_tables() {
 
     write(
         "d.parquet",
-        "required double x",
+        "required double x;",
         &[vec![Values::Double(numbers(0, 2))]],
     );
     let refused = read_table(folder.path(), None).unwrap_err().to_string();
