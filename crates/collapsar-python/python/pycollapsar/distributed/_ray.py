@@ -203,8 +203,14 @@ class Ray(Engine):
                 pending = self._actors[number].answer.remote(task)
 
     def pids(self) -> list[int]:
-        """The workers' processes."""
-        return self._ray.get([actor.pid.remote() for actor in self._actors])
+        """The processes of workers that live."""
+        found = []
+        for asked in [actor.pid.remote() for actor in self._actors]:
+            try:
+                found.append(self._ray.get(asked))
+            except self._losses():
+                continue
+        return found
 
     def _dismiss(self) -> None:
         for actor in self._actors:
