@@ -128,12 +128,15 @@ impl<'a> Asker<'a> {
         &self.cuts
     }
 
-    fn header(&self, kind: u8, preparation: u64) -> Header {
-        Header {
+    fn task(&self, kind: u8, preparation: u64, body: impl FnOnce(&mut Writer)) -> (Header, Writer) {
+        let header = Header {
             serial: self.serial.fetch_add(1, Ordering::Relaxed),
             preparation,
             kind,
-        }
+        };
+        let mut task = header.write();
+        body(&mut task);
+        (header, task)
     }
 
     /// Has a task of this kind done by all workers: the vectors of all chunks as one.
@@ -146,9 +149,7 @@ impl<'a> Asker<'a> {
         preparation: u64,
         body: impl FnOnce(&mut Writer),
     ) -> Result<Vec<f64>> {
-        let header = self.header(kind, preparation);
-        let mut task = header.write();
-        body(&mut task);
+        let (header, task) = self.task(kind, preparation, body);
         self.gather(header, &self.exchange.ask(task.as_bytes())?)
     }
 
@@ -162,9 +163,7 @@ impl<'a> Asker<'a> {
         preparation: u64,
         body: impl FnOnce(&mut Writer),
     ) -> Result<Vec<f64>> {
-        let header = self.header(kind, preparation);
-        let mut task = header.write();
-        body(&mut task);
+        let (header, task) = self.task(kind, preparation, body);
         self.gather(header, &self.exchange.prepare(task.as_bytes())?)
     }
 

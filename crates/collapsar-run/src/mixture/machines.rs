@@ -7,7 +7,7 @@ use collapsar::{Collapsed, Place};
 use collapsar_text::count;
 use serde_json::json;
 
-use super::{Compared, SavedMixture, USED};
+use super::{Compared, SavedMixture};
 use crate::climb::{Ascent, Climbed, Watch, each};
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
@@ -136,15 +136,7 @@ impl FarRun<'_> {
                     ..Ascent::new(&model, name, &|_, seed| model.start(start, seed))
                 })?;
                 let fit = model.fit(&climbs.best.point)?;
-                let used = fit.components.iter().filter(|c| c.count >= USED).count();
-                compared.push(Compared {
-                    components,
-                    bound: climbs.best.point.bound,
-                    used,
-                    iterations: climbs.iterations(),
-                    passes: climbs.passes(),
-                    converged: climbs.best.outcome.converged(),
-                });
+                compared.push(Compared::of(components, &climbs, &fit));
                 Ok((climbs, Self::kept(&model, fit)))
             },
             |climbs, _| climbs.best.point.bound,

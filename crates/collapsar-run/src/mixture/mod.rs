@@ -23,7 +23,7 @@ use collapsar::mixture::{Mixture, MixtureFit, Mixtures, Start};
 use collapsar_text::count;
 use serde::Serialize;
 
-use crate::climb::{Ascent, Climbed, Watch, each};
+use crate::climb::{Ascent, Climbed, Climbs, Watch, each};
 use crate::error::Result;
 use crate::plan::Plan;
 
@@ -76,6 +76,21 @@ pub struct Compared {
     pub converged: bool,
 }
 
+impl Compared {
+    fn of(components: usize, climbs: &Climbs, fit: &MixtureFit) -> Self {
+        let best = &climbs.best;
+        let used = fit.components.iter().filter(|c| c.count >= USED);
+        Self {
+            components,
+            bound: best.point.bound,
+            used: used.count(),
+            iterations: climbs.iterations(),
+            passes: climbs.passes(),
+            converged: best.outcome.converged(),
+        }
+    }
+}
+
 impl MixtureRun<'_> {
     /// Climbs with every number of components, and keeps the one with the highest bound.
     pub fn climb(&self, watch: &dyn Watch) -> Result<MixtureResult> {
@@ -94,15 +109,7 @@ impl MixtureRun<'_> {
                     ..Ascent::new(&model, name, &|index, seed| self.start(&model, index, seed))
                 })?;
                 let fit = model.fit(&climbs.best.point)?;
-                let used = fit.components.iter().filter(|c| c.count >= USED).count();
-                compared.push(Compared {
-                    components,
-                    bound: climbs.best.point.bound,
-                    used,
-                    iterations: climbs.iterations(),
-                    passes: climbs.passes(),
-                    converged: climbs.best.outcome.converged(),
-                });
+                compared.push(Compared::of(components, &climbs, &fit));
                 Ok((climbs, (model, fit)))
             },
             |climbs, _| climbs.best.point.bound,

@@ -353,17 +353,7 @@ impl<'a> Data<'a> {
         covariance: Covariance,
     ) -> Result<Vec<f64>> {
         let (columns, total) = (self.columns, self.total());
-        let constant = |v: &f64| *v == 0.0;
-        let constant = match covariance {
-            Covariance::Spherical => variance.iter().all(constant).then_some(0),
-            _ => variance.iter().position(constant),
-        };
-        if let Some(column) = constant {
-            let found = format!("the constant {}", mean[column]);
-            let error = Error::data(Place::Column(column), found, "a column that varies");
-            let hints = vec![Hint::give("columns"), Hint::give("scale")];
-            return Err(error.with_hint(Hint::Any(hints)));
-        }
+        check_varies(mean, variance, covariance)?;
         // scikit-learn divides by N - 1.
         let others = total - 1.0;
         if others <= 0.0 {
@@ -451,6 +441,22 @@ impl<'a> Data<'a> {
             .collect();
         digest(values.iter().chain(weights).chain(&labels))
     }
+}
+
+/// Refuses moments from which there is no default scale.
+pub(super) fn check_varies(mean: &[f64], variance: &[f64], covariance: Covariance) -> Result<()> {
+    let constant = |v: &f64| *v == 0.0;
+    let constant = match covariance {
+        Covariance::Spherical => variance.iter().all(constant).then_some(0),
+        _ => variance.iter().position(constant),
+    };
+    if let Some(column) = constant {
+        let found = format!("the constant {}", mean[column]);
+        let error = Error::data(Place::Column(column), found, "a column that varies");
+        let hints = vec![Hint::give("columns"), Hint::give("scale")];
+        return Err(error.with_hint(Hint::Any(hints)));
+    }
+    Ok(())
 }
 
 fn too_few(rows: usize, components: usize) -> Error {

@@ -1,6 +1,6 @@
 //! What is known of rows before a model is: how many, their moments, and so prior and units.
 
-use super::super::data::{Data, digest};
+use super::super::data::{Data, check_varies, digest};
 use super::super::known::Held;
 use super::super::posterior::{Parameters, blocks, pairs};
 use super::super::settings::diagonal;
@@ -207,17 +207,7 @@ fn default_scale(
     spread: &[f64],
 ) -> Result<Vec<f64>> {
     let columns = mean.len();
-    let constant = |v: &f64| *v == 0.0;
-    let constant = match covariance {
-        Covariance::Spherical => variance.iter().all(constant).then_some(0),
-        _ => variance.iter().position(constant),
-    };
-    if let Some(column) = constant {
-        let found = format!("the constant {}", mean[column]);
-        let error = Error::data(Place::Column(column), found, "a column that varies");
-        let hints = vec![Hint::give("columns"), Hint::give("scale")];
-        return Err(error.with_hint(Hint::Any(hints)));
-    }
+    check_varies(mean, variance, covariance)?;
     // scikit-learn divides by N - 1.
     let others = rows - 1.0;
     let unbiased = rows / others;
