@@ -15,6 +15,7 @@
 //! - `response`: variances by linear response
 //! - `online`: documents that come in batches
 //! - `infer`: what it says about new documents
+//! - `stored`: documents that are not in memory
 //! - `quality`: whether its topics are worth reading
 
 mod chain;
@@ -34,6 +35,7 @@ mod quality;
 mod response;
 mod settings;
 mod start;
+mod stored;
 
 use std::sync::Arc;
 
@@ -53,6 +55,7 @@ pub use quality::{
 pub use response::{TopicsResponse, TopicsVariances};
 pub use settings::{Alpha, Beta, Settings};
 pub use start::Start;
+pub use stored::{CorpusWriter, DocumentBlock, StoredCorpus};
 
 /// Steps that are VBEM's own where a prior is below one, which makes optima many: with momentum
 /// from the first step on, topics of nips2011 (K = 10, priors 0.1) end 63 nats below VBEM's on
