@@ -26,7 +26,7 @@ pub(crate) struct Bags {
     pub(crate) longest: usize,
 }
 
-fn sum(counts: &[f32]) -> f64 {
+pub(super) fn sum(counts: &[f32]) -> f64 {
     counts.iter().copied().map(f64::from).sum()
 }
 

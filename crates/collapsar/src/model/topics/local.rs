@@ -1,4 +1,4 @@
-//! The sum over documents: each document's own messages are brought near their optimum while it
+//! The sum over documents in memory: each document's own messages are brought near their optimum while it
 //! is in cache, then words gather their statistics.
 
 use std::sync::Arc;
@@ -6,32 +6,27 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::corpus::Corpus;
-use super::document::{Document, Scratch, add_in_logs, write_sum};
+use super::document::{Document, Scratch, add_in_logs, extrapolated, write_sum};
+use super::documents::{Documents, Settle, Words};
+use super::priors::Slopes;
 use collapsar_core::kernel::bag::{TINY, padded, sweep};
 use collapsar_core::kernel::gamma::{digamma_in_place, exp_below};
 use collapsar_core::parallel::Buffers;
 use collapsar_core::special::ln_gamma;
 use collapsar_core::vector::dot;
-use collapsar_core::{Error, Potential, Result};
+use collapsar_core::{Error, Potential, Result, Warm};
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 
 /// How many documents or words a thread takes at a time: a function of their number alone.
 pub(super) fn chunk_size(count: usize) -> usize {
     count.div_ceil(512).max(1)
 }
 
-/// When a document's own messages are near enough to their optimum.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Settle {
-    /// After this many sweeps over its words.
-    Sweeps(usize),
-    /// When no count changes by more than this fraction of the document's length.
-    Change(f64),
-}
-
 /// Sweeps after which a document is taken to be settled.
 pub(super) const MOST_SWEEPS: usize = 100_000;
 /// As near to the fixed point as rounding allows.
-const EXACT: Settle = Settle::Change(1e-15);
+pub(super) const EXACT: Settle = Settle::Change(1e-15);
 
 /// $\tilde A(b)$: the sum over documents at messages $b$ of words to topics, with the proportions
 /// collapsed and each document's own messages at their optimum (maths §7.2).
@@ -214,6 +209,96 @@ impl Local {
             })
             .collect();
         parts.iter().sum()
+    }
+}
+
+impl Documents for Local {
+    fn topics(&self) -> usize {
+        self.topics
+    }
+
+    fn documents(&self) -> usize {
+        self.corpus.documents()
+    }
+
+    fn vocabulary(&self) -> usize {
+        self.corpus.vocabulary()
+    }
+
+    fn tokens(&self) -> f64 {
+        self.corpus.tokens()
+    }
+
+    fn word_totals(&self) -> &[f64] {
+        &self.corpus.by_word.totals
+    }
+
+    fn digest(&self) -> u64 {
+        self.corpus.digest()
+    }
+
+    fn alpha(&self) -> &[f64] {
+        &self.alpha
+    }
+
+    fn some(&self, count: usize, rng: &mut ChaCha8Rng) -> Result<Vec<Words>> {
+        let has_words = |&index: &usize| !self.corpus.document(index).0.is_empty();
+        let mut order: Vec<usize> = (0..self.documents()).filter(has_words).collect();
+        order.shuffle(rng);
+        let first = order.into_iter().take(count);
+        let words = |index| {
+            let (words, counts) = self.corpus.document(index);
+            (words.to_vec(), counts.to_vec())
+        };
+        Ok(first.map(words).collect())
+    }
+
+    fn numbers(&self) -> usize {
+        self.documents() * self.topics
+    }
+
+    fn even(&self) -> Warm {
+        self.even_counts().into()
+    }
+
+    fn extrapolate(&self, counts: &mut Warm, before: &Warm, coefficient: f64) {
+        for (count, before) in counts[..self.numbers()].iter_mut().zip(before.iter()) {
+            *count = extrapolated(*count, *before, coefficient);
+        }
+    }
+
+    fn pass(
+        &self,
+        messages: &[f64],
+        alpha: &[f64],
+        settle: Settle,
+        counts: &mut Warm,
+        statistics: Option<&mut [f64]>,
+    ) -> Result<f64> {
+        let counts = &mut counts[..self.numbers()];
+        self.pass(messages, alpha, settle, counts, statistics)
+    }
+
+    fn dirichlets(&self, alpha: &[f64], counts: &Warm) -> Result<f64> {
+        Ok(self.dirichlets(alpha, &counts[..self.numbers()]))
+    }
+
+    fn slopes(&self, alpha: &[f64], counts: &Warm) -> Result<Slopes> {
+        let size = chunk_size(self.documents()) * self.topics;
+        let parts = counts[..self.numbers()].par_chunks(size);
+        let parts: Vec<Vec<f64>> = parts.map(|counts| Slopes::part(alpha, counts)).collect();
+        Ok(Slopes::sum(&parts.concat(), alpha.len()))
+    }
+
+    fn product(
+        &self,
+        alpha: &[f64],
+        counts: &Warm,
+        (at, along): (&[f64], &[f64]),
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.coupling_product((alpha, &counts[..self.numbers()]), at, along, out);
+        Ok(())
     }
 }
 
