@@ -75,6 +75,7 @@
 //!
 //! - [`Stop`] says when to stop, [`Checkpoint`] how a run is taken up again, [`Restarts`] what several starts found,
 //!   [`Jumps`] how to leave a poor optimum, [`Advice`] what a model may tell optimisers about itself.
+//! - [`segments`]: files that do not fit in memory, read ahead of whoever works on them.
 //! - [`elementary`], [`random`], [`special`], [`kernel`], [`vector`], [`number`]: what sums over data are made of, vectorised
 //!   with run-time dispatch, to the same bits on every processor.
 //! - [`diagnostics`]: R-hat, effective sample sizes and Monte Carlo standard errors of chains; Pareto-smoothed importance
@@ -106,6 +107,7 @@ mod point;
 pub mod random;
 mod response;
 pub mod rows;
+pub mod segments;
 mod smooth;
 pub mod special;
 pub mod vector;

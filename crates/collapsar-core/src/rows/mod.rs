@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 use crate::error::Result;
 
+pub use crate::segments::Reading;
+
 mod features;
 mod gaps;
 mod known;
@@ -26,7 +28,7 @@ mod triangle;
 pub use features::Features;
 pub use overlap::{ComponentBlocks, Overlaps};
 pub use squares::SquareSum;
-pub use stored::{Block, Element, Layout, Order, Reading, Stored};
+pub use stored::{Block, Element, Layout, Order, Stored};
 pub use sum::SoftmaxSum;
 
 /// Rows in a block: features of a 16-column block of 128 rows fill 150 kB of a processor's second

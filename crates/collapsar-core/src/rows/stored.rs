@@ -1,24 +1,16 @@
-//! Decides how rows that are not in memory are read: from a file, by position, a segment ahead of whoever works on them.
+//! Decides how rows that are not in memory are read: from a file, by segments of whole blocks.
 //!
-//! A file is read by those who work on it, each its own rows: while one segment is worked on, a thread of its own reads the next.
 //! Numbers come as they are in the file, and are mapped and turned into blocks as they are worked on, to the bits that rows in memory have.
 
-use std::fs::File;
-use std::io;
 use std::ops::{ControlFlow, Range};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::path::Path;
 
 use super::BLOCK;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::segments::{Reading, SegmentFile};
 
 /// Bytes of the first segment that is read: small, as nothing can be done before it is there.
 const FIRST: usize = 1 << 17;
-/// Segments of one reader: one is worked on while the next is read.
-const SEGMENTS: usize = 2;
 
 /// How numbers follow one another in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,10 +64,7 @@ pub struct Layout {
 /// A table in a file.
 #[derive(Debug)]
 pub struct Stored {
-    file: File,
-    path: PathBuf,
-    /// Length and time of the last change, when it was opened.
-    stamp: (u64, Option<SystemTime>),
+    file: SegmentFile,
     layout: Layout,
     /// Columns that are read: those of data, and that of weights.
     wanted: Vec<usize>,
@@ -83,21 +72,6 @@ pub struct Stored {
     segment: usize,
     /// Bytes that work on the rows may keep beside segments.
     room: usize,
-    spare: Mutex<Vec<Vec<u8>>>,
-    bytes: AtomicU64,
-    waited: AtomicU64,
-    worked: AtomicU64,
-}
-
-/// What reading has cost so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reading {
-    /// Bytes read.
-    pub bytes: u64,
-    /// Time that threads waited for what they read, in all.
-    pub waited: Duration,
-    /// Time that they spent on rows, that included.
-    pub spent: Duration,
 }
 
 /// Rows of a block: their numbers, column by column, and how often each is there.
@@ -120,29 +94,21 @@ impl Stored {
     /// # Errors
     /// [`Error::File`] where it cannot be opened, or is shorter than the table.
     pub fn open(path: &Path, layout: Layout, segment: usize, room: usize) -> Result<Self> {
-        let refused = |error: io::Error| refusal(path, &error);
-        let file = File::open(path).map_err(refused)?;
-        let stamp = stamp(&file).map_err(refused)?;
+        let file = SegmentFile::open(path, "rows")?;
         let numbers = (layout.rows as u64).checked_mul(layout.width as u64);
         let end = numbers
             .and_then(|numbers| numbers.checked_mul(layout.element.size() as u64))
             .and_then(|bytes| bytes.checked_add(layout.offset));
-        if end.is_none_or(|end| end > stamp.0) {
-            return Err(truncated(path, stamp.0, end));
+        if end.is_none_or(|end| end > file.length()) {
+            return Err(file.truncated(end));
         }
         let wanted = layout.columns.iter().chain(&layout.weights).copied();
         Ok(Self {
             file,
-            path: path.to_owned(),
-            stamp,
             wanted: wanted.collect(),
             layout,
             segment,
             room,
-            spare: Mutex::default(),
-            bytes: AtomicU64::new(0),
-            waited: AtomicU64::new(0),
-            worked: AtomicU64::new(0),
         })
     }
 
@@ -168,7 +134,7 @@ impl Stored {
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// Bytes that are read for each row.
@@ -192,12 +158,7 @@ impl Stored {
 
     /// What reading has cost so far.
     pub fn reading(&self) -> Reading {
-        let time = |of: &AtomicU64| Duration::from_nanos(of.load(Ordering::Relaxed));
-        Reading {
-            bytes: self.bytes.load(Ordering::Relaxed),
-            waited: time(&self.waited),
-            spent: time(&self.worked),
-        }
+        self.file.reading()
     }
 
     /// Visits the blocks of `rows`, which begin at a block, in their order until `visit` says that it is enough; each number of a
@@ -211,9 +172,8 @@ impl Stored {
         map: Option<(&[f64], &[f64])>,
         mut visit: impl FnMut(Block<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let began = Instant::now();
         let mut values = vec![0.0; self.wanted.len() * BLOCK];
-        let mut work = |segment: &Range<usize>, bytes: &[u8]| -> Result<ControlFlow<()>> {
+        let work = |segment: &Range<usize>, bytes: &[u8]| -> Result<ControlFlow<()>> {
             for first in segment.clone().step_by(BLOCK) {
                 let width = BLOCK.min(segment.end - first);
                 let values = &mut values[..self.wanted.len() * width];
@@ -231,82 +191,8 @@ impl Stored {
             }
             Ok(ControlFlow::Continue(()))
         };
-        let done = self.read_ahead(&self.segments(&rows), &mut work);
-        add(&self.worked, began.elapsed());
-        done?;
-        self.check()
-    }
-
-    /// Reads segments, each while `work` has the one before.
-    fn read_ahead(
-        &self,
-        segments: &[Range<usize>],
-        work: &mut impl FnMut(&Range<usize>, &[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
-        let buffers: Vec<Vec<u8>> = {
-            let mut spare = self.spare();
-            (0..SEGMENTS.min(segments.len()))
-                .map(|_| spare.pop().unwrap_or_default())
-                .collect()
-        };
-        let read = |range: &Range<usize>, mut buffer: Vec<u8>| {
-            self.read(range, &mut buffer).map(|()| buffer)
-        };
-        let ahead = thread::scope(|scope| {
-            let (full, filled) = mpsc::sync_channel(SEGMENTS);
-            let (empty, emptied) = mpsc::channel::<Vec<u8>>();
-            let reader = move || {
-                for range in segments {
-                    // Where nobody listens any more there is nothing to be done.
-                    let Ok(buffer) = emptied.recv() else { return };
-                    if full.send(read(range, buffer)).is_err() {
-                        return;
-                    }
-                }
-            };
-            // One segment needs no second thread; nor is there one where the system has none left.
-            if segments.len() < 2 || thread::Builder::new().spawn_scoped(scope, reader).is_err() {
-                return None;
-            }
-            for buffer in buffers {
-                // A reader that has ended has said why.
-                let _ = empty.send(buffer);
-            }
-            for (place, range) in segments.iter().enumerate() {
-                let began = Instant::now();
-                let Ok(buffer) = filled.recv() else { break };
-                add(&self.waited, began.elapsed());
-                let done = buffer.and_then(|buffer| {
-                    let flow = work(range, &buffer);
-                    if place + SEGMENTS < segments.len() {
-                        let _ = empty.send(buffer);
-                    } else {
-                        self.keep(buffer);
-                    }
-                    flow
-                });
-                match done {
-                    Ok(ControlFlow::Continue(())) => {}
-                    Ok(ControlFlow::Break(())) => return Some(Ok(())),
-                    Err(error) => return Some(Err(error)),
-                }
-            }
-            Some(Ok(()))
-        });
-        if let Some(done) = ahead {
-            return done;
-        }
-        let mut buffer = self.spare().pop().unwrap_or_default();
-        for range in segments {
-            let began = Instant::now();
-            self.read(range, &mut buffer)?;
-            add(&self.waited, began.elapsed());
-            if work(range, &buffer)?.is_break() {
-                break;
-            }
-        }
-        self.keep(buffer);
-        Ok(())
+        let read = |rows: &Range<usize>, buffer: &mut Vec<u8>| self.read(rows, buffer);
+        self.file.each(&self.segments(&rows), read, work)
     }
 
     /// Copies one row into `out`, mapped as [`Stored::each`] maps it.
@@ -360,25 +246,20 @@ impl Stored {
         let size = layout.element.size();
         // What is there is written over.
         buffer.resize(rows.len() * self.row_bytes(), 0);
-        let read = match layout.order {
+        match layout.order {
             Order::Blocks | Order::Rows => {
                 let at = layout.offset + (rows.start * layout.width * size) as u64;
-                read_at(&self.file, buffer, at)
+                self.file.read(at, buffer)
             }
             Order::Columns => {
                 let pieces = buffer.chunks_exact_mut(rows.len() * size);
                 let mut pieces = pieces.zip(&self.wanted);
                 pieces.try_for_each(|(piece, column)| {
                     let at = (column * layout.rows + rows.start) * size;
-                    read_at(&self.file, piece, layout.offset + at as u64)
+                    self.file.read(layout.offset + at as u64, piece)
                 })
             }
-        };
-        self.bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
-        read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.changed(),
-            _ => refusal(&self.path, &error),
-        })
+        }
     }
 
     /// Makes a block of what was read of `segment`.
@@ -419,28 +300,7 @@ impl Stored {
     /// # Errors
     /// [`Error::File`].
     pub fn check(&self) -> Result<()> {
-        match stamp(&self.file) {
-            Ok(now) if now == self.stamp => Ok(()),
-            Ok(_) => Err(self.changed()),
-            Err(error) => Err(refusal(&self.path, &error)),
-        }
-    }
-
-    fn changed(&self) -> Error {
-        Error::File {
-            path: self.path.display().to_string(),
-            cause: "it was changed or cut short while its rows were read, expected a file that stays as it is; \
-                    start the fit anew"
-                .into(),
-        }
-    }
-
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn keep(&self, buffer: Vec<u8>) {
-        self.spare().push(buffer);
+        self.file.check()
     }
 }
 
@@ -461,49 +321,4 @@ fn numbers<const N: usize>(
             *x = number(*bytes);
         }
     }
-}
-
-fn add(to: &AtomicU64, time: Duration) {
-    to.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
-}
-
-fn stamp(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
-    let metadata = file.metadata()?;
-    Ok((metadata.len(), metadata.modified().ok()))
-}
-
-fn refusal(path: &Path, error: &io::Error) -> Error {
-    Error::File {
-        path: path.display().to_string(),
-        cause: error.to_string(),
-    }
-}
-
-fn truncated(path: &Path, found: u64, expected: Option<u64>) -> Error {
-    let expected = expected.map_or("fewer rows".to_owned(), |end| format!("{end}"));
-    Error::File {
-        path: path.display().to_string(),
-        cause: format!("it ends after {found} bytes, expected {expected}"),
-    }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, buffer, at) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(read) => {
-                buffer = &mut buffer[read..];
-                at += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -1,10 +1,12 @@
 //! A bag of words for each document, in both orders: by document and by word.
 
 use collapsar_core::kernel::bag::Bag;
-use collapsar_core::{Error, Place, Result, digest};
+use collapsar_core::{Error, Place, Result, digest_on};
 
 /// The largest count: up to here every whole number is a 32-bit float.
-const LARGEST: f32 = 16_777_216.0;
+pub(super) const LARGEST: f32 = 16_777_216.0;
+/// The digest of no documents.
+pub(super) const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Unique words with their counts.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +33,7 @@ pub(super) fn sum(counts: &[f32]) -> f64 {
 }
 
 impl Bags {
-    fn new(starts: Vec<usize>, ids: Vec<u32>, counts: Vec<f32>) -> Self {
+    pub(super) fn new(starts: Vec<usize>, ids: Vec<u32>, counts: Vec<f32>) -> Self {
         let bags = || starts.windows(2).map(|w| &counts[w[0]..w[1]]);
         Self {
             totals: bags().map(sum).collect(),
@@ -59,7 +61,7 @@ impl Bags {
     }
 
     /// The same entries, listed by id.
-    fn transposed(&self, ids: usize) -> Self {
+    pub(super) fn transposed(&self, ids: usize) -> Self {
         let mut starts = vec![0; ids + 1];
         for &id in &self.ids {
             starts[id as usize + 1] += 1;
@@ -161,12 +163,79 @@ impl Corpus {
 
     /// Tells corpora apart.
     pub(crate) fn digest(&self) -> u64 {
-        let bags = &self.by_document;
-        let starts = bags.starts.iter().flat_map(|x| x.to_le_bytes());
-        let ids = bags.ids.iter().flat_map(|x| x.to_le_bytes());
-        let counts = bags.counts.iter().flat_map(|x| x.to_bits().to_le_bytes());
-        digest(starts.chain(ids).chain(counts))
+        (0..self.documents()).fold(EMPTY, |digest, document| {
+            let (words, counts) = self.document(document);
+            digest_bag(digest, words, counts)
+        })
     }
+}
+
+/// The digest of documents and one more.
+pub(super) fn digest_bag(digest: u64, words: &[u32], counts: &[f32]) -> u64 {
+    let length = (words.len() as u64).to_le_bytes();
+    let words = words.iter().flat_map(|x| x.to_le_bytes());
+    let counts = counts.iter().flat_map(|x| x.to_bits().to_le_bytes());
+    digest_on(digest, length.into_iter().chain(words).chain(counts))
+}
+
+/// Refuses a document whose words do not ascend, and whatever a corpus in memory would not have.
+pub(super) fn check_bag(
+    document: usize,
+    words: &[u32],
+    counts: &[f32],
+    vocabulary: usize,
+) -> Result<()> {
+    if words.len() != counts.len() {
+        let found = format!("{} words with {} counts", words.len(), counts.len());
+        let place = Place::item("document", document);
+        return Err(Error::data(place, found, "a count for each word"));
+    }
+    let mut before = None;
+    for (&word, &count) in words.iter().zip(counts) {
+        if word as usize >= vocabulary {
+            return Err(outside(document, word, vocabulary));
+        }
+        if before == Some(word) {
+            return Err(twice(document, word));
+        }
+        if let Some(before) = before.filter(|before| *before > word) {
+            let found = format!("word {word} after word {before}");
+            let place = Place::item("document", document);
+            return Err(Error::data(place, found, "words that ascend"));
+        }
+        if !is_count(count) {
+            return Err(miscounted(document, word, count));
+        }
+        before = Some(word);
+    }
+    Ok(())
+}
+
+fn is_count(count: f32) -> bool {
+    count > 0.0 && count <= LARGEST
+}
+
+fn outside(document: usize, word: u32, vocabulary: usize) -> Error {
+    let found = format!("word {word} of a vocabulary of {vocabulary}");
+    Error::data(
+        Place::item("document", document),
+        found,
+        "words counted from 0",
+    )
+}
+
+fn twice(document: usize, word: u32) -> Error {
+    let (found, expected) = (
+        format!("word {word} twice"),
+        "each word once, with its count",
+    );
+    Error::data(Place::item("document", document), found, expected)
+}
+
+fn miscounted(document: usize, word: u32, count: f32) -> Error {
+    let found = format!("word {word} with count {count}");
+    let expected = "a positive count up to 16777216";
+    Error::data(Place::item("document", document), found, expected)
 }
 
 fn check(starts: &[usize], words: &[u32], counts: &[f32], vocabulary: usize) -> Result<()> {
@@ -193,18 +262,14 @@ fn check(starts: &[usize], words: &[u32], counts: &[f32], vocabulary: usize) -> 
     let mut last_seen = vec![usize::MAX; vocabulary];
     for (document, range) in starts.windows(2).enumerate() {
         for i in range[0]..range[1] {
-            let place = || Place::item("document", document);
             let Some(seen) = last_seen.get_mut(words[i] as usize) else {
-                let found = format!("word {} of a vocabulary of {vocabulary}", words[i]);
-                return refuse(place(), found, "words counted from 0");
+                return Err(outside(document, words[i], vocabulary));
             };
             if std::mem::replace(seen, document) == document {
-                let found = format!("word {} twice", words[i]);
-                return refuse(place(), found, "each word once, with its count");
+                return Err(twice(document, words[i]));
             }
-            if !(counts[i] > 0.0 && counts[i] <= LARGEST) {
-                let found = format!("word {} with count {}", words[i], counts[i]);
-                return refuse(place(), found, "a positive count up to 16777216");
+            if !is_count(counts[i]) {
+                return Err(miscounted(document, words[i], counts[i]));
             }
         }
     }

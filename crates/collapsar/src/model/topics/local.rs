@@ -45,8 +45,77 @@ pub(super) struct Exponentials<'a> {
     pub(super) highest: &'a [f64],
 }
 
+/// Lends the exponentials of messages to `work`.
+pub(super) fn with_exponentials<T>(
+    buffers: &Buffers,
+    messages: &[f64],
+    topics: usize,
+    work: impl FnOnce(&Exponentials<'_>) -> Result<T>,
+) -> Result<T> {
+    let (vocabulary, width) = (messages.len() / topics, padded(topics));
+    buffers.lend(vocabulary * (width + 1), |buffer| {
+        let (rows, highest) = buffer.split_at_mut(vocabulary * width);
+        rows.par_chunks_mut(width)
+            .zip(highest.par_iter_mut())
+            .zip(messages.par_chunks(topics))
+            .with_min_len(chunk_size(vocabulary))
+            .for_each(|((row, highest), messages)| {
+                *highest = messages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                exp_below(messages, *highest, &mut row[..topics]);
+            });
+        if let Some(word) = highest.iter().position(|high| !high.is_finite()) {
+            let block = format!("messages of word {}", word + 1);
+            return Err(Error::domain(
+                block,
+                highest[word].to_string(),
+                "finite numbers",
+            ));
+        }
+        work(&Exponentials {
+            messages,
+            rows,
+            highest,
+        })
+    })
+}
+
+/// The Dirichlets' part of what documents add to the bound, under a prior.
+pub(super) struct Dirichlets<'a> {
+    alpha: &'a [f64],
+    total: f64,
+    prior_ln_gamma: f64,
+    prior_total: f64,
+}
+
+impl<'a> Dirichlets<'a> {
+    pub(super) fn new(alpha: &'a [f64]) -> Self {
+        let total: f64 = alpha.iter().sum();
+        Self {
+            alpha,
+            total,
+            prior_ln_gamma: digamma_in_place(&mut alpha.to_vec()),
+            prior_total: ln_gamma(total),
+        }
+    }
+
+    /// Adds the part of documents with these counts, one after another.
+    pub(super) fn add(&self, counts: &[f64], sum: &mut f64) {
+        let topics = self.alpha.len();
+        let mut x = vec![0.0; topics];
+        for counts in counts.chunks(topics) {
+            let length: f64 = counts.iter().sum();
+            if length == 0.0 {
+                continue;
+            }
+            write_sum(self.alpha, counts, &mut x);
+            let of_total = ln_gamma(self.total + length) - self.prior_total;
+            *sum += digamma_in_place(&mut x) - self.prior_ln_gamma - of_total;
+        }
+    }
+}
+
 /// Messages of documents some of whose products underflowed; rare.
-type Rare = Vec<(u32, Vec<f64>)>;
+pub(super) type Rare = Vec<(u32, Vec<f64>)>;
 
 impl Local {
     pub(super) fn new(corpus: Arc<Corpus>, topics: usize, alpha: Vec<f64>) -> Self {
@@ -68,35 +137,12 @@ impl Local {
         counts: &mut [f64],
         statistics: Option<&mut [f64]>,
     ) -> Result<f64> {
-        let (vocabulary, width) = (self.corpus.vocabulary(), padded(self.topics));
-        self.buffers.lend(vocabulary * (width + 1), |buffer| {
-            let (rows, highest) = buffer.split_at_mut(vocabulary * width);
-            rows.par_chunks_mut(width)
-                .zip(highest.par_iter_mut())
-                .zip(messages.par_chunks(self.topics))
-                .with_min_len(chunk_size(vocabulary))
-                .for_each(|((row, highest), messages)| {
-                    *highest = messages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                    exp_below(messages, *highest, &mut row[..self.topics]);
-                });
-            if let Some(word) = highest.iter().position(|high| !high.is_finite()) {
-                let block = format!("messages of word {}", word + 1);
-                return Err(Error::domain(
-                    block,
-                    highest[word].to_string(),
-                    "finite numbers",
-                ));
-            }
-            let words = Exponentials {
-                messages,
-                rows,
-                highest,
-            };
-            let length = self.corpus.documents() * width;
+        let length = self.corpus.documents() * padded(self.topics);
+        with_exponentials(&self.buffers, messages, self.topics, |words| {
             self.buffers.lend(length, |documents| {
-                let (value, rare) = self.settle(&words, alpha, settle, counts, documents);
+                let (value, rare) = self.settle(words, alpha, settle, counts, documents);
                 if let Some(statistics) = statistics {
-                    self.gather(&words, documents, &rare, statistics);
+                    self.gather(words, documents, &rare, statistics);
                 }
                 Ok(value + dot(&self.corpus.by_word.totals, words.highest))
             })
@@ -153,6 +199,8 @@ impl Local {
             .enumerate()
             .for_each(|(chunk, statistics)| {
                 let mut scratch = Scratch::new(width, self.corpus.by_word.longest);
+                // What is too small for a product, in logs.
+                let mut late = vec![0.0; topics];
                 for (i, statistics) in statistics.chunks_mut(topics).enumerate() {
                     let word = chunk * size + i;
                     let bag = self.corpus.by_word.bag(word, documents);
@@ -164,13 +212,17 @@ impl Local {
                         *s = own * sum;
                     }
                     if tiny {
+                        late.fill(0.0);
                         let messages = &words.messages[word * topics..(word + 1) * topics];
                         for i in (0..products.len()).filter(|&i| products[i] < TINY) {
                             let at = rare
                                 .binary_search_by_key(&bag.ids[i], |(id, _)| *id)
                                 .expect("a document with a tiny product is among the rare");
                             let logits = rare[at].1.iter().zip(messages).map(|(a, b)| a + b);
-                            add_in_logs(&logits.collect::<Vec<_>>(), bag.counts[i], statistics);
+                            add_in_logs(&logits.collect::<Vec<_>>(), bag.counts[i], &mut late);
+                        }
+                        for (s, late) in statistics.iter_mut().zip(&late) {
+                            *s += late;
                         }
                     }
                 }
@@ -186,26 +238,14 @@ impl Local {
 
     /// The Dirichlets' part of what documents add to the bound.
     pub(super) fn dirichlets(&self, alpha: &[f64], counts: &[f64]) -> f64 {
-        let topics = self.topics;
         let size = chunk_size(self.corpus.documents());
-        let mut prior = alpha.to_vec();
-        let prior_ln_gamma = digamma_in_place(&mut prior);
-        let total: f64 = alpha.iter().sum();
-        let prior_total = ln_gamma(total);
+        let of = Dirichlets::new(alpha);
         let parts: Vec<f64> = counts
-            .par_chunks(size * topics)
+            .par_chunks(size * self.topics)
             .map(|counts| {
-                let mut x = vec![0.0; topics];
-                let document = |counts: &[f64]| {
-                    let length: f64 = counts.iter().sum();
-                    if length == 0.0 {
-                        return 0.0;
-                    }
-                    write_sum(alpha, counts, &mut x);
-                    let of_total = ln_gamma(total + length) - prior_total;
-                    digamma_in_place(&mut x) - prior_ln_gamma - of_total
-                };
-                counts.chunks(topics).map(document).sum()
+                let mut sum = 0.0;
+                of.add(counts, &mut sum);
+                sum
             })
             .collect();
         parts.iter().sum()

@@ -16,6 +16,7 @@
 //! - `response`: variances by linear response
 //! - `online`: documents that come in batches
 //! - `infer`: what it says about new documents
+//! - `stored`: documents that are not in memory
 //! - `quality`: whether its topics are worth reading
 
 mod chain;
@@ -36,7 +37,9 @@ mod quality;
 mod response;
 mod settings;
 mod start;
+mod stored;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use collapsar_core::{Advice, Collapsed, InnerProblems, Point, Potential, Result, Warm};
@@ -56,6 +59,7 @@ pub use quality::{
 pub use response::{TopicsResponse, TopicsVariances};
 pub use settings::{Alpha, Beta, Settings};
 pub use start::Start;
+pub use stored::{CorpusWriter, DocumentBlock, StoredCorpus, StoredDocuments};
 
 /// Steps that are VBEM's own where a prior is below one, which makes optima many: with momentum
 /// from the first step on, topics of nips2011 (K = 10, priors 0.1) end 63 nats below VBEM's on
@@ -92,6 +96,20 @@ impl Topics {
     /// The corpus.
     pub fn corpus(&self) -> &Arc<Corpus> {
         &self.local.corpus
+    }
+}
+
+impl Topics<StoredDocuments> {
+    /// A model of documents in a file. Counts of documents are in files as well, in a private folder beside `target` that
+    /// vanishes with the model.
+    ///
+    /// # Errors
+    /// As [`Topics::new`]; [`crate::Error::File`] where the folder cannot be made.
+    pub fn stored(corpus: Arc<StoredCorpus>, settings: &Settings, target: &Path) -> Result<Self> {
+        settings.check(corpus.tokens())?;
+        let (topics, alpha) = (settings.topics, settings.first_alpha());
+        let documents = StoredDocuments::new(corpus, topics, alpha, target)?;
+        Ok(Self::of(documents, settings))
     }
 }
 
