@@ -2,7 +2,7 @@
 //! optima; it changes how soon and which of them are reached.
 
 use crate::error::Result;
-use crate::point::Point;
+use crate::point::{Point, Warm};
 
 /// A model's advice to optimisers: none by default.
 #[derive(Clone, Copy, Default)]
@@ -26,9 +26,14 @@ pub trait InnerProblems: Sync {
     /// How many numbers an evaluation leaves in [`Point::warm`].
     fn numbers(&self) -> usize;
 
+    /// Whether a point has all that an evaluation leaves: what is kept elsewhere does not come back with a checkpoint.
+    fn is_whole(&self, _warm: &Warm) -> bool {
+        true
+    }
+
     /// Moves `warm` on by `coefficient` times its change since `before`, as an accelerated step does
     /// with the messages.
-    fn extrapolate(&self, warm: &mut [f64], before: &[f64], coefficient: f64);
+    fn extrapolate(&self, warm: &mut Warm, before: &Warm, coefficient: f64);
 }
 
 /// A model whose likelihood knows some of its variables only up to a change of basis: a climb is slow

@@ -120,6 +120,6 @@ pub use digest::{digest, digest_on};
 pub use direction::Direction;
 pub use driver::{Checkpoint, Driver, Fit, Jump, Jumps, Outcome, Restarts, Step, Stop};
 pub use error::{Change, Error, Factor, Hint, Mismatch, Place, Plain, Result, Terms};
-pub use point::Point;
+pub use point::{Elsewhere, Point, Warm};
 pub use response::Response;
 pub use smooth::{Differentiated, Smooth};

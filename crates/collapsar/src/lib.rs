@@ -38,10 +38,10 @@ mod watch;
 #[cfg(feature = "laws")]
 pub use collapsar_core::laws;
 pub use collapsar_core::{
-    Advice, Bases, Change, Checkpoint, Collapsed, Direction, Driver, Error, Factor, Fit, Hint,
-    InnerProblems, Jump, Jumps, Mismatch, Outcome, Place, Plain, Point, Potential, Response,
-    Restarts, Result, Step, Stop, Terms, diagnostics, elementary, family, files, limits, number,
-    random, special,
+    Advice, Bases, Change, Checkpoint, Collapsed, Direction, Driver, Elsewhere, Error, Factor, Fit,
+    Hint, InnerProblems, Jump, Jumps, Mismatch, Outcome, Place, Plain, Point, Potential, Response,
+    Restarts, Result, Step, Stop, Terms, Warm, diagnostics, elementary, family, files, limits,
+    number, random, special,
 };
 #[cfg(feature = "mixture")]
 pub use model::mixture;

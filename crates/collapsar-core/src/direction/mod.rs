@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::advice::Advice;
 use crate::collapsed::Collapsed;
 use crate::error::{Error, Result};
-use crate::point::Point;
+use crate::point::{Point, Warm};
 
 use auto::Auto;
 use conjugate::{Beta, Conjugate};
@@ -220,7 +220,7 @@ impl Rule {
 
     /// Where the last step came from and the coefficient with which the proposed step repeats it, for
     /// a model's inner problems to begin as far ahead.
-    pub(crate) fn lead(&self) -> Option<(&[f64], f64)> {
+    pub(crate) fn lead(&self) -> Option<(&Warm, f64)> {
         match self {
             Self::Momentum(rule) => rule.lead(),
             _ => None,

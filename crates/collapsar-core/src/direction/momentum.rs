@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Iterate, Proposal, all_of};
+use crate::point::Warm;
 use crate::vector::{add, dot_difference};
 
 /// After a restart that many steps pass before a small gain is taken for convergence: the first
@@ -36,7 +37,7 @@ pub(crate) struct Momentum {
     /// Where VBEM's step from the point before the last led; empty before the second step.
     landed: Vec<f64>,
     /// Where the model's inner problems had ended there.
-    warm: Vec<f64>,
+    warm: Warm,
     coefficient: f64,
     /// Whether all messages restart together.
     #[serde(default)]
@@ -93,7 +94,7 @@ impl Momentum {
         }
     }
 
-    pub(crate) fn lead(&self) -> Option<(&[f64], f64)> {
+    pub(crate) fn lead(&self) -> Option<(&Warm, f64)> {
         (self.coefficient > 0.0).then_some((&self.warm, self.coefficient))
     }
 

@@ -9,7 +9,7 @@ use super::{Checkpoint, Driver, Fit, Jump, Jumps, Outcome, State, Step, Stop};
 use crate::collapsed::Collapsed;
 use crate::direction::{Iterate, Rule};
 use crate::error::Result;
-use crate::point::Point;
+use crate::point::{Point, Warm};
 use crate::vector::dot_difference;
 
 /// Steps in a row that changes of basis may lead down before they are no longer asked for.
@@ -207,7 +207,7 @@ fn rises<M: Collapsed>(
     evaluator: &mut Evaluator<'_, M>,
     from: &Iterate,
     (direction, length): (&[f64], f64),
-    lead: Option<(&[f64], f64)>,
+    lead: Option<(&Warm, f64)>,
     trial: &mut Iterate,
 ) -> Result<bool> {
     let point = &mut trial.point;

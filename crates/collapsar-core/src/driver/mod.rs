@@ -295,7 +295,7 @@ impl<'a, M: Collapsed> Driver<'a, M> {
         let from_file = checkpoint.is_from_file();
         let mut state = checkpoint.state_for(self.direction, &self.model.fingerprint())?;
         if from_file {
-            self.believe(&state)?;
+            self.believe(&mut state)?;
         } else {
             // Legs of one run judged it by other rules, and take a step at least.
             (state.last, state.stationary) = (None, false);

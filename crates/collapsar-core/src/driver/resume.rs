@@ -32,8 +32,8 @@ impl State {
 }
 
 impl<M: Collapsed> Driver<'_, M> {
-    /// Refuses a state that no run of this model can have left.
-    pub(super) fn believe(&self, state: &State) -> Result<()> {
+    /// Refuses a state that no run of this model can have left; what a checkpoint does not keep of a point is made again.
+    pub(super) fn believe(&self, state: &mut State) -> Result<()> {
         let counts = [state.iteration, state.passes, state.fallbacks, state.misled];
         let searched = [state.search.tried, state.search.taken];
         let possible = counts.iter().chain(&searched).all(|count| *count < MOST)
@@ -47,7 +47,9 @@ impl<M: Collapsed> Driver<'_, M> {
             );
             return Err(mismatch(found, "numbers that a run can have"));
         }
-        self.believe_point(&state.iterate, &state.rule)?;
+        if let Some(again) = self.believe_point(&state.iterate, &state.rule)? {
+            state.iterate = again;
+        }
         if let Some((incumbent, rule, index)) = state.search.trial() {
             if index as u64 >= MOST {
                 return Err(mismatch(
@@ -60,11 +62,13 @@ impl<M: Collapsed> Driver<'_, M> {
         Ok(())
     }
 
-    fn believe_point(&self, iterate: &Iterate, rule: &Rule) -> Result<()> {
+    /// Refuses a point that is not what it says; returns it as the model finds it, where the checkpoint does not have all of it.
+    fn believe_point(&self, iterate: &Iterate, rule: &Rule) -> Result<Option<Iterate>> {
         let mut evaluator = Evaluator::new(self.model, 0);
         let advice = &evaluator.advice;
         let messages = self.model.local().dim();
-        let inner = advice.inner.map_or(0, InnerProblems::numbers);
+        let inner_problems = advice.inner;
+        let inner = inner_problems.map_or(0, InnerProblems::numbers);
         let point = &iterate.point;
         let whole = [&point.messages, &point.statistics, &point.gradient];
         let turned = iterate.turned.as_ref().is_none_or(|turned| {
@@ -102,7 +106,8 @@ impl<M: Collapsed> Driver<'_, M> {
                 format!("{} nats, as its messages have it", again.bound),
             ));
         }
-        Ok(())
+        let whole = inner_problems.is_none_or(|of| of.is_whole(&point.warm));
+        Ok((!whole).then_some(again))
     }
 }
 

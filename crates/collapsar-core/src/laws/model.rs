@@ -8,7 +8,7 @@ use rayon::ThreadPoolBuilder;
 
 use super::{TWO_OR_MORE, Verdict, evaluate, falls, hessian_diagonal, holds, moved, product};
 use crate::vector::{absolute_dot, add, dot};
-use crate::{Collapsed, Direction, Driver, Fit, Jumps, Point, Potential, Result, Step, Stop};
+use crate::{Collapsed, Direction, Driver, Fit, Jumps, Point, Potential, Result, Step, Stop, Warm};
 
 /// Runs are followed to gains below this many nats.
 const LAST_GAIN: f64 = 1e-12;
@@ -52,7 +52,7 @@ fn view<M: Collapsed>(model: &M, messages: &[f64]) -> Result<Point> {
         statistics,
         gradient,
         bound,
-        warm: vec![],
+        warm: Warm::default(),
     })
 }
 

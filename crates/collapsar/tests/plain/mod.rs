@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use collapsar::special::{digamma, ln_gamma, log_sum_exp};
 use collapsar::topics::{Alpha, Beta, Corpus, Settings, Topics};
-use collapsar::{Collapsed, Point};
+use collapsar::{Collapsed, Point, Warm};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma};
@@ -84,13 +84,13 @@ pub(crate) fn model(corpus: &Arc<Corpus>, settings: &Settings) -> Topics {
 }
 
 /// What the model itself says at `messages` beginning from `warm`, as the driver asks it.
-pub(crate) fn look(model: &Topics, messages: &[f64], warm: Vec<f64>) -> Point {
+pub(crate) fn look(model: &Topics, messages: &[f64], warm: impl Into<Warm>) -> Point {
     let mut point = Point {
         messages: messages.to_vec(),
         statistics: vec![f64::NAN; messages.len()],
         gradient: vec![f64::NAN; messages.len()],
         bound: f64::NAN,
-        warm,
+        warm: warm.into(),
     };
     let (local, posterior) = model.evaluate(&mut point).expect("finite messages");
     let linear: f64 = messages

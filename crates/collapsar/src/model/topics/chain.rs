@@ -173,8 +173,8 @@ impl<'a> Chain<'a> {
     pub(super) fn learn(&mut self) -> Result<()> {
         let (model, topics) = (self.model, self.model.topics());
         if model.settings.alpha == Alpha::Learned {
-            let counts = unpadded(&self.documents, topics, |x| x);
-            priors::step_alpha(&model.local, &counts, &mut self.priors.alpha);
+            let counts = unpadded(&self.documents, topics, |x| x).into();
+            priors::step_alpha(&model.local, &counts, &mut self.priors.alpha)?;
         }
         if model.settings.beta == Beta::Learned {
             let counts = unpadded(&self.words, topics, f64::from);

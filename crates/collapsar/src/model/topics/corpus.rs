@@ -28,12 +28,12 @@ pub(crate) struct Bags {
     pub(crate) longest: usize,
 }
 
-fn sum(counts: &[f32]) -> f64 {
+pub(super) fn sum(counts: &[f32]) -> f64 {
     counts.iter().copied().map(f64::from).sum()
 }
 
 impl Bags {
-    fn new(starts: Vec<usize>, ids: Vec<u32>, counts: Vec<f32>) -> Self {
+    pub(super) fn new(starts: Vec<usize>, ids: Vec<u32>, counts: Vec<f32>) -> Self {
         let bags = || starts.windows(2).map(|w| &counts[w[0]..w[1]]);
         Self {
             totals: bags().map(sum).collect(),
@@ -61,7 +61,7 @@ impl Bags {
     }
 
     /// The same entries, listed by id.
-    fn transposed(&self, ids: usize) -> Self {
+    pub(super) fn transposed(&self, ids: usize) -> Self {
         let mut starts = vec![0; ids + 1];
         for &id in &self.ids {
             starts[id as usize + 1] += 1;

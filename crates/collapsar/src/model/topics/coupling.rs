@@ -24,44 +24,68 @@ impl Local {
         out: &mut [f64],
     ) {
         let topics = self.topics;
-        // Each document's messages, and how they change when those of its words change by `along`.
-        let solved: Vec<(Vec<f64>, Vec<f64>)> = (counts.par_chunks(topics).enumerate())
+        let solved: Vec<Changed> = (counts.par_chunks(topics).enumerate())
             .map(|(index, counts)| {
-                let (ids, totals) = self.corpus.document(index);
-                let mut shape = vec![0.0; topics];
-                write_sum(alpha, counts, &mut shape);
-                let mut messages = shape.clone();
-                digamma_in_place(&mut messages);
-                let mut table = vec![0.0; ids.len() * topics];
-                let mut right = vec![0.0; topics];
-                for ((&id, &n), r) in ids.iter().zip(totals).zip(table.chunks_mut(topics)) {
-                    let word = id as usize;
-                    responsibilities(at, word, &messages, r);
-                    spread(r, |k| along[word * topics + k], n, &mut right);
-                }
-                let curvature = |y: &[f64], out: &mut [f64]| {
-                    out.fill(0.0);
-                    for (&n, r) in totals.iter().zip(table.chunks(topics)) {
-                        spread(r, |k| y[k], n, out);
-                    }
-                };
-                let change = solve(&Covariance::new(&shape), curvature, &right);
-                (messages, change)
+                let words = self.corpus.document(index);
+                document(words, (alpha, counts), at, along)
             })
             .collect();
         out.par_chunks_mut(topics)
             .enumerate()
             .for_each(|(word, out)| {
                 out.fill(0.0);
-                let (ids, counts) = self.corpus.word(word);
-                let own = &along[word * topics..(word + 1) * topics];
-                let mut r = vec![0.0; topics];
-                for (&id, &count) in ids.iter().zip(counts) {
-                    let (messages, change) = &solved[id as usize];
-                    responsibilities(at, word, messages, &mut r);
-                    spread(&r, |k| own[k] + change[k], count, out);
-                }
+                add_word((word, self.corpus.word(word)), &solved, at, along, out);
             });
+    }
+}
+
+/// A document's messages, and how they change.
+pub(super) type Changed = (Vec<f64>, Vec<f64>);
+
+/// How a document's messages change when those of its words change by `along`.
+pub(super) fn document(
+    (ids, totals): (&[u32], &[f32]),
+    (alpha, counts): (&[f64], &[f64]),
+    at: &[f64],
+    along: &[f64],
+) -> Changed {
+    let topics = alpha.len();
+    let mut shape = vec![0.0; topics];
+    write_sum(alpha, counts, &mut shape);
+    let mut messages = shape.clone();
+    digamma_in_place(&mut messages);
+    let mut table = vec![0.0; ids.len() * topics];
+    let mut right = vec![0.0; topics];
+    for ((&id, &n), r) in ids.iter().zip(totals).zip(table.chunks_mut(topics)) {
+        let word = id as usize;
+        responsibilities(at, word, &messages, r);
+        spread(r, |k| along[word * topics + k], n, &mut right);
+    }
+    let curvature = |y: &[f64], out: &mut [f64]| {
+        out.fill(0.0);
+        for (&n, r) in totals.iter().zip(table.chunks(topics)) {
+            spread(r, |k| y[k], n, out);
+        }
+    };
+    let change = solve(&Covariance::new(&shape), curvature, &right);
+    (messages, change)
+}
+
+/// Adds how a word's statistics change, in the documents that hold it.
+pub(super) fn add_word(
+    (word, (ids, counts)): (usize, (&[u32], &[f32])),
+    documents: &[Changed],
+    at: &[f64],
+    along: &[f64],
+    out: &mut [f64],
+) {
+    let topics = out.len();
+    let own = &along[word * topics..(word + 1) * topics];
+    let mut r = vec![0.0; topics];
+    for (&id, &count) in ids.iter().zip(counts) {
+        let (messages, change) = &documents[id as usize];
+        responsibilities(at, word, messages, &mut r);
+        spread(&r, |k| own[k] + change[k], count, out);
     }
 }
 

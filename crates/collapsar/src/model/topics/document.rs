@@ -1,6 +1,7 @@
 //! One document: its own messages, found by a fixed point over its words.
 
-use super::local::{Exponentials, MOST_SWEEPS, Settle};
+use super::documents::Settle;
+use super::local::{Exponentials, MOST_SWEEPS};
 use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::bag::{Bag, TINY, sweep};
 use collapsar_core::kernel::gamma::{

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Topics;
 use super::posterior::column_sums;
+use super::{Documents, Topics};
 use collapsar_core::Point;
 
 /// A fitted topic model: all that is needed to describe it and to read new documents.
@@ -25,8 +25,8 @@ pub struct TopicsFit {
     pub drawn: bool,
 }
 
-impl Topics {
-    /// The fitted model at `point`.
+impl<D: Documents> Topics<D> {
+    /// The fitted model at `point`; without counts of documents where these are not in memory.
     pub fn fit(&self, point: &Point) -> TopicsFit {
         let (counts, alpha, beta) = self.warm_of(point);
         TopicsFit {

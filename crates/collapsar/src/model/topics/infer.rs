@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Corpus;
+use super::documents::Settle;
 use super::fit::{TopicsFit, proportions};
-use super::local::{Local, Settle};
+use super::local::Local;
 use super::posterior::Posterior;
 use collapsar_core::elementary::Elementary;
 use collapsar_core::vector::dot;

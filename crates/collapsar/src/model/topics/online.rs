@@ -11,7 +11,8 @@ use collapsar_core::{Error, Place, Result};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::local::{Local, Settle};
+use super::documents::Settle;
+use super::local::Local;
 use super::posterior::column_sums;
 use super::start::{SHAPE, lowered};
 use super::{Corpus, Settings, TopicsFit};

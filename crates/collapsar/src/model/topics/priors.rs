@@ -3,13 +3,13 @@
 use rayon::prelude::*;
 
 use super::document::write_sum;
-use super::local::{Local, chunk_size};
+use super::documents::Documents;
 use super::posterior::{Posterior, column_sums};
 use collapsar_core::elementary::Elementary;
 use collapsar_core::kernel::gamma::{digamma_in_place, trigamma_in_place, trigamma_sum};
 use collapsar_core::special::{digamma, trigamma};
 use collapsar_core::vector::add;
-use collapsar_core::{Potential, Result};
+use collapsar_core::{Potential, Result, Warm};
 
 /// No prior is learned below this: a topic that no document uses would drive its own to zero.
 const SMALLEST: f64 = 1e-5;
@@ -19,23 +19,28 @@ const LARGEST: f64 = 1e4;
 /// Moves `alpha` to where `counts` have more evidence under the documents' Dirichlets; returns its value there.
 ///
 /// Newton's step where it raises the bound, else a fixed-point step, which always does (maths §7.5).
-pub(super) fn step_alpha(local: &Local, counts: &[f64], alpha: &mut [f64]) -> f64 {
-    let now = local.dirichlets(alpha, counts);
-    let slopes = Slopes::of(local, counts, alpha);
+pub(super) fn step_alpha(
+    documents: &impl Documents,
+    counts: &Warm,
+    alpha: &mut [f64],
+) -> Result<f64> {
+    let now = documents.dirichlets(alpha, counts)?;
+    let slopes = documents.slopes(alpha, counts)?;
     for proposal in [slopes.newton(alpha), slopes.fixed_point(alpha)] {
         if proposal.iter().all(|x| (SMALLEST..=LARGEST).contains(x)) {
-            let then = local.dirichlets(&proposal, counts);
+            let then = documents.dirichlets(&proposal, counts)?;
             if then > now {
                 alpha.copy_from_slice(&proposal);
-                return then;
+                return Ok(then);
             }
         }
     }
-    now
+    Ok(now)
 }
 
 /// Derivatives of the documents' Dirichlets by alpha.
-struct Slopes {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slopes {
     documents: f64,
     /// Σ_d ψ(α_k + N_dk) and Σ_d ψ'(α_k + N_dk).
     first: Vec<f64>,
@@ -46,35 +51,44 @@ struct Slopes {
 }
 
 impl Slopes {
-    fn of(local: &Local, counts: &[f64], alpha: &[f64]) -> Self {
+    /// Numbers that documents, of which these are the counts, add to sums: as many as a [`Slopes::width`].
+    pub(super) fn part(alpha: &[f64], counts: &[f64]) -> Vec<f64> {
+        let mut part = vec![0.0; Self::width(alpha.len())];
+        Self::add(alpha, counts, &mut part);
+        part
+    }
+
+    /// Adds these numbers to `part`.
+    pub(super) fn add(alpha: &[f64], counts: &[f64], part: &mut [f64]) {
         let topics = alpha.len();
         let total: f64 = alpha.iter().sum();
-        let size = chunk_size(local.corpus.documents());
-        let width = 2 * topics + 3;
-        let parts: Vec<Vec<f64>> = (counts.par_chunks(size * topics))
-            .map(|counts| {
-                let mut part = vec![0.0; width];
-                let (first, rest) = part.split_at_mut(topics);
-                let (second, totals) = rest.split_at_mut(topics);
-                let (mut x, mut y) = (vec![0.0; topics], vec![0.0; topics]);
-                for counts in counts.chunks(topics) {
-                    let length: f64 = counts.iter().sum();
-                    if length == 0.0 {
-                        continue;
-                    }
-                    write_sum(alpha, counts, &mut x);
-                    y.clone_from(&x);
-                    digamma_in_place(&mut y);
-                    trigamma_in_place(&mut x);
-                    add(first, 1.0, &y);
-                    add(second, 1.0, &x);
-                    let length = total + length;
-                    add(totals, 1.0, &[1.0, digamma(length), trigamma(length)]);
-                }
-                part
-            })
-            .collect();
-        let sum = column_sums(&parts.concat(), width);
+        let (first, rest) = part.split_at_mut(topics);
+        let (second, totals) = rest.split_at_mut(topics);
+        let (mut x, mut y) = (vec![0.0; topics], vec![0.0; topics]);
+        for counts in counts.chunks(topics) {
+            let length: f64 = counts.iter().sum();
+            if length == 0.0 {
+                continue;
+            }
+            write_sum(alpha, counts, &mut x);
+            y.clone_from(&x);
+            digamma_in_place(&mut y);
+            trigamma_in_place(&mut x);
+            add(first, 1.0, &y);
+            add(second, 1.0, &x);
+            let length = total + length;
+            add(totals, 1.0, &[1.0, digamma(length), trigamma(length)]);
+        }
+    }
+
+    /// How many numbers a part has.
+    pub(super) fn width(topics: usize) -> usize {
+        2 * topics + 3
+    }
+
+    /// The sum of parts, one after another.
+    pub(super) fn sum(parts: &[f64], topics: usize) -> Self {
+        let sum = column_sums(parts, Self::width(topics));
         Self {
             documents: sum[2 * topics],
             first: sum[..topics].to_vec(),

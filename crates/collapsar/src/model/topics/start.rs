@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use collapsar_core::random::{Distribution, Gamma};
 use rand::SeedableRng;
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::Topics;
-use super::local::Settle;
+use super::corpus::sum;
+use super::documents::{Documents, Settle};
 use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Potential, Result};
 
@@ -80,7 +80,7 @@ pub(super) fn lowered(prior: f64, progress: f64) -> f64 {
     first.powf_(1.0 - progress) * prior.powf_(progress)
 }
 
-impl Topics {
+impl<D: Documents> Topics<D> {
     /// Messages to start from, and the passes over the data spent on them.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Topics {
                 .value_and_gradient(&weights, &mut messages)?;
             return Ok((messages, 0));
         }
-        self.lean(&mut weights, &mut rng);
+        self.lean(&mut weights, &mut rng)?;
         self.posterior.value_and_gradient(&weights, &mut messages)?;
         if start == Start::Documents {
             return Ok((messages, 0));
@@ -123,42 +123,39 @@ impl Topics {
 
     /// Turns random weights into statistics: each word as often as in the corpus, and in each
     /// topic more often those of a document.
-    fn lean(&self, weights: &mut [f64], rng: &mut ChaCha8Rng) {
-        let (corpus, topics) = (self.corpus(), self.topics());
-        for (word, row) in weights.chunks_mut(topics).enumerate() {
-            let frequency = corpus.by_word.totals[word] / corpus.tokens();
+    fn lean(&self, weights: &mut [f64], rng: &mut ChaCha8Rng) -> Result<()> {
+        let (documents, topics) = (&self.local, self.topics());
+        for (row, total) in weights.chunks_mut(topics).zip(documents.word_totals()) {
+            let frequency = total / documents.tokens();
             for weight in row {
                 *weight *= frequency;
             }
         }
-        let mut order: Vec<usize> = (0..corpus.documents())
-            .filter(|&index| !corpus.document(index).0.is_empty())
-            .collect();
-        order.shuffle(rng);
-        for (topic, &index) in (0..topics).zip(order.iter().cycle()) {
-            let (words, counts) = corpus.document(index);
-            let token = LEAN / corpus.by_document.totals[index];
+        let some = documents.some(topics, rng)?;
+        for (topic, (words, counts)) in (0..topics).zip(some.iter().cycle()) {
+            let token = LEAN / sum(counts);
             for (&word, &count) in words.iter().zip(counts) {
                 weights[word as usize * topics + topic] += token * f64::from(count);
             }
         }
-        let scale = corpus.tokens() / (topics as f64 * (1.0 + LEAN));
+        let scale = documents.tokens() / (topics as f64 * (1.0 + LEAN));
         for weight in weights {
             *weight *= scale;
         }
+        Ok(())
     }
 
     /// VBEM steps under priors that fall from one, evenly in their logs, to their own values; how
     /// many there were.
     fn anneal(&self, messages: &mut [f64], interrupt: &AtomicBool) -> Result<u64> {
-        let mut counts = self.local.even_counts();
+        let mut counts = self.local.even();
         let mut statistics = vec![0.0; messages.len()];
         for pass in 0..PASSES {
             if interrupt.load(Ordering::Relaxed) {
                 return Ok(pass);
             }
             let progress = pass as f64 / PASSES as f64;
-            let alpha = self.local.alpha.iter();
+            let alpha = self.local.alpha().iter();
             let alpha: Vec<f64> = alpha.map(|&a| lowered(a, progress)).collect();
             self.local
                 .pass(messages, &alpha, SWEEPS, &mut counts, Some(&mut statistics))?;
