@@ -314,6 +314,23 @@ pub(crate) fn few(spread: &Spread) -> Option<String> {
     })
 }
 
+/// Where what did not fit in memory was, and what passes waited for.
+pub(crate) fn read_from(what: &str, memory: u64, pass_bytes: u64, reading: Reading) -> String {
+    let part = reading.waited.as_secs_f64() / reading.spent.as_secs_f64().max(1e-9);
+    format!(
+        "{what} did not fit in {} and were read from a file, {} a pass and {} in all: bound by {}, as threads waited \
+         for the file in {:.0}% of their time\n",
+        bytes(memory),
+        bytes(pass_bytes),
+        bytes(reading.bytes),
+        match bound_by(reading) {
+            "disk" => "the disk",
+            other => other,
+        },
+        100.0 * part,
+    )
+}
+
 /// Where results are, or how to keep them.
 pub(crate) fn kept_in(folder: Option<&Path>) -> String {
     match folder {

@@ -9,6 +9,7 @@
 //! - `mixture`: mixtures of Gaussians
 //! - `topics`: topic models
 //! - `memory`: how much memory a run may take
+//! - `scratch`: files of what does not fit in memory
 //! - `folder`: the folder of a run, which appears as a whole
 //! - `witness`: whether inputs stayed as they were
 //! - `quant`: transcripts and genes, from reads
@@ -24,6 +25,7 @@ pub mod mixture;
 mod plan;
 pub mod quant;
 mod record;
+mod scratch;
 pub mod topics;
 mod verdict;
 mod witness;
@@ -37,5 +39,6 @@ pub use plan::{
     threads, threads_of_jobs, topics_tolerance,
 };
 pub use record::{check_apart, check_target, inputs, name_of};
+pub use scratch::{Scratch, bound_by};
 pub use verdict::{COARSE, DRIFTED, GROWN, PosteriorKind, SHIFTED, Signs, UNCERTAIN, Verdict};
 pub use witness::Witness;

@@ -2,7 +2,7 @@
 
 use collapsar::mixture::Component;
 use collapsar_run::mixture::{
-    ClassNames, MixturePosterior, MixtureResult, MixtureRows, StoredRows, USED, bound_by,
+    ClassNames, MixturePosterior, MixtureResult, MixtureRows, StoredRows, USED,
 };
 use collapsar_run::name_of;
 
@@ -10,7 +10,7 @@ use super::args::FitArgs;
 use crate::climb;
 use crate::common::{COLUMNS, is_seen};
 use crate::fit::verdict;
-use crate::text::{bytes, count, measured, short, table};
+use crate::text::{count, measured, short, table};
 
 /// The table of components shows as many columns of the data as fit into this many characters, and into those of a
 /// terminal where a person sees them.
@@ -106,20 +106,8 @@ pub(crate) fn of(
 
 /// Where rows were that did not fit in memory, and what passes waited for.
 fn read_from(file: &StoredRows) -> String {
-    let reading = file.stored.reading();
-    let part = reading.waited.as_secs_f64() / reading.spent.as_secs_f64().max(1e-9);
-    format!(
-        "rows did not fit in {} and were read from a file, {} a pass and {} in all: bound by {}, as threads waited \
-         for the file in {:.0}% of their time\n",
-        bytes(file.memory),
-        bytes(file.stored.pass_bytes()),
-        bytes(reading.bytes),
-        match bound_by(reading) {
-            "disk" => "the disk",
-            other => other,
-        },
-        100.0 * part,
-    )
+    let stored = &file.stored;
+    climb::read_from("rows", file.memory, stored.pass_bytes(), stored.reading())
 }
 
 fn width(table: &str) -> usize {

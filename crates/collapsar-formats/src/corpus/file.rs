@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use collapsar::topics::{CorpusWriter, StoredCorpus};
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ const BUFFER: usize = 1 << 16;
 #[derive(Debug)]
 pub struct CorpusFile {
     /// The documents.
-    pub corpus: StoredCorpus,
+    pub corpus: Arc<StoredCorpus>,
     /// The words, in the order of [`super::Corpus::vocabulary`].
     pub vocabulary: Vec<String>,
     /// What was found and done while reading; the documents without words take memory here.
@@ -100,7 +101,7 @@ impl CorpusFile {
             unseen: kept.unseen,
         };
         let file = Self {
-            corpus,
+            corpus: Arc::new(corpus),
             vocabulary: kept.vocabulary,
             report,
             reused,

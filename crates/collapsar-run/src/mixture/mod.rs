@@ -31,7 +31,7 @@ pub use classes::ClassNames;
 pub use machines::{FarInput, FarRequest, FarResult, FarRun};
 pub use posterior::{MixturePosterior, name_of_number};
 pub use request::{MixtureInput, MixtureRequest, StartOption};
-pub use rows::{MixtureRows, RowsOptions, Scratch, Seen, StoredRows, bound_by};
+pub use rows::{MixtureRows, RowsOptions, Seen, StoredRows};
 pub use saved::{Prediction, SavedMixture};
 
 /// A component with fewer rows than this is not in use.

@@ -184,26 +184,3 @@ impl MixturePosterior {
         })?)
     }
 }
-
-/// Writes a file with what is made of rows that are read, whose refusal is told rather than that of writing.
-fn write_file(
-    path: &Path,
-    stored: &Stored,
-    content: impl FnOnce(&mut dyn Write) -> Result<()>,
-) -> Result<()> {
-    let mut refused = None;
-    let written = write_atomically(path, |out| {
-        content(out).map_err(|error| {
-            let text = error.to_string();
-            refused = Some(error);
-            std::io::Error::other(text)
-        })
-    });
-    match (refused, written) {
-        (Some(error), _) => Err(error),
-        (None, written) => {
-            written?;
-            Ok(stored.check()?)
-        }
-    }
-}

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use collapsar::files::Temporary;
-use collapsar::mixture::{BLOCK, Element, Layout, Order, Reading, Stored};
+use collapsar::mixture::{BLOCK, Element, Layout, Order, Stored};
 use collapsar::{Hint, Place};
 use collapsar_formats::{
     Error as FileError, LabelColumn, Table, TableReader, read_table_with_gaps,
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::record::name_of;
+use crate::scratch::{self, Scratch};
 use crate::witness::stamp;
 
 /// Bytes before the numbers of a file of blocks.
@@ -87,36 +88,6 @@ pub struct StoredRows {
     pub scratch: Option<Scratch>,
     /// Bytes of memory that were allowed.
     pub memory: u64,
-}
-
-/// A file of blocks, which goes when this does, unless it is kept.
-#[derive(Debug)]
-pub struct Scratch {
-    path: PathBuf,
-    kept: bool,
-    /// Whether it was there already.
-    pub reused: bool,
-}
-
-impl Scratch {
-    /// Leaves the file for a run that goes on from here.
-    pub fn keep(&mut self) {
-        self.kept = true;
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Whoever reads it still has it open.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
 }
 
 /// What a file of blocks says of itself.
@@ -352,11 +323,7 @@ fn stored(
     header: Header,
     reused: bool,
 ) -> Result<StoredRows> {
-    let scratch = Scratch {
-        path: options.scratch.clone(),
-        kept: false,
-        reused,
-    };
+    let scratch = Scratch::new(options.scratch.clone(), reused);
     let (data, names) = apart(&header.columns, header.weights);
     let layout = Layout {
         offset: HEADER as u64,
@@ -563,27 +530,5 @@ pub(crate) fn record(stored: Option<&Stored>) -> Value {
     let Some(stored) = stored else {
         return json!({"in": "memory"});
     };
-    let Reading {
-        bytes,
-        waited,
-        spent,
-    } = stored.reading();
-    json!({
-        "in": "file",
-        "file": stored.path().display().to_string(),
-        "bytes_per_pass": stored.pass_bytes(),
-        "bytes_read": bytes,
-        "seconds_waited": waited.as_secs_f64(),
-        "seconds_spent": spent.as_secs_f64(),
-        "bound_by": bound_by(stored.reading()),
-    })
-}
-
-/// Whether passes waited for the disk more than they computed.
-pub fn bound_by(reading: Reading) -> &'static str {
-    if 2 * reading.waited > reading.spent {
-        "disk"
-    } else {
-        "computing"
-    }
+    scratch::record(stored.path(), stored.pass_bytes(), stored.reading())
 }

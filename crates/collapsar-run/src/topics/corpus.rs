@@ -1,11 +1,15 @@
 //! Corpora as files give them and as the library takes them.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use collapsar::{Hint, topics};
 use collapsar_formats::{
-    Corpus, CorpusOptions, CorpusReport, OutOfVocabulary, StopWords, read_corpus, read_corpus_with,
+    Corpus, CorpusFile, CorpusLimits, CorpusOptions, CorpusReport, CorpusSeen, CorpusSize,
+    OutOfVocabulary, ReadCorpus, StopWords, read_corpus, read_corpus_with, read_corpus_within,
     read_stop_words,
 };
 use collapsar_text::count;
@@ -13,6 +17,18 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::record::name_of;
+use crate::scratch::{self, Scratch};
+use crate::witness::stamp;
+
+/// Bytes that a fit in memory takes for each word of a document: as it was read, by document and by word; and, while it is read, what
+/// lists have in reserve.
+const ENTRY: u64 = 32;
+/// Bytes for each document, beside its counts: its name, its places and its length.
+const DOCUMENT: u64 = 96;
+/// Numbers for each document and topic: counts at a few points, exponentials, variances.
+const COUNTS: u64 = 6;
+/// Bytes of the blocks that documents are read in, at most and at least: what a pass makes of one takes a few times that.
+const SEGMENT: (u64, u64) = (1 << 16, 8 << 20);
 
 /// A corpus to read.
 #[derive(Debug, Clone)]
@@ -25,13 +41,37 @@ pub struct CorpusRequest {
     pub stop_words: Option<String>,
 }
 
+/// How much of a corpus may be in memory, and where the rest goes.
+#[derive(Debug, Clone)]
+pub struct CorpusRoom {
+    /// Bytes of memory that there are; without a limit all documents are kept in memory.
+    pub memory: Option<u64>,
+    /// How many topics are fitted, at most.
+    pub topics: usize,
+    /// The file that documents are written to which do not fit.
+    pub scratch: PathBuf,
+}
+
 /// A corpus with what was found while reading it.
 pub struct CorpusData {
     pub(super) request: CorpusRequest,
-    /// The documents.
+    /// The vocabulary, and documents where they are in memory.
     pub corpus: Corpus,
     /// What was found.
     pub report: CorpusReport,
+    /// The file that documents are in, if they are in one.
+    pub stored: Option<StoredData>,
+}
+
+/// Documents in a file.
+#[derive(Debug)]
+pub struct StoredData {
+    /// The documents, and their names.
+    pub file: CorpusFile,
+    /// The file itself.
+    pub scratch: Scratch,
+    /// Bytes of memory that were allowed.
+    pub memory: u64,
 }
 
 impl CorpusRequest {
@@ -39,12 +79,104 @@ impl CorpusRequest {
     pub fn read(mut self) -> Result<CorpusData> {
         self.options.stop_words = self.stop_words()?;
         let (corpus, report) = read_corpus(&self.file, &self.options)?;
-        let request = self;
-        Ok(CorpusData {
-            request,
+        Ok(self.data(corpus, report))
+    }
+
+    /// Reads the corpus, into a file where it does not fit in memory.
+    pub fn read_within(mut self, room: &CorpusRoom, seen: &CorpusSeen<'_>) -> Result<CorpusData> {
+        let Some(memory) = room.memory else {
+            return self.read();
+        };
+        self.options.stop_words = self.stop_words()?;
+        let fits = |size: CorpusSize| needed(size, room.topics) <= memory;
+        let before = self.key();
+        let limits = CorpusLimits {
+            fits: &fits,
+            scratch: &room.scratch,
+            key: before.unwrap_or_default(),
+            segment: (memory / 64).clamp(SEGMENT.0, SEGMENT.1) as usize,
+        };
+        // Only what certainly is of the same input is not read again, and what would not fit now either.
+        let left = before.and_then(|_| CorpusFile::left(&limits));
+        let read = match left {
+            Some(left) if fits(size_of(&left)) => {
+                drop((left, Scratch::new(room.scratch.clone(), true)));
+                return self.read();
+            }
+            Some(left) if !is_newer(left.report.vocabulary.as_deref(), &room.scratch) => {
+                ReadCorpus::File(left)
+            }
+            _ => read_corpus_within(&self.file, &self.options, &limits, seen)?,
+        };
+        let mut file = match read {
+            ReadCorpus::Memory(corpus, report) => return Ok(self.data(corpus, report)),
+            ReadCorpus::File(file) => file,
+        };
+        let scratch = Scratch::new(room.scratch.clone(), file.reused);
+        if self.key() != before {
+            return Err(Error::input(
+                name_of(&self.file),
+                "a file that changed while it was read",
+                "one that stays as it is; start the fit anew",
+            ));
+        }
+        let corpus = Corpus {
+            vocabulary: std::mem::take(&mut file.vocabulary),
+            ..Corpus::default()
+        };
+        let report = std::mem::take(&mut file.report);
+        let mut data = self.data(corpus, report);
+        data.stored = Some(StoredData {
+            file,
+            scratch,
+            memory,
+        });
+        Ok(data)
+    }
+
+    fn data(self, corpus: Corpus, report: CorpusReport) -> CorpusData {
+        CorpusData {
+            request: self,
             corpus,
             report,
-        })
+            stored: None,
+        }
+    }
+
+    /// What tells a corpus and the way that it is read apart; nothing for what cannot be looked at again.
+    fn key(&self) -> Option<u64> {
+        let stamp = stamp(&self.file)?;
+        let mut hasher = DefaultHasher::new();
+        let options = format!("{:?}", self.options);
+        let vocabulary = self.options.vocabulary.as_deref().and_then(stamp);
+        let version = env!("CARGO_PKG_VERSION");
+        let file = self.file.canonicalize().ok();
+        (stamp, file, options, vocabulary, version).hash(&mut hasher);
+        Some(hasher.finish())
+    }
+}
+
+fn size_of(file: &CorpusFile) -> CorpusSize {
+    CorpusSize {
+        documents: file.corpus.documents() as u64,
+        entries: file.corpus.entries(),
+    }
+}
+
+/// Bytes that a fit in memory takes, about.
+fn needed(size: CorpusSize, topics: usize) -> u64 {
+    let document = DOCUMENT + 8 * COUNTS * topics as u64;
+    let documents = size.documents.saturating_mul(document);
+    documents.saturating_add(size.entries.saturating_mul(ENTRY))
+}
+
+/// Whether a file has changed since another was written; also where nobody knows.
+fn is_newer(file: Option<&Path>, other: &Path) -> bool {
+    let Some(file) = file else { return false };
+    let modified = |path: &Path| fs::metadata(path).and_then(|of| of.modified()).ok();
+    match (modified(file), modified(other)) {
+        (Some(file), Some(other)) => file >= other,
+        _ => true,
     }
 }
 
@@ -72,6 +204,38 @@ impl CorpusData {
     /// The corpus's name, as in refusals.
     pub fn name(&self) -> String {
         name_of(&self.request.file)
+    }
+
+    /// How many documents there are.
+    pub fn documents(&self) -> usize {
+        match &self.stored {
+            Some(stored) => stored.file.corpus.documents(),
+            None => self.corpus.documents.len(),
+        }
+    }
+
+    /// The sum of all counts.
+    pub fn tokens(&self) -> f64 {
+        match &self.stored {
+            Some(stored) => stored.file.corpus.tokens(),
+            None => self.corpus.tokens(),
+        }
+    }
+
+    /// The names of some documents.
+    pub fn names_of(&self, documents: &BTreeSet<usize>) -> Result<BTreeMap<usize, String>> {
+        if let Some(stored) = &self.stored {
+            return Ok(stored.file.names_of(documents)?);
+        }
+        let names = &self.corpus.documents;
+        let named = documents.iter().map(|&at| (at, names[at].clone()));
+        Ok(named.collect())
+    }
+
+    /// The names of the first so many documents without words.
+    pub fn empty(&self, most: usize) -> Result<Vec<String>> {
+        let first = self.report.empty.iter().take(most).copied().collect();
+        Ok(self.names_of(&first)?.into_values().collect())
     }
 
     /// Whether ids in a numeric format are positions in the vocabulary: nothing was dropped.
@@ -227,21 +391,30 @@ pub(super) fn config(data: &CorpusData) -> Value {
 }
 
 /// What `run.json` says of reading.
-pub(super) fn record(data: &CorpusData) -> Value {
+pub(super) fn record(data: &CorpusData) -> Result<Value> {
     let report = &data.report;
     let filtered = report.filtered.iter();
     let filtered: Vec<Value> = filtered
         .map(|f| json!({"filter": f.filter.to_string(), "words": f.words, "tokens": f.tokens}))
         .collect();
-    json!({
+    Ok(json!({
         "format": report.format.name(),
-        "documents": data.corpus.documents.len(),
+        "documents": data.documents(),
         "words": data.corpus.vocabulary.len(),
-        "tokens": data.corpus.tokens(),
+        "tokens": data.tokens(),
         "filtered": filtered,
-        "empty_documents": report.empty.iter().map(|&d| &data.corpus.documents[d]).collect::<Vec<_>>(),
+        "empty_documents": data.empty(usize::MAX)?,
         "duplicates": report.duplicates,
         "replaced": report.replaced,
         "unseen_words": report.unseen,
-    })
+    }))
+}
+
+/// What `run.json` says of where documents were, and what reading them cost.
+pub(super) fn place(data: &CorpusData) -> Value {
+    let Some(stored) = &data.stored else {
+        return json!({"in": "memory"});
+    };
+    let corpus = &stored.file.corpus;
+    scratch::record(corpus.path(), corpus.pass_bytes(), corpus.reading())
 }

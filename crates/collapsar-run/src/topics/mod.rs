@@ -8,6 +8,7 @@
 //! - `posterior`: which posterior results are of, and how far it may be trusted
 //! - `quality`: measures of the topics themselves, and what looks wrong with them
 //! - `results`: the files of a run
+//! - `stored`: the same of documents that are in a file
 //! - `stream`: documents as they come
 //! - `saved`: `topics.json`, written, read and used on new documents
 
@@ -20,11 +21,12 @@ mod request;
 mod results;
 mod saved;
 mod score;
+mod stored;
 mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use collapsar::topics::{AtSweep, Corpus, Quality, Settings, Topics, TopicsFit};
+use collapsar::topics::{AtSweep, Corpus, Quality, Settings, StoredCorpus, Topics, TopicsFit};
 use collapsar::{Fit, Outcome, Point, Step};
 use collapsar_text::count;
 use serde::Serialize;
@@ -34,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::verdict::PosteriorKind;
 
-pub use corpus::{CorpusData, CorpusRequest, Halves};
+pub use corpus::{CorpusData, CorpusRequest, CorpusRoom, Halves, StoredData};
 pub use posterior::TopicsPosterior;
 pub use quality::{Doubt, Measures};
 pub use request::TopicsRequest;
@@ -54,9 +56,31 @@ pub struct TopicsRun<'a> {
     /// The file that the corpus was read from, if any.
     data: Option<&'a CorpusData>,
     /// What is fitted.
-    training: Arc<Corpus>,
+    training: Training,
     held: Held,
     plan: Plan,
+}
+
+/// Documents to fit.
+enum Training {
+    Memory(Arc<Corpus>),
+    File(Arc<StoredCorpus>),
+}
+
+impl Training {
+    fn documents(&self) -> usize {
+        match self {
+            Self::Memory(corpus) => corpus.documents(),
+            Self::File(corpus) => corpus.documents(),
+        }
+    }
+
+    fn tokens(&self) -> f64 {
+        match self {
+            Self::Memory(corpus) => corpus.tokens(),
+            Self::File(corpus) => corpus.tokens(),
+        }
+    }
 }
 
 /// Documents to foresee.
@@ -96,6 +120,8 @@ pub struct TopicsResult {
     pub climbed: Climbed,
     /// One line for each number of topics.
     pub compared: Vec<Compared>,
+    /// The model of documents that are in a file, which knows what they are about.
+    stored: Option<stored::StoredTopics>,
 }
 
 /// What one number of topics led to.
@@ -131,6 +157,13 @@ impl TopicsRun<'_> {
 
     /// Climbs with every number of topics, and keeps the best: by held-out perplexity where there is one.
     pub fn climb(&self, watch: &dyn Watch) -> Result<TopicsResult> {
+        match &self.training {
+            Training::Memory(corpus) => self.climb_memory(corpus, watch),
+            Training::File(corpus) => self.climb_file(corpus, watch),
+        }
+    }
+
+    fn climb_memory(&self, corpus: &Arc<Corpus>, watch: &dyn Watch) -> Result<TopicsResult> {
         let request = &self.request;
         let mut compared = Vec::new();
         let (climbed, (fit, posterior, quality, score, average)) = each(
@@ -140,7 +173,7 @@ impl TopicsRun<'_> {
             |run, topics| {
                 let curve = (request.curve.clone().zip(self.halves()))
                     .map(|(file, halves)| Curve::begin(file, halves, self.line(topics)));
-                let model = self.model(topics)?;
+                let model = Topics::new(Arc::clone(corpus), &self.settings(topics))?;
                 let average = Mutex::new(Average::default());
                 let exact = request.posterior.posterior == Some(PosteriorKind::Exact);
                 // What chains of each restart say, and the first refusal of one, which no climb can report.
@@ -218,7 +251,7 @@ impl TopicsRun<'_> {
                         run.aside(|| Score::new(&fit, &members, halves))
                     })
                     .transpose()?;
-                let quality = run.aside(|| fit.quality(&self.training, quality::WORDS))?;
+                let quality = run.aside(|| fit.quality(corpus, quality::WORDS))?;
                 compared.push(Compared {
                     topics,
                     bound: best.point.bound,
@@ -245,15 +278,15 @@ impl TopicsRun<'_> {
             average,
             climbed,
             compared,
+            stored: None,
         })
     }
 
-    /// The model with so many topics.
-    fn model(&self, topics: usize) -> collapsar::Result<Topics> {
-        let settings = Settings {
+    /// The model's settings with so many topics.
+    fn settings(&self, topics: usize) -> Settings {
+        Settings {
             topics,
             ..self.request.settings.clone()
-        };
-        Topics::new(Arc::clone(&self.training), &settings)
+        }
     }
 }

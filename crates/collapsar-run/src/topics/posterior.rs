@@ -93,16 +93,11 @@ impl TopicsRun<'_> {
             }
         }
         let fit = model.fit(&best.point);
-        // By default where it costs no more than the climb or a second.
-        let affordable = (model.pass_cost() * best.passes as f64).max(AFFORDABLE);
-        let response = match asked {
-            Some(PosteriorKind::LinearResponse) => TopicsResponse::Whole,
-            // Nobody waits for it who has interrupted the climb.
-            None if model.response_cost() <= affordable && watch.goes_on() => {
-                TopicsResponse::Documents
-            }
-            _ => TopicsResponse::MeanField,
-        };
+        let cost = (
+            model.pass_cost() * best.passes as f64,
+            model.response_cost(),
+        );
+        let response = self.response(cost, watch);
         let (kind, variances) = match model.variances(&best.point, response) {
             Ok(variances) if response != TopicsResponse::MeanField => {
                 (PosteriorKind::LinearResponse, variances)
@@ -117,9 +112,36 @@ impl TopicsRun<'_> {
                 (PosteriorKind::MeanField, variances)
             }
         };
-        let posterior = TopicsPosterior {
+        let posterior = self.of_variances(&fit, kind, &variances);
+        Ok((fit, posterior))
+    }
+
+    /// Which variances are asked for, or worth what they cost beside a climb.
+    pub(super) fn response(
+        &self,
+        (climb, response): (f64, f64),
+        watch: &dyn ChainWatch,
+    ) -> TopicsResponse {
+        // By default where it costs no more than the climb or a second.
+        let affordable = climb.max(AFFORDABLE);
+        match self.request.posterior.posterior {
+            Some(PosteriorKind::LinearResponse) => TopicsResponse::Whole,
+            // Nobody waits for it who has interrupted the climb.
+            None if response <= affordable && watch.goes_on() => TopicsResponse::Documents,
+            _ => TopicsResponse::MeanField,
+        }
+    }
+
+    /// The posterior by means and variances.
+    pub(super) fn of_variances(
+        &self,
+        fit: &TopicsFit,
+        kind: PosteriorKind,
+        variances: &TopicsVariances,
+    ) -> TopicsPosterior {
+        TopicsPosterior {
             kind,
-            rows: self.rows(&fit, &variances),
+            rows: self.rows(fit, variances),
             proportion_sds: variances.proportions.iter().map(|v| v.sqrt()).collect(),
             chains: None,
             thinned: Vec::new(),
@@ -128,8 +150,7 @@ impl TopicsRun<'_> {
                 missing_information: variances.missing_information,
                 ..Signs::default()
             },
-        };
-        Ok((fit, posterior))
+        }
     }
 
     /// Rows from means and variances: all these numbers are fractions, so quantiles are a beta distribution's.

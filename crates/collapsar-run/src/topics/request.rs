@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use collapsar::Direction;
 use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start};
+use collapsar::{Change, Direction, Hint};
 use serde_json::{Value, json};
 
 use super::corpus::{self, CorpusData};
 use super::holdout::Holdout;
-use super::{Held, TopicsRun};
-use crate::error::Result;
+use super::{Held, TopicsRun, Training};
+use crate::error::{Error, Result};
 use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, topics_tolerance};
 use crate::record::{check_apart, check_target, merged};
@@ -70,6 +70,7 @@ impl TopicsRequest {
 
     /// Holds documents out of a corpus or reads others, and checks all that can be wrong before a climb.
     pub fn prepare(self, data: &CorpusData) -> Result<TopicsRun<'_>> {
+        self.check_stored(data)?;
         let held = match (self.holdout, &self.completion) {
             (Some(fraction), _) => {
                 let (name, seed) = (data.name(), self.climb.seed);
@@ -79,21 +80,50 @@ impl TopicsRequest {
             (None, None) => Held::None,
         };
         let training = match &held {
-            Held::Out(holdout) => Arc::clone(&holdout.training),
-            _ => data.library()?,
+            Held::Out(holdout) => Training::Memory(Arc::clone(&holdout.training)),
+            _ => match &data.stored {
+                Some(stored) => Training::File(Arc::clone(&stored.file.corpus)),
+                None => Training::Memory(data.library()?),
+            },
         };
         self.checked(Some(data), training, held)
     }
 
     /// The same for a corpus in memory, all of which is fitted.
     pub fn prepare_corpus(self, training: Arc<Corpus>) -> Result<TopicsRun<'static>> {
-        self.checked(None, training, Held::None)
+        self.checked(None, Training::Memory(training), Held::None)
+    }
+
+    /// Refuses what needs all documents in memory, where they are in a file.
+    fn check_stored(&self, data: &CorpusData) -> Result<()> {
+        if data.stored.is_none() {
+            return Ok(());
+        }
+        let exact = self.posterior.posterior == Some(PosteriorKind::Exact);
+        let options = [
+            ("posterior", exact, "chains over all tokens"),
+            ("documents", self.documents, "a row for each of them"),
+            (
+                "holdout",
+                self.holdout.is_some(),
+                "documents held out of them",
+            ),
+            ("average", self.average, "what several fits say of them"),
+            ("curve", self.curve.is_some(), "perplexity along the climb"),
+        ];
+        let Some((option, _, what)) = options.into_iter().find(|(_, asked, _)| *asked) else {
+            return Ok(());
+        };
+        let found = format!("documents that do not fit in memory, and {what} asked for");
+        let error = Error::input(data.name(), found, "documents in memory");
+        let hints = vec![Hint::higher("memory"), Hint::Option(option, Change::Omit)];
+        Err(error.with_hint(Hint::Any(hints)))
     }
 
     fn checked(
         mut self,
         data: Option<&CorpusData>,
-        training: Arc<Corpus>,
+        training: Training,
         held: Held,
     ) -> Result<TopicsRun<'_>> {
         self.climb.check(self.topics.len(), "topics")?;
@@ -113,7 +143,7 @@ impl TopicsRequest {
         };
         // Whatever is wrong with one model is better known before the others are fitted.
         for &topics in &run.request.topics {
-            run.model(topics)?;
+            run.settings(topics).check(run.training.tokens())?;
         }
         run.plan.prepare(&run.files())?;
         if let Some(file) = &run.request.curve {

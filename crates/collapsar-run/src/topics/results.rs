@@ -1,6 +1,6 @@
 //! The files of a fit of topics.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -58,6 +58,7 @@ impl TopicsRun<'_> {
         command: Vec<String>,
     ) -> Result<()> {
         let data = self.data.expect("a corpus with names");
+        let told = self.told(result, data)?;
         let (fit, path) = (&result.fit, folder.path());
         let vocabulary = &data.corpus.vocabulary;
         self.save(&folder, result, data)?;
@@ -66,20 +67,25 @@ impl TopicsRun<'_> {
             let words = fit.top_words_of_all(all.unwrap_or(WORDS), Ranking::Probability);
             write_words(out, &words, vocabulary, self.request.relevance)
         })?;
-        let proportions = self.proportions(fit)?;
-        write_atomically(&path.join("documents.csv"), |out| {
-            write_documents(out, &data.corpus, fit.topics, &proportions)
-        })?;
+        if let (Some(model), Some(data)) = (&result.stored, &data.stored) {
+            model.write_documents(path, &data.file, fit)?;
+        } else {
+            let proportions = self.proportions(fit)?;
+            write_atomically(&path.join("documents.csv"), |out| {
+                write_documents(out, &data.corpus, fit.topics, &proportions)
+            })?;
+            self.write_deviations(path, result, data)?;
+        }
         write_atomically(&path.join("topics_quality.csv"), |out| {
-            self.write_quality(out, data, result)
+            write_quality(out, result, &told)
         })?;
         write_atomically(&path.join("typical_documents.csv"), |out| {
-            self.write_typical(out, data, result)
+            write_typical(out, data, &told)
         })?;
         write_atomically(&path.join("correlations.csv"), |out| {
-            write_correlations(out, fit.topics, &fit.topic_correlations())
+            write_correlations(out, fit.topics, &told.correlations)
         })?;
-        self.write_posterior(&folder, result, data)?;
+        self.write_posterior(&folder, result)?;
         let converged = result.climbed.outcome.converged;
         let record = Record {
             command,
@@ -93,7 +99,8 @@ impl TopicsRun<'_> {
                     "alpha": fit.alpha,
                     "beta": fit.beta,
                     "topic_tokens": fit.topic_counts(),
-                    "corpus": corpus::record(data),
+                    "corpus": corpus::record(data)?,
+                    "documents": corpus::place(data),
                     "evaluation": result.score,
                     "held_out": self.held_out(data),
                     "compared": result.compared,
@@ -104,13 +111,8 @@ impl TopicsRun<'_> {
         result.climbed.write(folder, record)
     }
 
-    /// Shares of topics, deviations of documents' proportions, and draws of both where there are any.
-    fn write_posterior(
-        &self,
-        folder: &RunFolder,
-        result: &TopicsResult,
-        data: &CorpusData,
-    ) -> Result<()> {
+    /// Shares of topics, those of documents' proportions that are asked for, and draws of both where there are any.
+    fn write_posterior(&self, folder: &RunFolder, result: &TopicsResult) -> Result<()> {
         let (path, posterior) = (folder.path(), &result.posterior);
         let topics = result.fit.topics;
         let names = self.names(topics, posterior.rows.len());
@@ -132,15 +134,6 @@ impl TopicsRun<'_> {
             }
             Ok(())
         })?;
-        write_atomically(&path.join("documents_sd.csv"), |out| {
-            write_topics(out, "document", topics)?;
-            for (fitted, row) in posterior.proportion_sds.chunks(topics).enumerate() {
-                let name = &data.corpus.documents[self.held.place(fitted)];
-                write!(out, "{}", quoted(name))?;
-                write_row(out, row)?;
-            }
-            Ok(())
-        })?;
         let Some((draws, _)) = &posterior.chains else {
             return Ok(());
         };
@@ -159,10 +152,56 @@ impl TopicsRun<'_> {
         Ok(written?)
     }
 
+    /// Deviations of documents' proportions.
+    fn write_deviations(
+        &self,
+        path: &Path,
+        result: &TopicsResult,
+        data: &CorpusData,
+    ) -> Result<()> {
+        let (posterior, topics) = (&result.posterior, result.fit.topics);
+        Ok(write_atomically(&path.join("documents_sd.csv"), |out| {
+            write_topics(out, "document", topics)?;
+            for (fitted, row) in posterior.proportion_sds.chunks(topics).enumerate() {
+                let name = &data.corpus.documents[self.held.place(fitted)];
+                write!(out, "{}", quoted(name))?;
+                write_row(out, row)?;
+            }
+            Ok(())
+        })?)
+    }
+
+    /// What several files tell of documents.
+    fn told(&self, result: &TopicsResult, data: &CorpusData) -> Result<Told> {
+        let fit = &result.fit;
+        let (mut typical, correlations) = match &result.stored {
+            Some(model) => (model.typical_documents(TYPICAL)?, model.correlations()?),
+            None => (
+                fit.typical_documents_of_all(TYPICAL),
+                fit.topic_correlations(),
+            ),
+        };
+        for (quality, documents) in result.quality.topics.iter().zip(&mut typical) {
+            // Without a token of the topic a document does not show it, though no other may.
+            documents.retain(|score| quality.used() && score.tokens >= 1.0);
+            for score in documents {
+                score.document = self.held.place(score.document);
+            }
+        }
+        let documents = typical.iter().flatten().map(|score| score.document);
+        let names = data.names_of(&documents.collect())?;
+        Ok(Told {
+            typical,
+            names,
+            correlations,
+        })
+    }
+
     /// The fit itself, and those whose predictions are averaged.
     fn save(&self, folder: &RunFolder, result: &TopicsResult, data: &CorpusData) -> Result<()> {
         let write = |path: &Path, bound: f64, fit: &TopicsFit| {
-            let about = About::new(data, &self.training, bound);
+            let training = (self.training.documents(), self.training.tokens());
+            let about = About::new(data, training, bound);
             let vocabulary = &data.corpus.vocabulary;
             write_atomically(path, |out| saved::write_to(out, &about, vocabulary, fit))
         };
@@ -208,89 +247,79 @@ impl TopicsRun<'_> {
         }
         Ok(all)
     }
-
-    /// The topics, a row each, with how good they are and the documents that show them best.
-    fn write_quality(
-        &self,
-        out: &mut dyn Write,
-        data: &CorpusData,
-        result: &TopicsResult,
-    ) -> io::Result<()> {
-        writeln!(
-            out,
-            "topic,share,tokens,alpha,npmi,umass,exclusivity,documents"
-        )?;
-        let typical = result.fit.typical_documents_of_all(TYPICAL);
-        for (topic, quality) in result.quality.topics.iter().enumerate() {
-            // Of a topic that is not used, all that follows is said of the prior.
-            let used = quality.used();
-            let coherence = quality.coherence.filter(|_| used);
-            let number = |x: Option<f64>| x.map(|x| format!("{:?}", x as f32)).unwrap_or_default();
-            let names: Vec<&str> = typical[topic]
-                .iter()
-                // Without a token of the topic a document does not show it, though no other may.
-                .filter(|score| used && score.tokens >= 1.0)
-                .map(|score| data.corpus.documents[self.held.place(score.document)].as_str())
-                .collect();
-            writeln!(
-                out,
-                "{topic},{:?},{:?},{:?},{},{},{},{}",
-                quality.proportion as f32,
-                quality.tokens as f32,
-                result.fit.alpha[topic] as f32,
-                number(coherence.map(|coherence| coherence.npmi)),
-                number(coherence.map(|coherence| coherence.umass)),
-                number(used.then_some(quality.exclusivity)),
-                quoted(&names.join(" | "))
-            )?;
-        }
-        Ok(())
-    }
 }
 
-impl TopicsRun<'_> {
-    /// The documents that show each topic best, a row each, with how they begin where the corpus is one of texts.
-    fn write_typical(
-        &self,
-        out: &mut dyn Write,
-        data: &CorpusData,
-        result: &TopicsResult,
-    ) -> io::Result<()> {
-        let mut typical = result.fit.typical_documents_of_all(TYPICAL);
-        for (quality, documents) in result.quality.topics.iter().zip(&mut typical) {
-            documents.retain(|score| quality.used() && score.tokens >= 1.0);
-        }
-        let place = |score: &DocumentScore| self.held.place(score.document);
-        let wanted: BTreeSet<usize> = typical.iter().flatten().map(place).collect();
-        let (file, options) = (&data.request.file, &data.request.options);
-        // The fit does not hang on what can no longer be read.
-        let texts = read_excerpts(file, options, &wanted, LETTERS).unwrap_or_default();
-        writeln!(out, "topic,rank,document,proportion,tokens,text")?;
-        for (topic, documents) in typical.iter().enumerate() {
-            for (score, rank) in documents.iter().zip(1..) {
-                let name = quoted(&data.corpus.documents[place(score)]);
-                let (proportion, tokens) = (score.proportion as f32, score.tokens as f32);
-                let text = texts.get(&place(score)).map_or("", String::as_str);
-                let text = quoted(text);
-                writeln!(
-                    out,
-                    "{topic},{rank},{name},{proportion:?},{tokens:?},{text}"
-                )?;
-            }
-        }
-        Ok(())
+/// What several files tell of documents.
+struct Told {
+    /// The documents that show each topic best, by their places in the corpus.
+    typical: Vec<Vec<DocumentScore>>,
+    /// Their names.
+    names: BTreeMap<usize, String>,
+    /// How topics go together over documents.
+    correlations: Vec<f64>,
+}
+
+/// The topics, a row each, with how good they are and the documents that show them best.
+fn write_quality(out: &mut dyn Write, result: &TopicsResult, told: &Told) -> io::Result<()> {
+    writeln!(
+        out,
+        "topic,share,tokens,alpha,npmi,umass,exclusivity,documents"
+    )?;
+    for (topic, quality) in result.quality.topics.iter().enumerate() {
+        // Of a topic that is not used, all that follows is said of the prior.
+        let used = quality.used();
+        let coherence = quality.coherence.filter(|_| used);
+        let number = |x: Option<f64>| x.map(|x| format!("{:?}", x as f32)).unwrap_or_default();
+        let documents = told.typical[topic].iter();
+        let names: Vec<&str> = documents
+            .map(|score| told.names[&score.document].as_str())
+            .collect();
+        writeln!(
+            out,
+            "{topic},{:?},{:?},{:?},{},{},{},{}",
+            quality.proportion as f32,
+            quality.tokens as f32,
+            result.fit.alpha[topic] as f32,
+            number(coherence.map(|coherence| coherence.npmi)),
+            number(coherence.map(|coherence| coherence.umass)),
+            number(used.then_some(quality.exclusivity)),
+            quoted(&names.join(" | "))
+        )?;
     }
+    Ok(())
+}
+
+/// The documents that show each topic best, a row each, with how they begin where the corpus is one of texts.
+fn write_typical(out: &mut dyn Write, data: &CorpusData, told: &Told) -> io::Result<()> {
+    let wanted: BTreeSet<usize> = told.names.keys().copied().collect();
+    let (file, options) = (&data.request.file, &data.request.options);
+    // The fit does not hang on what can no longer be read.
+    let texts = read_excerpts(file, options, &wanted, LETTERS).unwrap_or_default();
+    writeln!(out, "topic,rank,document,proportion,tokens,text")?;
+    for (topic, documents) in told.typical.iter().enumerate() {
+        for (score, rank) in documents.iter().zip(1..) {
+            let name = quoted(&told.names[&score.document]);
+            let (proportion, tokens) = (score.proportion as f32, score.tokens as f32);
+            let text = texts.get(&score.document).map_or("", String::as_str);
+            let text = quoted(text);
+            writeln!(
+                out,
+                "{topic},{rank},{name},{proportion:?},{tokens:?},{text}"
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// `first`, and the names of the topics.
-fn write_topics(out: &mut dyn Write, first: &str, topics: usize) -> io::Result<()> {
+pub(super) fn write_topics(out: &mut dyn Write, first: &str, topics: usize) -> io::Result<()> {
     write!(out, "{first}")?;
     (0..topics).try_for_each(|topic| write!(out, ",topic_{topic}"))?;
     writeln!(out)
 }
 
 /// Numbers after what a line begins with; seven digits, which is more than any of them is worth.
-fn write_row(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
+pub(super) fn write_row(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
     let mut numbers = numbers.iter();
     numbers.try_for_each(|x| write!(out, ",{:?}", *x as f32))?;
     writeln!(out)
@@ -316,11 +345,21 @@ pub fn write_documents(
     write_topics(out, "document,words", topics)?;
     for (index, row) in proportions.chunks(topics).enumerate() {
         let (_, counts) = corpus.document(index);
-        // Not sum(), whose zero is negative.
-        let counts = counts.iter().map(|&count| f64::from(count));
-        let words = counts.fold(0.0, |sum, count| sum + count);
-        write!(out, "{},{words}", quoted(&corpus.documents[index]))?;
-        write_row(out, row)?;
+        write_document(out, &corpus.documents[index], counts, row)?;
     }
     Ok(())
+}
+
+/// A document with how often it has words.
+pub(super) fn write_document(
+    out: &mut dyn Write,
+    name: &str,
+    counts: &[f32],
+    proportions: &[f64],
+) -> io::Result<()> {
+    // Not sum(), whose zero is negative.
+    let counts = counts.iter().map(|&count| f64::from(count));
+    let words = counts.fold(0.0, |sum, count| sum + count);
+    write!(out, "{},{words}", quoted(name))?;
+    write_row(out, proportions)
 }

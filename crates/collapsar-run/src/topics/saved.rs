@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use collapsar::topics::{self, BatchScore, TopicsFit};
+use collapsar::topics::{BatchScore, TopicsFit};
 use collapsar_formats::{Corpus, CorpusOptions, OutOfVocabulary, TokenOptions};
 use serde::{Deserialize, Serialize};
 
@@ -99,15 +99,15 @@ impl About {
         }
     }
 
-    pub(super) fn new(data: &CorpusData, training: &topics::Corpus, bound: f64) -> Self {
-        let tokens = data.request.options.tokens;
+    pub(super) fn new(data: &CorpusData, (documents, tokens): (usize, f64), bound: f64) -> Self {
+        let words = data.request.options.tokens;
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
-            documents: training.documents(),
-            tokens: training.tokens(),
+            documents,
+            tokens,
             bound,
-            min_length: tokens.min_length,
-            keep_numbers: tokens.numbers,
+            min_length: words.min_length,
+            keep_numbers: words.numbers,
             ids_are_positions: data.ids_are_positions(),
         }
     }
