@@ -38,7 +38,10 @@ impl Temporary {
         if !inside {
             sweep(target);
         }
-        let make = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+        let make = |path: &Path| {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true).open(path)
+        };
         let (path, file) = made(target, !inside, make)?;
         Ok(Self {
             file,
@@ -49,7 +52,7 @@ impl Temporary {
         })
     }
 
-    /// The file to write into.
+    /// The file to write into, and to read again.
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -18,6 +18,8 @@
 //! | `sheet` | documents in CSV and TSV |
 //! | `strings` | documents in Parquet |
 //! | `stop` | the English stop words |
+//! | `spill` | what becomes of documents that do not fit in memory |
+//! | `file` | how a corpus that does not fit in memory is kept in a file |
 //! | `filter` | which words are dropped and how that is reported |
 //! | `out_of_vocabulary` | what becomes of words outside the vocabulary of a fit |
 
@@ -25,6 +27,7 @@ mod columns;
 mod coordinates;
 mod detect;
 mod entries;
+mod file;
 mod filter;
 mod gather;
 mod json;
@@ -36,6 +39,7 @@ mod plain;
 mod sheet;
 mod sibling;
 mod source;
+mod spill;
 mod stop;
 mod strings;
 mod tokens;
@@ -47,16 +51,20 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::lines::Lines;
 
+use entries::Entries;
 use gather::Gatherer;
 use numbers::Known;
 use source::{Content, CorpusSource};
+use spill::{Raw, Spill};
 
+pub use file::{CorpusFile, DocumentNames};
 pub use filter::{Filtered, WordFilter};
 pub use options::{
     CorpusFormat, CorpusOptions, InvalidUtf8, StopWords, TokenOptions, read_stop_words,
 };
 pub use out_of_vocabulary::OutOfVocabulary;
 pub(crate) use plain::{files, relative};
+pub use spill::{CorpusLimits, CorpusSeen, CorpusSize};
 #[cfg(test)]
 pub(crate) use {columns::no_text, filter::no_words};
 
@@ -179,10 +187,63 @@ pub fn read_batches(
     }
 }
 
+/// A corpus in memory or in a file.
+#[derive(Debug)]
+pub enum ReadCorpus {
+    /// In memory.
+    Memory(Corpus, CorpusReport),
+    /// In a file.
+    File(CorpusFile),
+}
+
+/// Reads a corpus as [`read_corpus`] does, but into a file where it may not be kept in memory: the same documents with the same words.
+/// While it is read, memory is that of the vocabulary and of a few buffers.
+///
+/// # Errors
+///
+/// As [`read_corpus`]; a place that has no room for documents; and entries that are not in the order of their documents, where
+/// these may not be kept in memory.
+pub fn read_corpus_within(
+    path: &Path,
+    options: &CorpusOptions,
+    limits: &CorpusLimits<'_>,
+    seen: &CorpusSeen<'_>,
+) -> Result<ReadCorpus> {
+    let source = CorpusSource::open(path)?;
+    let name = source.name.clone();
+    let spill = Spill::new(limits, seen);
+    match load(source, options, None, Some(spill))? {
+        (Loaded::Memory(corpus), report) => {
+            let (corpus, report) = finished(&name, corpus, report, options)?;
+            Ok(ReadCorpus::Memory(corpus, report))
+        }
+        (Loaded::File(raw, vocabulary), report) => {
+            let file = file::store(&name, (raw, vocabulary), report, options, limits)?;
+            Ok(ReadCorpus::File(file))
+        }
+    }
+}
+
+/// What was read, before words are dropped.
+enum Loaded {
+    Memory(Corpus),
+    /// Documents, and their vocabulary.
+    File(Raw, Vec<String>),
+}
+
 fn read_source(source: CorpusSource, options: &CorpusOptions) -> Result<(Corpus, CorpusReport)> {
     let name = source.name.clone();
-    let (corpus, mut report) = load(source, options, None)?;
-    let (corpus, filtered) = filter::apply(&name, corpus, report.format, options)?;
+    let (corpus, report) = load_all(source, options, None)?;
+    finished(&name, corpus, report, options)
+}
+
+fn finished(
+    name: &str,
+    corpus: Corpus,
+    mut report: CorpusReport,
+    options: &CorpusOptions,
+) -> Result<(Corpus, CorpusReport)> {
+    let (corpus, filtered) = filter::apply(name, corpus, report.format, options)?;
     report.filtered = filtered;
     report.empty = corpus.empty();
     report.unseen = filter::unseen(&corpus);
@@ -231,7 +292,8 @@ pub fn read_corpus_with(
     vocabulary: &[String],
     options: &CorpusOptions,
 ) -> Result<(Corpus, OutOfVocabulary)> {
-    let (corpus, report) = load(CorpusSource::open(path)?, options, Some(vocabulary.len()))?;
+    let source = CorpusSource::open(path)?;
+    let (corpus, report) = load_all(source, options, Some(vocabulary.len()))?;
     if report.words_are_ids {
         // The ids were checked against the size of the vocabulary while reading.
         let corpus = Corpus {
@@ -243,12 +305,25 @@ pub fn read_corpus_with(
     Ok(out_of_vocabulary::map(corpus, vocabulary, report, options))
 }
 
-/// Reads without filtering; `fit` is the size of the vocabulary that ids without names refer to.
-fn load(
+/// Reads without filtering, into memory; `fit` is the size of the vocabulary that ids without names refer to.
+fn load_all(
     source: CorpusSource,
     options: &CorpusOptions,
     fit: Option<usize>,
 ) -> Result<(Corpus, CorpusReport)> {
+    match load(source, options, fit, None)? {
+        (Loaded::Memory(corpus), report) => Ok((corpus, report)),
+        (Loaded::File(..), _) => unreachable!("nothing goes to a file without limits"),
+    }
+}
+
+/// The same, into a file where documents may not be kept in memory.
+fn load<'a>(
+    source: CorpusSource,
+    options: &'a CorpusOptions,
+    fit: Option<usize>,
+    spill: Option<Spill<'a>>,
+) -> Result<(Loaded, CorpusReport)> {
     let format = options.format.unwrap_or_else(|| detect::format(&source));
     source.check(format, options)?;
     let mut report = CorpusReport {
@@ -256,29 +331,33 @@ fn load(
         ..CorpusReport::default()
     };
     let name = source.name.clone();
-    let corpus = if format.is_text() {
-        texts(source, format, options, &mut report)?
+    let loaded = if format.is_text() {
+        texts(source, format, options, spill, &mut report)?
     } else {
-        numeric(source, format, options, fit, &mut report)?
+        numeric(source, format, options, fit, spill, &mut report)?
     };
-    if corpus.documents.is_empty() {
+    if matches!(&loaded, Loaded::Memory(corpus) if corpus.documents.is_empty()) {
         return Err(Error::no_documents(&name, "nothing but a header"));
     }
-    Ok((corpus, report))
+    Ok((loaded, report))
 }
 
 fn texts(
     source: CorpusSource,
     format: CorpusFormat,
     options: &CorpusOptions,
+    spill: Option<Spill<'_>>,
     report: &mut CorpusReport,
-) -> Result<Corpus> {
+) -> Result<Loaded> {
     let name = &source.name;
-    let mut gatherer = Gatherer::new(name, options);
+    let mut gatherer = Gatherer::new(name, options).within(spill);
     gather(source.content, format, &mut gatherer)?;
-    let (corpus, replaced) = gatherer.finish()?;
+    let (corpus, raw, replaced) = gatherer.finish()?;
     report.replaced = replaced;
-    Ok(corpus)
+    Ok(match raw {
+        None => Loaded::Memory(corpus),
+        Some(raw) => Loaded::File(raw, corpus.vocabulary),
+    })
 }
 
 /// Takes one text after the other.
@@ -297,8 +376,9 @@ fn numeric(
     format: CorpusFormat,
     options: &CorpusOptions,
     fit: Option<usize>,
+    spill: Option<Spill<'_>>,
     report: &mut CorpusReport,
-) -> Result<Corpus> {
+) -> Result<Loaded> {
     let vocabulary = sibling::vocabulary(source.path.as_deref(), format, options)?;
     let known = match (&vocabulary, fit) {
         (Some((path, words)), _) => Known::File(path.display().to_string(), words.len()),
@@ -309,14 +389,13 @@ fn numeric(
     let Content::Text(input) = source.content else {
         return Err(Error::no_documents(&name, "no text"));
     };
-    let lines = Lines::new(input);
+    let (lines, entries) = (Lines::new(input), Entries::new(spill));
     let counted = match format {
-        CorpusFormat::Docword => coordinates::docword(lines, &known),
-        CorpusFormat::LdaC => pairs::lda_c(lines, &known),
-        CorpusFormat::SvmLight => pairs::svm_light(lines, &known),
-        _ => coordinates::market(lines, &known),
+        CorpusFormat::Docword => coordinates::docword(lines, &known, entries),
+        CorpusFormat::LdaC => pairs::lda_c(lines, &known, entries),
+        CorpusFormat::SvmLight => pairs::svm_light(lines, &known, entries),
+        _ => coordinates::market(lines, &known, entries),
     }?;
-    let documents = sibling::documents(path.as_deref(), format, counted.documents);
     report.words_are_ids = vocabulary.is_none();
     let words = if let Some((path, words)) = vocabulary {
         report.vocabulary = Some(path);
@@ -327,9 +406,33 @@ fn numeric(
         let ids = first..first + counted.words;
         ids.map(|id| id.to_string()).collect()
     };
-    let (corpus, duplicates) = counted.entries.into_corpus(&name, documents, words)?;
+    let (path, number) = (path.as_deref(), counted.documents);
+    if !counted.entries.is_spilled() {
+        let documents = sibling::documents(path, format, number);
+        let (corpus, duplicates) = counted.entries.into_corpus(&name, documents, words)?;
+        report.duplicates = duplicates;
+        return Ok(Loaded::Memory(corpus));
+    }
+    let titles = sibling::document_file(path, format, number);
+    let (mut raw, duplicates) = (counted.entries).into_raw(&name, number, |document, word| {
+        let mut place = 0;
+        let mut title = (document + 1).to_string();
+        if let Some(titles) = &titles {
+            sibling::each_word(titles, |name| {
+                if place == document {
+                    name.clone_into(&mut title);
+                }
+                place += 1;
+                Ok(())
+            })?;
+        }
+        Ok((title, words[word].clone()))
+    })?;
     report.duplicates = duplicates;
-    Ok(corpus)
+    if let Some(titles) = &titles {
+        sibling::each_word(titles, |name| raw.names.push(name))?;
+    }
+    Ok(Loaded::File(raw, words))
 }
 
 #[cfg(test)]

@@ -58,8 +58,9 @@ mod write;
 pub use alignments::{Alignments, Fragment, Tally, Target};
 pub use bugs::read_data;
 pub use corpus::{
-    Corpus, CorpusFormat, CorpusOptions, CorpusReport, Filtered, InvalidUtf8, OutOfVocabulary,
-    StopWords, TokenOptions, WordFilter, read_batches, read_corpus, read_corpus_with,
+    Corpus, CorpusFile, CorpusFormat, CorpusLimits, CorpusOptions, CorpusReport, CorpusSeen,
+    CorpusSize, DocumentNames, Filtered, InvalidUtf8, OutOfVocabulary, ReadCorpus, StopWords,
+    TokenOptions, WordFilter, read_batches, read_corpus, read_corpus_with, read_corpus_within,
     read_excerpts, read_stop_words,
 };
 pub use error::{Error, FilePlace, Problem, Result};

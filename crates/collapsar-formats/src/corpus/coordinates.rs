@@ -25,7 +25,11 @@ struct Header {
     totals: [Total; 3],
 }
 
-pub(super) fn docword(mut lines: Lines, known: &Known) -> Result<Counted> {
+pub(super) fn docword<'a>(
+    mut lines: Lines,
+    known: &Known,
+    entries: Entries<'a>,
+) -> Result<Counted<'a>> {
     let mut total = |what: &str| {
         if !lines.next_filled()? {
             let cause = format!("it ends before {what}");
@@ -54,10 +58,14 @@ pub(super) fn docword(mut lines: Lines, known: &Known) -> Result<Counted> {
             return Err(Error::line(&lines.path, total.line, found, expected));
         }
     }
-    read(lines, known, &header)
+    read(lines, known, &header, entries)
 }
 
-pub(super) fn market(mut lines: Lines, known: &Known) -> Result<Counted> {
+pub(super) fn market<'a>(
+    mut lines: Lines,
+    known: &Known,
+    entries: Entries<'a>,
+) -> Result<Counted<'a>> {
     let pattern = banner(&mut lines)?;
     let header = Header {
         format: MARKET,
@@ -71,7 +79,7 @@ pub(super) fn market(mut lines: Lines, known: &Known) -> Result<Counted> {
         pattern,
         totals: size(&mut lines)?,
     };
-    read(lines, known, &header)
+    read(lines, known, &header, entries)
 }
 
 /// Whether values are left out, each entry standing for 1.
@@ -127,7 +135,12 @@ fn size(lines: &mut Lines) -> Result<[Total; 3]> {
 }
 
 /// Reads what follows a header.
-fn read(mut lines: Lines, known: &Known, header: &Header) -> Result<Counted> {
+fn read<'a>(
+    mut lines: Lines,
+    known: &Known,
+    header: &Header,
+    mut entries: Entries<'a>,
+) -> Result<Counted<'a>> {
     let (nouns, [documents, words, claimed]) = (header.nouns, header.totals);
     if let Known::File(path, size) = known
         && words.number != *size as u64
@@ -142,7 +155,6 @@ fn read(mut lines: Lines, known: &Known, header: &Header) -> Result<Counted> {
     };
     let whose_documents = format!(" as in line {}", documents.line);
     let mut seen = 0;
-    let mut entries = Entries::default();
     while next(&mut lines, header.market)? {
         let bytes = &lines.bytes;
         let (document, word, number) = match (first(bytes), header.pattern) {
@@ -161,7 +173,7 @@ fn read(mut lines: Lines, known: &Known, header: &Header) -> Result<Counted> {
         let word = id(&lines, nouns[1], word, (1, last), &whose)?;
         let count = count(&lines, number, header.market)?;
         if count > 0.0 {
-            entries.0.push((document, word, count));
+            entries.push(&lines, (document, word, count))?;
         }
     }
     let path = &lines.path;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use collapsar::Hint;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 
@@ -87,17 +87,77 @@ impl Serialize for WordFilter {
     }
 }
 
+/// What a filter removed, as a file of documents keeps it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredFilter {
+    filter: String,
+    number: f64,
+    words: usize,
+    tokens: f64,
+}
+
+impl StoredFilter {
+    pub(super) fn of(filtered: &Filtered) -> Self {
+        let (filter, number) = match filtered.filter {
+            WordFilter::NoLetter => ("no letter", 0.0),
+            WordFilter::Short(least) => ("short", least as f64),
+            WordFilter::StopWords(list) => (list, 0.0),
+            WordFilter::Rare(least) => ("rare", least.into()),
+            WordFilter::Frequent(most) => ("frequent", most),
+            WordFilter::Beyond(most) => ("beyond", most as f64),
+        };
+        Self {
+            filter: filter.to_owned(),
+            number,
+            words: filtered.words,
+            tokens: filtered.tokens,
+        }
+    }
+
+    pub(super) fn filtered(&self) -> Option<Filtered> {
+        let number = self.number;
+        let filter = match self.filter.as_str() {
+            "no letter" => WordFilter::NoLetter,
+            "short" => WordFilter::Short(number as usize),
+            "rare" => WordFilter::Rare(number as u32),
+            "frequent" => WordFilter::Frequent(number),
+            "beyond" => WordFilter::Beyond(number as usize),
+            list => WordFilter::StopWords(StopSet::list(list)?),
+        };
+        Some(Filtered {
+            filter,
+            words: self.words,
+            tokens: self.tokens,
+        })
+    }
+}
+
 /// Filters a corpus; texts get their vocabulary by decreasing frequency.
 pub(super) fn apply(
     path: &str,
-    corpus: Corpus,
+    mut corpus: Corpus,
     format: CorpusFormat,
     options: &CorpusOptions,
 ) -> Result<(Corpus, Vec<Filtered>)> {
-    let text = format.is_text();
     let (tokens, documents) = frequencies(&corpus);
-    let words = &corpus.vocabulary;
-    let mut filter = Filter::new(&tokens);
+    let frequencies = (&tokens[..], &documents[..], corpus.documents.len());
+    let (kept, removed) = decide(path, &corpus.vocabulary, frequencies, format, options)?;
+    let words = std::mem::take(&mut corpus.vocabulary);
+    let (places, vocabulary) = places(&kept, words);
+    Ok((moved(corpus, &places, vocabulary), removed))
+}
+
+/// The words that are kept, in their new order, and what was removed; by how often each of them occurs, in how many documents, and
+/// how many documents there are.
+pub(super) fn decide(
+    path: &str,
+    words: &[String],
+    (tokens, documents, number): (&[f64], &[u32], usize),
+    format: CorpusFormat,
+    options: &CorpusOptions,
+) -> Result<(Vec<usize>, Vec<Filtered>)> {
+    let text = format.is_text();
+    let mut filter = Filter::new(tokens);
     filter.by_form(words, text, options);
     let least = options.min_docs;
     // Down to 1 nothing is dropped: words of a vocabulary file that never occur keep their places.
@@ -106,13 +166,13 @@ pub(super) fn apply(
     }
     let fraction = options.max_docs_share;
     if fraction < 1.0 {
-        let most = fraction * corpus.documents.len() as f64;
+        let most = fraction * number as f64;
         let frequent = |word: usize| f64::from(documents[word]) > most;
         filter.drop(WordFilter::Frequent(fraction), frequent);
     }
     let mut kept = filter.kept();
     if text || options.max_vocabulary.is_some() {
-        sort_by_frequency(&mut kept, &tokens, words);
+        sort_by_frequency(&mut kept, tokens, words);
     }
     if let Some(most) = options.max_vocabulary {
         let mut beyond = vec![false; words.len()];
@@ -128,13 +188,17 @@ pub(super) fn apply(
     if kept.iter().all(|&word| tokens[word] == 0.0) {
         return Err(no_words(path, tokens.iter().sum(), &filter.removed));
     }
-    let removed = filter.removed;
+    Ok((kept, filter.removed))
+}
+
+/// The place of each word, where it is kept, and those that are.
+pub(super) fn places(kept: &[usize], mut words: Vec<String>) -> (Vec<Option<u32>>, Vec<String>) {
     let mut places = vec![None; words.len()];
     for (place, &word) in kept.iter().enumerate() {
         places[word] = Some(place as u32);
     }
-    let vocabulary = kept.iter().map(|&word| words[word].clone()).collect();
-    Ok((moved(corpus, &places, vocabulary), removed))
+    let vocabulary = kept.iter().map(|&word| std::mem::take(&mut words[word]));
+    (places, vocabulary.collect())
 }
 
 /// A corpus of texts without the words that are dropped for what they are.
@@ -208,16 +272,25 @@ pub(super) fn moved(corpus: Corpus, places: &[Option<u32>], vocabulary: Vec<Stri
     let mut own: Vec<(u32, f32)> = Vec::new();
     for document in 0..corpus.documents.len() {
         let (words, counts) = corpus.document(document);
-        let pairs = words.iter().zip(counts);
-        own.clear();
-        own.extend(pairs.filter_map(|(&word, &count)| Some((places[word as usize]?, count))));
-        own.sort_unstable_by_key(|pair| pair.0);
+        moved_pairs((words, counts), places, &mut own);
         out.words.extend(own.iter().map(|pair| pair.0));
         out.counts.extend(own.iter().map(|pair| pair.1));
         out.starts.push(out.words.len());
     }
     out.documents = corpus.documents;
     out
+}
+
+/// The words and counts of a document in their new places.
+pub(super) fn moved_pairs(
+    (words, counts): (&[u32], &[f32]),
+    places: &[Option<u32>],
+    own: &mut Vec<(u32, f32)>,
+) {
+    let pairs = words.iter().zip(counts);
+    own.clear();
+    own.extend(pairs.filter_map(|(&word, &count)| Some((places[word as usize]?, count))));
+    own.sort_unstable_by_key(|pair| pair.0);
 }
 
 /// The filters so far.

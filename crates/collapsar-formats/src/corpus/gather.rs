@@ -12,6 +12,7 @@ use super::entries::too_many;
 use super::numbers::LARGEST;
 use super::options::CorpusOptions;
 use super::source::decode;
+use super::spill::{CorpusSize, Raw, Spill};
 use super::tokens::tokens;
 
 /// Texts are held until they have so many bytes, then counted and let go.
@@ -30,6 +31,8 @@ pub(super) struct Gatherer<'a> {
     replaced: usize,
     excerpts: Option<Excerpts<'a>>,
     batches: Option<Batches<'a>>,
+    /// Where documents go that do not fit in memory.
+    spill: Option<Spill<'a>>,
 }
 
 /// Documents are handed over so many at a time, and let go.
@@ -65,7 +68,13 @@ impl<'a> Gatherer<'a> {
             replaced: 0,
             excerpts: None,
             batches: None,
+            spill: None,
         }
+    }
+
+    /// The same, where not all may be kept in memory.
+    pub(super) fn within(self, spill: Option<Spill<'a>>) -> Self {
+        Self { spill, ..self }
     }
 
     /// Hands over so many documents at a time, each time with a vocabulary of their own.
@@ -135,6 +144,8 @@ impl<'a> Gatherer<'a> {
     /// The number of the next document, from 1.
     pub(super) fn number(&self) -> usize {
         let before = self.batches.as_ref().map_or(0, |batches| batches.before);
+        let raw = self.spill.as_ref().and_then(|spill| spill.raw.as_ref());
+        let before = before + raw.map_or(0, |raw| raw.documents as usize);
         before + self.corpus.documents.len() + 1
     }
 
@@ -199,10 +210,42 @@ impl<'a> Gatherer<'a> {
         self.replaced
     }
 
-    /// The corpus, and the number of documents in which something was replaced.
-    pub(super) fn finish(mut self) -> Result<(Corpus, usize)> {
+    /// The corpus, and the number of documents in which something was replaced. Documents that did not fit are in a file, all of
+    /// them.
+    pub(super) fn finish(mut self) -> Result<(Corpus, Option<Raw>, usize)> {
         self.count()?;
-        Ok((self.corpus, self.replaced))
+        let raw = self.spill.and_then(|spill| spill.raw);
+        Ok((self.corpus, raw, self.replaced))
+    }
+
+    /// Sends documents to a file where there are too many, those that are in memory first.
+    fn spilled(&mut self) -> Result<()> {
+        let Some(spill) = &mut self.spill else {
+            return Ok(());
+        };
+        let corpus = &mut self.corpus;
+        let raw = spill.raw.as_ref().map_or(0, |raw| raw.documents);
+        let size = CorpusSize {
+            documents: raw + corpus.documents.len() as u64,
+            entries: corpus.words.len() as u64,
+        };
+        if !spill.spills(size)? {
+            return Ok(());
+        }
+        let Some(raw) = &mut spill.raw else {
+            return Ok(());
+        };
+        for (document, name) in corpus.documents.iter().enumerate() {
+            let (words, counts) = corpus.document(document);
+            raw.push(words, counts)?;
+            raw.names.push(name)?;
+        }
+        *corpus = Corpus {
+            vocabulary: std::mem::take(&mut corpus.vocabulary),
+            starts: vec![0],
+            ..Corpus::default()
+        };
+        Ok(())
     }
 
     fn count(&mut self) -> Result<()> {
@@ -234,7 +277,7 @@ impl<'a> Gatherer<'a> {
                 self.corpus.starts.push(self.corpus.words.len());
             }
         }
-        Ok(())
+        self.spilled()
     }
 
     /// The place of each word in the vocabulary, which takes in those that are new.

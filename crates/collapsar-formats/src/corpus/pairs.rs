@@ -7,8 +7,12 @@ use crate::lines::{Lines, fields, shown, whole};
 use super::entries::{Counted, Entries, Total};
 use super::numbers::{Known, count, id};
 
-pub(super) fn lda_c(mut lines: Lines, known: &Known) -> Result<Counted> {
-    let mut reader = Reader::new(known, 0);
+pub(super) fn lda_c<'a>(
+    mut lines: Lines,
+    known: &Known,
+    entries: Entries<'a>,
+) -> Result<Counted<'a>> {
+    let mut reader = Reader::new(known, 0, entries);
     // Empty lines are no documents (those say 0), so only the end of the file may have some.
     let mut blank = None;
     while lines.next()? {
@@ -37,8 +41,12 @@ pub(super) fn lda_c(mut lines: Lines, known: &Known) -> Result<Counted> {
     reader.finish(&lines.path)
 }
 
-pub(super) fn svm_light(mut lines: Lines, known: &Known) -> Result<Counted> {
-    let mut reader = Reader::new(known, 1);
+pub(super) fn svm_light<'a>(
+    mut lines: Lines,
+    known: &Known,
+    entries: Entries<'a>,
+) -> Result<Counted<'a>> {
+    let mut reader = Reader::new(known, 1, entries);
     while lines.next()? {
         let bytes = &lines.bytes;
         let bytes = bytes.split(|&byte| byte == b'#').next().unwrap_or(bytes);
@@ -57,7 +65,7 @@ pub(super) fn svm_light(mut lines: Lines, known: &Known) -> Result<Counted> {
     reader.finish(&lines.path)
 }
 
-struct Reader<'k> {
+struct Reader<'k, 'a> {
     known: &'k Known,
     /// The first and the last id.
     range: (u64, u64),
@@ -65,11 +73,11 @@ struct Reader<'k> {
     /// The largest id and the line it is in.
     largest: Option<(u32, u64)>,
     documents: usize,
-    entries: Entries,
+    entries: Entries<'a>,
 }
 
-impl<'k> Reader<'k> {
-    fn new(known: &'k Known, first: u64) -> Self {
+impl<'k, 'a> Reader<'k, 'a> {
+    fn new(known: &'k Known, first: u64, entries: Entries<'a>) -> Self {
         let (size, whose) = (known.limit()).unwrap_or((u64::from(u32::MAX), String::new()));
         Reader {
             known,
@@ -77,7 +85,7 @@ impl<'k> Reader<'k> {
             whose,
             largest: None,
             documents: 0,
-            entries: Entries::default(),
+            entries,
         }
     }
 
@@ -100,12 +108,12 @@ impl<'k> Reader<'k> {
             self.largest = Some((word, lines.line));
         }
         if count > 0.0 {
-            self.entries.0.push((document, word, count));
+            self.entries.push(lines, (document, word, count))?;
         }
         Ok(())
     }
 
-    fn finish(self, path: &str) -> Result<Counted> {
+    fn finish(self, path: &str) -> Result<Counted<'a>> {
         if self.documents == 0 {
             return Err(Error::no_documents(path, "lines without content"));
         }

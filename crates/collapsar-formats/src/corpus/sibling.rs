@@ -50,17 +50,52 @@ pub(super) fn vocabulary(
 
 /// The documents' names: from a file beside the data if it has a line for each, else `1`, `2`, …
 pub(super) fn documents(path: Option<&Path>, format: CorpusFormat, number: usize) -> Vec<String> {
-    if let Some(path) = path {
-        for candidate in beside(path, &document_names(path, format)) {
-            // Names are a help and no more: a file that cannot be read is as good as none.
-            if let Ok(names) = word_list(&candidate, InvalidUtf8::Replace)
-                && names.len() == number
-            {
-                return names;
-            }
-        }
+    let mut names = vec![];
+    // Names are a help and no more: a file that cannot be read is as good as none.
+    let push = |name: &str| {
+        names.push(name.to_owned());
+        Ok(())
+    };
+    let found = document_file(path, format, number).map(|file| each_word(&file, push));
+    match found {
+        Some(Ok(())) if names.len() == number => names,
+        _ => (1..=number).map(|document| document.to_string()).collect(),
     }
-    (1..=number).map(|document| document.to_string()).collect()
+}
+
+/// The file beside the data that has a line for each document.
+pub(super) fn document_file(
+    path: Option<&Path>,
+    format: CorpusFormat,
+    number: usize,
+) -> Option<PathBuf> {
+    let path = path?;
+    let names = document_names(path, format);
+    let mut candidates = beside(path, &names);
+    candidates.find(|candidate| {
+        let mut lines = 0;
+        let count = |_: &str| {
+            lines += 1;
+            Ok(())
+        };
+        each_word(candidate, count).is_ok() && lines == number
+    })
+}
+
+/// Visits the names of documents in a file, as [`documents`] has them.
+pub(super) fn each_word(path: &Path, mut visit: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let input = Opened::open(path)?.text("UTF-8 text with a word a line")?;
+    let mut lines = Lines::new(input);
+    while lines.next()? {
+        let (text, _) = decode(
+            &lines.path,
+            lines.place(),
+            &lines.bytes,
+            InvalidUtf8::Replace,
+        )?;
+        visit(text.trim())?;
+    }
+    Ok(())
 }
 
 /// The lines of a file without the white space around them.

@@ -51,6 +51,11 @@ pub(super) struct StopSet {
 }
 
 impl StopSet {
+    /// What a list of this name is called.
+    pub(super) fn list(name: &str) -> Option<&'static str> {
+        ["english", "list"].into_iter().find(|list| *list == name)
+    }
+
     /// `None` where nothing is to be dropped.
     pub(super) fn new(stop_words: &StopWords, text: bool) -> Option<StopSet> {
         match stop_words {

@@ -217,7 +217,7 @@ impl StoredCorpus {
                 record::read(document, self.totals.len(), words, counts).ok_or_else(changed)?;
                 block.starts.push(block.words.len());
                 if block.first + block.len() == end {
-                    visit(&block)?;
+                    let _ = visit(&block)?;
                     over = true;
                     return Ok(ControlFlow::Break(()));
                 }

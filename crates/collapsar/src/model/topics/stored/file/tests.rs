@@ -40,6 +40,7 @@ fn corpus(documents: usize, seed: u64) -> Corpus {
 }
 
 fn written(corpus: &Corpus, path: &Path, places: usize) {
+    let _ = fs::remove_file(path);
     let writer = CorpusWriter::create(path, corpus.vocabulary()).expect("a writer");
     let mut writer = writer.with_places(places);
     for document in 0..corpus.documents() {
