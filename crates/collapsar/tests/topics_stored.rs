@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use collapsar::topics::{
     Alpha, Beta, Corpus, CorpusWriter, Settings, Start, StoredCorpus, StoredDocuments, Topics,
+    TopicsResponse,
 };
 use collapsar::{Checkpoint, Collapsed, Direction, Driver, Fit, Point, Potential, Stop, Warm};
 use plain::{corpus, drawn, given, model};
@@ -180,8 +181,12 @@ fn tiny_products_are_those_of_memory() {
         }
         (point.statistics, point.bound)
     };
-    let expected = look(&|point| drop(memory.evaluate(point).expect("finite")));
-    let found = look(&|point| drop(of_file.evaluate(point).expect("finite")));
+    let expected = look(&|point| {
+        memory.evaluate(point).expect("finite");
+    });
+    let found = look(&|point| {
+        of_file.evaluate(point).expect("finite");
+    });
     assert_eq!(found.0, expected.0);
     assert!(found.0.iter().all(|x| x.is_finite()));
 }
@@ -206,4 +211,52 @@ fn resumed_climbs_go_on() {
     let fit = on.resume(checkpoint).expect("the same model");
     assert!(fit.outcome.converged() && fit.iterations > 9);
     assert!(fit.point.bound > stopped.point.bound);
+}
+
+#[test]
+fn results_are_those_of_memory() {
+    let (corpus, folder) = (documents(), tempfile::tempdir().expect("a folder"));
+    let memory = model(&corpus, &learned());
+    let (begin, _) = memory.start(Start::Annealed, 3).expect("a start");
+    let expected = climb(&memory, begin.clone(), Direction::Auto, 40).point;
+    let fit = memory.fit(&expected);
+    for segment in SEGMENTS {
+        let file = stored(&corpus, folder.path(), segment);
+        let of_file = in_file(&file, &learned(), folder.path());
+        let point = climb(&of_file, begin.clone(), Direction::Auto, 40).point;
+        let found = of_file.fit(&point);
+        assert_eq!(
+            (found.alpha.clone(), found.beta),
+            (fit.alpha.clone(), fit.beta)
+        );
+        assert_eq!(found.word_counts, fit.word_counts);
+        assert_eq!(found.documents(), 0);
+        assert_eq!(
+            of_file.typical_documents(&point, 5).expect("documents"),
+            fit.typical_documents_of_all(5)
+        );
+        assert_eq!(
+            of_file.correlations(&point).expect("documents"),
+            fit.topic_correlations()
+        );
+        assert_eq!(
+            of_file.quality(&found, 10).expect("documents"),
+            fit.quality(&corpus, 10).expect("the vocabulary")
+        );
+        for response in [TopicsResponse::MeanField, TopicsResponse::Documents] {
+            let whole = memory.variances(&expected, response).expect("an optimum");
+            let mut all = vec![];
+            let mut each = |first: usize, rows: &[f64]| {
+                assert_eq!(all.len(), first * 4);
+                all.extend_from_slice(rows);
+                Ok(())
+            };
+            let parts = of_file
+                .variances_of_each(&point, response, &mut each)
+                .expect("an optimum");
+            assert_eq!(all, whole.proportions);
+            assert_eq!(parts.shares, whole.shares);
+            assert_eq!(parts.missing_information, whole.missing_information);
+        }
+    }
 }

@@ -70,6 +70,11 @@ impl TopicsFit {
         probabilities
     }
 
+    /// Posterior mean proportions of a document with these expected tokens.
+    pub fn proportions_of(&self, counts: &[f64]) -> Vec<f64> {
+        proportions(&self.alpha, counts)
+    }
+
     /// Posterior mean proportions of a fitted document.
     pub fn proportions(&self, document: usize) -> Vec<f64> {
         let counts = &self.document_counts[document * self.topics..(document + 1) * self.topics];

@@ -5,15 +5,18 @@
 //! under mean field; what they add by way of all other documents needs the whole response, which is made where there
 //! are few messages or it is asked for.
 
+use std::ops::ControlFlow;
+
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use super::Topics;
 use super::coupling::responsibilities;
 use super::document::write_sum;
 use super::posterior::column_sums;
+use super::{Documents, StoredDocuments, Topics};
 use collapsar_core::kernel::gamma::digamma_in_place;
 use collapsar_core::special::trigamma;
+use collapsar_core::vector::add;
 use collapsar_core::{Error, Point, Response, Result};
 
 /// Variances at a fit.
@@ -53,6 +56,38 @@ struct Part {
     proportions: Vec<f64>,
 }
 
+impl<D: Documents> Topics<D> {
+    /// What variances are made of at an optimum.
+    fn responder<'a>(
+        &'a self,
+        point: &'a Point,
+        response: TopicsResponse,
+    ) -> Result<Responder<'a, D>> {
+        let whole = match response {
+            TopicsResponse::MeanField => None,
+            TopicsResponse::Documents | TopicsResponse::Whole => Some(Response::new(self, point)?)
+                .filter(|whole| whole.is_dense() || response == TopicsResponse::Whole),
+        };
+        let (_, alpha, beta) = self.warm_of(point);
+        let corrected = response != TopicsResponse::MeanField;
+        Ok(Responder {
+            messages: &point.messages,
+            alpha,
+            spread: corrected.then(|| Spread::new(&point.statistics, self.topics(), beta)),
+            whole,
+        })
+    }
+}
+
+/// What each document's variances are made of.
+struct Responder<'a, D: Documents> {
+    messages: &'a [f64],
+    alpha: &'a [f64],
+    /// Without it variances are those of mean field.
+    spread: Option<Spread>,
+    whole: Option<Response<'a, Topics<D>>>,
+}
+
 impl Topics {
     /// About how many products of numbers [`TopicsResponse::Documents`] takes.
     pub fn response_cost(&self) -> f64 {
@@ -72,38 +107,71 @@ impl Topics {
     /// # Errors
     /// [`Error::Domain`] where the point is no maximum of the bound, so that there is no response.
     pub fn variances(&self, point: &Point, response: TopicsResponse) -> Result<TopicsVariances> {
-        let (corpus, topics) = (self.corpus(), self.topics());
-        let whole = match response {
-            TopicsResponse::MeanField => None,
-            TopicsResponse::Documents | TopicsResponse::Whole => Some(Response::new(self, point)?)
-                .filter(|whole| whole.is_dense() || response == TopicsResponse::Whole),
-        };
-        let (all, _, beta) = self.warm_of(point);
-        let spread = Spread::new(&point.statistics, topics, beta);
-        let dense = whole.as_ref().and_then(Response::statistics);
-        let corrected = response != TopicsResponse::MeanField;
+        let topics = self.topics();
+        let responder = self.responder(point, response)?;
+        let (all, ..) = self.warm_of(point);
         let parts: Vec<Result<Part>> = (all.par_chunks(topics).enumerate())
-            .map(|(index, counts)| {
-                let spread = corrected.then_some(&spread);
-                self.document_part(point, (index, counts), spread, dense)
-            })
+            .map(|(index, counts)| responder.part(index, self.corpus().document(index), counts))
             .collect();
-        let mut counts = vec![0.0; topics];
+        let mut sums = vec![0.0; topics];
         let mut proportions = Vec::with_capacity(all.len());
         for part in parts {
             let part = part?;
-            for (sum, variance) in counts.iter_mut().zip(&part.counts) {
-                *sum += variance;
-            }
+            add(&mut sums, 1.0, &part.counts);
             proportions.extend(part.proportions);
         }
-        let missing_information = match &whole {
+        responder.finish(sums, proportions, self.corpus().tokens())
+    }
+}
+
+impl Topics<StoredDocuments> {
+    /// Variances at an optimum, those of documents' proportions block by block by way of `each`, which is given the first document
+    /// of a block and a row for each of them; those that are returned have none.
+    ///
+    /// # Errors
+    /// As those of documents in memory, and where documents or counts cannot be read; what `each` has.
+    pub fn variances_of_each(
+        &self,
+        point: &Point,
+        response: TopicsResponse,
+        each: &mut dyn FnMut(usize, &[f64]) -> Result<()>,
+    ) -> Result<TopicsVariances> {
+        let topics = self.topics();
+        let responder = self.responder(point, response)?;
+        let mut sums = vec![0.0; topics];
+        self.local.each(&point.warm, &mut |block, counts| {
+            let parts: Vec<Result<Part>> = (counts.par_chunks(topics).enumerate())
+                .map(|(at, counts)| responder.part(block.first + at, block.document(at), counts))
+                .collect();
+            let mut proportions = Vec::with_capacity(counts.len());
+            for part in parts {
+                let part = part?;
+                add(&mut sums, 1.0, &part.counts);
+                proportions.extend(part.proportions);
+            }
+            each(block.first, &proportions)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        responder.finish(sums, vec![], self.local.tokens())
+    }
+}
+
+impl<D: Documents> Responder<'_, D> {
+    /// All variances, from the sums of those of documents' counts.
+    fn finish(
+        &self,
+        mut counts: Vec<f64>,
+        proportions: Vec<f64>,
+        tokens: f64,
+    ) -> Result<TopicsVariances> {
+        let topics = self.alpha.len();
+        let missing_information = match &self.whole {
             Some(whole) => Some(whole.missing_information()?),
             None => None,
         };
-        if let Some(whole) = &whole {
+        if let Some(whole) = &self.whole {
             for (k, variance) in counts.iter_mut().enumerate() {
-                let mut along = vec![0.0; point.messages.len()];
+                let mut along = vec![0.0; self.messages.len()];
                 along
                     .iter_mut()
                     .skip(k)
@@ -113,36 +181,33 @@ impl Topics {
                 *variance = product.iter().skip(k).step_by(topics).sum();
             }
         }
-        let tokens = corpus.tokens();
         Ok(TopicsVariances {
             shares: counts.iter().map(|v| v / (tokens * tokens)).collect(),
             proportions,
-            whole: whole.is_some(),
+            whole: self.whole.is_some(),
             missing_information,
         })
     }
 
-    /// A document's variances; without `spread` those of mean field.
-    fn document_part(
+    /// A document's variances.
+    fn part(
         &self,
-        point: &Point,
-        (index, counts): (usize, &[f64]),
-        spread: Option<&Spread>,
-        dense: Option<&DMatrix<f64>>,
+        index: usize,
+        (words, tokens): (&[u32], &[f32]),
+        counts: &[f64],
     ) -> Result<Part> {
-        let topics = self.topics();
-        let (_, alpha, _) = self.warm_of(point);
+        let topics = self.alpha.len();
+        let dense = self.whole.as_ref().and_then(Response::statistics);
         let mut shape = vec![0.0; topics];
-        write_sum(alpha, counts, &mut shape);
+        write_sum(self.alpha, counts, &mut shape);
         let total: f64 = shape.iter().sum();
         let mut messages = shape.clone();
         digamma_in_place(&mut messages);
-        let (words, tokens) = self.corpus().document(index);
-        let Some(spread) = spread else {
+        let Some(spread) = &self.spread else {
             // Only the diagonal of J.
             let (mut r, mut variances) = (vec![0.0; topics], vec![0.0; topics]);
             for (&word, &n) in words.iter().zip(tokens) {
-                responsibilities(&point.messages, word as usize, &messages, &mut r);
+                responsibilities(self.messages, word as usize, &messages, &mut r);
                 for (variance, r) in variances.iter_mut().zip(&r) {
                     *variance += f64::from(n) * r * (1.0 - r);
                 }
@@ -157,7 +222,7 @@ impl Topics {
         let mut table = Vec::new();
         for (&word, &n) in words.iter().zip(tokens) {
             let (word, n) = (word as usize, f64::from(n));
-            responsibilities(&point.messages, word, &messages, &mut r);
+            responsibilities(self.messages, word, &messages, &mut r);
             add_spread(&mut curvature, n, &r, &r, 1.0);
             let own = &spread.own[word * topics..][..topics];
             for k in 0..topics {

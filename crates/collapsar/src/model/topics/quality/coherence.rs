@@ -51,16 +51,25 @@ pub fn coherence(corpus: &Corpus, words: &[usize]) -> Option<Coherence> {
     let documents = (0..corpus.documents())
         .filter(|&document| !corpus.document(document).0.is_empty())
         .count() as f64;
-    let lists: Vec<&[u32]> = words
-        .iter()
-        .map(|&word| corpus.word(word).0)
-        .filter(|list| !list.is_empty())
-        .collect();
+    let lists: Vec<&[u32]> = words.iter().map(|&word| corpus.word(word).0).collect();
+    let numbers: Vec<f64> = lists.iter().map(|list| list.len() as f64).collect();
+    of_numbers(documents, &numbers, |i, j| {
+        meetings(lists[i], lists[j]) as f64
+    })
+}
+
+/// How words go together of which each is in so many documents, and each pair in as many as `both` says.
+fn of_numbers(
+    documents: f64,
+    numbers: &[f64],
+    both: impl Fn(usize, usize) -> f64,
+) -> Option<Coherence> {
+    let there: Vec<usize> = (0..numbers.len()).filter(|&i| numbers[i] > 0.0).collect();
     let (mut umass_sum, mut npmi_sum, mut pairs) = (0.0, 0.0, 0.0);
-    for (i, later) in lists.iter().enumerate() {
-        for earlier in &lists[..i] {
-            let both = meetings(later, earlier) as f64;
-            let (d_later, d_earlier) = (later.len() as f64, earlier.len() as f64);
+    for (place, &i) in there.iter().enumerate() {
+        for &j in &there[..place] {
+            let both = both(i, j);
+            let (d_later, d_earlier) = (numbers[i], numbers[j]);
             umass_sum += ((both + 1.0) / d_earlier).ln_();
             npmi_sum += npmi(both, d_later, d_earlier, documents);
             pairs += 1.0;
@@ -83,6 +92,86 @@ fn npmi(both: f64, one: f64, other: f64, documents: f64) -> f64 {
     let information = (both * documents / (one * other)).ln_();
     // Rounding may lead outside by a few ulps.
     (information / (documents / both).ln_()).clamp(-1.0, 1.0)
+}
+
+/// In how many documents the words of several lists are, and their pairs, while documents come one after another.
+pub(super) struct Found {
+    /// Those with a word at all.
+    documents: f64,
+    lists: Vec<List>,
+    /// Where each word of the vocabulary is listed: `(list, place in it)` from one of `starts` to the next.
+    starts: Vec<u32>,
+    listed: Vec<(u32, u32)>,
+    /// Places of the present document's words in each list, and the lists that have any.
+    present: Vec<Vec<usize>>,
+    touched: Vec<usize>,
+}
+
+/// A list of words: documents that hold each pair of them, those of one word on the diagonal.
+struct List {
+    length: usize,
+    square: Vec<u64>,
+}
+
+impl Found {
+    /// Nothing found yet of lists of words.
+    pub(super) fn new(vocabulary: usize, lists: &[Vec<usize>]) -> Self {
+        let mut all: Vec<(usize, u32, u32)> = (lists.iter().zip(0..))
+            .flat_map(|(list, of)| {
+                list.iter()
+                    .zip(0..)
+                    .map(move |(&word, place)| (word, of, place))
+            })
+            .collect();
+        all.sort_unstable();
+        let before = |word: usize| all.partition_point(|entry| entry.0 < word) as u32;
+        let list = |list: &Vec<usize>| List {
+            length: list.len(),
+            square: vec![0; list.len() * list.len()],
+        };
+        Self {
+            documents: 0.0,
+            lists: lists.iter().map(list).collect(),
+            starts: (0..=vocabulary).map(before).collect(),
+            listed: all.iter().map(|&(_, of, place)| (of, place)).collect(),
+            present: vec![vec![]; lists.len()],
+            touched: vec![],
+        }
+    }
+
+    /// Takes in the words of a document.
+    pub(super) fn add(&mut self, words: &[u32]) {
+        self.documents += f64::from(u8::from(!words.is_empty()));
+        for &word in words {
+            let range = self.starts[word as usize]..self.starts[word as usize + 1];
+            for &(of, place) in &self.listed[range.start as usize..range.end as usize] {
+                let present = &mut self.present[of as usize];
+                if present.is_empty() {
+                    self.touched.push(of as usize);
+                }
+                present.push(place as usize);
+            }
+        }
+        for of in self.touched.drain(..) {
+            let (list, present) = (&mut self.lists[of], &mut self.present[of]);
+            for &i in &*present {
+                for &j in &*present {
+                    list.square[i * list.length + j] += 1;
+                }
+            }
+            present.clear();
+        }
+    }
+
+    /// How the words of each list go together.
+    pub(super) fn coherences(&self) -> Vec<Option<Coherence>> {
+        let of = |list: &List| {
+            let number = |i: usize, j: usize| list.square[i * list.length + j] as f64;
+            let own: Vec<f64> = (0..list.length).map(|i| number(i, i)).collect();
+            of_numbers(self.documents, &own, number)
+        };
+        self.lists.iter().map(of).collect()
+    }
 }
 
 /// How many ids two ascending lists share.

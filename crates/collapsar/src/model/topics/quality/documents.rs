@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::highest;
+use collapsar_core::Result;
+
+use super::{EachCounts, highest, in_memory};
 use crate::topics::TopicsFit;
 
 /// A document of a topic.
@@ -36,45 +38,90 @@ impl TopicsFit {
     // are equally typical. Length is asked for once, then only the proportion counts.
     pub fn typical_documents(&self, topic: usize, n: usize) -> Vec<DocumentScore> {
         assert!(topic < self.topics, "there is no topic {topic}");
-        typical(self, &long_enough(self), topic, n)
+        self.typical_documents_of_all(n).swap_remove(topic)
     }
 
     /// [`TopicsFit::typical_documents`] of every topic.
     pub fn typical_documents_of_all(&self, n: usize) -> Vec<Vec<DocumentScore>> {
-        let among = long_enough(self);
-        let each = 0..self.topics;
-        each.map(|topic| typical(self, &among, topic, n)).collect()
+        typical(&self.alpha, n, &in_memory(self)).expect("counts in memory are there")
     }
 }
 
-/// Documents that may be typical, with their lengths.
-fn long_enough(fit: &TopicsFit) -> Vec<(usize, f64)> {
-    let counts = fit.document_counts.chunks(fit.topics).enumerate();
-    let lengths = counts.map(|(document, counts)| (document, counts.iter().sum::<f64>()));
-    let mut documents: Vec<(usize, f64)> = lengths.filter(|(_, length)| *length > 0.0).collect();
-    let mut sorted: Vec<f64> = documents.iter().map(|(_, length)| *length).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    if let Some(median) = sorted.get(sorted.len() / 2) {
-        documents.retain(|(_, length)| length * SHORTEST >= *median);
+/// The typical documents of all topics, of documents whose counts come block by block.
+pub(in super::super) fn typical(
+    alpha: &[f64],
+    n: usize,
+    counts: &EachCounts<'_>,
+) -> Result<Vec<Vec<DocumentScore>>> {
+    let topics = alpha.len();
+    let prior: f64 = alpha.iter().sum();
+    let least = median_length(topics, counts)? / SHORTEST;
+    // For each topic what is best so far, and at most as much again.
+    let mut best: Vec<Vec<DocumentScore>> = vec![vec![]; topics];
+    counts(&mut |first, counts| {
+        for (document, counts) in (first..).zip(counts.chunks(topics)) {
+            let length = counts.iter().sum::<f64>();
+            if length <= 0.0 || length < least {
+                continue;
+            }
+            for (topic, best) in best.iter_mut().enumerate() {
+                let tokens = counts[topic];
+                best.push(DocumentScore {
+                    document,
+                    proportion: (alpha[topic] + tokens) / (prior + length),
+                    tokens,
+                });
+                if best.len() > 2 * n + 64 {
+                    keep_best(best, n);
+                }
+            }
+        }
+    })?;
+    for best in &mut best {
+        keep_best(best, n);
     }
-    documents
+    Ok(best)
 }
 
-fn typical(fit: &TopicsFit, among: &[(usize, f64)], topic: usize, n: usize) -> Vec<DocumentScore> {
-    let prior: f64 = fit.alpha.iter().sum();
-    let tokens = |document: usize| fit.document_counts[document * fit.topics + topic];
-    let proportion = |&(document, length): &(usize, f64)| {
-        let own = fit.alpha[topic] + tokens(document);
-        (own / (prior + length), document)
-    };
-    highest(among.iter().map(proportion).collect(), n)
-        .into_iter()
-        .map(|(proportion, document)| DocumentScore {
-            document,
-            proportion,
-            tokens: tokens(document),
-        })
-        .collect()
+/// Leaves the `n` of highest proportion, highest first, equals in their own order.
+fn keep_best(all: &mut Vec<DocumentScore>, n: usize) {
+    let scores = all.iter().map(|one| one.proportion).zip(0..).collect();
+    *all = (highest(scores, n).into_iter())
+        .map(|(_, place)| all[place])
+        .collect();
+}
+
+/// Bits of a length that are decided by one look at all documents.
+const DIGITS: u32 = 16;
+
+/// The median length of documents that hold words, of an even number the upper one; zero where there are none.
+// Digit by digit from the highest: lengths are positive, so their bits have their order, and nothing is kept for a document.
+fn median_length(topics: usize, counts: &EachCounts<'_>) -> Result<f64> {
+    let (mut known, mut rank) = (0_u64, None);
+    for place in (0..u64::BITS / DIGITS).rev() {
+        let shift = place * DIGITS;
+        let mut histogram = vec![0_u64; 1 << DIGITS];
+        counts(&mut |_, counts| {
+            for counts in counts.chunks(topics) {
+                let length = counts.iter().sum::<f64>();
+                let bits = length.to_bits();
+                let alike = (bits ^ known).checked_shr(shift + DIGITS).unwrap_or(0) == 0;
+                if length > 0.0 && alike {
+                    histogram[(bits >> shift) as usize & ((1 << DIGITS) - 1)] += 1;
+                }
+            }
+        })?;
+        let mut left = *rank.get_or_insert_with(|| histogram.iter().sum::<u64>() / 2);
+        for (digit, &number) in histogram.iter().enumerate() {
+            if left < number {
+                known |= (digit as u64) << shift;
+                break;
+            }
+            left -= number;
+        }
+        rank = Some(left);
+    }
+    Ok(f64::from_bits(known))
 }
 
 #[cfg(test)]

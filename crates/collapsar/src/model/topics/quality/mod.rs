@@ -14,11 +14,14 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Corpus, TopicsFit};
+use coherence::Found;
 use collapsar_core::Result;
 use words::Words;
 
 pub use coherence::{Coherence, coherence};
 pub use documents::DocumentScore;
+pub(super) use documents::typical;
+pub(super) use relations::correlations;
 pub use words::{Ranking, WordScore};
 
 /// How good the topics of a fit are, by their most probable words.
@@ -95,6 +98,23 @@ impl TopicsFit {
     /// [`crate::Error::Data`] where `corpus` has another vocabulary.
     pub fn quality(&self, corpus: &Corpus, n: usize) -> Result<Quality> {
         self.fits(corpus)?;
+        self.quality_of(n, &|tops| {
+            let each = tops.par_iter().map(|top| coherence(corpus, top));
+            Ok(each.collect())
+        })
+    }
+
+    /// The same on documents that are read one after another by `each`.
+    pub(super) fn quality_of_each(&self, n: usize, each: &EachWords<'_>) -> Result<Quality> {
+        self.quality_of(n, &|tops| {
+            let mut found = Found::new(self.vocabulary(), tops);
+            each(&mut |words| found.add(words))?;
+            Ok(found.coherences())
+        })
+    }
+
+    /// The same with the coherences of lists of words, by whoever knows the documents.
+    fn quality_of(&self, n: usize, coherences: &Coherences<'_>) -> Result<Quality> {
         let words = Words::new(self);
         let tops: Vec<Vec<usize>> = words
             .top_of_all(n, Ranking::Probability)
@@ -102,13 +122,14 @@ impl TopicsFit {
             .map(|scores| scores.iter().map(|score| score.word).collect())
             .collect();
         let all: f64 = words.totals.iter().sum();
+        let coherences = coherences(&tops)?;
         let topics: Vec<TopicQuality> = tops
             .par_iter()
             .enumerate()
             .map(|(topic, top)| TopicQuality {
                 tokens: words.totals[topic],
                 proportion: words.totals[topic] / all,
-                coherence: coherence(corpus, top),
+                coherence: coherences[topic],
                 exclusivity: exclusivity(&words, topic, top),
             })
             .collect();
@@ -140,6 +161,21 @@ fn exclusivity(words: &Words<'_>, topic: usize, top: &[usize]) -> f64 {
         return 1.0;
     }
     top.iter().map(own).sum::<f64>() / top.len() as f64
+}
+
+/// Hands over counts of documents some documents at a time, in their order: the first of them, and a row for each.
+pub(super) type EachCounts<'a> = dyn Fn(&mut dyn FnMut(usize, &[f64])) -> Result<()> + 'a;
+/// Hands over the words of each document, which ascend.
+pub(super) type EachWords<'a> = dyn Fn(&mut dyn FnMut(&[u32])) -> Result<()> + 'a;
+/// What lists of words have for coherence.
+type Coherences<'a> = dyn Fn(&[Vec<usize>]) -> Result<Vec<Option<Coherence>>> + 'a;
+
+/// The counts that a fit has of its documents.
+fn in_memory(fit: &TopicsFit) -> impl Fn(&mut dyn FnMut(usize, &[f64])) -> Result<()> {
+    |visit| {
+        visit(0, &fit.document_counts);
+        Ok(())
+    }
 }
 
 /// The `n` of highest score, highest first, those of equal score in the order of their ids.

@@ -1,8 +1,10 @@
 //! Which topics go together, and which are nearly the same.
 
+use collapsar_core::Result;
 use rayon::prelude::*;
 
 use super::super::fit::proportions;
+use super::{EachCounts, in_memory};
 use crate::topics::TopicsFit;
 
 /// Rows of a square that a thread takes at a time, so that what they are made of is read once for
@@ -24,57 +26,7 @@ impl TopicsFit {
     // Not of centred log-ratios, which have no such bias: there a topic's absence from a document
     // is a large negative number, set by alpha, and absences would decide the correlations.
     pub fn topic_correlations(&self) -> Vec<f64> {
-        let topics = self.topics;
-        let mut centred: Vec<f64> = self
-            .document_counts
-            .chunks(topics)
-            .filter(|counts| counts.iter().any(|&count| count > 0.0))
-            .flat_map(|counts| proportions(&self.alpha, counts))
-            .collect();
-        let documents = (centred.len() / topics) as f64;
-        let mut means = vec![0.0; topics];
-        for row in centred.chunks(topics) {
-            for (mean, x) in means.iter_mut().zip(row) {
-                *mean += x / documents;
-            }
-        }
-        for row in centred.chunks_mut(topics) {
-            for (x, mean) in row.iter_mut().zip(&means) {
-                *x -= mean;
-                // What rounding leaves of a proportion that never changes is no variation.
-                if x.abs() <= 1e-12 * mean {
-                    *x = 0.0;
-                }
-            }
-        }
-        let mut square = vec![0.0; topics * topics];
-        let blocks = square.par_chunks_mut(ROWS * topics).enumerate();
-        blocks.for_each(|(block, rows)| {
-            for x in centred.chunks(topics) {
-                for (row, own) in rows.chunks_mut(topics).zip(&x[block * ROWS..]) {
-                    for (sum, other) in row.iter_mut().zip(x) {
-                        *sum += own * other;
-                    }
-                }
-            }
-        });
-        let deviations: Vec<f64> = (0..topics)
-            .map(|topic| square[topic * topics + topic].sqrt())
-            .collect();
-        for (s, row) in square.chunks_mut(topics).enumerate() {
-            for (t, rho) in row.iter_mut().enumerate() {
-                let scale = deviations[s] * deviations[t];
-                *rho = if s == t {
-                    1.0
-                } else if scale == 0.0 {
-                    0.0
-                } else {
-                    // Rounding may lead outside by a few ulps.
-                    (*rho / scale).clamp(-1.0, 1.0)
-                };
-            }
-        }
-        square
+        correlations(&self.alpha, &in_memory(self)).expect("counts in memory are there")
     }
 
     /// How alike the topics' words are, one minus Hellinger's distance: a row for each topic.
@@ -101,6 +53,67 @@ impl TopicsFit {
             });
         square
     }
+}
+
+/// Correlations of topics over documents whose counts come block by block, in their order.
+pub(in super::super) fn correlations(alpha: &[f64], counts: &EachCounts<'_>) -> Result<Vec<f64>> {
+    let topics = alpha.len();
+    let rows = |counts: &[f64]| -> Vec<f64> {
+        (counts.chunks(topics))
+            .filter(|counts| counts.iter().any(|&count| count > 0.0))
+            .flat_map(|counts| proportions(alpha, counts))
+            .collect()
+    };
+    let mut documents = 0.0;
+    counts(&mut |_, counts| documents += (rows(counts).len() / topics) as f64)?;
+    let mut means = vec![0.0; topics];
+    counts(&mut |_, counts| {
+        for row in rows(counts).chunks(topics) {
+            for (mean, x) in means.iter_mut().zip(row) {
+                *mean += x / documents;
+            }
+        }
+    })?;
+    let mut square = vec![0.0; topics * topics];
+    counts(&mut |_, counts| {
+        let mut centred = rows(counts);
+        for row in centred.chunks_mut(topics) {
+            for (x, mean) in row.iter_mut().zip(&means) {
+                *x -= mean;
+                // What rounding leaves of a proportion that never changes is no variation.
+                if x.abs() <= 1e-12 * mean {
+                    *x = 0.0;
+                }
+            }
+        }
+        let blocks = square.par_chunks_mut(ROWS * topics).enumerate();
+        blocks.for_each(|(block, rows)| {
+            for x in centred.chunks(topics) {
+                for (row, own) in rows.chunks_mut(topics).zip(&x[block * ROWS..]) {
+                    for (sum, other) in row.iter_mut().zip(x) {
+                        *sum += own * other;
+                    }
+                }
+            }
+        });
+    })?;
+    let deviations: Vec<f64> = (0..topics)
+        .map(|topic| square[topic * topics + topic].sqrt())
+        .collect();
+    for (s, row) in square.chunks_mut(topics).enumerate() {
+        for (t, rho) in row.iter_mut().enumerate() {
+            let scale = deviations[s] * deviations[t];
+            *rho = if s == t {
+                1.0
+            } else if scale == 0.0 {
+                0.0
+            } else {
+                // Rounding may lead outside by a few ulps.
+                (*rho / scale).clamp(-1.0, 1.0)
+            };
+        }
+    }
+    Ok(square)
 }
 
 #[cfg(test)]

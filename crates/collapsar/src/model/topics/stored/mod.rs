@@ -7,6 +7,7 @@
 //! - `pieces`: documents of a block by word as well, for threads
 //! - `counts`: their expected tokens in each topic, in files too
 //! - `documents`: the sum over them
+//! - `results`: what a fit says of them
 
 mod counts;
 mod documents;
@@ -14,6 +15,7 @@ mod file;
 mod layout;
 mod pieces;
 mod record;
+mod results;
 mod writer;
 
 pub use documents::StoredDocuments;
