@@ -1,5 +1,6 @@
 //! What all fits have in common: flags, climbs on the progress bar, and how they ended, in words.
 
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,10 +10,13 @@ use std::time::Instant;
 
 use clap::Args;
 use collapsar::limits::RESTARTS;
-use collapsar::mixture::Stored;
+use collapsar::mixture::{Reading, Stored};
+use collapsar::topics::StoredCorpus;
 use collapsar::{ChainWatch, Direction, Fit, Outcome, Step};
 use collapsar_formats::Outcome as End;
-use collapsar_run::{CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Spread, Watch};
+use collapsar_run::{
+    CHECKPOINT_EVERY, ClimbOptions, Climbed, MAX_ITERATIONS, Spread, Watch, bound_by,
+};
 
 use crate::chains::Chains;
 use crate::common::{Common, INTERRUPTED, is_interrupted, threads};
@@ -70,6 +74,22 @@ pub(crate) struct ClimbArgs {
 }
 
 impl ClimbArgs {
+    /// A hidden file of what does not fit in memory: beside results, or else beside the checkpoint or the data.
+    pub(crate) fn scratch(&self, out: Option<&Path>, data: &Path, ending: &str) -> PathBuf {
+        let checkpoint = self.checkpoint.as_deref().or(self.resume.as_deref());
+        let data = (data != Path::new("-")).then_some(data);
+        let beside = out.or(checkpoint).or(data);
+        let name = beside
+            .and_then(Path::file_name)
+            .unwrap_or(OsStr::new("collapsar"));
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
+        hidden.push(ending);
+        beside
+            .unwrap_or(Path::new("collapsar"))
+            .with_file_name(hidden)
+    }
+
     /// How many climbs there are of one model, unless its starts compete.
     pub(crate) fn climbs(&self) -> usize {
         self.restarts.unwrap_or(1) as usize
@@ -112,7 +132,7 @@ pub(crate) struct Bar<'a> {
     highest: Mutex<f64>,
     pace: Mutex<Pace>,
     /// Rows that are read for every pass.
-    stored: Option<Arc<Stored>>,
+    stored: Option<ReadFrom>,
     began: Instant,
 }
 
@@ -133,22 +153,44 @@ impl<'a> Bar<'a> {
         }
     }
 
-    /// The same of rows that are read for every pass, where they are.
-    pub(crate) fn of_rows(self, stored: Option<Arc<Stored>>) -> Self {
+    /// The same of what is read for every pass, where it is.
+    pub(crate) fn of_file(self, stored: Option<ReadFrom>) -> Self {
         Self { stored, ..self }
     }
 
-    /// Rows and bytes of a pass, and how fast they are read.
-    fn rows(&self) -> String {
+    /// Rows or documents and bytes of a pass, and how fast they are read.
+    fn read(&self) -> String {
         self.stored.as_ref().map_or_else(String::new, |stored| {
-            let rate = stored.reading().bytes as f64 / self.began.elapsed().as_secs_f64().max(1e-9);
+            let (what, number, pass, reading) = stored.told();
+            let rate = reading.bytes as f64 / self.began.elapsed().as_secs_f64().max(1e-9);
             format!(
-                " of {} rows and {} ({} a second)",
-                short(stored.len() as f64),
-                bytes(stored.pass_bytes()),
+                " of {} {what} and {} ({} a second)",
+                short(number as f64),
+                bytes(pass),
                 bytes(rate as u64)
             )
         })
+    }
+}
+
+/// A file that is read for every pass.
+pub(crate) enum ReadFrom {
+    Rows(Arc<Stored>),
+    Documents(Arc<StoredCorpus>),
+}
+
+impl ReadFrom {
+    /// What it holds, how many, bytes of a pass, and what reading has cost so far.
+    fn told(&self) -> (&'static str, usize, u64, Reading) {
+        match self {
+            Self::Rows(rows) => ("rows", rows.len(), rows.pass_bytes(), rows.reading()),
+            Self::Documents(corpus) => (
+                "documents",
+                corpus.documents(),
+                corpus.pass_bytes(),
+                corpus.reading(),
+            ),
+        }
     }
 }
 
@@ -189,7 +231,7 @@ impl Watch for Bar<'_> {
                 format!(
                     "{} passes{}, bound {:.3}, gain {}{}{}",
                     step.passes,
-                    self.rows(),
+                    self.read(),
                     step.bound,
                     short(step.gain),
                     pace.words(step),

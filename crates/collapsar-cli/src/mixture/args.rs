@@ -1,6 +1,5 @@
 //! The flags of a fit, as typed.
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -148,23 +147,7 @@ impl FitArgs {
 
     /// The hidden file of rows that do not fit in memory: beside results, or else beside the checkpoint or the data.
     pub(crate) fn scratch(&self) -> PathBuf {
-        let checkpoint = self
-            .climb
-            .checkpoint
-            .as_deref()
-            .or(self.climb.resume.as_deref());
-        let data = self.data();
-        let data = (data != Path::new("-")).then_some(data);
-        let beside = self.out.as_deref().or(checkpoint).or(data);
-        let name = beside
-            .and_then(Path::file_name)
-            .unwrap_or(OsStr::new("collapsar"));
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(".rows");
-        beside
-            .unwrap_or(Path::new("collapsar"))
-            .with_file_name(hidden)
+        (self.climb).scratch(self.out.as_deref(), self.data(), ".rows")
     }
 
     /// What the flags ask for.

@@ -19,7 +19,7 @@ use collapsar_run::mixture::{MixtureInput, MixtureRows, RowsOptions};
 use collapsar_run::{RunFolder, Witness, default_memory};
 
 use crate::chains::Chains;
-use crate::climb::{self, Bar};
+use crate::climb::{self, Bar, ReadFrom};
 use crate::common::{Common, command, print, threads};
 use crate::progress::Progress;
 use crate::text::{bytes, thousands};
@@ -97,10 +97,10 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbs = args.components.0.len() * args.climb.climbs();
     let stored = match &rows {
-        MixtureRows::File(file) => Some(Arc::clone(&file.stored)),
+        MixtureRows::File(file) => Some(ReadFrom::Rows(Arc::clone(&file.stored))),
         MixtureRows::Memory { .. } => None,
     };
-    let result = run.climb(&Bar::new(common, climbs).of_rows(stored))?;
+    let result = run.climb(&Bar::new(common, climbs).of_file(stored))?;
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }

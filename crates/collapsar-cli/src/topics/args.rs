@@ -1,14 +1,14 @@
 //! The flags of a fit, as typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
 use collapsar::limits::SWEEPS;
 use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
 use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
-use collapsar_run::ClimbOptions;
-use collapsar_run::topics::{CorpusRequest, TopicsRequest};
+use collapsar_run::topics::{CorpusRequest, CorpusRoom, TopicsRequest};
+use collapsar_run::{ClimbOptions, bytes, default_memory};
 
 use super::stream::StreamArgs;
 use crate::climb::ClimbArgs;
@@ -27,6 +27,13 @@ pub(crate) struct FitArgs {
     /// Write all results into DIR, made if need be
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Memory that documents may take, as 2GB or 500MB [default: half of what the machine has]
+    ///
+    /// Documents that do not fit are written once to a hidden file beside DIR and read from it for every pass, with the same
+    /// results, bit for bit. The file is removed at the end unless a checkpoint may go on from it. --posterior exact,
+    /// --documents, --holdout, --average and --curve need documents in memory.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
     /// Print N words of each topic
@@ -177,9 +184,8 @@ impl FitArgs {
 
     /// The corpus that the flags ask for.
     pub(crate) fn corpus(&self) -> CorpusRequest {
-        let file = self.corpus.clone();
         CorpusRequest {
-            file: file.expect("required unless a subcommand is given"),
+            file: self.data().to_owned(),
             options: CorpusOptions {
                 tokens: TokenOptions {
                     min_length: self.min_length,
@@ -192,6 +198,21 @@ impl FitArgs {
                 ..self.read.options()
             },
             stop_words: self.stop_words.clone(),
+        }
+    }
+
+    /// The corpus itself.
+    pub(crate) fn data(&self) -> &Path {
+        let data = self.corpus.as_deref();
+        data.expect("required unless a subcommand is given")
+    }
+
+    /// How much of it may be in memory, and where the rest goes.
+    pub(crate) fn room(&self) -> CorpusRoom {
+        CorpusRoom {
+            memory: self.memory.or_else(default_memory),
+            topics: self.topics.0.iter().copied().max().unwrap_or(1),
+            scratch: (self.climb).scratch(self.out.as_deref(), self.data(), ".corpus"),
         }
     }
 

@@ -8,7 +8,7 @@ use collapsar_run::topics::{SavedTopics, write_documents};
 use collapsar_run::{check_apart, name_of};
 
 use super::args::{ReadArgs, pair};
-use super::summary::{foreseen, tell, tell_outside, tell_outside_of};
+use super::summary::{SHOWN, foreseen, tell, tell_outside, tell_outside_of};
 use crate::common::{Common, emit};
 
 const EXAMPLES: &str = "\
@@ -77,7 +77,10 @@ pub(crate) fn run(args: &InferArgs, common: &Common) -> anyhow::Result<ExitCode>
     let file = args.corpus.as_deref();
     let file = file.expect("required without --completion");
     let found = saved.infer(file, args.read.options())?;
-    tell(&found.outside.report, &found.corpus.documents, common);
+    let report = &found.outside.report;
+    let empty = report.empty.iter().take(SHOWN);
+    let empty: Vec<String> = empty.map(|&d| found.corpus.documents[d].clone()).collect();
+    tell(report, &empty, common);
     tell_outside_of(&name_of(file), &found.outside, common);
     emit(args.out.as_deref(), |out| {
         write_documents(out, &found.corpus, saved.fit.topics, &found.proportions)

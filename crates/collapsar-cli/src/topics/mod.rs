@@ -11,12 +11,17 @@ mod stream;
 mod summary;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
 
 use clap::{Args, Subcommand};
+use collapsar_run::topics::CorpusData;
 use collapsar_run::{RunFolder, Witness};
 
-use crate::climb::{self, Bar};
+use crate::climb::{self, Bar, ReadFrom};
 use crate::common::{Common, command, print};
+use crate::progress::Progress;
+use crate::text::{bytes, thousands};
 use args::FitArgs;
 
 const EXAMPLES: &str = "\
@@ -29,6 +34,7 @@ Examples:
                                                       a document a line, fewer words
   collapsar topics big.jsonl --checkpoint run.ckpt    and, if it is stopped, again with
   collapsar topics big.jsonl --resume run.ckpt        to end at the same numbers, bit for bit
+  collapsar topics huge.jsonl --memory 2GB --out fit  documents that do not fit are read for every pass
   collapsar topics texts/ --restarts 4 --average --out fit
                                                       keep all four, foresee by their mean
   collapsar topics texts/ --posterior exact --out fit collapsed Gibbs sweeps from the fit, and their mean
@@ -91,14 +97,16 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     args.page.check(args.out.as_deref())?;
     let request = args.request()?;
     let witness = Witness::of(args.files());
-    let data = args.corpus().read()?;
-    summary::tell(&data.report, &data.corpus.documents, common);
+    let mut data = read(args, common)?;
+    summary::tell(&data.report, &data.empty(summary::SHOWN)?, common);
     let run = request.prepare(&data)?;
     summary::tell_outside(run.halves(), common);
     // Before the fit: a long run must not end in a refusal. After the data: bad input leaves no folder.
     let folder = RunFolder::asked(args.out.as_deref(), witness)?;
     let climbs = args.topics.0.len() * args.climb.climbs();
-    let result = run.climb(&Bar::new(common, climbs))?;
+    let stored =
+        (data.stored.as_ref()).map(|stored| ReadFrom::Documents(Arc::clone(&stored.file.corpus)));
+    let result = run.climb(&Bar::new(common, climbs).of_file(stored))?;
     if result.climbed.is_nothing() {
         return Ok(climb::nothing(common));
     }
@@ -108,6 +116,13 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
         args.page.write(args.out.as_deref(), common)?;
     }
     let summary = summary::of(args, &data, &result);
+    drop(run);
+    let going_on = args.climb.checkpoint.is_some() && !result.climbed.outcome.converged;
+    if let (Some(stored), true) = (&mut data.stored, going_on) {
+        stored.scratch.keep();
+        let kept = stored.scratch.path().display();
+        common.say(&format!("{kept} keeps the documents for --resume"));
+    }
     climb::warn(&result.climbed, common);
     if !result.posterior.mixed() {
         common.warn("the chains have not mixed: try more --draws");
@@ -119,4 +134,40 @@ fn run_fit(args: &FitArgs, common: &Common) -> anyhow::Result<ExitCode> {
     let mut outcome = result.climbed.outcome.clone();
     outcome.converged &= result.posterior.mixed();
     Ok(climb::exit(&outcome, args.climb.require_convergence))
+}
+
+/// The documents, in memory or in a file.
+fn read(args: &FitArgs, common: &Common) -> anyhow::Result<CorpusData> {
+    let length = std::fs::metadata(args.data()).ok();
+    let length = length.filter(std::fs::Metadata::is_file).map(|of| of.len());
+    let progress = Progress::new(common, None, "documents");
+    let began = Instant::now();
+    let data = args
+        .corpus()
+        .read_within(&args.room(), &|documents, written| {
+            progress.tell(|| {
+                let rate = documents as f64 / began.elapsed().as_secs_f64().max(1e-9);
+                let written = written.map_or_else(String::new, |written| {
+                    format!(", {} written to a file", bytes(written))
+                });
+                let of = length.map_or_else(String::new, |length| format!(" of {}", bytes(length)));
+                format!(
+                    "reading{of}: {} documents{written}, {} a second",
+                    thousands(documents as usize),
+                    thousands(rate as usize)
+                )
+            });
+        })?;
+    if let Some(stored) = &data.stored {
+        let (memory, place) = (bytes(stored.memory), stored.scratch.path().display());
+        let from = if stored.scratch.reused {
+            format!("{place}, which an earlier run left")
+        } else {
+            place.to_string()
+        };
+        common.say(&format!(
+            "documents do not fit in {memory}: each pass reads them from {from}"
+        ));
+    }
+    Ok(data)
 }

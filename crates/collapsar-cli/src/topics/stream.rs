@@ -27,7 +27,7 @@ pub(crate) struct StreamArgs {
     #[arg(long)]
     #[arg(conflicts_with_all = [
         "holdout", "completion", "curve", "average", "posterior", "documents", "checkpoint", "resume", "restarts", "method",
-        "min_docs", "max_docs_share", "all_words", "vocabulary",
+        "min_docs", "max_docs_share", "all_words", "vocabulary", "memory",
     ])]
     pub(crate) stream: bool,
     /// Documents of a batch

@@ -11,14 +11,22 @@ use crate::common::Common;
 use crate::text::{count, short, table};
 use crate::verdict;
 
+/// Names of documents and words that are told of many.
+pub(super) const SHOWN: usize = 5;
+
 pub(crate) fn of(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
     let mut text = vec![format!(
         "{}: {}, {}, {}\n",
         data.name(),
-        count(data.corpus.documents.len(), "document"),
+        count(data.documents(), "document"),
         count(data.corpus.vocabulary.len(), "word"),
-        count(data.corpus.tokens() as usize, "token"),
+        count(data.tokens() as usize, "token"),
     )];
+    if let Some(stored) = &data.stored {
+        let corpus = &stored.file.corpus;
+        let (pass, reading) = (corpus.pass_bytes(), corpus.reading());
+        text.push(climb::read_from("documents", stored.memory, pass, reading));
+    }
     if result.compared.len() > 1 {
         text.push(format!("\n{}\n", comparison(result)));
     }
@@ -156,8 +164,8 @@ fn topics(args: &FitArgs, data: &CorpusData, result: &TopicsResult) -> String {
     text.concat()
 }
 
-/// Tells what was found and dropped while reading.
-pub(crate) fn tell(report: &CorpusReport, documents: &[String], common: &Common) {
+/// Tells what was found and dropped while reading; `empty` are the first names of documents without words.
+pub(crate) fn tell(report: &CorpusReport, empty: &[String], common: &Common) {
     for filtered in &report.filtered {
         common.say(&format!(
             "dropped {} ({}): {}",
@@ -185,10 +193,7 @@ pub(crate) fn tell(report: &CorpusReport, documents: &[String], common: &Common)
         common.say(&format!(
             "kept {} without words: {}",
             count(report.empty.len(), "document"),
-            some_of(
-                report.empty.iter().map(|&d| &*documents[d]),
-                report.empty.len()
-            )
+            some_of(empty.iter().map(String::as_str), report.empty.len())
         ));
     }
 }
@@ -214,7 +219,7 @@ pub(crate) fn tell_outside_of(name: &str, outside: &OutOfVocabulary, common: &Co
 
 /// The first few names of many.
 fn some_of<'a>(names: impl Iterator<Item = &'a str>, all: usize) -> String {
-    let shown: Vec<&str> = names.take(5).collect();
+    let shown: Vec<&str> = names.take(SHOWN).collect();
     let more = if all > shown.len() { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
 }

@@ -3,6 +3,7 @@
 mod counts;
 mod damage;
 mod data;
+mod files;
 mod texts;
 
 use std::io::Write;
@@ -43,7 +44,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn read(path: &Path) -> (Corpus, CorpusReport) {
-    read_corpus(path, &CorpusOptions::default()).unwrap()
+    files::both(path, &CorpusOptions::default()).unwrap()
 }
 
 /// Reads one file with these options; the error is its text.
@@ -54,7 +55,7 @@ fn one(
 ) -> std::result::Result<(Corpus, CorpusReport), String> {
     let files = Files::new();
     let path = files.write(name, bytes);
-    read_corpus(&path, options).map_err(|error| files.text(&error))
+    files::both(&path, options).map_err(|error| files.text(&error))
 }
 
 /// The error of one file.

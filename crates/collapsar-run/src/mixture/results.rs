@@ -1,9 +1,8 @@
 //! The files of a fit of mixtures.
 
-use std::io::Write;
 use std::path::Path;
 
-use collapsar::mixture::{Number, PredictiveDensity, Stored};
+use collapsar::mixture::{Number, PredictiveDensity};
 use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
 use serde_json::json;
@@ -17,6 +16,7 @@ use crate::error::Result;
 use crate::fit::DIAGNOSTICS;
 use crate::folder::RunFolder;
 use crate::record::{Record, header, merged, numbers};
+use crate::scratch::write_file;
 
 impl MixtureRun<'_> {
     /// Writes all files of a run.
@@ -50,7 +50,8 @@ impl MixtureRun<'_> {
         let assignments = path.join("assignments.csv");
         if let Some(stored) = input.stored {
             let of = (model, &point.messages[..], &density);
-            write_file(&assignments, stored, |out| scored::write(out, of, stored))?;
+            write_file(&assignments, |out| scored::write(out, of, stored))?;
+            stored.check()?;
         } else {
             let ln_density = density.score(input.values, input.columns)?.ln_density;
             // The fit's own responsibilities: q(Z), which the bound is about.

@@ -145,13 +145,13 @@ impl CorpusRequest {
 
     /// What tells a corpus and the way that it is read apart; nothing for what cannot be looked at again.
     fn key(&self) -> Option<u64> {
-        let stamp = stamp(&self.file)?;
+        let data = stamp(&self.file)?;
         let mut hasher = DefaultHasher::new();
         let options = format!("{:?}", self.options);
         let vocabulary = self.options.vocabulary.as_deref().and_then(stamp);
         let version = env!("CARGO_PKG_VERSION");
         let file = self.file.canonicalize().ok();
-        (stamp, file, options, vocabulary, version).hash(&mut hasher);
+        (data, file, options, vocabulary, version).hash(&mut hasher);
         Some(hasher.finish())
     }
 }

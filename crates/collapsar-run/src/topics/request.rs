@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start};
+use collapsar::topics::{Alpha, Beta, Corpus, Settings, Start, Topics};
 use collapsar::{Change, Direction, Hint};
 use serde_json::{Value, json};
 
@@ -143,7 +143,17 @@ impl TopicsRequest {
         };
         // Whatever is wrong with one model is better known before the others are fitted.
         for &topics in &run.request.topics {
-            run.settings(topics).check(run.training.tokens())?;
+            let settings = run.settings(topics);
+            match &run.training {
+                Training::Memory(corpus) => drop(Topics::new(Arc::clone(corpus), &settings)?),
+                Training::File(corpus) => {
+                    drop(Topics::stored(
+                        Arc::clone(corpus),
+                        &settings,
+                        corpus.path(),
+                    )?);
+                }
+            }
         }
         run.plan.prepare(&run.files())?;
         if let Some(file) = &run.request.curve {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use collapsar::topics::{
     DocumentScore, StoredCorpus, StoredDocuments, Topics, TopicsFit, TopicsResponse,
 };
-use collapsar::{ChainWatch, Fit, Point};
+use collapsar::{ChainWatch, Collapsed, Fit, Point};
 use collapsar_formats::CorpusFile;
 use collapsar_text::{count, quoted};
 

@@ -6,15 +6,15 @@ use super::texts::parquet;
 use super::*;
 
 fn survives(name: &str, bytes: &[u8], format: Option<CorpusFormat>) {
-    let files = Files::new();
-    let path = files.write(name, bytes);
+    let place = Files::new();
+    let path = place.write(name, bytes);
     for invalid_utf8 in [InvalidUtf8::Refuse, InvalidUtf8::Replace] {
         let options = CorpusOptions {
             format,
             invalid_utf8,
             ..CorpusOptions::default()
         };
-        match read_corpus(&path, &options) {
+        match files::both(&path, &options) {
             Ok((corpus, _)) => check(&corpus),
             Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
         }

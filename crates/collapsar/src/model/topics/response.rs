@@ -57,6 +57,17 @@ struct Part {
 }
 
 impl<D: Documents> Topics<D> {
+    fn response_cost_of(&self, entries: f64) -> f64 {
+        let topics = self.topics() as f64;
+        let (square, documents) = (topics * topics, self.local.documents() as f64);
+        3.0 * entries * square + 2.0 * documents * topics * square
+    }
+
+    fn pass_cost_of(&self, entries: f64) -> f64 {
+        let sweeps = 4.0 * (self.settings.sweeps + 1) as f64;
+        sweeps * entries * self.topics() as f64
+    }
+
     /// What variances are made of at an optimum.
     fn responder<'a>(
         &'a self,
@@ -91,15 +102,12 @@ struct Responder<'a, D: Documents> {
 impl Topics {
     /// About how many products of numbers [`TopicsResponse::Documents`] takes.
     pub fn response_cost(&self) -> f64 {
-        let (corpus, topics) = (self.corpus(), self.topics() as f64);
-        let square = topics * topics;
-        3.0 * corpus.entries() as f64 * square + 2.0 * corpus.documents() as f64 * topics * square
+        self.response_cost_of(self.corpus().entries() as f64)
     }
 
     /// About how many products of numbers a pass takes, in the same measure.
     pub fn pass_cost(&self) -> f64 {
-        let sweeps = 4.0 * (self.settings.sweeps + 1) as f64;
-        sweeps * self.corpus().entries() as f64 * self.topics() as f64
+        self.pass_cost_of(self.corpus().entries() as f64)
     }
 
     /// Variances at an optimum.
@@ -125,6 +133,16 @@ impl Topics {
 }
 
 impl Topics<StoredDocuments> {
+    /// About how many products of numbers [`TopicsResponse::Documents`] takes.
+    pub fn response_cost(&self) -> f64 {
+        self.response_cost_of(self.local.corpus().entries() as f64)
+    }
+
+    /// About how many products of numbers a pass takes, in the same measure.
+    pub fn pass_cost(&self) -> f64 {
+        self.pass_cost_of(self.local.corpus().entries() as f64)
+    }
+
     /// Variances at an optimum, those of documents' proportions block by block by way of `each`, which is given the first document
     /// of a block and a row for each of them; those that are returned have none.
     ///
