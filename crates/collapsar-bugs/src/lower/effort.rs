@@ -14,18 +14,48 @@ use crate::elaborate::{Elaborated, Resolved};
 /// Expressions evaluated and terms added, at nodes of grids, for one table of each line: about two seconds.
 const MOST: u64 = 20_000_000;
 /// The same for all tables until grids are placed.
-pub(super) const MOST_IN_ALL: u64 = 30_000_000;
+const MOST_IN_ALL: u64 = 30_000_000;
 /// Deviations by which results change where every other node is left out, above which a grid is no answer.
 const POOR: f64 = 0.5;
 
 /// What has been spent on tables.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Effort {
     spent: Cell<u64>,
     exceeded: Cell<bool>,
+    /// What they may take.
+    most: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self {
+            spent: Cell::default(),
+            exceeded: Cell::default(),
+            most: MOST,
+        }
+    }
 }
 
 impl Effort {
+    /// What finer tables may take where others serve and so much has been spent.
+    pub(super) fn left(spent: u64) -> Self {
+        Self {
+            most: MOST.min(MOST_IN_ALL.saturating_sub(spent)),
+            ..Self::default()
+        }
+    }
+
+    /// Whether there is anything left.
+    pub(super) fn any(&self) -> bool {
+        self.most > 0
+    }
+
+    /// Whether tables like these may be derived once more where so much has been spent.
+    pub(super) fn again(&self, spent: u64) -> bool {
+        spent + self.spent() < MOST_IN_ALL
+    }
+
     pub(super) fn spent(&self) -> u64 {
         self.spent.get()
     }
@@ -58,7 +88,7 @@ impl Stochastic<'_> {
         }
         self.effort
             .spend(self.scope.steps.get() - since + terms as u64);
-        if self.effort.spent() > MOST {
+        if self.effort.spent() > self.effort.most {
             return Err(self.too_much(instance).into());
         }
         Ok(())
@@ -73,7 +103,7 @@ impl Stochastic<'_> {
             .spent()
             .saturating_add(each.saturating_mul(left as u64));
         // Repetitions differ.
-        if all > 2 * MOST {
+        if all > 2 * self.effort.most {
             return Err(self.too_much(done - 1).into());
         }
         Ok(())

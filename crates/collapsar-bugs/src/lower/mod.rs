@@ -118,7 +118,10 @@ impl Prepared {
         // What serves where better grids would take too long.
         let mut last: Option<(Lowered, Grids)> = None;
         let found = loop {
-            let effort = Effort::default();
+            let effort = match &last {
+                Some(_) => Effort::left(spent),
+                None => Effort::default(),
+            };
             let lowered = Lowered::new(&model, source, (&apart, &grids), centring.clone(), &effort);
             spent += effort.spent();
             match lowered {
@@ -128,7 +131,8 @@ impl Prepared {
                         Ok(next) => next,
                         Err(error) => return Err(lowered.refused(&error)),
                     };
-                    if let Some(next) = next.filter(|_| rounds < most_rounds(&grids)) {
+                    let more = rounds < most_rounds(&grids) && effort.again(spent);
+                    if let Some(next) = next.filter(|_| more) {
                         centring = centring.then(&next);
                         rounds += 1;
                         continue;
@@ -144,7 +148,7 @@ impl Prepared {
                         _ => break lowered,
                     };
                     let may = placed < MOST_PLACES && work.is_left();
-                    if !may || spent >= effort::MOST_IN_ALL {
+                    if !may || !Effort::left(spent).any() {
                         effort::check(&model, &grids, &lowered.variables)?;
                         break lowered;
                     }

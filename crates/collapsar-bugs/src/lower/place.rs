@@ -30,6 +30,9 @@ const MOST_WORK: usize = 500_000_000;
 /// least where it begins at the end of another.
 const DERIVED: usize = 20;
 const LEAST: usize = 3;
+/// The same for a derivation and for a pass of whatever size: in small models they are most of it.
+const EACH_STATE: usize = 10_000;
+const EACH_PASS: usize = 200;
 /// What nodes may weigh together that are left out at one end of a grid, and counts at one end of their range.
 const TAIL: f64 = 1e-7;
 const TAIL_OF_COUNTS: f64 = 1e-10;
@@ -216,7 +219,7 @@ pub(super) fn look(graph: &Graph, variables: &Variables, work: &mut Work, again:
     let climbs: usize = states
         .map(|&label| variables.states(label) as usize)
         .product();
-    let each = DERIVED * numbers(&whole) + LEAST * whole.pass_cost();
+    let each = derivation(&whole) + LEAST * pass(&whole);
     let left = work.allowed.saturating_sub(work.spent);
     if again && climbs.saturating_mul(each) > left {
         return Looked::TooMuch;
@@ -234,7 +237,7 @@ fn masses(
     work: &mut Work,
 ) -> Option<Vec<Mass>> {
     let passes = passes(whole, climbs);
-    let derived = DERIVED * numbers(whole);
+    let derived = derivation(whole);
     let labels = |declared: &Declared| matches!(declared.kind, Kind::Label(_));
     let all_labels = graph.declared().iter().all(labels);
     let lines = variables.lines.iter().enumerate();
@@ -255,7 +258,7 @@ fn masses(
         .collect();
     if enumerated.is_empty() {
         let fit = climbed(whole, None, passes)?;
-        work.spend(derived + whole.pass_cost().saturating_mul(fit.passes as usize));
+        work.spend(derived + pass(whole).saturating_mul(fit.passes as usize));
         add(&mut found, variables, (whole, &fit), 1.0, &[])?;
         return Some(found);
     }
@@ -269,7 +272,7 @@ fn masses(
         let warm = fits.last().map(|(.., fit)| fit.point.messages.as_slice());
         let fit = climbed(&compiled, warm, passes);
         let made = fit.as_ref().map_or(passes, |fit| fit.passes);
-        work.spend(compiled.pass_cost().saturating_mul(made as usize));
+        work.spend(pass(&compiled).saturating_mul(made as usize));
         fits.extend(fit.map(|fit| (known, compiled, fit)));
     }
     let bounds: Vec<f64> = fits.iter().map(|(.., fit)| fit.point.bound).collect();
@@ -327,9 +330,18 @@ fn numbers(model: &Compiled) -> usize {
     (model.size() + model.entries()).max(1)
 }
 
+/// What it takes to derive a model for a state, and what a pass takes, in numbers that passes could go through.
+fn derivation(model: &Compiled) -> usize {
+    EACH_STATE + DERIVED * numbers(model)
+}
+
+fn pass(model: &Compiled) -> usize {
+    EACH_PASS + model.pass_cost()
+}
+
 /// Passes that each of so many climbs may have.
 fn passes(model: &Compiled, climbs: usize) -> u64 {
-    ((WORK / model.pass_cost().max(1) / climbs.max(1)) as u64).clamp(FEWEST, PASSES)
+    ((WORK / pass(model) / climbs.max(1)) as u64).clamp(FEWEST, PASSES)
 }
 
 /// Where a climb ends, from where a neighbour's did if that is better.

@@ -1,8 +1,28 @@
 //! The logarithm of `libm`, to the same bits, without its branches for numbers that are rare: an eighth faster.
 
+/// The smallest normal number, and what is no number any more.
+const NORMAL: u64 = 1 << 52;
+const BEYOND: u64 = 0x7ff << 52;
+
+/// Whether a number is normal and above zero.
+#[inline(always)]
+pub(super) fn is_normal(x: f64) -> bool {
+    x.to_bits().wrapping_sub(NORMAL) < BEYOND - NORMAL
+}
+
 /// $\ln x$, to one unit in the last place, as FreeBSD's `e_log.c` computes it.
 #[inline]
 pub(super) fn ln(x: f64) -> f64 {
+    if is_normal(x) {
+        of_normal(x)
+    } else {
+        libm::log(x)
+    }
+}
+
+/// The same of a number that is normal and above zero, without a branch: what vectors of them can do together.
+#[inline(always)]
+pub(super) fn of_normal(x: f64) -> f64 {
     /// ln 2 with its last 20 digits zero, so that products with exponents are exact, and the rest.
     const LN_2: (f64, f64) = (
         f64::from_bits(0x3fe6_2e42_fee0_0000),
@@ -18,18 +38,15 @@ pub(super) fn ln(x: f64) -> f64 {
         f64::from_bits(0x3fc3_9a09_d078_c69f),
         f64::from_bits(0x3fc2_f112_df3e_5244),
     ];
-    /// The smallest normal number, and what is no number any more.
-    const NORMAL: u64 = 1 << 52;
-    const BEYOND: u64 = 0x7ff << 52;
     /// √½ without its lower half.
     const ROOT: u64 = 0x3fe6_a09e_0000_0000;
-    let bits = x.to_bits();
-    if bits.wrapping_sub(NORMAL) >= BEYOND - NORMAL {
-        return libm::log(x);
-    }
-    // x = 2ᵏ(1 + f) with 1 + f from √½ to √2
-    let above = bits.wrapping_sub(ROOT);
-    let k = (above.cast_signed() >> 52) as f64;
+    /// The exponent of one, and 2^52, whose low bits are a whole number.
+    const BIAS: u64 = 1023;
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    // x = 2ᵏ(1 + f) with 1 + f from √½ to √2. Exponents are counted from their least, and turned into numbers by their
+    // bits: vectors of less than 512 bits know neither signed shifts nor conversions of so long integers.
+    let above = (x.to_bits() + (BIAS << 52)).wrapping_sub(ROOT);
+    let k = f64::from_bits(WHOLE.to_bits() | (above >> 52)) - (WHOLE + BIAS as f64);
     let f = f64::from_bits((above & (NORMAL - 1)) + ROOT) - 1.0;
     let half_square = 0.5 * f * f;
     let s = f / (2.0 + f);

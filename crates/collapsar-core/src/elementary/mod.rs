@@ -9,10 +9,27 @@
 //! Of `f64` itself, what IEEE 754 defines to the last bit may be used: sums, products, quotients, roots,
 //! `mul_add`, comparisons and roundings. `clippy.toml` lists what may not.
 //!
-//! On hot paths `kernel` has its own logarithm and exponential, which become vector code.
+//! On hot paths `kernel` has its own logarithm and exponential, which become vector code, and `kernel::logarithm` the one here.
+
+#![allow(clippy::inline_always)] // vectors exist only where everything is inlined into the dispatch
 
 mod exp;
 mod ln;
+
+/// What `kernel` makes vectors of.
+pub(crate) mod many {
+    /// Whether a number is normal and above zero.
+    #[inline(always)]
+    pub(crate) fn is_normal(x: f64) -> bool {
+        super::ln::is_normal(x)
+    }
+
+    /// $\ln x$ of a number that is.
+    #[inline(always)]
+    pub(crate) fn ln_of_normal(x: f64) -> f64 {
+        super::ln::of_normal(x)
+    }
+}
 
 /// Functions named as those of `f64`, with an underscore because the names are taken.
 pub trait Elementary: Sized {

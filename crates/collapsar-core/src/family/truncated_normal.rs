@@ -25,6 +25,9 @@ const TAIL: f64 = 0.45;
 /// Standard deviations between a bound and the centre up to which the normal CDF loses no digits to the rest of the value.
 const NEAR: f64 = 6.0;
 
+/// ln 2π, to the bits of [`Elementary::ln_`].
+const LN_TAU: f64 = 1.837_877_066_409_345_3;
+
 /// A normal variable between constant bounds, of which one may be infinite, or both.
 ///
 /// Natural parameters are $(h, \lambda)$, statistics $(x, -\tfrac12 x^2)$.
@@ -343,7 +346,12 @@ impl Potential for TruncatedNormal {
             let inside = side * root * (bound - centre);
             if inside.abs() < NEAR {
                 let ln_inside = (0.5 * libm::erfc(-inside * FRAC_1_SQRT_2)).ln_();
-                return Ok(0.5 * ((TAU / precision).ln_() + h * centre) + ln_inside);
+                // Of unit precision are the variables behind outcomes, many to a chain's step.
+                let ln_width = match precision {
+                    1.0 => LN_TAU,
+                    _ => (TAU / precision).ln_(),
+                };
+                return Ok(0.5 * (ln_width + h * centre) + ln_inside);
             }
         }
         Ok(self.pieces(at)?.moments().ln_mass)
@@ -443,6 +451,11 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn the_width_of_unit_precision_is_a_constant() {
+        assert_eq!(LN_TAU.to_bits(), TAU.ln_().to_bits());
+    }
 
     /// Draws beyond one bound, near and far, have the moments of the quadrature.
     #[test]

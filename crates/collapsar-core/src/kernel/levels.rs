@@ -4,7 +4,9 @@ use std::cell::Cell;
 
 use pulp::{Arch, Scalar, WithSimd};
 
-use super::{bag, gamma, gibbs, logistic, product, softmax_columns, softmax_jacobian_columns};
+use super::{
+    bag, gamma, gibbs, logarithm, logistic, product, softmax_columns, softmax_jacobian_columns,
+};
 
 /// A level of instructions.
 #[derive(Debug, Clone, Copy)]
@@ -134,6 +136,17 @@ fn gamma_functions() {
         gamma::trigamma_in_place(&mut trigamma);
         gamma::exp_below(&x, 41.0, &mut below);
         [sums, digamma, exp, trigamma, below].concat()
+    });
+}
+
+#[test]
+fn logarithms() {
+    let x: Vec<f64> = numbers(77, 1).iter().map(|x| 1e-9 + 40.0 * x * x).collect();
+    same("ln", || {
+        // One that is not normal, in the middle.
+        let mut ln = [&x, &[0.0, 5e-324][..], &x].concat();
+        logarithm::ln_in_place(&mut ln);
+        ln
     });
 }
 

@@ -9,6 +9,7 @@
 //! - `bag`: responsibilities that are products, for a bag of words
 //! - `logistic`: log-partition functions of Pólya-Gamma variables
 //! - `gibbs`: topics of the tokens of a document, drawn one after another
+//! - `logarithm`: logarithms of many numbers
 //! - `product`: the two matrix products of a pass over rows of numbers
 
 #![allow(clippy::inline_always)] // wide vectors exist only where everything is inlined into the dispatch
@@ -19,6 +20,7 @@ pub mod gamma;
 pub mod gibbs;
 #[cfg(test)]
 mod levels;
+pub mod logarithm;
 pub(crate) mod logistic;
 pub(crate) mod product;
 

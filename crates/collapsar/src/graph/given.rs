@@ -1,5 +1,6 @@
 //! Decides what a model is where the states of some labels are known: the same log joint, without their atoms.
 
+use super::exponential::Exponentials;
 use super::rows::{RowPart, Rows, Sums};
 use super::terms::Terms;
 use super::{Atom, Graph, Kind};
@@ -12,15 +13,18 @@ impl Graph {
     /// nothing (maths §10.6).
     #[must_use]
     pub fn given(&self, known: &[(u32, u32)]) -> Option<Self> {
-        let mut graph = self.expanded(|rows| known.iter().any(|&(label, _)| rows.holds(label)));
-        let terms = std::mem::take(&mut graph.terms);
+        let holds = |rows: &Rows| known.iter().any(|&(label, _)| rows.holds(label));
+        let expanded = (self.rows.iter().any(holds)).then(|| self.expanded(holds));
+        let whole = expanded.as_ref().unwrap_or(self);
+        // Most terms are those of other states: they are passed by, not copied.
+        let mut graph = whole.without_terms();
         let mut rest = vec![];
-        for (atoms, coefficient, factor) in terms.each() {
+        for (atoms, coefficient, factor) in whole.terms.each() {
             if left(atoms, known, &mut rest) {
                 graph.keep(coefficient, &rest, factor);
             }
         }
-        for exponential in std::mem::take(&mut graph.exponentials).all() {
+        for exponential in whole.exponentials.all() {
             if left(&exponential.atoms, known, &mut rest) {
                 let predictor = exponential.predictor.clone();
                 graph.add_exponential(
@@ -39,6 +43,24 @@ impl Graph {
             }
         }
         (graph.constant > f64::NEG_INFINITY).then_some(graph)
+    }
+
+    /// The same variables, rows and bounds without a term.
+    fn without_terms(&self) -> Self {
+        Self {
+            declared: self.declared.clone(),
+            factors: self.factors.clone(),
+            terms: Terms::default(),
+            exponentials: Exponentials::default(),
+            rows: self.rows.clone(),
+            bounds: self.bounds.clone(),
+            shapes: self.shapes.clone(),
+            told: self.told.clone(),
+            tails: self.tails.clone(),
+            units: self.units.clone(),
+            constant: self.constant,
+            scratch: vec![],
+        }
     }
 }
 

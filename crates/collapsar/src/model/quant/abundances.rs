@@ -1,12 +1,13 @@
 //! Estimates, deviations and credible intervals of counts and TPM, by transcript or by gene.
 
+use collapsar_core::kernel::logarithm::ln_in_place;
 use collapsar_core::random::{Distribution, Gamma};
 use rand::Rng;
 use rayon::prelude::*;
 
 use super::Quantified;
 use super::reads::Reads;
-use super::sample::{Draws, ln_gamma_variate, stream};
+use super::sample::{Draws, raised, stream};
 use collapsar_core::elementary::Elementary;
 use collapsar_core::vector::add;
 use collapsar_core::{Error, Place, Result};
@@ -25,23 +26,28 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of equally likely values, which are sorted on the way.
+    /// Of equally likely values, which change their places on the way.
     fn of(values: &mut [f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        values.sort_unstable_by(f64::total_cmp);
         // S draws leave S + 1 gaps, into each of which one more would fall as often.
-        let quantile = |probability: f64| {
+        let mut quantile = |probability: f64| {
             let place = (probability * (count + 1.0) - 1.0).clamp(0.0, count - 1.0);
-            let [low, high] = [place.floor(), place.ceil()].map(|place| values[place as usize]);
+            let by_size = |a: &f64, b: &f64| a.total_cmp(b);
+            let (_, &mut low, above) = values.select_nth_unstable_by(place as usize, by_size);
+            if place.fract() == 0.0 {
+                return low;
+            }
+            let high = above.iter().copied().min_by(by_size).unwrap_or(low);
             low + place.fract() * (high - low)
         };
+        let (lower, upper) = (quantile(0.025), quantile(0.975));
         Self {
             mean,
             sd: (squares / (count - 1.0).max(1.0)).sqrt(),
-            lower: quantile(0.025),
-            upper: quantile(0.975),
+            lower,
+            upper,
         }
     }
 }
@@ -82,12 +88,16 @@ pub struct Abundances<'a> {
     sums: Vec<f64>,
     /// The same sum with each by its exposure.
     rates: Vec<f64>,
+    /// What was drawn for the first places, all draws of one together: for the others it is drawn again.
+    kept: Vec<f64>,
 }
 
 /// A transcript that has a read in a smaller fraction of draws is taken to be absent.
 const LIKELY: f64 = 0.5;
 /// Transcripts that one thread sums up at a time.
 const CHUNK: usize = 256;
+/// Draws of fractions that are kept: 32 MB at most, when rows have been let go of.
+const MOST_KEPT: usize = 1 << 22;
 
 impl<'a> Abundances<'a> {
     /// Abundances of transcripts of these effective lengths, in the order of the input; one that
@@ -135,8 +145,9 @@ impl<'a> Abundances<'a> {
             seed,
             sums: vec![],
             rates: vec![],
+            kept: vec![],
         };
-        (abundances.sums, abundances.rates) = abundances.sum_fractions();
+        abundances.sum_fractions();
         Ok(abundances)
     }
 
@@ -231,27 +242,42 @@ impl<'a> Abundances<'a> {
 
     /// Every draw of the fraction of the transcript at `place`, up to a factor.
     fn fractions(&self, place: usize, out: &mut [f64]) {
+        let range = place * self.draws..(place + 1) * self.draws;
+        if let Some(kept) = self.kept.get(range) {
+            out.copy_from_slice(kept);
+            return;
+        }
         // Chains have the streams of the seed itself.
         let mut rng = stream(!self.seed, self.reads.order[place]);
         match self.origins {
             Origins::Exact(draws) => draws.at(self.reads, place, out),
             Origins::Collapsed(quantified) => out.fill(quantified.counts[place]),
         }
-        for fraction in out {
-            *fraction = gamma_variate(*fraction + self.alpha, &mut rng);
+        for shape in &mut *out {
+            *shape += self.alpha;
         }
+        gamma_variates(out, &mut rng);
     }
 
-    fn sum_fractions(&self) -> (Vec<f64>, Vec<f64>) {
+    /// Adds up what is drawn, and keeps as much of it as there is room for.
+    fn sum_fractions(&mut self) {
         let places: Vec<usize> = (0..self.lengths.len()).collect();
-        let partials: Vec<[Vec<f64>; 2]> = (places.par_chunks(CHUNK))
-            .map(|places| {
-                let [mut sums, mut rates, mut drawn] = [(); 3].map(|()| vec![0.0; self.draws]);
+        let mut kept = vec![0.0; places.len().min(MOST_KEPT / self.draws) * self.draws];
+        let mut rooms: Vec<&mut [f64]> = kept.chunks_mut(CHUNK * self.draws).collect();
+        rooms.resize_with(places.len().div_ceil(CHUNK), Default::default);
+        let of = &*self;
+        let partials: Vec<[Vec<f64>; 2]> = (places.par_chunks(CHUNK).zip(rooms))
+            .map(|(places, room)| {
+                let [mut sums, mut rates, mut drawn] = [(); 3].map(|()| vec![0.0; of.draws]);
+                let mut room = room.chunks_exact_mut(of.draws);
                 for &place in places {
-                    self.fractions(place, &mut drawn);
+                    of.fractions(place, &mut drawn);
                     add(&mut sums, 1.0, &drawn);
-                    let exposure = self.exposures[self.reads.order[place] as usize];
+                    let exposure = of.exposures[of.reads.order[place] as usize];
                     add(&mut rates, exposure.recip(), &drawn);
+                    if let Some(room) = room.next() {
+                        room.copy_from_slice(&drawn);
+                    }
                 }
                 [sums, rates]
             })
@@ -263,16 +289,36 @@ impl<'a> Abundances<'a> {
             add(&mut sums, 1.0, part);
             add(&mut rates, 1.0, part_rates);
         }
-        (sums, rates)
+        (self.sums, self.rates, self.kept) = (sums, rates, kept);
     }
 }
 
-/// A gamma variate of this shape, without a detour by its logarithm where it is not too small.
-fn gamma_variate(shape: f64, rng: &mut impl Rng) -> f64 {
-    if shape < 1.0 {
-        return ln_gamma_variate(shape, rng).exp_();
+/// Replaces shapes by gamma variates, without a detour by their logarithms where they are not too small.
+fn gamma_variates(shapes: &mut [f64], rng: &mut impl Rng) {
+    let (mut small, mut logs, mut boosts) = (vec![], vec![], vec![]);
+    // Shapes come again: all draws of a transcript that shares no read have the same one.
+    let mut last: Option<(f64, Option<Gamma>)> = None;
+    for (index, shape) in shapes.iter_mut().enumerate() {
+        let below_one = *shape < 1.0;
+        let (raised, boost) = raised(*shape, rng);
+        let gamma = match last {
+            Some((known, gamma)) if known == raised => gamma,
+            _ => Gamma::new(raised, 1.0).ok(),
+        };
+        last = Some((raised, gamma));
+        let variate = gamma.map_or(f64::NAN, |gamma| gamma.sample(rng));
+        if below_one {
+            small.push(index);
+            logs.push(variate);
+            boosts.push(boost);
+        } else {
+            *shape = variate;
+        }
     }
-    Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng))
+    ln_in_place(&mut logs);
+    for ((index, ln), boost) in small.into_iter().zip(logs).zip(boosts) {
+        shapes[index] = (ln + boost).exp_();
+    }
 }
 
 /// Mean counts, by place, of the transcripts that are more likely there than not, or of the
@@ -295,4 +341,78 @@ fn likely(reads: &Reads, draws: &Draws) -> Vec<f64> {
         }
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reads::{Compression, ReadsBuilder};
+    use super::*;
+
+    #[test]
+    fn summaries_are_those_of_sorted_values() {
+        for count in [1, 2, 3, 39, 40, 100, 401] {
+            let value = |i: usize| ((i * 7919 + 13) % 1009) as f64 / 7.0;
+            let mut values: Vec<f64> = (0..count).map(value).collect();
+            let mut sorted = values.clone();
+            let found = Summary::of(&mut values);
+            sorted.sort_unstable_by(f64::total_cmp);
+            let place = |probability: f64| {
+                let last = count as f64 - 1.0;
+                let place = (probability * (count as f64 + 1.0) - 1.0).clamp(0.0, last);
+                let (low, high) = (
+                    sorted[place.floor() as usize],
+                    sorted[place.ceil() as usize],
+                );
+                low + place.fract() * (high - low)
+            };
+            assert_eq!((found.lower, found.upper), (place(0.025), place(0.975)));
+        }
+    }
+
+    /// What is kept is what is drawn again, of small shapes and others.
+    #[test]
+    fn draws_that_are_kept_are_those_that_are_not() {
+        let mut builder = ReadsBuilder::new(700, Compression::default()).expect("settings");
+        for transcript in 0..700_u32 {
+            let (next, count) = ((transcript * 31 + 1) % 700, f64::from(transcript % 4 + 1));
+            builder.push(&[(transcript, -1.0)], count).expect("a read");
+            builder
+                .push(&[(transcript, -1.0), (next, -2.0)], 1.0)
+                .expect("a read");
+        }
+        let reads = builder.finish().expect("reads");
+        let len = 9;
+        let counts = (0..reads.shared() * len).map(|i| [0.0, 3.0, 3.0][i % 3]);
+        let draws = Draws {
+            len,
+            seed: 5,
+            alpha: 0.1,
+            shared: counts.collect(),
+            means: vec![1.0; 700],
+            present: vec![1.0; 700],
+        };
+        let lengths = vec![100.0; 700];
+        let origins = Origins::Exact(&draws);
+        let mut abundances = Abundances::new(&reads, origins, &lengths, (1, 0)).expect("lengths");
+        assert_eq!(abundances.kept.len(), 700 * len);
+        let kept: Vec<(Summary, Summary)> = abundances.transcripts();
+        abundances.kept.truncate(300 * len);
+        let some = abundances.transcripts();
+        abundances.kept.clear();
+        assert!(kept == some && kept == abundances.transcripts());
+        // One variate at a time.
+        let mut rng = stream(!5, reads.order[4]);
+        let mut drawn = vec![0.0; len];
+        abundances.fractions(4, &mut drawn);
+        for (drawn, count) in drawn.iter().zip(&draws.shared[4 * len..]) {
+            let (shape, boost) = raised(f64::from(*count) + 0.1, &mut rng);
+            let variate = Gamma::new(shape, 1.0).expect("a shape").sample(&mut rng);
+            let variate = if *count < 1.0 {
+                (variate.ln_() + boost).exp_()
+            } else {
+                variate
+            };
+            assert_eq!(*drawn, variate);
+        }
+    }
 }

@@ -28,10 +28,22 @@ struct Exponentials<'a> {
     scaled: Vec<f64>,
 }
 
+/// Memory of one look at all rows that the next can have.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    scaled: Vec<f64>,
+    offers: Vec<f64>,
+}
+
 impl<'a> Exponentials<'a> {
     fn new(messages: &'a [f64]) -> Self {
+        Self::within(messages, vec![])
+    }
+
+    /// The same in memory that there is.
+    fn within(messages: &'a [f64], mut scaled: Vec<f64>) -> Self {
         let largest = messages.iter().copied().fold(f64::MIN, f64::max);
-        let mut scaled = vec![0.0; messages.len()];
+        scaled.resize(messages.len(), 0.0);
         exp_below(messages, largest, &mut scaled);
         Self {
             messages,
@@ -66,11 +78,20 @@ impl<'a> Local<'a> {
         messages: &[f64],
         each: impl FnMut(&[u32], &[f64], (f64, f64), f64),
     ) {
-        self.visit(
-            self.component.rows.clone(),
-            &Exponentials::new(messages),
-            each,
-        );
+        self.visit_again(messages, &mut Scratch::default(), each);
+    }
+
+    /// The same in memory that there is.
+    pub(super) fn visit_again(
+        &self,
+        messages: &[f64],
+        scratch: &mut Scratch,
+        each: impl FnMut(&[u32], &[f64], (f64, f64), f64),
+    ) {
+        let at = Exponentials::within(messages, std::mem::take(&mut scratch.scaled));
+        let rows = self.component.rows.clone();
+        self.visit(rows, &at, &mut scratch.offers, each);
+        scratch.scaled = at.scaled;
     }
 
     /// Shows `each` of `rows`: the places of its transcripts, what each of them offers, the sum of these offers and by which logarithm all of them are too
@@ -79,10 +100,13 @@ impl<'a> Local<'a> {
         &self,
         rows: Range<usize>,
         at: &Exponentials<'_>,
+        offers: &mut Vec<f64>,
         mut each: impl FnMut(&[u32], &[f64], (f64, f64), f64),
     ) {
         let first = self.first();
-        let mut offers: Vec<f64> = vec![0.0; self.reads.longest];
+        if offers.len() < self.reads.longest {
+            offers.resize(self.reads.longest, 0.0);
+        }
         for row in rows {
             let range = range(&self.reads.starts, row);
             let weights = &self.reads.weights[range.clone()];
@@ -161,13 +185,18 @@ impl Potential for Local<'_> {
         gradient.copy_from_slice(self.unique());
         let value = self.sum(gradient, |rows, gradient| {
             let mut value = 0.0;
-            self.visit(rows, &messages, |ids, offers, (sum, shift), count| {
-                value += count * (sum.ln_() + shift);
-                let scale = count / sum;
-                for (&m, offer) in ids.iter().zip(offers) {
-                    gradient[(m - first) as usize] += scale * offer;
-                }
-            });
+            self.visit(
+                rows,
+                &messages,
+                &mut vec![],
+                |ids, offers, (sum, shift), count| {
+                    value += count * (sum.ln_() + shift);
+                    let scale = count / sum;
+                    for (&m, offer) in ids.iter().zip(offers) {
+                        gradient[(m - first) as usize] += scale * offer;
+                    }
+                },
+            );
             value
         })?;
         Ok(value + dot(self.unique(), at))
@@ -177,16 +206,21 @@ impl Potential for Local<'_> {
         let (messages, first) = (Exponentials::new(at), self.first());
         out.fill(0.0);
         self.sum(out, |rows, out| {
-            self.visit(rows, &messages, |ids, offers, (sum, _), count| {
-                let pairs = ids.iter().zip(offers);
-                let mean = pairs.clone().map(|(&m, o)| o * along[(m - first) as usize]);
-                let mean = mean.sum::<f64>() / sum;
-                let scale = count / sum;
-                for (&m, offer) in pairs {
-                    let m = (m - first) as usize;
-                    out[m] += scale * offer * (along[m] - mean);
-                }
-            });
+            self.visit(
+                rows,
+                &messages,
+                &mut vec![],
+                |ids, offers, (sum, _), count| {
+                    let pairs = ids.iter().zip(offers);
+                    let mean = pairs.clone().map(|(&m, o)| o * along[(m - first) as usize]);
+                    let mean = mean.sum::<f64>() / sum;
+                    let scale = count / sum;
+                    for (&m, offer) in pairs {
+                        let m = (m - first) as usize;
+                        out[m] += scale * offer * (along[m] - mean);
+                    }
+                },
+            );
             0.0
         })?;
         Ok(())

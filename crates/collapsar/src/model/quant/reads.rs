@@ -44,6 +44,8 @@ const MOST_RESERVED: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct ReadsBuilder {
     compression: Compression,
+    /// The logarithm of the ratio to the best below which an alignment is dropped.
+    ln_cut: f64,
     /// In the order of the input: `weights` are sums over the row's reads of the log ratios to its first
     /// transcript, `constants` sums of log-probabilities by the first transcript of the rows that they
     /// belong to, `cut` sums over the row's reads of all that was cut, relative to the best.
@@ -67,6 +69,7 @@ impl ReadsBuilder {
         }
         Ok(Self {
             compression,
+            ln_cut: cut.max(SMALLEST).ln_(),
             reads: Reads {
                 unique: vec![0.0; transcripts],
                 unique_cut: vec![0.0; transcripts],
@@ -106,7 +109,7 @@ impl ReadsBuilder {
         }
         self.reads.alignments += alignments.len() as u64;
         let best = self.entries.iter().map(|e| e.1).fold(f64::MIN, f64::max);
-        let floor = best + self.compression.cut.max(SMALLEST).ln_();
+        let floor = best + self.ln_cut;
         let mut dropped = 0.0;
         self.entries.retain(|&(_, lp)| {
             let keep = lp >= floor;

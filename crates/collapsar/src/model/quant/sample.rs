@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use collapsar_core::kernel::logarithm::ln_in_place;
 use collapsar_core::random::{Binomial, Distribution, Exp1, Gamma};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::components::Component;
-use super::local::Local;
+use super::local::{Local, Scratch};
 use super::reads::Reads;
 use super::solve::Quantified;
-use collapsar_core::elementary::Elementary;
 use collapsar_core::{Error, Result};
 
 /// Up to here reads are sent one by one, and expected ones are counted by inversion.
@@ -176,14 +176,16 @@ fn run(
         present: vec![0.0; transcripts],
     };
     let mut logs = vec![0.0; transcripts];
+    let (mut scratch, mut boosts) = (Scratch::default(), vec![]);
     let (kept, burn_in) = (draws * thin, draws * thin / 5);
     let weight = (kept as f64).recip();
     for sweep in 0..burn_in + kept {
         for (log, count) in logs.iter_mut().zip(&counts) {
-            *log = ln_gamma_variate(count + alpha, &mut rng);
+            *log = count + alpha;
         }
+        ln_gamma_variates(&mut logs, &mut boosts, &mut rng);
         counts.copy_from_slice(local.unique());
-        local.visit_all(&logs, |ids, offers, (sum, _), reads| {
+        local.visit_again(&logs, &mut scratch, |ids, offers, (sum, _), reads| {
             divide(reads, offers, sum, &mut rng, |index, reads| {
                 counts[(ids[index] - first) as usize] += reads;
             });
@@ -210,23 +212,64 @@ pub(super) fn stream(seed: u64, transcript: u32) -> Xoshiro256PlusPlus {
     )
 }
 
-/// ln of a gamma variate of this shape, which may be too small for the variate itself.
-pub(super) fn ln_gamma_variate(shape: f64, rng: &mut impl Rng) -> f64 {
+/// Replaces shapes by logarithms of gamma variates, which may be too small for the variates themselves.
+fn ln_gamma_variates(shapes: &mut [f64], boosts: &mut Vec<f64>, rng: &mut impl Rng) {
+    boosts.clear();
+    for shape in shapes.iter_mut() {
+        let (raised, boost) = raised(*shape, rng);
+        *shape = Gamma::new(raised, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng));
+        boosts.push(boost);
+    }
+    ln_in_place(shapes);
+    for (ln, boost) in shapes.iter_mut().zip(boosts) {
+        *ln += *boost;
+    }
+}
+
+/// A shape of one or more, and what is to be added to the logarithm of its variate for one of `shape`.
+pub(super) fn raised(shape: f64, rng: &mut impl Rng) -> (f64, f64) {
     // Γ(a) = Γ(a + 1) U^(1/a), and −ln U is exponential.
-    let (shape, boost) = if shape < 1.0 {
+    if shape < 1.0 {
         let exponential: f64 = Exp1.sample(rng);
         (shape + 1.0, -exponential / shape)
     } else {
         (shape, 0.0)
-    };
-    Gamma::new(shape, 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng).ln_()) + boost
+    }
 }
 
 /// Sends each of `reads` to one of `offers`, whose sum is `sum`.
+fn divide(
+    reads: f64,
+    offers: &[f64],
+    sum: f64,
+    rng: &mut impl Rng,
+    mut to: impl FnMut(usize, f64),
+) {
+    let [first, second] = *offers else {
+        return divide_many(reads, offers, sum, rng, to);
+    };
+    // Whatever goes past one of two is the other's.
+    let (largest, rest) = if second > first {
+        (1, first)
+    } else {
+        (0, second)
+    };
+    let past = binomial(reads, rest / sum, rng);
+    to(largest, reads - past);
+    to(1 - largest, past);
+    if past <= FEW {
+        // Each of a few takes a random number, as among many.
+        for _ in 0..past as u64 {
+            rng.next_u64();
+        }
+    }
+}
+
+/// The same for any number of offers.
 ///
 /// Most rows have one transcript that takes nearly all; how many reads go past it is one
 /// binomial variate, and only those are sent one by one.
-fn divide(
+fn divide_many(
     reads: f64,
     offers: &[f64],
     sum: f64,
@@ -291,4 +334,54 @@ fn binomial(trials: f64, chance: f64, rng: &mut impl Rng) -> f64 {
         successes += 1.0;
     }
     successes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use collapsar_core::elementary::Elementary;
+
+    /// Two are divided as many are, by the same random numbers.
+    #[test]
+    fn two_are_divided_as_many() {
+        for (case, &(reads, offers)) in [
+            (1.0, [0.5, 0.5]),
+            (1.0, [1e-9, 3.0]),
+            (7.0, [2.0, 1.9]),
+            (30.0, [0.3, 0.31]),
+            (400.0, [0.2, 5.0]),
+            (9.0, [1.0, 0.0]),
+        ]
+        .iter()
+        .enumerate()
+        {
+            let rng = stream(case as u64, 3);
+            let (mut one, mut other) = (rng.clone(), rng);
+            for _ in 0..200 {
+                let (mut few, mut many) = ([0.0; 2], [0.0; 2]);
+                let sum = offers[0] + offers[1];
+                divide(reads, &offers, sum, &mut one, |index, reads| {
+                    few[index] += reads;
+                });
+                divide_many(reads, &offers, sum, &mut other, |index, reads| {
+                    many[index] += reads;
+                });
+                assert!(few == many && one == other, "{reads} {offers:?}");
+                assert_eq!(few[0] + few[1], reads);
+            }
+        }
+    }
+
+    #[test]
+    fn logarithms_of_many_variates_are_those_of_each() {
+        let shapes: Vec<f64> = (1..70).map(|i| 0.1 * f64::from(i)).collect();
+        let (mut one, mut other) = (stream(1, 1), stream(1, 1));
+        let mut many = shapes.clone();
+        ln_gamma_variates(&mut many, &mut vec![], &mut one);
+        for (ln, shape) in many.iter().zip(shapes) {
+            let (raised, boost) = raised(shape, &mut other);
+            let gamma = Gamma::new(raised, 1.0).expect("a positive shape");
+            assert_eq!(*ln, gamma.sample(&mut other).ln_() + boost);
+        }
+    }
 }
