@@ -214,6 +214,8 @@ pub(crate) struct Online {
     decay: f64,
     offset: f64,
     settled: f64,
+    /// Of where topics begin.
+    seed: u64,
 }
 
 impl Online {
@@ -262,7 +264,8 @@ pub(crate) fn learn_topics<'py>(
     let threads = threads_of_jobs(jobs, Some(bags.1.len() * fit.topics));
     let shape = [fit.vocabulary(), fit.topics];
     let (learned, score) = whole(py, threads, |_| {
-        let mut topics = OnlineTopics::resume(fit, online.batches, online.options())?;
+        let topics = OnlineTopics::resume(fit, online.batches, online.options())?;
+        let mut topics = topics.seeded(online.seed);
         let mut score = BatchScore::default();
         for batch in bags.batches(online.batch_size) {
             score += topics.learn(&batch?)?;

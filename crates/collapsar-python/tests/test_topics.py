@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import gammaln
+from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation as Theirs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -199,3 +199,39 @@ def test_online_refuses_what_takes_all_documents(documents):
         lda.fit(documents)
     with pytest.raises(ValueError, match="30 features"):
         LatentDirichletAllocation(2).partial_fit(documents).partial_fit(documents[:, :5])
+
+
+def test_perplexity_at_given_posteriors_is_that_of_scikit_learn():
+    peer = Theirs(3, random_state=0, max_iter=3)
+    rng = np.random.default_rng(4)
+    counts = sp.csr_matrix(rng.poisson(0.7, (40, 25)))
+    peer.fit(counts)
+    ours = LatentDirichletAllocation(3, random_state=0, max_iter=3, total_samples=500).fit(counts)
+    peer.components_, peer.total_samples = ours.components_, 500
+    of = rng.gamma(2.0, 1.0, (40, 3))
+    for sub_sampling in (False, True):
+        expected = peer._perplexity_precomp_distr(counts, of, sub_sampling)
+        found = ours._perplexity_precomp_distr(counts, of, sub_sampling)
+        # Sums in another order.
+        assert found == pytest.approx(expected, rel=1e-9)
+    own = ours._perplexity_precomp_distr(counts, ours.transform(counts, normalize=False))
+    assert ours._perplexity_precomp_distr(counts) == pytest.approx(own, rel=1e-12)
+    assert own > ours.perplexity(counts)
+    np.testing.assert_allclose(
+        ours.exp_dirichlet_component_,
+        np.exp(peer_expectation(ours.components_)),
+        rtol=1e-12,
+    )
+
+
+def peer_expectation(posterior):
+    return psi(posterior) - psi(posterior.sum(axis=1, keepdims=True))
+
+
+def test_two_batches_find_what_documents_differ_in():
+    blocks = np.kron(np.eye(3, dtype=int), np.full((3, 3), 3))
+    for seed in range(20):
+        lda = LatentDirichletAllocation(3, learning_offset=5.0, total_samples=30, random_state=seed)
+        lda.partial_fit(blocks).partial_fit(blocks)
+        tops = sorted(tuple(sorted(topic.argsort()[-3:].tolist())) for topic in lda.components_)
+        assert tops == [(0, 1, 2), (3, 4, 5), (6, 7, 8)], seed

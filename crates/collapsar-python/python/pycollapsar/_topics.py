@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import psi
+from scipy.special import gammaln, logsumexp, psi
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -327,6 +328,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if result["raised"] is not None:
             raise result["raised"]
         self.bound_ = self._perplexity(documents)
+        self.exp_dirichlet_component_  # noqa: B018, an attribute from here on, as scikit-learn's
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -360,8 +362,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"{name} is 'learn', which takes all documents at once; "
                 "give a number, or learning_method='batch'"
             )
-        seed = self.random_state_.randint(np.iinfo(np.int32).max)
-        counts = _collapsar.first_topics((list(alpha), beta), words, int(seed))
+        self._seed = int(self.random_state_.randint(np.iinfo(np.int32).max))
+        counts = _collapsar.first_topics((list(alpha), beta), words, self._seed)
         result = self._of_nothing({"topics": self.n_components, "alpha": alpha, "beta": beta}, (0, words))
         result.update(word_counts=counts, bound=np.nan, converged=False)
         result["judged"]["verdict"] = None
@@ -376,6 +378,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             "decay": float(self.learning_decay),
             "offset": float(self.learning_offset),
             "settled": float(self.mean_change_tol),
+            "seed": getattr(self, "_seed", 0),
         }
         learned = _collapsar.learn_topics(self._topics(), documents, online, self.n_jobs)
         counts, batches, tokens, bound = learned
@@ -406,6 +409,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         _, self.proportions_, bound = self._infer(documents)
         self.proportions_sd_ = np.full(shape[:1] + self.share_.shape, np.nan)
         self.bound_ = _perplexity_of(bound, documents[2].sum(dtype=np.float64))
+        self.exp_dirichlet_component_  # noqa: B018, as in `fit`
         return self
 
     def _alpha(self):
@@ -466,8 +470,12 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _keep_topics(self, counts, dtype) -> None:
         posterior = counts.T + self.topic_word_prior_
         self.components_ = posterior.astype(dtype, copy=False)
-        total = posterior.sum(axis=1, keepdims=True)
-        self.exp_dirichlet_component_ = np.exp(psi(posterior) - psi(total)).astype(dtype)
+        vars(self).pop("exp_dirichlet_component_", None)
+
+    @cached_property
+    def exp_dirichlet_component_(self):
+        # When it is asked for: after every batch it would cost more than to learn from the batch.
+        return np.exp(_expected_ln(self.components_)).astype(self.components_.dtype, copy=False)
 
     def _printer(self, tokens: float):
         if not self.verbose:
@@ -572,6 +580,39 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         X = self._checked(X, "LatentDirichletAllocation.perplexity")
         return self._perplexity(_documents(X))
 
+    def _perplexity_precomp_distr(self, X, doc_topic_distr=None, sub_sampling=False):
+        """Perplexity at given posteriors of documents, prior plus expected tokens, as scikit-learn has it: with the divergence
+        of the topics from their prior, which `perplexity` leaves out."""
+        X = self._checked(X, "LatentDirichletAllocation.perplexity")
+        if doc_topic_distr is None:
+            doc_topic_distr = self.transform(X, normalize=False)
+        distr = np.asarray(doc_topic_distr, dtype=np.float64)
+        topics = self.components_.shape[0]
+        if distr.ndim != 2 or distr.shape[0] != X.shape[0]:
+            raise ValueError(
+                "Number of samples in X and doc_topic_distr do not match: "
+                f"{X.shape[0]} documents, distributions of shape {distr.shape}"
+            )
+        if distr.shape[1] != topics:
+            raise ValueError(
+                f"Number of topics does not match: {distr.shape[1]}, expected {topics} as the fit has"
+            )
+        starts, words, counts, _ = _documents(X)
+        of_documents, of_topics = _expected_ln(distr), _expected_ln(self.components_)
+        score = 0.0
+        # As many entries at a time as keep topics times entries small.
+        for first in range(0, len(words), 65536):
+            entries = slice(first, first + 65536)
+            places = np.arange(first, first + len(words[entries]))
+            rows = np.searchsorted(starts, places, side="right") - 1
+            logits = of_documents[rows] + of_topics[:, words[entries]].T
+            score += float(counts[entries].astype(np.float64) @ logsumexp(logits, axis=1))
+        score -= _divergence(self._alpha_, distr, of_documents)
+        share = float(self.total_samples) / X.shape[0] if sub_sampling else 1.0
+        prior = np.full(self.components_.shape[1], self.topic_word_prior_)
+        score = share * score - _divergence(prior, self.components_.astype(np.float64), of_topics)
+        return _perplexity_of(score, share * float(counts.sum(dtype=np.float64)))
+
     def completion_perplexity(self, X, X_later):
         """How well the words of `X_later` are foreseen after reading those of `X`.
 
@@ -659,6 +700,19 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
         tops = _collapsar.words_of_topics(self._topics(), int(n_words), float(relevance))
         return [[(w if names is None else names[w], p, r) for w, p, r in top] for top in tops]
+
+
+def _expected_ln(posterior):
+    """Expected log probabilities, of a Dirichlet a row."""
+    posterior = np.asarray(posterior, dtype=np.float64)
+    return psi(posterior) - psi(posterior.sum(axis=1, keepdims=True))
+
+
+def _divergence(prior, posterior, expected) -> float:
+    """How far Dirichlets, a row each, are from their common prior, in nats."""
+    total = float(((posterior - prior) * expected).sum())
+    total += float((gammaln(prior) - gammaln(posterior)).sum())
+    return total + float((gammaln(posterior.sum(axis=1)) - gammaln(prior.sum())).sum())
 
 
 def _perplexity_of(bound: float, tokens: float) -> float:

@@ -8,7 +8,7 @@
 //! - `coupling`: the Hessian product of the sum over documents
 //! - `posterior`: the topics
 //! - `priors`: alpha and beta, learned
-//! - `start`: where a run begins
+//! - `start`: where a run begins; `begin`, where batches do
 //! - `fit`: a fitted model: topics over words, documents over topics
 //! - `chain`: a Markov chain over the topics of all tokens
 //! - `draws`: exact draws by several of them
@@ -19,6 +19,7 @@
 //! - `stored`: documents that are not in memory
 //! - `quality`: whether its topics are worth reading
 
+mod begin;
 mod chain;
 mod corpus;
 mod coupling;

@@ -11,10 +11,11 @@ use collapsar_core::{Error, Place, Result};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::begin::unlike;
 use super::documents::Settle;
 use super::local::Local;
 use super::posterior::column_sums;
-use super::start::{SHAPE, lowered};
+use super::start::{LEAN, SHAPE, lowered};
 use super::{Corpus, Settings, TopicsFit};
 use crate::model::schedule;
 
@@ -83,10 +84,12 @@ pub struct OnlineTopics {
     /// Expected tokens of each topic.
     totals: Vec<f64>,
     batches: u64,
+    /// Of the documents that topics begin at.
+    seed: u64,
 }
 
 impl OnlineTopics {
-    /// Topics nearly even, as scikit-learn and gensim start.
+    /// Topics nearly even, until the first batch says how frequent words are and what documents look like.
     ///
     /// # Errors
     /// [`Error::Setting`] where a prior or an option is out of range.
@@ -105,7 +108,7 @@ impl OnlineTopics {
             document_counts: vec![],
             drawn: false,
         };
-        let mut topics = Self::resume(fit, 0, options)?;
+        let mut topics = Self::resume(fit, 0, options)?.seeded(seed);
         topics.grow(vocabulary, seed);
         Ok(topics)
     }
@@ -133,7 +136,14 @@ impl OnlineTopics {
             counts: fit.word_counts,
             scale: 1.0,
             batches,
+            seed: 0,
         })
+    }
+
+    /// Draws the documents of the first batch that topics begin at by another seed; resumed topics that no batch has led to need one.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Self {
+        Self { seed, ..self }
     }
 
     /// How many batches have been learned from.
@@ -173,6 +183,9 @@ impl OnlineTopics {
                 format!("that of the topics, {} words", self.vocabulary()),
             ));
         }
+        if self.batches == 0 {
+            self.begin(documents);
+        }
         // Priors are lowered as batches come, so that words do not settle before topics mean anything (maths §7.6).
         let progress = (self.batches as f64 / LOWERED).min(1.0);
         let alpha: Vec<f64> = self.alpha.iter().map(|&a| lowered(a, progress)).collect();
@@ -198,6 +211,35 @@ impl OnlineTopics {
             tokens: documents.tokens(),
             bound,
         })
+    }
+
+    /// Where topics begin: the first batch's words as often as it has them, and each topic with a tenth of a document of its own
+    /// (maths §7.6). Of topics that are nearly even over all words as those of scikit-learn and gensim, some never come apart:
+    /// on 20 newsgroups perplexity is 8% higher after 120 batches.
+    fn begin(&mut self, documents: &Corpus) {
+        let topics = self.topics;
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        // Other streams are those of words.
+        rng.set_stream(u64::MAX);
+        let leaders = unlike(documents, topics, &mut rng);
+        let frequencies = &documents.by_word.totals;
+        let present = frequencies.iter().filter(|&&total| total > 0.0).count() as f64;
+        for (word, &frequency) in frequencies.iter().enumerate() {
+            if frequency > 0.0 {
+                let factor = present * frequency / documents.tokens();
+                let counts = &mut self.counts[word * topics..][..topics];
+                counts.iter_mut().for_each(|count| *count *= factor);
+            }
+        }
+        for (topic, leader) in leaders.into_iter().enumerate() {
+            let each = LEAN * present / documents.by_document.totals[leader] / self.scale;
+            let (words, counts) = documents.document(leader);
+            for (&word, &count) in words.iter().zip(counts) {
+                self.counts[word as usize * topics + topic] += each * f64::from(count);
+            }
+        }
+        self.totals = column_sums(&self.counts, topics);
+        (self.totals.iter_mut()).for_each(|total| *total *= self.scale);
     }
 
     /// Expected log probabilities of some words, a row for each.
@@ -320,11 +362,13 @@ mod tests {
             ..OnlineOptions::default()
         };
         let mut topics = OnlineTopics::new(&settings(), 13, options, 2).expect("options");
-        let before = topics.fit();
         let batch = corpus(0, 10);
+        // The first batch says where topics begin.
+        topics.learn(&batch).expect("documents");
+        let before = topics.fit();
         topics.learn(&batch).expect("documents");
         let after = topics.fit();
-        let weight = 11.0_f64.powf(-0.7);
+        let weight = 12.0_f64.powf(-0.7);
         for k in 0..TOPICS {
             // The last word is in the last document alone.
             let (found, expected) = (
@@ -351,6 +395,38 @@ mod tests {
         for (sum, total) in sums.iter().zip(&topics.totals) {
             assert!((sum - total).abs() < 1e-9 * total, "{sum} {total}");
         }
+    }
+
+    #[test]
+    fn topics_begin_at_the_frequencies_of_the_first_batch_each_leaning_to_a_document() {
+        let mut topics =
+            OnlineTopics::new(&settings(), 13, OnlineOptions::default(), 5).expect("options");
+        let before = topics.fit().word_counts;
+        let batch = corpus(0, 10);
+        topics.begin(&batch);
+        // The last word is not in the batch.
+        assert_eq!(topics.counts[12 * TOPICS..], before[12 * TOPICS..]);
+        let mut led = 0;
+        for k in 0..TOPICS {
+            let mut leaning = 0.0;
+            for word in 0..12 {
+                let even =
+                    before[word * TOPICS + k] * 12.0 * batch.by_word.totals[word] / batch.tokens();
+                let more = topics.counts[word * TOPICS + k] - even;
+                assert!(more > -1e-12, "{more}");
+                leaning += more;
+                // Documents of a group share no words with others.
+                led |= usize::from(more > 1e-9) << (word / 4);
+            }
+            assert!((leaning - 0.1 * 12.0).abs() < 1e-9, "{leaning}");
+        }
+        assert_eq!(led, 0b111, "a group without a topic");
+        let sums = column_sums(&topics.counts, TOPICS);
+        assert!(
+            sums.iter()
+                .zip(&topics.totals)
+                .all(|(sum, total)| (sum - total).abs() < 1e-9)
+        );
     }
 
     #[test]

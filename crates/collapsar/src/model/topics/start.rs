@@ -72,7 +72,7 @@ const FIRST_PRIOR: f64 = 1.0;
 /// Shape of the random numbers that tell topics apart.
 pub(super) const SHAPE: f64 = 100.0;
 /// How much a topic leans to its document, the whole corpus counting 1.
-const LEAN: f64 = 0.1;
+pub(super) const LEAN: f64 = 0.1;
 
 /// A prior that is lowered from one, evenly in its logarithm, as progress goes from 0 to 1.
 pub(super) fn lowered(prior: f64, progress: f64) -> f64 {
