@@ -147,7 +147,7 @@ impl<L: Shape> Mixture<L> {
                 self.half(whole, &mean, &offset, part);
             }
             // Halves have the same levels until rows say otherwise.
-            self.share_levels(from, &mut statistics, (k, free), |_, _| 0.5);
+            self.divide_levels(from, &mut statistics, (k, free), |_, _| 0.5);
             (statistics, format!("split {}", k + 1))
         };
         axes.into_iter().map(split).collect()
@@ -160,8 +160,8 @@ impl<L: Shape> Mixture<L> {
         let of_column = |c: usize| {
             let counts = &from[self.levels.of(k, c)];
             let total: f64 = counts.iter().sum();
-            let share = |count: &f64| count / total.max(f64::MIN_POSITIVE);
-            let each = counts.iter().map(share).enumerate();
+            let fraction = |count: &f64| count / total.max(f64::MIN_POSITIVE);
+            let each = counts.iter().map(fraction).enumerate();
             let large = |p: f64| whole * p.min(1.0 - p) > 2.0 * FREE;
             let mut each: Vec<(usize, f64)> = each.filter(|(_, p)| large(*p)).collect();
             each.sort_by(|a, b| (a.1 - 0.5).abs().total_cmp(&(b.1 - 0.5).abs()));
@@ -175,7 +175,7 @@ impl<L: Shape> Mixture<L> {
     }
 
     /// Gives two components parts of the levels of the first, by the fraction that this one keeps of each.
-    fn share_levels(
+    fn divide_levels(
         &self,
         from: &[f64],
         to: &mut [f64],
@@ -207,15 +207,15 @@ impl<L: Shape> Mixture<L> {
             known[place] >= has
         });
         let stays = known.unwrap_or(has >= 0.5);
-        let share = if stays { has } else { 1.0 - has };
+        let kept_part = if stays { has } else { 1.0 - has };
         let mut statistics = from.to_vec();
         for f in 0..features {
             let whole = from[k * features + f];
-            statistics[k * features + f] = share * whole;
-            statistics[free * features + f] = (1.0 - share) * whole;
+            statistics[k * features + f] = kept_part * whole;
+            statistics[free * features + f] = (1.0 - kept_part) * whole;
         }
-        self.share_levels(from, &mut statistics, (k, free), |c, l| match c {
-            _ if c != column => share,
+        self.divide_levels(from, &mut statistics, (k, free), |c, l| match c {
+            _ if c != column => kept_part,
             _ => f64::from(u8::from((l == level) == stays)),
         });
         (statistics, format!("split {}", k + 1))
