@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use collapsar::graph::{Compiled, Demands};
 use collapsar::laws::model::bound;
-use collapsar::mixture::{Mixture, Observations, Scale, Settings, Start};
+use collapsar::mixture::{Covariance, LevelColumn, Mixture, Observations, Scale, Settings, Start};
 use collapsar::quant::{Compression, Quant, ReadsBuilder};
 use collapsar::special::{digamma, ln_gamma};
 use collapsar::topics::{Alpha, Beta, Corpus, Topics};
@@ -301,6 +301,71 @@ fn the_mixture_with_known_labels_is_the_mixture_with_known_labels() {
         labels[n] = Some(label);
     }
     mixtures_agree(&labels);
+}
+
+#[test]
+fn the_mixture_with_levels_is_the_mixture_with_levels() {
+    let text = "model {
+        for (n in 1:14) {
+          z[n] ~ dcat(pi[]); y[n] ~ dnorm(mu[z[n]], lambda[z[n]])
+          a[n] ~ dcat(P[z[n],]); b[n] ~ dcat(Q[z[n],])
+        }
+        pi[1:3] ~ ddirch(alpha[])
+        for (k in 1:3) {
+          mu[k] ~ dnorm(3, tau[k]); tau[k] <- 0.3 * lambda[k]; lambda[k] ~ dgamma(1.75, 1.2)
+          P[k,1:4] ~ ddirch(four[]); Q[k,1:2] ~ ddirch(two[])
+        }
+    }";
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let values: Vec<f64> = (0..14)
+        .map(|i| 3.0 + f64::from(i % 3) + rng.random_range(-1.5..1.5))
+        .collect();
+    let mut column = |levels: usize| LevelColumn {
+        levels,
+        codes: (0..14)
+            .map(|_| rng.random_range(0..levels) as u32)
+            .collect(),
+    };
+    let categories = [column(4), column(2)];
+    let mut given = data("alpha=0.7 0.7 0.7; four=0.6 0.6 0.6 0.6; two=0.6 0.6");
+    put(&mut given, "y", &[14], &values);
+    for (name, column) in ["a", "b"].into_iter().zip(&categories) {
+        let codes = column.codes.iter().map(|code| f64::from(*code) + 1.0);
+        put(&mut given, name, &[14], &codes.collect::<Vec<_>>());
+    }
+    let graph = Labelled::new(&prepared(text, given));
+    let settings = Settings {
+        covariance: Covariance::Diagonal,
+        concentration: Some(0.7),
+        location: Some(vec![3.0]),
+        mean_precision: Some(0.3),
+        degrees_of_freedom: Some(3.5),
+        scale: Some(Scale::Identity(2.4)),
+        level_concentration: Some(0.6),
+        ..Settings::new(3)
+    };
+    let observed = Observations {
+        values: &values,
+        columns: 1,
+        weights: None,
+        labels: None,
+    };
+    let hand = Mixture::mixed(observed, &categories, &settings).expect("a mixture");
+    let responsibilities = |messages: &[f64]| {
+        let mut rows = vec![];
+        let keep = hand.responsibilities(messages, |_, row| rows.push(row.to_vec()));
+        keep.expect("finite densities");
+        rows
+    };
+    for seed in 0..5 {
+        let (mut messages, _) = hand.start(&Start::Random, seed).expect("a start");
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for message in &mut messages {
+            *message += rng.random_range(-0.2..0.2);
+        }
+        let there = compare(&graph, &hand, &messages, responsibilities);
+        climbs_agree(&graph, &hand, &there, &messages);
+    }
 }
 
 #[test]

@@ -43,6 +43,11 @@ pub(crate) fn lines(kind: PosteriorKind, signs: &Signs, converged: bool, added: 
     format!("{name}{widened}{moved}{taken}{added}\nverdict: {verdict}{reasons}{next}")
 }
 
+/// The same where there are no exact draws to be had.
+pub(crate) fn without_exact(lines: &str) -> String {
+    lines.replace(&format!("; try {EXACT}"), "")
+}
+
 /// What to run where nothing is to be trusted.
 fn after_doubt(signs: &Signs) -> &'static str {
     match signs.starts {

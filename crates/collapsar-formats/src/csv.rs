@@ -2,6 +2,7 @@
 
 use crate::error::{Error, FilePlace, Result, shortened};
 use crate::label_column::{Builder, separate};
+use crate::mixed::{Kinds, MixedTable, kinds_of};
 use crate::open::{ContentReader, Opened};
 use crate::records::{Delimiter, Record, Records};
 use crate::table::{Selection, Table, select};
@@ -157,6 +158,43 @@ pub(crate) fn read_with_labels(
     Ok((table, builder))
 }
 
+/// Reads numbers and levels, and labels of some rows where there is a column of these.
+pub(crate) fn read_mixed(
+    input: Opened,
+    columns: Option<&[String]>,
+    (categorical, labels): (&[String], Option<&str>),
+) -> Result<MixedTable> {
+    let path = input.name.clone();
+    let sheet = Sheet::open(input)?;
+    let mut selected = select(&path, &sheet.names, sheet.row_names, columns)?;
+    let index = match labels {
+        Some(labels) => Some(separate(&path, &sheet.names, &mut selected, labels)?),
+        None => None,
+    };
+    let kinds = kinds_of(&path, &sheet.names, &selected, categorical)?;
+    let mut text = Text {
+        kinds: Some(kinds),
+        ..Text::new(path, sheet, selected, true)
+    };
+    let (mut values, mut builder) = (vec![], Builder::default());
+    text.rows_until(usize::MAX, &mut values, |row| {
+        if let Some(index) = index {
+            let text = row.get(index);
+            builder.push((field(text) != Field::Missing).then_some(text));
+        }
+    })?;
+    let levels = text.levels(&mut values)?;
+    let labels = match labels {
+        Some(labels) => Some(builder.whole(&text.path, labels)?),
+        None => None,
+    };
+    Ok(MixedTable {
+        table: text.selected.table(text.rows, values),
+        levels,
+        labels,
+    })
+}
+
 /// Text whose numbers are read some rows at a time.
 pub(crate) struct Text {
     path: String,
@@ -166,17 +204,42 @@ pub(crate) struct Text {
     gaps: bool,
     /// The first of each column that is no number.
     words: Vec<First>,
+    /// Which columns are categorical, where some may be.
+    kinds: Option<Kinds>,
     missing: Vec<First>,
     row: Record,
     rows: usize,
 }
 
 impl Text {
-    pub(crate) fn open(input: Opened, columns: Option<&[String]>, gaps: bool) -> Result<Self> {
+    /// Text whose numbers may be missing, some of whose columns may be categorical.
+    pub(crate) fn open(
+        input: Opened,
+        columns: Option<&[String]>,
+        categorical: Option<&[String]>,
+    ) -> Result<Self> {
         let path = input.name.clone();
         let sheet = Sheet::open(input)?;
         let selected = select(&path, &sheet.names, sheet.row_names, columns)?;
-        Ok(Self::new(path, sheet, selected, gaps))
+        let kinds = categorical.map(|named| kinds_of(&path, &sheet.names, &selected, named));
+        let kinds = kinds.transpose()?;
+        Ok(Self {
+            kinds,
+            ..Self::new(path, sheet, selected, true)
+        })
+    }
+
+    pub(crate) fn has_levels(&self) -> bool {
+        self.kinds.as_ref().is_some_and(Kinds::any)
+    }
+
+    /// The levels of columns, of all that was read.
+    pub(crate) fn levels(&mut self, values: &mut [f64]) -> Result<Vec<Option<Vec<String>>>> {
+        let names = &self.selected.names;
+        match self.kinds.take() {
+            Some(kinds) => kinds.finish(&self.path, names, values),
+            None => Ok(vec![None; names.len()]),
+        }
     }
 
     fn new(path: String, sheet: Sheet, selected: Selection, gaps: bool) -> Self {
@@ -187,6 +250,7 @@ impl Text {
             selected,
             gaps,
             words: none.clone(),
+            kinds: None,
             missing: none,
             row: Record::default(),
             rows: 0,
@@ -219,14 +283,29 @@ impl Text {
             self.rows += 1;
             each(row);
             for (column, &index) in self.selected.indices.iter().enumerate() {
-                match field(row.get(index)) {
-                    Field::Number(number) => values.push(number),
-                    Field::Missing if gaps && !is_infinite(row.get(index)) => values.push(f64::NAN),
-                    Field::Missing => {
+                let text = row.get(index);
+                match (field(text), &mut self.kinds) {
+                    (Field::Missing, Some(kinds)) if kinds.is_named(column) => {
+                        values.push(f64::NAN);
+                    }
+                    (_, Some(kinds)) if kinds.is_named(column) => {
+                        values.push(kinds.code(column, Some(text)));
+                    }
+                    (Field::Number(number), Some(kinds)) => {
+                        values.push(number);
+                        bad |= !kinds.number(column);
+                    }
+                    (Field::Text, Some(kinds)) => match kinds.text(column, row.line, text) {
+                        Some(code) => values.push(code),
+                        None => bad = true,
+                    },
+                    (Field::Number(number), None) => values.push(number),
+                    (Field::Missing, _) if gaps && !is_infinite(text) => values.push(f64::NAN),
+                    (Field::Missing, _) => {
                         note(&mut self.missing[column], row, index);
                         bad = true;
                     }
-                    Field::Text => {
+                    (Field::Text, None) => {
                         note(&mut self.words[column], row, index);
                         bad = true;
                     }
@@ -239,6 +318,9 @@ impl Text {
             }
         }
         if bad {
+            if let Some(kinds) = &self.kinds {
+                kinds.check(&self.path, &self.selected.names)?;
+            }
             refuse(
                 &self.path,
                 &self.selected,

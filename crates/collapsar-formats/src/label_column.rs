@@ -49,12 +49,7 @@ pub fn read_table_with_labels(
     } else {
         csv::read_with_labels(input, columns, labels)?
     };
-    let found = builder.finish();
-    if found.names.is_empty() {
-        let found = format!("no label in column {labels:?}");
-        return Err(Error::content(name, found, "a class in some of its rows"));
-    }
-    Ok((table, found))
+    Ok((table, builder.whole(&name, labels)?))
 }
 
 /// Takes the column of labels out of a selection.
@@ -78,7 +73,7 @@ pub(crate) fn separate(
 }
 
 /// Numbers of an array, of which a column has labels.
-fn of_numbers(
+pub(crate) fn of_numbers(
     path: &str,
     mut table: Table,
     columns: Option<&[String]>,
@@ -123,28 +118,54 @@ impl Builder {
         self.labels.push(label);
     }
 
-    fn finish(self) -> LabelColumn {
-        let mut names: Vec<(String, u32)> = self.places.into_iter().collect();
-        let number = |name: &str| name.parse::<f64>().ok().filter(|x| x.is_finite());
-        if names.iter().all(|(name, _)| number(name).is_some()) {
-            let of = |name: &str| number(name).unwrap_or_default();
-            // Numbers that are the same may be written otherwise.
-            names.sort_by(|(a, _), (b, _)| of(a).total_cmp(&of(b)).then_with(|| a.cmp(b)));
-        } else {
-            names.sort();
+    /// Adds the rows of another, which come after.
+    pub(crate) fn append(&mut self, other: Self) {
+        let mut names: Vec<(String, u32)> = other.places.into_iter().collect();
+        names.sort_by_key(|(_, place)| *place);
+        for label in other.labels {
+            let name = names.get(label as usize).map(|(name, _)| name.as_str());
+            self.push(name);
         }
-        let mut places = vec![0; names.len()];
-        for (place, (_, first)) in names.iter().enumerate() {
-            places[*first as usize] = place;
+    }
+
+    /// The column, in which there is a label.
+    pub(crate) fn whole(self, path: &str, labels: &str) -> Result<LabelColumn> {
+        let found = self.finish();
+        if found.names.is_empty() {
+            let found = format!("no label in column {labels:?}");
+            return Err(Error::content(path, found, "a class in some of its rows"));
         }
+        Ok(found)
+    }
+
+    pub(crate) fn finish(self) -> LabelColumn {
+        let (names, places) = in_order(self.places);
         let labels = self.labels.into_iter();
         LabelColumn {
             labels: labels
                 .map(|label| (label != NONE).then(|| places[label as usize]))
                 .collect(),
-            names: names.into_iter().map(|(name, _)| name).collect(),
+            names,
         }
     }
+}
+
+/// Names in their order: that of numbers where all are such, else of text; and where each is then that had another place.
+pub(crate) fn in_order(places: HashMap<String, u32>) -> (Vec<String>, Vec<usize>) {
+    let mut names: Vec<(String, u32)> = places.into_iter().collect();
+    let number = |name: &str| name.parse::<f64>().ok().filter(|x| x.is_finite());
+    if names.iter().all(|(name, _)| number(name).is_some()) {
+        let of = |name: &str| number(name).unwrap_or_default();
+        // Numbers that are the same may be written otherwise.
+        names.sort_by(|(a, _), (b, _)| of(a).total_cmp(&of(b)).then_with(|| a.cmp(b)));
+    } else {
+        names.sort();
+    }
+    let mut places = vec![0; names.len()];
+    for (place, (_, first)) in names.iter().enumerate() {
+        places[*first as usize] = place;
+    }
+    (names.into_iter().map(|(name, _)| name).collect(), places)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! | `parquet` | which Parquet columns are numbers |
 //! | `rows` | how a table is read some rows at a time, and what folders are tables |
 //! | `labels` | which column holds the components a fit starts from |
+//! | `mixed` | which columns of a table are categorical |
 //! | `label_column` | which rows of a table have a class, and which |
 //! | `corpus` | which words each document of a corpus has and how often |
 //! | `quant` | reads, transcripts and genes of a quantification, and its result folders |
@@ -44,6 +45,7 @@ mod guard;
 mod label_column;
 mod labels;
 mod lines;
+mod mixed;
 mod npy;
 mod open;
 mod parquet;
@@ -66,6 +68,7 @@ pub use corpus::{
 pub use error::{Error, FilePlace, Problem, Result};
 pub use label_column::{LabelColumn, read_table_with_labels};
 pub use labels::read_labels;
+pub use mixed::{Category, MixedTable, categorical_rows, read_mixed_table};
 pub use quant::{
     Class, Classes, GeneMap, ProbHeader, ProbReader, QuantRow, Quantification, ReadsFormat,
     TranscriptLength, Transcripts, read_classes, read_genes, read_lengths, read_quantification,

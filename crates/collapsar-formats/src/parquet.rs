@@ -16,6 +16,7 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::error::{Error, FilePlace, Result};
 use crate::guard::guarded;
 use crate::label_column::{Builder, name_of, separate};
+use crate::mixed::{MixedTable, kinds_of};
 use crate::table::{Selection, Table, select};
 
 /// Rows asked for at a time, so that memory follows what the file holds, not what it claims.
@@ -49,6 +50,229 @@ pub(crate) fn read_with_labels(
         let found = labels_of(path, &reader, index)?;
         Ok((read_groups(path, &reader, selected, true)?, found))
     })
+}
+
+/// Reads numbers and levels, and labels of some rows where there is a column of these, of files with the same columns.
+pub(crate) fn read_mixed(
+    path: &str,
+    files: &[PathBuf],
+    columns: Option<&[String]>,
+    (categorical, labels): (&[String], Option<&str>),
+) -> Result<MixedTable> {
+    let mut taken: Option<(Vec<String>, Vec<String>)> = None;
+    let (mut kinds, mut builder) = (None, Builder::default());
+    let (mut values, mut rows) = (vec![], 0);
+    for file in files {
+        let name = file.display().to_string();
+        unpanicked(&name, || {
+            let (reader, names) = open(&name, crate::rows::opened(file)?)?;
+            let columns = taken.as_ref().map(|(names, _)| &names[..]).or(columns);
+            let mut selected = select(&name, &names, row_names(&names), columns)?;
+            if let Some(labels) = labels {
+                let index = separate(&name, &names, &mut selected, labels)?;
+                builder.append(labels_of(&name, &reader, index)?);
+            }
+            let kinds = match &mut kinds {
+                Some(kinds) => kinds,
+                none => none.insert(kinds_of(&name, &names, &selected, categorical)?),
+            };
+            let columns = reader.metadata().file_metadata().schema_descr().columns();
+            let stored = kinds_stored(&name, columns, &selected, |at| kinds.is_named(at))?;
+            let width = selected.indices.len();
+            for group in 0..reader.num_row_groups() {
+                let group = Group::open(&name, &reader, group)?;
+                let start = values.len();
+                for (position, &index) in selected.indices.iter().enumerate() {
+                    let (column, highest) = group.column(index)?;
+                    let cells = match stored[position] {
+                        Stored::Numbers(number) => numbers_with_gaps(
+                            (&name, &selected.names[position], rows),
+                            floats(column, highest, number),
+                        )?,
+                        of => {
+                            let names = level_names(&name, (column, highest), of)?;
+                            let code =
+                                |level: Option<String>| kinds.code(position, level.as_deref());
+                            names.into_iter().map(code).collect()
+                        }
+                    };
+                    group.check(cells.len())?;
+                    if position == 0 {
+                        values.resize(start + cells.len() * width, 0.0);
+                    }
+                    let places = values[start..].iter_mut().skip(position).step_by(width);
+                    for (place, cell) in places.zip(cells) {
+                        *place = cell;
+                    }
+                }
+                rows += group.rows;
+            }
+            taken.get_or_insert((selected.names, selected.skipped));
+            Ok(())
+        })?;
+    }
+    let (Some((names, skipped)), Some(kinds)) = (taken.filter(|_| rows > 0), kinds) else {
+        return Err(Error::empty(path, "a table without rows"));
+    };
+    let levels = kinds.finish(path, &names, &mut values)?;
+    let labels = match labels {
+        Some(labels) => Some(builder.whole(path, labels)?),
+        None => None,
+    };
+    let table = Table {
+        columns: names,
+        rows,
+        values,
+        skipped,
+    };
+    Ok(MixedTable {
+        table,
+        levels,
+        labels,
+    })
+}
+
+/// How many rows files with categorical columns have; nothing where none is such.
+pub(crate) fn categorical_rows(
+    path: &str,
+    files: &[PathBuf],
+    columns: Option<&[String]>,
+    categorical: &[String],
+) -> Result<Option<(usize, usize)>> {
+    let Some(first) = files.first() else {
+        return Err(Error::empty(path, "a table without rows"));
+    };
+    let name = first.display().to_string();
+    let (any, width) = unpanicked(&name, || {
+        let (reader, names) = open(&name, crate::rows::opened(first)?)?;
+        let selected = select(&name, &names, row_names(&names), columns)?;
+        let columns = reader.metadata().file_metadata().schema_descr().columns();
+        let mut indices = selected.indices.iter();
+        let of = |index: &usize| is_text(&columns[*index]) || is_boolean(&columns[*index]);
+        let any = !categorical.is_empty() || indices.any(of);
+        Ok((any, selected.indices.len()))
+    })?;
+    if !any {
+        return Ok(None);
+    }
+    let mut rows = 0_usize;
+    for file in files {
+        let name = file.display().to_string();
+        rows = rows.saturating_add(unpanicked(&name, || {
+            let (reader, _) = open(&name, crate::rows::opened(file)?)?;
+            Ok(reader.metadata().file_metadata().num_rows().max(0) as usize)
+        })?);
+    }
+    Ok(Some((rows, width)))
+}
+
+/// What a column of a mixed table is stored as.
+#[derive(Debug, Clone, Copy)]
+enum Stored {
+    Numbers(Number),
+    Text,
+    /// Numbers that are names.
+    Names(Number),
+    Booleans,
+}
+
+fn is_text(column: &ColumnDescriptor) -> bool {
+    let plain = matches!(
+        column.converted_type(),
+        ConvertedType::UTF8 | ConvertedType::NONE | ConvertedType::ENUM
+    );
+    plain && column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY
+}
+
+fn is_boolean(column: &ColumnDescriptor) -> bool {
+    column.max_rep_level() == 0 && column.physical_type() == Type::BOOLEAN
+}
+
+/// What each selected column is stored as, or an error that names those that are neither numbers nor levels.
+fn kinds_stored(
+    path: &str,
+    columns: &[std::sync::Arc<ColumnDescriptor>],
+    selected: &Selection,
+    is_named: impl Fn(usize) -> bool,
+) -> Result<Vec<Stored>> {
+    let kind_of = |(at, &index): (usize, &usize)| {
+        let column = &columns[index];
+        match number(column) {
+            _ if is_boolean(column) => Some(Stored::Booleans),
+            Some(number) if is_named(at) => Some(Stored::Names(number)),
+            Some(number) => Some(Stored::Numbers(number)),
+            None => is_text(column).then_some(Stored::Text),
+        }
+    };
+    let found: Vec<Option<Stored>> = selected.indices.iter().enumerate().map(kind_of).collect();
+    let others = selected.indices.iter().zip(&found);
+    let others = others.filter(|(_, of)| of.is_none());
+    let mut types: Vec<String> = others.map(|(&index, _)| kind(&columns[index])).collect();
+    if types.is_empty() {
+        return Ok(found.into_iter().flatten().collect());
+    }
+    types.sort();
+    types.dedup();
+    Err(selected.not_numbers(path, &types.join(" and "), |at| found[at].is_some()))
+}
+
+/// The names of a column's levels, none where one is missing.
+fn level_names(
+    path: &str,
+    (column, highest): (ColumnReader, i16),
+    stored: Stored,
+) -> Result<Vec<Option<String>>> {
+    let mut bad = false;
+    let names = match (column, stored) {
+        (ColumnReader::ByteArrayColumnReader(column), Stored::Text) => {
+            let text = all(column, highest, |bytes| {
+                std::str::from_utf8(bytes.data()).ok().map(str::to_owned)
+            });
+            text.map(|all| {
+                let each = all.into_iter().map(|of| {
+                    bad |= of == Some(None);
+                    of.flatten().filter(|name| !name.trim().is_empty())
+                });
+                each.collect()
+            })
+        }
+        (column, Stored::Booleans) => floats(column, highest, Number::Plain).map(|all| {
+            let name = |x: f64| if x == 0.0 { "false" } else { "true" }.to_owned();
+            all.into_iter().map(|of| of.map(name)).collect()
+        }),
+        (column, Stored::Names(number)) => floats(column, highest, number).map(|all| {
+            let each = all.into_iter();
+            each.map(|of| of.and_then(name_of)).collect()
+        }),
+        _ => Err(other_type()),
+    };
+    if bad {
+        let found = "text that is not UTF-8";
+        return Err(Error::content(path, found, "levels in UTF-8"));
+    }
+    names.map_err(|error| refusal(path, error))
+}
+
+/// Numbers of a column, NaN where one is missing; refuses those that are not finite.
+fn numbers_with_gaps(
+    (path, column, rows): (&str, &str, usize),
+    numbers: Values<f64>,
+) -> Result<Vec<f64>> {
+    let numbers = numbers.map_err(|error| refusal(path, error))?;
+    let numbers = numbers.into_iter().map(|x| x.unwrap_or(f64::NAN));
+    let numbers: Vec<f64> = numbers.collect();
+    match numbers.iter().position(|x| x.is_infinite()) {
+        None => Ok(numbers),
+        Some(at) => {
+            let place = FilePlace::Row((rows + at) as u64 + 1);
+            Err(Error::missing(
+                path,
+                place,
+                column,
+                &numbers[at].to_string(),
+            ))
+        }
+    }
 }
 
 /// pandas keeps an index that is not 0, 1, … under this name.

@@ -55,6 +55,27 @@ impl TableReader {
     /// # Errors
     /// A file that cannot be read, or has no such columns.
     pub fn open(path: &Path, columns: Option<&[String]>) -> Result<Self> {
+        Self::open_with(path, columns, None)
+    }
+
+    /// The same where columns of text are categorical, and those that are named, if the table is text: their cells are places of levels,
+    /// which [`TableReader::levels`] knows in the end. Other tables have numbers.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`].
+    pub fn open_mixed(
+        path: &Path,
+        columns: Option<&[String]>,
+        categorical: &[String],
+    ) -> Result<Self> {
+        Self::open_with(path, columns, Some(categorical))
+    }
+
+    fn open_with(
+        path: &Path,
+        columns: Option<&[String]>,
+        categorical: Option<&[String]>,
+    ) -> Result<Self> {
         let columns = columns.filter(|columns| !columns.is_empty());
         if path.is_dir() {
             let parts = Parts::open(path.display().to_string(), tables_in(path)?, columns)?;
@@ -69,7 +90,7 @@ impl TableReader {
             return Self::of_npy(path, input, columns);
         }
         let name = input.name.clone();
-        let text = csv::Text::open(input, columns, true)?;
+        let text = csv::Text::open(input, columns, categorical)?;
         let selected = &text.selected;
         Ok(Self {
             columns: selected.names.clone(),
@@ -159,6 +180,23 @@ impl TableReader {
         Ok(!batch.is_empty())
     }
 
+    /// Whether some of what was read so far is categorical.
+    pub fn has_levels(&self) -> bool {
+        matches!(&self.source, Source::Text(text) if text.has_levels())
+    }
+
+    /// The levels of each column that is categorical, at the end of the table; brings the cells of `values`, all that was read, into their
+    /// order.
+    ///
+    /// # Errors
+    /// Where a column that should be categorical is none.
+    pub fn levels(&mut self, values: &mut [f64]) -> Result<Vec<Option<Vec<String>>>> {
+        match &mut self.source {
+            Source::Text(text) => text.levels(values),
+            _ => Ok(vec![None; self.columns.len()]),
+        }
+    }
+
     /// Reads all that is left as a table in memory.
     pub(crate) fn table(mut self, gaps: bool) -> Result<Table> {
         let (mut values, mut batch) = (vec![], vec![]);
@@ -211,7 +249,7 @@ fn finite(name: &str, columns: &[String], read: usize, batch: &[f64]) -> Result<
 }
 
 /// The Parquet files of a folder, in the order of their names.
-fn tables_in(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn tables_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = files(folder)?;
     files.retain(|file| {
         let extension = file.extension().unwrap_or_default().to_ascii_lowercase();

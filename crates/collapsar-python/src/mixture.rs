@@ -4,14 +4,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use collapsar::mixture::{
-    Component, Covariance, MixtureDraws, MixtureFit, PredictiveDensity, Scale, Settings, Start,
-    Weights,
+    Cells, Component, Covariance, LevelColumn, MISSING, MixtureDraws, MixtureFit,
+    PredictiveDensity, Scale, Settings, Start, Weights,
 };
 use collapsar::{Collapsed, Error};
 use collapsar_formats::LabelColumn;
 use collapsar_report::pictures;
 use collapsar_run::fit::PosteriorOptions;
-use collapsar_run::mixture::{MixtureInput, MixtureRequest, StartOption};
+use collapsar_run::mixture::{Categories, MixtureInput, MixtureRequest, StartOption};
 use collapsar_run::{Watch, threads_of_jobs};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -68,7 +68,23 @@ impl<'py> FromPyObject<'_, 'py> for KnownLabels {
     }
 }
 
+/// A categorical column: how many levels there are, and that of each row; less than zero where it has none.
+#[derive(Debug)]
+pub(crate) struct Levels(LevelColumn);
+
+impl<'py> FromPyObject<'_, 'py> for Levels {
+    type Error = PyErr;
+
+    fn extract(pair: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (levels, codes): (usize, PyReadonlyArray1<'py, i64>) = pair.extract()?;
+        let code = |code: &i64| u32::try_from(*code).unwrap_or(MISSING);
+        let codes = codes.as_array().iter().map(code).collect();
+        Ok(Self(LevelColumn { levels, codes }))
+    }
+}
+
 /// A mixture as Python's dictionary says.
+
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
@@ -85,6 +101,9 @@ pub(crate) struct Options {
     degrees_of_freedom: Option<f64>,
     /// Row-major; what is not given comes from the data.
     scale: Option<Vec<f64>>,
+    /// Categorical columns, and how many rows each of their levels is worth.
+    categories: Option<Vec<Levels>>,
+    level_concentration: Option<f64>,
     start: String,
     /// Where each climb begins: in one component of each row, or in all by their responsibilities.
     labels: Option<Vec<Vec<usize>>>,
@@ -147,6 +166,7 @@ impl Options {
             mean_precision: self.mean_precision,
             degrees_of_freedom: self.degrees_of_freedom,
             scale: self.scale.map(Scale::Matrix),
+            level_concentration: self.level_concentration,
             ..Settings::new(self.components)
         };
         Ok((settings, starts.collect()))
@@ -207,11 +227,18 @@ pub(crate) fn fit_mixture<'py>(
         names: vec![],
         labels: known.0,
     });
+    let categories = Categories {
+        names: vec![],
+        columns: (options.categories.take().into_iter().flatten())
+            .map(|levels| levels.0)
+            .collect(),
+    };
     let (result, raised) = detached(py, threads, callback, |control| {
         let input = MixtureInput {
             values,
             stored: None,
             columns,
+            categories: Some(&categories).filter(|of| !of.is_empty()),
             weights: weights.as_ref().map(|weights| &weights.0[..]),
             labels: labels.as_ref(),
             file: None,
@@ -337,6 +364,32 @@ impl FittedMixture {
         Ok((
             PyArray1::from_vec(py, ln_density).into_any(),
             shaped(py, each.concat(), &shape)?,
+        ))
+    }
+
+    /// As `score`, of rows with categorical columns.
+    fn score_mixed<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        categories: Vec<Levels>,
+        jobs: Option<isize>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (values, columns) = rows(&x)?;
+        let categories: Vec<LevelColumn> = categories.into_iter().map(|of| of.0).collect();
+        let count = categories.first().map_or(0, |column| column.codes.len());
+        let numbers = count * self.fitted.fit.components.len();
+        let (ln_density, each) = whole(py, threads_of_jobs(jobs, Some(numbers)), |_| {
+            Ok(self.density()?.probabilities_of_cells(Cells {
+                values,
+                columns,
+                categories: &categories,
+            })?)
+        })?;
+        let shape = [ln_density.len(), each.len() / ln_density.len().max(1)];
+        Ok((
+            PyArray1::from_vec(py, ln_density).into_any(),
+            shaped(py, each, &shape)?,
         ))
     }
 

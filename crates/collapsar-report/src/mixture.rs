@@ -2,9 +2,11 @@
 //!
 //! - `anomalies`: rows that the fit holds unlikely
 //! - `cloud`: rows and components on a plane
+//! - `levels`: categorical columns by component
 
 mod anomalies;
 mod cloud;
+mod levels;
 
 use collapsar::mixture::{Component, MixtureFit};
 use collapsar_formats::{Table as Numbers, read_table, read_table_with_gaps};
@@ -35,7 +37,7 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     let lead = format!(
         "{} rows of {} columns in {} components, of {} that were offered.",
         thousands(saved.rows),
-        saved.columns.len(),
+        saved.columns.len() + saved.categories.len(),
         used.len(),
         saved.fit.components.len()
     );
@@ -43,9 +45,15 @@ pub(crate) fn page(run: &SavedRun) -> Result<Page> {
     page.facts = facts(run);
     page.facts.push(fact("Components in use", used.len()));
     page.add(verdict(run));
-    page.add(scatter(run, &saved, &used)?);
+    let numbers = !saved.columns.is_empty();
+    if numbers {
+        page.add(scatter(run, &saved, &used)?);
+    }
     page.add(weights(run)?);
-    page.add(profile(&saved, &used));
+    if numbers {
+        page.add(profile(&saved, &used));
+    }
+    page.add(levels::section(&saved, &used));
     page.add(anomalies::section(run)?);
     page.add(compared(run));
     if let Some(section) = run.chains()?.and_then(|chains| draws::section(&chains)) {
@@ -110,7 +118,10 @@ fn data(run: &SavedRun, saved: &SavedMixture) -> std::result::Result<Numbers, St
     if table.columns.len() != saved.columns.len() {
         return Err(format!("{} has other columns", safe::name(&input.name)));
     }
-    if table.values.iter().any(|x| x.is_nan()) {
+    if table.values.iter().any(|x| x.is_nan()) && !saved.categories.is_empty() {
+        let imputed = saved.impute(&file, None);
+        table.values = imputed.map_err(|error| error.to_string())?.numbers.mean;
+    } else if table.values.iter().any(|x| x.is_nan()) {
         // Rows are drawn where they are expected to be.
         let density = saved.fit.predictive();
         let imputed =

@@ -28,6 +28,12 @@ pub(crate) struct FitArgs {
     /// Use these columns, by name or by index from 1 (all unless given)
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
+    /// Categorical columns, by name or by index from 1: numbers that are names of levels
+    ///
+    /// Columns of text, and of booleans in Parquet, are categorical by their type. Given the component, each is multinomial and
+    /// independent of the others; an empty cell says nothing.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) categorical: Vec<String>,
     /// Column that says how often each row is there, by name or by index from 1; it is no data then
     ///
     /// A row of weight 2 is as two rows, one of weight 0 as none. Weights need not be whole numbers, but for
@@ -103,6 +109,10 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "S0", help_heading = "Prior")]
     #[arg(allow_negative_numbers = true)]
     pub(crate) scale: Option<String>,
+    /// How many rows each level of a categorical column is worth [default: 0.5, or 1 with --prior paper]
+    #[arg(long, value_name = "A", help_heading = "Prior")]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) level_concentration: Option<f64>,
 
     #[command(flatten)]
     pub(crate) posterior: PosteriorArgs,
@@ -171,6 +181,7 @@ impl FitArgs {
                 mean_precision: self.mean_precision,
                 degrees_of_freedom: self.degrees_of_freedom,
                 scale: number.map(Scale::Identity),
+                level_concentration: self.level_concentration,
                 ..Settings::new(1)
             },
             scale: file.map(PathBuf::from),

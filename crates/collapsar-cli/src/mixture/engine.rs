@@ -56,6 +56,8 @@ pub(super) fn run(args: &FitArgs, engine: &str, common: &Common) -> anyhow::Resu
 fn check(args: &FitArgs) -> anyhow::Result<()> {
     let flags = [
         ("--row-weights", args.row_weights.is_some()),
+        ("--categorical", !args.categorical.is_empty()),
+        ("--level-concentration", args.level_concentration.is_some()),
         ("--samples", args.samples.is_some()),
         ("--prior", args.prior != Defaults::default()),
         ("--location", args.location.is_some()),

@@ -36,14 +36,17 @@ Examples:
   collapsar mixture big.npy --resume run.ckpt       to end at the same numbers, bit for bit
   collapsar mixture huge.parquet --memory 2GB       rows that do not fit are read for every pass
   collapsar mixture counts.csv --row-weights n      rows that are there n times
+  collapsar mixture cards.csv --categorical sex,class
+                                                    text is categorical, numbers where they are named
   collapsar mixture data.csv --labels species       rows whose species is given stay with it
   collapsar mixture data.csv --posterior exact      uncertainty by Markov chains from the fit
   collapsar mixture predict fit new.csv             label new data with the fit in the folder fit
   collapsar mixture predict fit new.csv --impute    fill in its missing values
 
 With --out DIR the folder gets
-  components.json   weights, means and covariances with their uncertainty
-  posterior.csv     name, mean, sd, q2.5, median and q97.5 of weights, means and variances
+  components.json   weights, means, covariances and probabilities of levels with their uncertainty
+  posterior.csv     name, mean, sd, q2.5, median and q97.5 of weights, means, variances and
+                    probabilities of levels
   draws.csv         with --posterior exact, a row for each draw of weights, means and covariances
   assignments.csv   for each row (from 1) its component (from 0), the probability of that, and
                     ln_density, the log of the posterior predictive density; with --labels its class
@@ -137,6 +140,7 @@ fn read(args: &FitArgs, common: &Common) -> anyhow::Result<MixtureRows> {
     let options = RowsOptions {
         data: args.data(),
         columns: args.columns.as_deref(),
+        categorical: &args.categorical,
         row_weights: args.row_weights.as_deref(),
         labels: args.labels.as_deref(),
         memory: args.memory.or_else(default_memory),

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use collapsar::mixture::MISSING;
 use collapsar_formats::Error;
-use collapsar_run::mixture::{ClassNames, Prediction, SavedMixture};
+use collapsar_run::mixture::{ClassNames, Imputed, Prediction, SavedMixture};
 use collapsar_run::{check_apart, default_memory};
 use collapsar_text::quoted;
 
@@ -33,7 +34,11 @@ that it has, and its density and tail are those of these columns.
 
 With --impute the result is the table itself, with the expected value where one is missing, and
 after each column that misses one a column NAME_sd with its standard deviation: 0 where a value
-was given.";
+was given. Categorical columns, which come after the others, have the likeliest level and a
+column NAME_probability.
+
+Levels of categorical columns are known by their names. One that the fit has not seen is refused:
+an empty cell is a missing value.";
 
 /// Label and score new data with a saved fit
 ///
@@ -47,7 +52,7 @@ pub(crate) struct PredictArgs {
     /// Table of numbers: CSV, TSV, NPY, Parquet or a folder of Parquet files; - reads CSV from standard input
     #[arg(value_name = "DATA")]
     data: PathBuf,
-    /// Use these columns instead, by name or by index from 1, in the order of the fit's
+    /// Use these columns instead, by name or by index from 1, in the order of the fit's, categorical ones last
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
     /// Memory that the rows may take, as 2GB or 500MB [default: half of what the machine has]
@@ -132,39 +137,66 @@ fn write(
     Ok(())
 }
 
+/// A column of the table that is filled in: its cells, and how uncertain each is where some were missing.
+struct Filled {
+    name: String,
+    cells: Vec<String>,
+    /// What the second column is called, and its cells.
+    beside: Option<(String, Vec<String>)>,
+}
+
 fn impute(args: &PredictArgs, saved: &SavedMixture) -> anyhow::Result<ExitCode> {
-    let (table, imputed) = saved.impute(&args.data, args.columns.as_deref())?;
-    let width = table.columns.len();
-    let gappy = |column: usize| {
-        let mut numbers = table.values.iter().skip(column).step_by(width);
-        numbers.any(|x| x.is_nan())
-    };
-    let gappy: Vec<bool> = (0..width).map(gappy).collect();
+    let imputed = saved.impute(&args.data, args.columns.as_deref())?;
+    let columns = filled(saved, &imputed);
     emit(args.out.as_deref(), |out| {
-        let names = table.columns.iter().zip(&gappy);
-        let head: Vec<String> = names
-            .flat_map(|(name, gappy)| {
-                let sd = gappy.then(|| quoted(&format!("{name}_sd")));
-                [Some(quoted(name)), sd]
-            })
-            .flatten()
-            .collect();
+        let head = columns.iter().flat_map(|of| {
+            let beside = of.beside.as_ref().map(|(name, _)| quoted(name));
+            [Some(quoted(&of.name)), beside]
+        });
+        let head: Vec<_> = head.flatten().collect();
         writeln!(out, "{}", head.join(","))?;
-        let rows = imputed
-            .mean
-            .chunks_exact(width)
-            .zip(imputed.sd.chunks_exact(width));
-        for (mean, sd) in rows {
-            let each = mean.iter().zip(sd).zip(&gappy);
-            let cells: Vec<String> = each
-                .flat_map(|((mean, sd), gappy)| {
-                    [Some(format!("{mean:?}")), gappy.then(|| format!("{sd:?}"))]
-                })
-                .flatten()
-                .collect();
+        for row in 0..imputed.table.rows {
+            let cells = columns.iter().flat_map(|of| {
+                let beside = of.beside.as_ref().map(|(_, cells)| cells[row].as_str());
+                [Some(of.cells[row].as_str()), beside]
+            });
+            let cells: Vec<&str> = cells.flatten().collect();
             writeln!(out, "{}", cells.join(","))?;
         }
         Ok(())
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The columns of numbers, then those of levels.
+fn filled(saved: &SavedMixture, imputed: &Imputed) -> Vec<Filled> {
+    let table = &imputed.table;
+    let width = table.columns.len();
+    let of = |all: &[f64], column: usize| -> Vec<String> {
+        let numbers = all.iter().skip(column).step_by(width);
+        numbers.map(|x| format!("{x:?}")).collect()
+    };
+    let numbers = table.columns.iter().enumerate().map(|(column, name)| {
+        let mut given = table.values.iter().skip(column).step_by(width);
+        let gappy = given.any(|x| x.is_nan());
+        Filled {
+            name: name.clone(),
+            cells: of(&imputed.numbers.mean, column),
+            beside: gappy.then(|| (format!("{name}_sd"), of(&imputed.numbers.sd, column))),
+        }
+    });
+    let categories = saved.categories.iter().zip(&imputed.categories);
+    let levels = categories.zip(&imputed.levels);
+    let levels = levels.map(|((names, given), (codes, probabilities))| {
+        let gappy = given.codes.contains(&MISSING);
+        let probabilities = || probabilities.iter().map(|p| format!("{p:?}")).collect();
+        Filled {
+            name: names.name.clone(),
+            cells: (codes.iter())
+                .map(|code| quoted(&names.levels[*code as usize]))
+                .collect(),
+            beside: gappy.then(|| (format!("{}_probability", names.name), probabilities())),
+        }
+    });
+    numbers.chain(levels).collect()
 }

@@ -2,7 +2,7 @@
 
 use collapsar::mixture::Component;
 use collapsar_run::mixture::{
-    ClassNames, MixturePosterior, MixtureResult, MixtureRows, StoredRows, USED,
+    CategoryNames, ClassNames, MixturePosterior, MixtureResult, MixtureRows, StoredRows, USED,
 };
 use collapsar_run::name_of;
 
@@ -11,6 +11,7 @@ use crate::climb;
 use crate::common::{COLUMNS, is_seen};
 use crate::fit::verdict;
 use crate::text::{count, measured, short, table};
+use crate::verdict::without_exact;
 
 /// The table of components shows as many columns of the data as fit into this many characters, and into those of a
 /// terminal where a person sees them.
@@ -27,8 +28,14 @@ pub(crate) fn of(
         "{}: {}, {}\n",
         name_of(args.data()),
         count(rows.rows(), "row"),
-        count(columns.len(), "column")
+        count(
+            columns.len() + rows.categories().map_or(0, |of| of.columns.len()),
+            "column"
+        )
     )];
+    if let Some(categories) = rows.categories() {
+        text.push(categorical(&categories.names));
+    }
     let (total, labels) = match rows {
         MixtureRows::Memory {
             weights, labels, ..
@@ -76,18 +83,33 @@ pub(crate) fn of(
     let (in_use, offered) = (used.len(), all.len());
     text.push(format!("{in_use} of {offered} components in use\n\n"));
     let most = if is_seen() { COLUMNS } else { WIDTH };
-    let shown = (1..=columns.len().min(8))
+    let categories = rows.categories().map_or(&[][..], |of| &of.names);
+    let all = columns.len() + categories.len();
+    let fits = |shown: usize| {
+        let numbers = shown.min(columns.len());
+        let columns = (&columns[..numbers], &categories[..shown - numbers]);
+        components(&used, names, columns)
+    };
+    let shown = (1..=all.min(8))
         .rev()
-        .find(|&shown| shown == 1 || width(&components(&used, names, &columns[..shown])) <= most)
+        .find(|&shown| shown == 1 || width(&fits(shown)) <= most)
         .unwrap_or(1);
-    text.push(components(&used, names, &columns[..shown]));
-    let hidden = match columns.len() - shown {
+    text.push(fits(shown));
+    let hidden = match all - shown {
         0 => String::new(),
         hidden => format!("; {} not shown", count(hidden, "column")),
     };
-    text.push(format!(
-        "\ncolumns: posterior mean ± its uncertainty [spread of the rows]{hidden}\n"
-    ));
+    let numbers = if columns.is_empty() {
+        ""
+    } else {
+        "posterior mean ± its uncertainty [spread of the rows]"
+    };
+    let levels = match (columns.is_empty(), categories.is_empty()) {
+        (_, true) => "",
+        (true, _) => "the likeliest level and its probability",
+        (false, _) => ", or the likeliest level and its probability",
+    };
+    text.push(format!("\ncolumns: {numbers}{levels}{hidden}\n"));
     if let Some(refused) = &posterior.refused {
         text.push(format!("mean field is all there is: {refused}\n"));
     }
@@ -99,7 +121,12 @@ pub(crate) fn of(
         ));
     }
     let converged = result.climbed.outcome.converged;
-    text.push(format!("{}\n", verdict(&posterior.result, converged)));
+    let verdict = verdict(&posterior.result, converged);
+    let verdict = match categories.is_empty() {
+        true => verdict,
+        false => without_exact(&verdict),
+    };
+    text.push(format!("{verdict}\n"));
     text.push(climb::kept_in(args.out.as_deref()));
     text.concat()
 }
@@ -131,10 +158,31 @@ fn comparison(result: &MixtureResult) -> String {
     table(0, &head, rows)
 }
 
+/// Which columns are categorical.
+fn categorical(names: &[CategoryNames]) -> String {
+    /// Columns that are named.
+    const NAMED: usize = 6;
+    let each = names.iter().take(NAMED).map(|of| {
+        let levels = of.levels.len();
+        format!("{} ({})", of.name, count(levels, "level"))
+    });
+    let mut each: Vec<String> = each.collect();
+    if names.len() > NAMED {
+        each.push(format!("{} more", names.len() - NAMED));
+    }
+    let columns = count(names.len(), "categorical column");
+    format!("{columns}: {}\n", each.join(", "))
+}
+
 /// The components in use, the heaviest first.
-fn components(used: &[(usize, &Component)], names: ClassNames<'_>, columns: &[String]) -> String {
+fn components(
+    used: &[(usize, &Component)],
+    names: ClassNames<'_>,
+    (columns, categories): (&[String], &[CategoryNames]),
+) -> String {
     let mut head = vec!["component", "weight", "rows"];
     head.extend(columns.iter().map(String::as_str));
+    head.extend(categories.iter().map(|of| of.name.as_str()));
     let rows = used.iter().map(|(label, component)| {
         let mut cells = vec![
             names.of(*label),
@@ -146,6 +194,16 @@ fn components(used: &[(usize, &Component)], names: ClassNames<'_>, columns: &[St
             let spread = component.covariance.variance(d).sqrt();
             format!("{} [{}]", measured(component.mean[d], sd), short(spread))
         }));
+        cells.extend(
+            categories
+                .iter()
+                .zip(&component.levels)
+                .map(|(of, levels)| {
+                    let (level, probability) = levels.likeliest();
+                    let sd = levels.sds.get(level).copied();
+                    format!("{} {}", of.levels[level], measured(probability, sd))
+                }),
+        );
         cells
     });
     table(0, &head, rows)

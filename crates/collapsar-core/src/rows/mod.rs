@@ -3,6 +3,7 @@
 //! - `features`: which functions of a row a component sees
 //! - `gaps`: rows with missing numbers
 //! - `known`: rows whose component is known
+//! - `levels`: columns of levels beside the numbers
 //! - `sum`: logits, softmax and statistics, a block of rows at a time
 //! - `overlap`: the metric as a matrix, from the rows that components share
 //! - `squares`: rows of Pólya-Gamma variables, each times the square of a predictor
@@ -19,6 +20,7 @@ pub use crate::segments::Reading;
 mod features;
 mod gaps;
 mod known;
+mod levels;
 mod overlap;
 mod squares;
 mod stored;
@@ -26,6 +28,7 @@ mod sum;
 mod triangle;
 
 pub use features::Features;
+pub use levels::{LevelColumn, LevelPlaces, MISSING};
 pub use overlap::{ComponentBlocks, Overlaps};
 pub use squares::SquareSum;
 pub use stored::{Block, Element, Layout, Order, Stored};
@@ -104,6 +107,15 @@ impl Rows {
             len: values.len() / columns,
             columns,
             values: Values::Memory(stored),
+        }
+    }
+
+    /// So many rows without a number: what is known of them is elsewhere.
+    pub fn bare(len: usize) -> Self {
+        Self {
+            len,
+            columns: 0,
+            values: Values::Memory(vec![]),
         }
     }
 

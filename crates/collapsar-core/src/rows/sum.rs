@@ -7,7 +7,8 @@ use rand::Rng;
 
 use super::gaps::{Gaps, Table};
 use super::known::Known;
-use super::{BLOCK, Block, Features, Mapped, Rows, Stored};
+use super::levels::Levels;
+use super::{BLOCK, Block, Features, LevelColumn, LevelPlaces, Mapped, Rows, Stored};
 use crate::collapsed::Potential;
 use crate::elementary::Elementary;
 use crate::error::{Error, Result};
@@ -28,6 +29,8 @@ pub struct SoftmaxSum {
     gaps: Option<Gaps>,
     /// Whose component is known, where some are.
     known: Option<Known>,
+    /// Which levels rows have, beside their numbers.
+    levels: Option<Levels>,
     pub(super) buffers: Buffers,
 }
 
@@ -41,6 +44,7 @@ impl SoftmaxSum {
             components,
             gaps: None,
             known: None,
+            levels: None,
             buffers: Buffers::default(),
         }
     }
@@ -91,6 +95,40 @@ impl SoftmaxSum {
         self
     }
 
+    /// The same of rows that have levels beside their numbers: given the component, a level adds its message to the logit, and one
+    /// that is missing adds nothing (maths §4.10). Messages about levels come after all others: [`SoftmaxSum::level_places`].
+    #[must_use]
+    pub fn with_levels(mut self, columns: &[LevelColumn]) -> Self {
+        if columns.is_empty() {
+            return self;
+        }
+        let sorted = columns.iter().map(|column| LevelColumn {
+            levels: column.levels,
+            codes: (0..self.rows.len())
+                .map(|place| column.codes[self.row_of(place)])
+                .collect(),
+        });
+        self.levels = Some(Levels::new(sorted.collect(), self.numeric()));
+        self
+    }
+
+    /// Where the messages about levels are, if there are any.
+    pub fn level_places(&self) -> LevelPlaces {
+        let places = self.levels.as_ref().map(Levels::places);
+        places.cloned().unwrap_or_default()
+    }
+
+    /// The columns of levels, in the order in which rows are kept.
+    pub fn levels(&self) -> &[LevelColumn] {
+        self.levels.as_ref().map_or(&[], Levels::columns)
+    }
+
+    /// How many messages are not about levels.
+    fn numeric(&self) -> usize {
+        let shared = self.gaps.as_ref().map_or(0, Gaps::shared);
+        self.components * self.features() + shared
+    }
+
     /// The component of the row that is kept at `place`, where it is known.
     pub fn known(&self, place: usize) -> Option<usize> {
         self.known.as_ref().and_then(|known| known.of(place))
@@ -112,6 +150,7 @@ impl SoftmaxSum {
             rows: &self.rows,
             weights: self.weights.as_deref(),
             known: self.known.as_ref(),
+            levels: self.levels.as_ref(),
         };
         self.gaps.as_ref().map(|gaps| (gaps, table))
     }
@@ -244,7 +283,10 @@ impl SoftmaxSum {
                 let features = &mut features[..p * width];
                 let logits = &mut logits[..k * width];
                 self.features.expand(block.values, width, features);
-                multiply(messages, (k, p), features, width, logits);
+                multiply(&messages[..k * p], (k, p), features, width, logits);
+                if let Some(levels) = &self.levels {
+                    levels.add(&messages[k * p..], first, width, logits);
+                }
                 if let Some(known) = &self.known {
                     known.restrict(first, width, logits);
                 }
@@ -311,7 +353,8 @@ impl SoftmaxSum {
             return Ok(statistics);
         }
         let mut row = vec![0.0; shape.0];
-        self.with_lanes(&mut statistics, |lanes| {
+        let (numbers, of_levels) = statistics.split_at_mut(shape.0 * shape.1);
+        self.with_lanes(numbers, |lanes| {
             self.visit(
                 messages,
                 0..self.rows.len(),
@@ -340,6 +383,9 @@ impl SoftmaxSum {
                         }
                     }
                     accumulate(all, features, shape, width, lanes);
+                    if let Some(levels) = &self.levels {
+                        levels.gather(first, width, all, of_levels);
+                    }
                 },
             )
         })?;
@@ -380,6 +426,7 @@ impl SoftmaxSum {
             return Ok(statistics);
         }
         sum(chunks, &self.buffers, out, |rows, partial| {
+            let (partial, of_levels) = partial.split_at_mut(k * p);
             self.with_lanes(partial, |lanes| {
                 self.with_scratch(|[features, responsibilities, ..]| {
                     self.each(rows, |block| {
@@ -390,6 +437,9 @@ impl SoftmaxSum {
                         fill(block, responsibilities);
                         weigh(block, responsibilities);
                         accumulate(responsibilities, features, (k, p), width, lanes);
+                        if let Some(levels) = &self.levels {
+                            levels.gather_block(block, responsibilities, of_levels);
+                        }
                         Ok(())
                     })?;
                     Ok(0.0)
@@ -470,8 +520,8 @@ fn multinomial<R: Rng + ?Sized>(count: u64, probabilities: &[f64], rng: &mut R) 
 
 impl Potential for SoftmaxSum {
     fn dim(&self) -> usize {
-        let shared = self.gaps.as_ref().map_or(0, Gaps::shared);
-        self.components * self.features() + shared
+        let levels = self.levels.as_ref();
+        self.numeric() + levels.map_or(0, |levels| levels.count(self.components))
     }
 
     fn value_and_gradient(&self, at: &[f64], gradient: &mut [f64]) -> Result<f64> {
@@ -483,10 +533,14 @@ impl Potential for SoftmaxSum {
             });
         }
         sum(self.chunks(), &self.buffers, gradient, |rows, partial| {
+            let (partial, of_levels) = partial.split_at_mut(shape.0 * shape.1);
             self.with_lanes(partial, |lanes| {
                 self.visit(at, rows, |block, features, responsibilities| {
                     weigh(block, responsibilities);
                     accumulate(responsibilities, features, shape, block.width, lanes);
+                    if let Some(levels) = &self.levels {
+                        levels.gather_block(block, responsibilities, of_levels);
+                    }
                 })
             })
         })
@@ -519,14 +573,21 @@ impl Potential for SoftmaxSum {
         sum(self.chunks(), &self.buffers, out, |rows, partial| {
             self.buffers.lend((k + 1) * BLOCK, |scratch| {
                 let (changes, mean) = scratch.split_at_mut(k * BLOCK);
+                let (partial, of_levels) = partial.split_at_mut(k * p);
                 self.with_lanes(partial, |lanes| {
                     self.visit(at, rows, |block, features, responsibilities| {
                         let width = block.width;
                         let changes = &mut changes[..k * width];
-                        multiply(along, (k, p), features, width, changes);
+                        multiply(&along[..k * p], (k, p), features, width, changes);
+                        if let Some(levels) = &self.levels {
+                            levels.add(&along[k * p..], block.first, width, changes);
+                        }
                         softmax_jacobian_columns(responsibilities, changes, width, mean);
                         weigh(block, changes);
                         accumulate(changes, features, (k, p), width, lanes);
+                        if let Some(levels) = &self.levels {
+                            levels.gather_block(block, changes, of_levels);
+                        }
                     })
                 })
             })

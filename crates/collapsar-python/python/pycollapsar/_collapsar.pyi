@@ -100,6 +100,12 @@ class FittedMixture:
     def score(
         self, x: NDArray[float64], jobs: int | None
     ) -> tuple[NDArray[float64], NDArray[float64]]: ...
+    def score_mixed(
+        self,
+        x: NDArray[float64],
+        categories: list[tuple[int, NDArray[int64]]],
+        jobs: int | None,
+    ) -> tuple[NDArray[float64], NDArray[float64]]: ...
     def impute(
         self, x: NDArray[float64], jobs: int | None
     ) -> tuple[NDArray[float64], NDArray[float64]]: ...

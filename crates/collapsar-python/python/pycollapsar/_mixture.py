@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from . import _collapsar
 from ._errors import DataError, SettingError
+from ._levels import Mixed, columns_of, refuse
 from ._plan import METHODS, column, plan, trace, watcher
 from ._plot import bundle_of, plot_of
 
@@ -109,6 +110,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         Whether the labels `y` of `fit` are components that rows are known to be of. None takes them for
         that where one of them is -1, scikit-learn's word for a label that is not known, and leaves them
         aside elsewhere, as scikit-learn's class does.
+    categorical : list of str or int, default=None
+        Columns of X that are categorical, by name or by place from 0, beside those that a frame says are: of categories,
+        booleans or text. Given the component, each is multinomial and independent of the others; a cell that is None or NaN is
+        missing at random.
+    level_concentration_prior : float, default=None
+        How many rows each level of a categorical column is worth beforehand; 0.5 where it is None.
     n_jobs : int, default=None
         Threads; None and -1 mean all processors. Results are the same for any number.
     callback : callable, default=None
@@ -163,6 +170,12 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         Where learning is online, batches learned from, and one more, as scikit-learn counts. `log_evidence_` is
         NaN then, `verdict_` None, and `lower_bounds_` has a score of each pass of `fit`: what was said of rows
         before they were learned from, in nats a row.
+    level_probabilities_, level_probabilities_sd_ : dict of ndarray
+        For each categorical column, by its name (or ``'column 3'`` in an array), the expected probability of each level in each component,
+        of shape (n_components, n_levels), and its standard deviation. Empty where no column is categorical. Means and
+        covariances are those of the other columns, in their order.
+    levels_ : dict of ndarray
+        What the levels are.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -217,6 +230,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "total_samples": [Interval(Real, 0, None, closed="neither")],
         "semi_supervised": [None, "boolean"],
+        "categorical": [None, "array-like"],
+        "level_concentration_prior": [None, Interval(Real, 0.0, None, closed="neither")],
         "n_jobs": [None, Integral],
         "callback": [None, callable],
         "progress": ["boolean"],
@@ -258,6 +273,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         batch_size=128,
         total_samples=1e6,
         semi_supervised=None,
+        categorical=None,
+        level_concentration_prior=None,
         n_jobs=None,
         callback=None,
         progress=False,
@@ -295,6 +312,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self.batch_size = batch_size
         self.total_samples = total_samples
         self.semi_supervised = semi_supervised
+        self.categorical = categorical
+        self.level_concentration_prior = level_concentration_prior
         self.n_jobs = n_jobs
         self.callback = callback
         self.progress = progress
@@ -330,6 +349,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         if engine is not None:
             from .distributed._estimator import fit
 
+            refuse(X, self.categorical, "an engine")
+            self._columns = None
             return fit(self, X, sample_weight, engine)
         self._fit(X, sample_weight, y)
         return self
@@ -356,17 +377,28 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, y=None):
-        X = validate_data(
-            self,
-            X,
-            dtype=np.float64,
-            order="C",
-            ensure_min_samples=2,
-            ensure_all_finite="allow-nan",
-        )
+        levels = None
+        columns = columns_of(X, self.categorical)
+        if columns is not None:
+            self._check_levels()
+            mixed = columns.of(X, self, reset=True)
+            X, levels = mixed.values, mixed.codes
+        else:
+            X = validate_data(
+                self,
+                X,
+                dtype=np.float64,
+                order="C",
+                ensure_min_samples=2,
+                ensure_all_finite="allow-nan",
+            )
         n_features = X.shape[1]
         self._check_rows(X)
         options = self._options(n_features)
+        if columns is not None:
+            options["categories"] = [
+                (len(known), codes) for known, codes in zip(columns.levels, levels)
+            ]
         weights = options["row_weights"] = self._weights(X, sample_weight)
         options["known"] = self._known(X, y)
         if self.learning_method == "online":
@@ -402,6 +434,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             result = self._climb(X, options, how, watch)
         finally:
             close()
+        self._columns = columns
         self._keep(result, n_features, first)
         self._asked, self._online = about, None
         raised = stopped or result["raised"]
@@ -411,7 +444,20 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             print(f"Initialization {'converged' if self.converged_ else 'did not converge'}.")
         if not self.converged_ and self.max_iter > 0:
             warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=3)
-        return X
+        return X if columns is None else Mixed(X, levels)
+
+    def _check_levels(self) -> None:
+        """Refuses what knows no categorical columns."""
+        taken = {
+            "posterior": self.posterior != "exact",
+            "learning_method": self.learning_method == "batch",
+            "warm_start": not self.warm_start,
+        }
+        for name, left in taken.items():
+            if not left:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} knows no categorical columns, expected its default with them"
+                )
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -435,6 +481,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         self
         """
         self._check_online()
+        refuse(X, self.categorical, "partial_fit")
+        self._columns = None
         fitted = hasattr(self, "means_")
         X = validate_data(
             self,
@@ -577,7 +625,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             location = check_array(self.mean_prior, dtype=np.float64, ensure_2d=False)
             _check_shape(location, (n_features,), "means")
         freedom = self.degrees_of_freedom_prior
-        if freedom is not None and freedom <= n_features - 1.0:
+        if freedom is not None and n_features > 0 and freedom <= n_features - 1.0:
             raise ValueError(
                 "The parameter 'degrees_of_freedom_prior' should be greater than"
                 f" {n_features - 1}, but got {freedom:.3f}."
@@ -594,6 +642,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             "mean_precision": self.mean_precision_prior,
             "degrees_of_freedom": freedom,
             "scale": scale,
+            "categories": None,
+            "level_concentration": self.level_concentration_prior,
             "start": "random" if self.init_params == "random" else "kmeans",
             "labels": None,
             "responsibilities": None,
@@ -635,10 +685,10 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             return attempt(options)
         except (DataError, SettingError) as refused:
             # The covariance of these data is no prior: singular, or nearly.
-            unusable = options["scale"] is None and (
+            unusable = options["scale"] is None and X.shape[1] > 0 and (
                 refused.name == "covariance_prior"
                 if isinstance(refused, SettingError)
-                else refused.column is not None
+                else refused.column is not None and refused.column < X.shape[1]
             )
             if not unusable or self.reg_covar == 0.0:
                 raise
@@ -704,6 +754,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
     def _starts(self, X, rng, options: dict[str, Any]) -> dict[str, Any]:
         """What climbs begin with; nothing where that is for the library to find."""
+        if options["categories"] is not None:
+            return {}  # scikit-learn's know no levels
         if options["known"] is not None and self.init_params != "random":
             return {}  # scikit-learn's k-means does not know that some centres have names
         return self._first(X, rng, options["row_weights"])
@@ -822,6 +874,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             bounds = np.hstack((start, bounds))
         # Trials of jumps begin below; what they are tried from is kept until they have risen above.
         self.lower_bounds_ = np.maximum.accumulate(bounds).tolist()
+        self._keep_levels(parts)
         self._messages, self._fingerprint = result["messages"], result["fingerprint"]
         self._fit_ = result["fit"]
         self.posterior_, self.verdict_, signs, refused = result["posterior"]
@@ -831,7 +884,20 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             draws, relabelled = result["draws"]
             self.draws_ = _named(draws, relabelled, len(parts), n_features, kind)
 
+    def _keep_levels(self, parts) -> None:
+        columns = getattr(self, "_columns", None)
+        of = [] if columns is None else list(enumerate(columns.names))
+        self.levels_ = {name: columns.levels[c] for c, name in of}
+        self.level_probabilities_, self.level_probabilities_sd_ = (
+            {name: np.array([part["levels"][c][field] for part in parts]) for c, name in of}
+            for field in ("probabilities", "sds")
+        )
+
     def _score(self, X):
+        if isinstance(X, Mixed):
+            sizes = [len(levels) for levels in self.levels_.values()]
+            categories = list(zip(sizes, X.codes))
+            return self._fit_.score_mixed(X.values, categories, self.n_jobs)
         return self._fit_.score(X, self.n_jobs)
 
     def _labels(self, X):
@@ -839,6 +905,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
 
     def _checked(self, X):
         check_is_fitted(self)
+        if getattr(self, "_columns", None) is not None:
+            return self._columns.of(X, self, reset=False)
         return validate_data(
             self, X, dtype=np.float64, order="C", reset=False, ensure_all_finite="allow-nan"
         )
@@ -928,6 +996,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             A Vega-Lite specification, with `to_altair` and `save`.
         """
         check_is_fitted(self)
+        self._without_levels("plot")
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"column {d}" for d in range(self.n_features_in_)]
@@ -939,7 +1008,13 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         whole = self._fit_.impute(X, self.n_jobs)[0] if np.isnan(X).any() else X
         return plot_of(self._fit_.picture(whole, labels, columns))
 
+    def _without_levels(self, what: str) -> None:
+        if getattr(self, "_columns", None) is not None:
+            raise ValueError(f"{what} knows no categorical columns, expected a fit of numbers alone")
+
     def _repr_mimebundle_(self, **kwargs):
+        if getattr(self, "_columns", None) is not None:
+            return super()._repr_mimebundle_(**kwargs)
         return bundle_of(self, super()._repr_mimebundle_(**kwargs))
 
     def impute(self, X, *, return_sd=False, n_draws=None, random_state=None):
@@ -962,6 +1037,8 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
         sd : ndarray of shape (n_samples, n_features)
             Only if `return_sd`.
         """
+        check_is_fitted(self)
+        self._without_levels("impute")
         X = self._checked(X)
         if n_draws is not None:
             if return_sd:
@@ -992,6 +1069,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             The components that they were drawn from.
         """
         check_is_fitted(self)
+        self._without_levels("sample")
         if n_samples < 1:
             raise ValueError(
                 f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one"
@@ -1067,6 +1145,8 @@ def _check_shape(given, shape, name: str) -> None:
 
 def _precisions(covariances, kind: str):
     """Cholesky factors of the precisions, upper ones as scikit-learn has them, and the precisions."""
+    if covariances.size == 0:
+        return covariances, covariances
     if kind in ("diag", "spherical"):
         return 1.0 / np.sqrt(covariances), 1.0 / covariances
     factors = np.swapaxes(np.linalg.inv(np.linalg.cholesky(covariances)), -1, -2)

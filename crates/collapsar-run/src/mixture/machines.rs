@@ -180,6 +180,7 @@ impl FarRun<'_> {
         let cuts = self.mixtures.asker().cuts();
         let columns = input.columns.clone();
         SavedMixture {
+            categories: vec![],
             version: env!("CARGO_PKG_VERSION").into(),
             columns: columns.clone(),
             classes: vec![],

@@ -1,5 +1,6 @@
 //! Runs of mixtures of Gaussians: a request and rows, then climbs with every number of components.
 //!
+//! - `categories`: categorical columns by the names of their levels
 //! - `classes`: what components are called
 //! - `machines`: the same where workers hold the rows
 //! - `posterior`: which posterior results are of, and how far it may be trusted
@@ -9,6 +10,7 @@
 //! - `scored`: labels and densities of rows, some at a time
 //! - `saved`: `components.json`, written, read and used on new data
 
+mod categories;
 mod classes;
 mod machines;
 mod posterior;
@@ -27,12 +29,13 @@ use crate::climb::{Ascent, Climbed, Climbs, Watch, each};
 use crate::error::Result;
 use crate::plan::Plan;
 
+pub use categories::{Categories, CategoryNames};
 pub use classes::ClassNames;
 pub use machines::{FarInput, FarRequest, FarResult, FarRun};
 pub use posterior::{MixturePosterior, name_of_number};
 pub use request::{MixtureInput, MixtureRequest, StartOption};
 pub use rows::{MixtureRows, RowsOptions, Seen, StoredRows};
-pub use saved::{Prediction, SavedMixture};
+pub use saved::{Imputed, Prediction, SavedMixture};
 
 /// A component with fewer rows than this is not in use.
 pub const USED: f64 = 1.0;

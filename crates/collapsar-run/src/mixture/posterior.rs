@@ -9,7 +9,7 @@ use collapsar_bugs::{ChainDraws, Summary};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{ClassNames, MixtureResult, MixtureRun, USED};
+use super::{CategoryNames, ClassNames, MixtureResult, MixtureRun, USED};
 use crate::error::Result;
 use crate::fit::{CHAIN_DRAWS, ModelResult};
 use crate::verdict::{PosteriorKind, Signs};
@@ -153,10 +153,15 @@ fn reported(fit: &MixtureFit) -> Vec<Number> {
     );
     for &k in &used {
         let entries = match fit.components[k].covariance {
-            Matrix::Spherical(_) => 1,
+            Matrix::Spherical(_) => fit.columns().min(1),
             _ => fit.columns(),
         };
         numbers.extend((0..entries).map(|d| Number::Covariance(k, d, d)));
+    }
+    for &k in &used {
+        for (c, levels) in fit.level_sizes().enumerate() {
+            numbers.extend((0..levels).map(|level| Number::Level(k, c, level)));
+        }
     }
     numbers
 }
@@ -205,17 +210,11 @@ fn summary(fit: &MixtureFit, number: Number) -> Summary {
     match number {
         Number::Weight(k) => {
             let (mean, sd) = (of(k).weight, of(k).weight_sd);
-            // A beta distribution's shapes add up to this.
-            let total = mean * (1.0 - mean) / (sd * sd) - 1.0;
-            let marginal = if total > 0.0 && total.is_finite() {
-                Marginal::Beta {
-                    a: mean * total,
-                    b: (1.0 - mean) * total,
-                }
-            } else {
-                Marginal::Point(mean)
-            };
-            quantiles(mean, sd, |p| marginal.quantile(p))
+            proportion(mean, sd)
+        }
+        Number::Level(k, column, level) => {
+            let levels = &of(k).levels[column];
+            proportion(levels.probabilities[level], levels.sds[level])
         }
         Number::Mean(k, d) => {
             let component = of(k);
@@ -254,6 +253,21 @@ fn summary(fit: &MixtureFit, number: Number) -> Summary {
     }
 }
 
+/// A proportion's summary, from a beta distribution with this mean and deviation.
+fn proportion(mean: f64, sd: f64) -> Summary {
+    // Its shapes add up to this.
+    let total = mean * (1.0 - mean) / (sd * sd) - 1.0;
+    let marginal = if total > 0.0 && total.is_finite() {
+        Marginal::Beta {
+            a: mean * total,
+            b: (1.0 - mean) * total,
+        }
+    } else {
+        Marginal::Point(mean)
+    };
+    quantiles(mean, sd, |p| marginal.quantile(p))
+}
+
 /// Degrees of freedom less dimensions: those of a column's variance, less one.
 fn freedom(component: &Component, d: usize) -> f64 {
     let dimensions = match component.scale {
@@ -272,12 +286,21 @@ fn quantiles(mean: f64, sd: f64, quantile: impl Fn(f64) -> f64) -> Summary {
 }
 
 /// A number's name, by the names of the data's columns and of components.
-pub fn name_of_number(number: Number, columns: &[String], names: ClassNames<'_>) -> String {
+pub fn name_of_number(
+    number: Number,
+    (columns, categories): (&[String], &[CategoryNames]),
+    names: ClassNames<'_>,
+) -> String {
     match number {
         Number::Weight(k) => format!("weight[{}]", names.of(k)),
         Number::Mean(k, d) => format!("mean[{},{}]", names.of(k), columns[d]),
         Number::Covariance(k, i, j) if i == j => {
             format!("variance[{},{}]", names.of(k), columns[i])
+        }
+        Number::Level(k, c, level) => {
+            let of = &categories[c];
+            let (k, level) = (names.of(k), &of.levels[level]);
+            format!("probability[{k},{},{level}]", of.name)
         }
         Number::Covariance(k, i, j) => {
             format!("covariance[{},{},{}]", names.of(k), columns[i], columns[j])

@@ -9,7 +9,7 @@ use collapsar::{Hint, Place};
 use collapsar_formats::{LabelColumn, Table, read_labels, read_table};
 
 use super::rows::gap;
-use super::{ClassNames, MixtureRows, MixtureRun, StoredRows};
+use super::{Categories, CategoryNames, ClassNames, MixtureRows, MixtureRun, StoredRows};
 use crate::error::{Error, Result};
 use crate::fit::PosteriorOptions;
 use crate::plan::{ClimbOptions, MIXTURE_TOLERANCE};
@@ -82,6 +82,8 @@ pub struct MixtureInput<'a> {
     pub stored: Option<&'a Arc<Stored>>,
     /// How many there are in a row.
     pub columns: usize,
+    /// Categorical columns beside them.
+    pub categories: Option<&'a Categories>,
     /// How often each row is there, where that is not once.
     pub weights: Option<&'a [f64]>,
     /// The components that rows are known to be of, by their names if they have any.
@@ -97,6 +99,7 @@ impl<'a> MixtureInput<'a> {
             values: &table.values,
             stored: None,
             columns: table.columns.len(),
+            categories: None,
             weights,
             labels: None,
             file: Some((file, &table.columns)),
@@ -107,6 +110,18 @@ impl<'a> MixtureInput<'a> {
     #[must_use]
     pub fn labelled(self, labels: Option<&'a LabelColumn>) -> Self {
         Self { labels, ..self }
+    }
+
+    /// The same with categorical columns.
+    #[must_use]
+    pub fn beside(self, categories: &'a Categories) -> Self {
+        let categories = Some(categories).filter(|of| !of.is_empty());
+        Self { categories, ..self }
+    }
+
+    /// What categorical columns are called.
+    pub fn category_names(&self) -> &'a [CategoryNames] {
+        self.categories.map_or(&[], |of| &of.names)
     }
 
     /// What components are called.
@@ -121,13 +136,17 @@ impl<'a> MixtureInput<'a> {
                 table,
                 weights,
                 labels,
-            } => Self::of(file, table, weights.as_deref()).labelled(labels.as_ref()),
+                categories,
+            } => Self::of(file, table, weights.as_deref())
+                .labelled(labels.as_ref())
+                .beside(categories),
             MixtureRows::File(StoredRows {
                 stored, columns, ..
             }) => Self {
                 values: &[],
                 stored: Some(stored),
                 columns: columns.len(),
+                categories: None,
                 weights: None,
                 labels: None,
                 file: Some((file, columns)),
@@ -149,6 +168,10 @@ impl<'a> MixtureInput<'a> {
     fn rows(&self) -> usize {
         match self.stored {
             Some(stored) => stored.len(),
+            None if self.columns == 0 => {
+                let columns = self.categories.map_or(&[][..], |of| &of.columns);
+                columns.first().map_or(0, |column| column.codes.len())
+            }
             None => self.values.len() / self.columns,
         }
     }
@@ -158,7 +181,10 @@ impl<'a> MixtureInput<'a> {
         match self.file {
             Some((file, columns)) => Error::Data {
                 error: Box::new(error),
-                file: (name_of(file), columns.to_vec()),
+                file: (name_of(file), {
+                    let levels = self.category_names().iter().map(|of| of.name.clone());
+                    columns.iter().cloned().chain(levels).collect()
+                }),
             },
             None => error.into(),
         }
@@ -179,6 +205,13 @@ impl MixtureRequest {
         if input.stored.is_some() {
             self.check_stored()?;
         }
+        if input.categories.is_some() && self.posterior.posterior == Some(PosteriorKind::Exact) {
+            let place = Place::Named("posterior".into());
+            let expected = "another posterior where columns are categorical";
+            let error = collapsar::Error::data(place, "exact", expected);
+            let other = Hint::set("posterior", PosteriorKind::LinearResponse.name());
+            return Err(error.with_hint(other).into());
+        }
         let starts = match &self.start {
             StartOption::Random => vec![Start::Random],
             StartOption::KMeans => vec![Start::KMeans],
@@ -192,9 +225,12 @@ impl MixtureRequest {
         let plan = self.climb.plan(MIXTURE_TOLERANCE)?;
         // Whatever is wrong with the largest model is better known before the others are fitted.
         self.settings.components = self.components.iter().copied().max().unwrap_or(0);
-        let mixtures = match input.stored {
-            Some(stored) => Mixtures::stored(Arc::clone(stored), &self.settings),
-            None => Mixtures::of(input.observations(), &self.settings),
+        let mixtures = match (input.stored, input.categories) {
+            (Some(stored), _) => Mixtures::stored(Arc::clone(stored), &self.settings),
+            (None, Some(categories)) => {
+                Mixtures::mixed(input.observations(), &categories.columns, &self.settings)
+            }
+            (None, None) => Mixtures::of(input.observations(), &self.settings),
         };
         let mixtures = mixtures.map_err(|error| match (&error, input.stored, input.file) {
             (

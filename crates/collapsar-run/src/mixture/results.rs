@@ -1,16 +1,17 @@
 //! The files of a fit of mixtures.
 
+use std::io::Write;
 use std::path::Path;
 
-use collapsar::mixture::{Number, PredictiveDensity};
+use collapsar::mixture::{Cells, LevelColumn, Number, PredictiveDensity};
 use collapsar_formats::write_atomically;
 use collapsar_text::quoted;
 use serde_json::json;
 
 use super::saved::DRAWS;
 use super::{
-    ClassNames, MixturePosterior, MixtureResult, MixtureRun, SavedMixture, name_of_number, rows,
-    scored,
+    CategoryNames, ClassNames, MixturePosterior, MixtureResult, MixtureRun, SavedMixture,
+    name_of_number, rows, scored,
 };
 use crate::error::Result;
 use crate::fit::DIAGNOSTICS;
@@ -38,6 +39,7 @@ impl MixtureRun<'_> {
         SavedMixture {
             version: env!("CARGO_PKG_VERSION").into(),
             columns: columns.clone(),
+            categories: input.category_names().to_vec(),
             classes: input.names().0.to_vec(),
             rows: model.rows(),
             bound: point.bound,
@@ -46,14 +48,23 @@ impl MixtureRun<'_> {
             draws: None,
         }
         .write(path)?;
-        posterior.write(path, &columns, input.names())?;
+        posterior.write(path, (&columns, input.category_names()), input.names())?;
         let assignments = path.join("assignments.csv");
         if let Some(stored) = input.stored {
             let of = (model, &point.messages[..], &density);
             write_file(&assignments, |out| scored::write(out, of, stored))?;
             stored.check()?;
         } else {
-            let ln_density = density.score(input.values, input.columns)?.ln_density;
+            let cells = Cells {
+                values: input.values,
+                columns: input.columns,
+                categories: input.categories.map_or(&[], |of| &of.columns),
+            };
+            let ln_density = if cells.categories.is_empty() {
+                density.score(input.values, input.columns)?.ln_density
+            } else {
+                density.score_cells(cells)?.ln_density
+            };
             // The fit's own responsibilities: q(Z), which the bound is about.
             let mut labels = vec![(0, 0.0); model.rows()];
             model.responsibilities(&point.messages, |n, row| {
@@ -74,7 +85,13 @@ impl MixtureRun<'_> {
                 Ok(())
             })?;
         }
-        if let Some(count) = request.samples {
+        let categories = input.category_names();
+        if let Some(count) = request.samples.filter(|_| !categories.is_empty()) {
+            let draws = density.sample_cells(count, request.climb.seed);
+            write_atomically(&path.join("samples.csv"), |out| {
+                samples(out, (&columns, categories), &draws)
+            })?;
+        } else if let Some(count) = request.samples {
             let draws = density.sample(count, request.climb.seed);
             write_atomically(&path.join("samples.csv"), |out| {
                 header(out, &columns)?;
@@ -90,6 +107,11 @@ impl MixtureRun<'_> {
                 json!({
                     "components": request.components,
                     "columns": columns,
+                    "categorical": input.categories.map(|of| {
+                        let each = of.names.iter();
+                        let each = each.map(|of| json!({"name": of.name, "levels": of.levels.len()}));
+                        each.collect::<Vec<_>>()
+                    }),
                     "total_weight": match input.stored {
                         Some(stored) => stored.is_weighted().then(|| model.total()),
                         None => input.weights.map(|weights| weights.iter().sum::<f64>()),
@@ -144,7 +166,12 @@ impl MixturePosterior {
 
     /// `posterior.csv`, and `draws.csv` where there are draws: as other samplers write them, chain and draw, then a
     /// column for each number.
-    fn write(&self, folder: &Path, columns: &[String], names: ClassNames<'_>) -> Result<()> {
+    fn write(
+        &self,
+        folder: &Path,
+        columns: (&[String], &[CategoryNames]),
+        names: ClassNames<'_>,
+    ) -> Result<()> {
         let name = |number: &Number| name_of_number(*number, columns, names);
         write_atomically(&folder.join("posterior.csv"), |out| {
             write!(out, "name,mean,sd,q2.5,median,q97.5")?;
@@ -184,4 +211,24 @@ impl MixturePosterior {
             Ok(())
         })?)
     }
+}
+
+/// Writes rows of numbers and of levels by their names.
+fn samples(
+    out: &mut dyn Write,
+    (columns, categories): (&[String], &[CategoryNames]),
+    (values, levels): &(Vec<f64>, Vec<LevelColumn>),
+) -> std::io::Result<()> {
+    let names = columns.iter().chain(categories.iter().map(|of| &of.name));
+    header(out, &names.cloned().collect::<Vec<_>>())?;
+    let rows = levels.first().map_or(0, |column| column.codes.len());
+    for row in 0..rows {
+        let numbers = &values[row * columns.len()..(row + 1) * columns.len()];
+        let numbers = numbers.iter().map(|x| format!("{x:?}"));
+        let each = categories.iter().zip(levels);
+        let levels = each.map(|(of, column)| quoted(&of.levels[column.codes[row] as usize]));
+        let cells: Vec<String> = numbers.chain(levels).collect();
+        writeln!(out, "{}", cells.join(","))?;
+    }
+    Ok(())
 }

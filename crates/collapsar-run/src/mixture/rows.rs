@@ -13,12 +13,13 @@ use collapsar::files::Temporary;
 use collapsar::mixture::{BLOCK, Element, Layout, Order, Stored};
 use collapsar::{Hint, Place};
 use collapsar_formats::{
-    Error as FileError, LabelColumn, Table, TableReader, read_table_with_gaps,
-    read_table_with_labels,
+    Error as FileError, LabelColumn, MixedTable, Table, TableReader, categorical_rows,
+    read_mixed_table, read_table_with_gaps,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Categories;
 use crate::error::{Error, Result};
 use crate::record::name_of;
 use crate::scratch::{self, Scratch};
@@ -42,6 +43,8 @@ pub struct RowsOptions<'a> {
     pub data: &'a Path,
     /// Its columns, all unless given.
     pub columns: Option<&'a [String]>,
+    /// Columns that are categorical, beside those that are so by their type.
+    pub categorical: &'a [String],
     /// The column of weights.
     pub row_weights: Option<&'a str>,
     /// The column of labels: rows that have one are kept in memory.
@@ -70,6 +73,8 @@ pub enum MixtureRows {
         weights: Option<Vec<f64>>,
         /// The classes that some are known to be of.
         labels: Option<LabelColumn>,
+        /// Their categorical columns.
+        categories: Categories,
     },
     /// In a file.
     File(StoredRows),
@@ -112,13 +117,20 @@ impl MixtureRows {
         }
         let columns = asked.as_deref();
         if let Some(labels) = options.labels {
-            let (table, labels) = read_table_with_labels(options.data, columns, labels)?;
-            return in_memory(options, table, Some(labels));
+            let named = options.categorical;
+            let table = read_mixed_table(options.data, columns, named, Some(labels))?;
+            return in_memory(options, table);
         }
         let Some(memory) = options.memory.filter(|_| !is_small(options)) else {
-            return in_memory(options, read_table_with_gaps(options.data, columns)?, None);
+            return in_memory(options, mixed(options, columns)?);
         };
-        let reader = TableReader::open(options.data, columns)?;
+        if let Some((rows, width)) = categorical_rows(options.data, columns, options.categorical)? {
+            if needed(options, rows, width) > memory {
+                return Err(no_memory_for_levels(options.data));
+            }
+            return in_memory(options, mixed(options, columns)?);
+        }
+        let reader = TableReader::open_mixed(options.data, columns, options.categorical)?;
         let weights = match (options.row_weights, &columns) {
             (None, _) => None,
             // What was selected last, whatever it is called.
@@ -127,9 +139,16 @@ impl MixtureRows {
         };
         let fits = |rows: usize| needed(options, rows, reader.columns.len()) <= memory;
         match reader.rows {
+            Some(rows) if fits(rows) && !options.categorical.is_empty() => {
+                return in_memory(options, mixed(options, columns)?);
+            }
+            Some(_) if !options.categorical.is_empty() => {
+                return Err(no_memory_for_levels(options.data));
+            }
             // As it always was.
             Some(rows) if fits(rows) => {
-                return in_memory(options, read_table_with_gaps(options.data, columns)?, None);
+                let table = read_table_with_gaps(options.data, columns)?;
+                return in_memory(options, of_numbers(table));
             }
             Some(_) if reader.layout.is_some() => {}
             _ => {
@@ -160,6 +179,14 @@ impl MixtureRows {
         match self {
             Self::Memory { table, .. } => &table.columns,
             Self::File(file) => &file.columns,
+        }
+    }
+
+    /// Their categorical columns.
+    pub fn categories(&self) -> Option<&Categories> {
+        match self {
+            Self::Memory { categories, .. } => Some(categories).filter(|of| !of.is_empty()),
+            Self::File(_) => None,
         }
     }
 
@@ -195,11 +222,32 @@ fn is_small(options: &RowsOptions<'_>) -> bool {
     (length / BYTES_OF_TEXT).saturating_mul(most) <= memory
 }
 
-fn in_memory(
-    options: &RowsOptions<'_>,
-    mut table: Table,
-    labels: Option<LabelColumn>,
-) -> Result<MixtureRows> {
+/// A table with the columns that are categorical.
+fn mixed(options: &RowsOptions<'_>, columns: Option<&[String]>) -> Result<MixedTable> {
+    let named = options.categorical;
+    Ok(read_mixed_table(options.data, columns, named, None)?)
+}
+
+/// A table without categorical columns.
+fn of_numbers(table: Table) -> MixedTable {
+    MixedTable {
+        levels: vec![None; table.columns.len()],
+        table,
+        labels: None,
+    }
+}
+
+/// Refuses rows that would have to be read from a file.
+fn no_memory_for_levels(data: &Path) -> Error {
+    let place = Place::Named(name_of(data));
+    let found = "categorical columns in rows that do not fit in memory";
+    let error = collapsar::Error::data(place, found, "rows in memory");
+    let hints = vec![Hint::higher("memory"), Hint::give("columns")];
+    error.with_hint(Hint::Any(hints)).into()
+}
+
+fn in_memory(options: &RowsOptions<'_>, mut mixed: MixedTable) -> Result<MixtureRows> {
+    let table = &mut mixed.table;
     let weights = match (options.row_weights, options.columns) {
         (None, _) => None,
         (Some(_), Some(_)) => Some(table.columns.len() - 1),
@@ -207,11 +255,23 @@ fn in_memory(
             Some(table.find(&options.data.display().to_string(), "row_weights", column)?)
         }
     };
+    if let Some(index) = weights
+        && mixed.levels.remove(index).is_some()
+    {
+        let found = format!(
+            "categorical column {:?} as --row-weights",
+            table.columns[index]
+        );
+        return Err(Error::input(name_of(options.data), found, "numbers"));
+    }
     let weights = weights.map(|index| table.take(index));
+    let labels = mixed.labels.take();
+    let (table, categories) = Categories::of(mixed);
     Ok(MixtureRows::Memory {
         table,
         weights,
         labels,
+        categories,
     })
 }
 
@@ -277,6 +337,9 @@ fn gather(
             None => values.append(&mut batch),
             Some(blocks) => blocks.add(&batch, &reader)?,
         }
+        if reader.has_levels() && !fits(reader.read) {
+            return Err(no_memory_for_levels(options.data));
+        }
         if blocks.is_none() && !fits(reader.read) {
             let mut writer = Writer::create(&options.scratch, width)?;
             writer.add(&values, &reader)?;
@@ -289,13 +352,22 @@ fn gather(
         );
     }
     let Some(blocks) = blocks else {
+        let levels = reader.levels(&mut values)?;
         let table = Table {
             columns: reader.columns,
             rows: reader.read,
             values,
             skipped: reader.skipped,
         };
-        return in_memory(options, table, None);
+        let labels = None;
+        return in_memory(
+            options,
+            MixedTable {
+                table,
+                levels,
+                labels,
+            },
+        );
     };
     if stamp(options.data) != before {
         return Err(Error::input(

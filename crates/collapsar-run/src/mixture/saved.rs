@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use collapsar::mixture::{
-    Covariance, Imputation, Matrix, MixtureDraws, MixtureFit, PredictiveDensity, Scores,
+    Cells, Covariance, Imputation, LevelColumn, LevelImputation, Matrix, MixtureDraws, MixtureFit,
+    PredictiveDensity, Scores,
 };
 use collapsar_formats::{
-    Error as FileError, Problem, Table, TableReader, read_table, read_table_with_gaps,
+    Error as FileError, Problem, Table, TableReader, read_mixed_table, read_table,
+    read_table_with_gaps,
 };
 use collapsar_text::count;
 use serde::{Deserialize, Serialize};
 
-use super::ClassNames;
+use super::{Categories, CategoryNames, ClassNames};
 use crate::error::{Error, Result};
 use crate::record::{SavedFile, write_json};
 use crate::verdict::PosteriorKind;
@@ -35,6 +37,9 @@ pub struct SavedMixture {
     pub version: String,
     /// The columns of the data, in the order of every mean and covariance below.
     pub columns: Vec<String>,
+    /// The categorical columns, in the order of every component's levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<CategoryNames>,
     /// What the first components are called, where labels of some rows were known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
@@ -65,6 +70,19 @@ pub struct Prediction {
     pub scores: Scores,
     /// For each row, the probability that a new one has a lower density still.
     pub tail: Vec<f64>,
+}
+
+/// A table with what was missing filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imputed {
+    /// The numbers as they were read, NaN where one was missing.
+    pub table: Table,
+    /// What is there now, and how uncertain it is.
+    pub numbers: Imputation,
+    /// The categorical columns as they were read.
+    pub categories: Vec<LevelColumn>,
+    /// The level of each row now and its probability, column by column.
+    pub levels: Vec<(Vec<u32>, Vec<f64>)>,
 }
 
 impl SavedMixture {
@@ -100,6 +118,13 @@ impl SavedMixture {
     /// Reads rows of the columns that the fit has: those given, else those of the same names, else all
     /// where the fit or the data have no names; and says what the fit makes of them.
     pub fn predict(&self, data: &Path, columns: Option<&[String]>) -> Result<Prediction> {
+        if !self.categories.is_empty() {
+            let (table, levels) = self.cells_of(data, columns)?;
+            let (cells, density) = (self.cells(&table, &levels), self.density()?);
+            let scores = density.score_cells(cells)?;
+            let tail = density.tail_of_cells(cells, &scores.ln_density, SEED)?;
+            return Ok(Prediction { scores, tail });
+        }
         let table = self.rows_of(data, columns)?;
         let density = self.density()?;
         let scores = density.score(&table.values, self.columns.len())?;
@@ -119,6 +144,16 @@ impl SavedMixture {
         let Some(memory) = memory.filter(|memory| !fits(data, *memory)) else {
             return visit(0, self.predict(data, columns)?);
         };
+        if !self.categories.is_empty() {
+            let short = std::fs::metadata(data).is_ok_and(|of| !of.is_file() || of.len() <= memory);
+            if !short {
+                let place = collapsar::Place::Named(data.display().to_string());
+                let found = "categorical columns in rows that do not fit in memory";
+                let error = collapsar::Error::data(place, found, "rows in memory");
+                return Err(error.with_hint(collapsar::Hint::higher("memory")).into());
+            }
+            return visit(0, self.predict(data, columns)?);
+        }
         let mut reader = self.reader_of(data, columns)?;
         let width = reader.columns.len();
         let density = self.density()?;
@@ -166,10 +201,65 @@ impl SavedMixture {
 
     /// Reads rows as [`SavedMixture::predict`] does, and fills in what is missing: the rows with expected values, and
     /// how uncertain these are.
-    pub fn impute(&self, data: &Path, columns: Option<&[String]>) -> Result<(Table, Imputation)> {
+    pub fn impute(&self, data: &Path, columns: Option<&[String]>) -> Result<Imputed> {
+        if !self.categories.is_empty() {
+            let (table, categories) = self.cells_of(data, columns)?;
+            let density = self.density()?;
+            let LevelImputation {
+                numbers,
+                levels,
+                probabilities,
+            } = density.impute_cells(self.cells(&table, &categories))?;
+            return Ok(Imputed {
+                table,
+                numbers,
+                categories,
+                levels: levels.into_iter().zip(probabilities).collect(),
+            });
+        }
         let table = self.rows_of(data, columns)?;
-        let imputed = self.density()?.impute(&table.values, self.columns.len())?;
-        Ok((table, imputed))
+        let numbers = self.density()?.impute(&table.values, self.columns.len())?;
+        Ok(Imputed {
+            table,
+            numbers,
+            categories: vec![],
+            levels: vec![],
+        })
+    }
+
+    /// Rows as the density takes them.
+    fn cells<'a>(&self, table: &'a Table, categories: &'a [LevelColumn]) -> Cells<'a> {
+        Cells {
+            values: &table.values,
+            columns: self.columns.len(),
+            categories,
+        }
+    }
+
+    /// Reads rows with categorical columns: by the names of the fit's, or by those given in the order of these, numbers first.
+    fn cells_of(
+        &self,
+        data: &Path,
+        columns: Option<&[String]>,
+    ) -> Result<(Table, Vec<LevelColumn>)> {
+        let own = self.categories.iter().map(|of| of.name.clone());
+        let own: Vec<String> = self.columns.iter().cloned().chain(own).collect();
+        let asked = columns.unwrap_or(&own);
+        let count = self.columns.len();
+        if asked.len() != own.len() {
+            let (name, found) = (data.display().to_string(), count_of(asked.len()));
+            let expected = format!("{} as the fit has ({})", own.len(), own.join(", "));
+            return Err(Error::input(name, found, expected));
+        }
+        let table = read_mixed_table(data, Some(asked), &asked[count..], None)?;
+        let name = data.display().to_string();
+        if let Some(place) = table.levels[..count].iter().position(Option::is_some) {
+            let found = format!("column {:?} has text", table.table.columns[place]);
+            return Err(Error::input(name, found, "numbers, as the fit has"));
+        }
+        let (table, categories) = Categories::of(table);
+        let levels = categories.like(&self.categories, &name)?;
+        Ok((table, levels))
     }
 
     fn density(&self) -> Result<PredictiveDensity> {
@@ -204,7 +294,7 @@ impl SavedMixture {
     fn check(&self) -> std::result::Result<(), String> {
         let (fit, columns) = (&self.fit, self.columns.len());
         let prior = &fit.prior;
-        if fit.components.is_empty() || columns == 0 {
+        if fit.components.is_empty() || columns + self.categories.len() == 0 {
             return Err("no components or no columns".into());
         }
         if prior.location.len() != columns || prior.scale.len() != columns * columns {
@@ -246,6 +336,20 @@ impl SavedMixture {
                     "component {k} of another size than {columns} columns"
                 ));
             }
+            let sizes = self.categories.iter().map(|of| of.levels.len());
+            let own = component.levels.iter();
+            let fits = |of: &collapsar::mixture::LevelProbabilities, size: usize| {
+                let numbers = [&of.concentrations, &of.probabilities, &of.sds];
+                let usable = numbers.iter().all(|all| all.len() == size && size > 0);
+                usable && of.concentrations.iter().all(|a| *a > 0.0 && a.is_finite())
+            };
+            if own.len() != self.categories.len()
+                || !own.zip(sizes).all(|(of, size)| fits(of, size))
+            {
+                return Err(format!(
+                    "component {k} of other levels than the columns have"
+                ));
+            }
             let mut numbers = vec![
                 component.weight,
                 component.mean_precision,
@@ -260,6 +364,10 @@ impl SavedMixture {
         }
         Ok(())
     }
+}
+
+fn count_of(columns: usize) -> String {
+    count(columns, "column")
 }
 
 /// Bytes for each row, beside its numbers, that its scores take.

@@ -17,6 +17,7 @@ use crate::kernel::product::{LANES, accumulate, gather, multiply};
 use crate::kernel::softmax_columns;
 use crate::number::{Dual, Real};
 use crate::rows::known::Known;
+use crate::rows::levels::Levels;
 use crate::rows::{BLOCK, Features, Rows};
 
 /// Rows of a set from which on whole matrices are multiplied.
@@ -24,17 +25,24 @@ const WIDE: usize = 16;
 /// Rows from which on statistics are summed in lanes, which must be made and added up.
 const LONG: usize = 128;
 
-/// The rows as they are kept, how often each is there, and whose component is known.
+/// The rows as they are kept, how often each is there, whose component is known, and which levels they have.
 #[derive(Clone, Copy)]
 pub(in crate::rows) struct Table<'a> {
     pub(in crate::rows) rows: &'a Rows,
     pub(in crate::rows) weights: Option<&'a [f64]>,
     pub(in crate::rows) known: Option<&'a Known>,
+    pub(in crate::rows) levels: Option<&'a Levels>,
 }
 
 impl Table<'_> {
     fn weight(&self, row: usize) -> f64 {
         self.weights.map_or(1.0, |weights| weights[row])
+    }
+
+    /// The messages about levels among all; none where rows have no levels.
+    fn of_levels<'a, T>(&self, at: &'a [T]) -> &'a [T] {
+        self.levels
+            .map_or(&[], |levels| &at[levels.places().first().min(at.len())..])
     }
 }
 
@@ -172,7 +180,7 @@ impl Gaps {
     fn blocks(
         &self,
         level: &mut Level<f64>,
-        table: Table,
+        (table, of_levels): (Table, &[f64]),
         rows: Range<usize>,
         scratch: &mut Scratch,
         mut visit: impl FnMut(&mut Level<f64>, Block, &mut Vec<f64>),
@@ -199,6 +207,9 @@ impl Gaps {
                 ..
             } = scratch;
             let logits = &mut logits[..k * width];
+            if let Some(levels) = table.levels.filter(|_| !of_levels.is_empty()) {
+                levels.add(of_levels, first, width, logits);
+            }
             if let Some(known) = table.known {
                 known.restrict(first, width, logits);
             }
@@ -261,11 +272,11 @@ impl Gaps {
         }
     }
 
-    /// As [`Gaps::blocks`], with the rows' statistics left at the level.
+    /// As [`Gaps::blocks`], with the rows' statistics left at the level, and those of their levels in `out`.
     fn leave(
         &self,
         level: &mut Level<f64>,
-        table: Table,
+        (table, of_levels, out): (Table, &[f64], &mut [f64]),
         rows: Range<usize>,
         scratch: &mut Scratch,
         fill: impl Fn(&mut Block),
@@ -275,9 +286,13 @@ impl Gaps {
         if rows.len() >= LONG {
             scratch.lanes.resize(p * k * LANES, 0.0);
         }
-        let value = self.blocks(level, table, rows, scratch, |level, mut block, lanes| {
+        let given = (table, of_levels);
+        let value = self.blocks(level, given, rows, scratch, |level, mut block, lanes| {
             fill(&mut block);
             self.add(level, &mut block, table, lanes);
+            if let Some(levels) = table.levels {
+                levels.gather(block.first, block.width, block.responsibilities, out);
+            }
         })?;
         if !scratch.lanes.is_empty() {
             let sums = &mut scratch.turned[..p * k];
@@ -302,18 +317,23 @@ impl Gaps {
     ) -> Result<f64> {
         let mut scratch = Scratch::new(self.columns, self.components);
         let (mut value, keep) = (0.0, gradient.is_some());
+        let of_levels = table.of_levels(at);
+        let mut sums = vec![0.0; if keep { of_levels.len() } else { 0 }];
         let top = self.walk(self.level(at), rows, keep, |levels, _, rows| {
             let last = levels.len() - 1;
             let level = &mut levels[last];
             value += if keep {
-                self.leave(level, table, rows, &mut scratch, |_| ())?
+                let given = (table, of_levels, &mut sums[..]);
+                self.leave(level, given, rows, &mut scratch, |_| ())?
             } else {
-                self.blocks(level, table, rows, &mut scratch, |_, _, _| ())?
+                self.blocks(level, (table, of_levels), rows, &mut scratch, |_, _, _| ())?
             };
             Ok(())
         })?;
         if let Some(gradient) = gradient {
-            self.gather(&top, gradient, |x| x);
+            let (numbers, levels) = gradient.split_at_mut(gradient.len() - sums.len());
+            self.gather(&top, numbers, |x| x);
+            crate::vector::add(levels, 1.0, &sums);
         }
         Ok(value)
     }
@@ -331,7 +351,8 @@ impl Gaps {
         self.walk(self.level(at), rows, false, |levels, _, rows| {
             let last = levels.len() - 1;
             let level = &mut levels[last];
-            value += self.blocks(level, table, rows, &mut scratch, |_, block, _| {
+            let given = (table, table.of_levels(at));
+            value += self.blocks(level, given, rows, &mut scratch, |_, block, _| {
                 let (first, width) = (block.first, block.width);
                 visitor(first, width, block.features, block.responsibilities);
             })?;
@@ -350,13 +371,19 @@ impl Gaps {
         out: &mut [f64],
     ) -> Result<()> {
         let mut scratch = Scratch::new(self.columns, self.components);
+        let count = table
+            .levels
+            .map_or(0, |levels| levels.count(self.components));
+        let (numbers, of_levels) = out.split_at_mut(out.len() - count);
         let top = self.walk(self.level(at), rows, true, |levels, _, rows| {
             let last = levels.len() - 1;
             let fill = |block: &mut Block| fill(block.first, block.width, block.responsibilities);
-            self.leave(&mut levels[last], table, rows, &mut scratch, fill)?;
+            // What `at` foresees is numbers: the responsibilities come from elsewhere.
+            let given = (table, &[][..], &mut *of_levels);
+            self.leave(&mut levels[last], given, rows, &mut scratch, fill)?;
             Ok(())
         })?;
-        self.gather(&top, out, |x| x);
+        self.gather(&top, numbers, |x| x);
         Ok(())
     }
 
@@ -396,6 +423,8 @@ impl Gaps {
         let k = self.components;
         let mut scratch = Scratch::new(self.columns, k);
         let mut lane = vec![Dual::from(0.0); k];
+        let of_levels = table.of_levels(at);
+        let (numbers, sums) = out.split_at_mut(out.len() - of_levels.len());
         let top = self.walk(self.level(at), rows, true, |levels, _, rows| {
             let last = levels.len() - 1;
             let level = &mut levels[last];
@@ -407,6 +436,9 @@ impl Gaps {
                     for (sum, m) in lane.iter_mut().zip(lanes) {
                         *sum += Dual::from(*feature) * *m;
                     }
+                }
+                if let Some(levels) = table.levels {
+                    levels.add_slopes(of_levels, row, &mut lane);
                 }
                 if let Some(known) = table.known.and_then(|known| known.of(row)) {
                     let others = lane.iter_mut().enumerate().filter(|(k, _)| *k != known);
@@ -427,10 +459,16 @@ impl Gaps {
                         *sum += Dual::from(*feature) * weight * *x;
                     }
                 }
+                if let Some(levels) = table.levels {
+                    for x in &mut lane {
+                        *x = weight * *x;
+                    }
+                    levels.gather_slopes(row, &lane, sums);
+                }
             }
             Ok(())
         })?;
-        self.gather(&top, out, |x| x.slope);
+        self.gather(&top, numbers, |x| x.slope);
         Ok(())
     }
 
@@ -451,7 +489,8 @@ impl Gaps {
         self.walk(self.level(at), &rows, false, |levels, places, rows| {
             let (above, last) = levels.split_at_mut(places.len());
             let mut blocks = vec![];
-            self.blocks(&mut last[0], table, rows, &mut scratch, |_, block, _| {
+            let given = (table, table.of_levels(at));
+            self.blocks(&mut last[0], given, rows, &mut scratch, |_, block, _| {
                 let kept = block.responsibilities.to_vec();
                 blocks.push((block.first, block.width, kept));
             })?;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use nalgebra::{Cholesky, DMatrix};
 
 use super::known::{check_components, check_labels};
+use super::levels;
 use super::settings::diagonal;
 use super::{Covariance, Settings};
-use collapsar_core::rows::Stored;
+use collapsar_core::rows::{LevelColumn, MISSING, Stored};
 use collapsar_core::{Change, Error, Hint, Place, Result};
 
 /// Squares of larger numbers, summed over rows, would overflow.
@@ -36,7 +37,12 @@ pub(super) struct Data<'a> {
     /// Those of rows in memory; a file has its own.
     pub(super) weights: Option<Cow<'a, [f64]>>,
     pub(super) labels: Option<&'a [Option<usize>]>,
+    /// Columns of levels beside the numbers.
+    pub(super) categories: &'a [LevelColumn],
+    /// What is missing of the numbers.
     pub(super) gaps: Gaps,
+    /// What is missing of all.
+    pub(super) missing: Gaps,
     /// How many rows there are in effect, and what tells data apart: of a file, once they are known.
     found: (f64, u64),
 }
@@ -111,7 +117,57 @@ impl<'a> Data<'a> {
             columns,
             weights,
             labels,
+            categories: &[],
             gaps,
+            missing: gaps,
+            found: (0.0, 0),
+        }
+    }
+
+    /// The rows with columns of levels, of which those that miss everything count for nothing.
+    pub(super) fn mixed(given: Observations<'a>, categories: &'a [LevelColumn]) -> Self {
+        if categories.is_empty() {
+            return Self::new(given);
+        }
+        let Observations {
+            values,
+            columns,
+            weights,
+            labels,
+        } = given;
+        let rows = match columns {
+            0 => levels::rows(categories),
+            _ => values.len() / columns,
+        };
+        let (mut gaps, mut missing) = (Gaps::of(values, columns.max(1)), Gaps::default());
+        gaps.empty = 0;
+        let mut weights = weights.map(Cow::Borrowed);
+        for n in 0..rows {
+            let numbers = values.get(n * columns..(n + 1) * columns);
+            let numbers = numbers.unwrap_or_default().iter();
+            let codes = categories.iter().filter_map(|column| column.codes.get(n));
+            let count = numbers.filter(|x| x.is_nan()).count()
+                + codes.filter(|code| **code == MISSING).count();
+            missing.values += count;
+            missing.rows += usize::from(count > 0);
+            let labelled = labels.and_then(|labels| labels.get(n).copied().flatten());
+            if count == columns + categories.len() && labelled.is_none() {
+                missing.empty += 1;
+                let ones = || Cow::Owned(vec![1.0; rows]);
+                if let Some(weight) = weights.get_or_insert_with(ones).to_mut().get_mut(n) {
+                    *weight = 0.0;
+                }
+            }
+        }
+        gaps.empty = missing.empty;
+        Self {
+            source: Source::Memory(values),
+            columns,
+            weights,
+            labels,
+            categories,
+            gaps,
+            missing,
             found: (0.0, 0),
         }
     }
@@ -126,7 +182,9 @@ impl<'a> Data<'a> {
             source: Source::File(stored),
             weights: None,
             labels: None,
+            categories: &[],
             gaps: Gaps::default(),
+            missing: Gaps::default(),
             found: (0.0, 0),
         };
         data.found = data.look(settings)?;
@@ -135,6 +193,7 @@ impl<'a> Data<'a> {
 
     pub(super) fn rows(&self) -> usize {
         match &self.source {
+            Source::Memory(_) if self.columns == 0 => levels::rows(self.categories),
             Source::Memory(values) => values.len() / self.columns,
             Source::File(stored) => stored.len(),
         }
@@ -156,6 +215,8 @@ impl<'a> Data<'a> {
     /// Visits the rows with their weights, in their order.
     fn each_row(&self, mut visit: impl FnMut(f64, &[f64])) -> Result<()> {
         match &self.source {
+            // There is nothing in them.
+            Source::Memory(_) if self.columns == 0 => Ok(()),
             Source::Memory(values) => {
                 for (n, row) in values.chunks_exact(self.columns).enumerate() {
                     visit(self.weight(n), row);
@@ -273,10 +334,15 @@ impl<'a> Data<'a> {
         let refuse = |found: String, expected: String| {
             Err(Error::data(Place::Whole("data"), found, expected))
         };
-        if columns == 0 || values.is_empty() {
+        let any = if columns == 0 {
+            self.rows() > 0
+        } else {
+            !values.is_empty()
+        };
+        if !any {
             return refuse("no rows".into(), "at least one row of numbers".into());
         }
-        if !values.len().is_multiple_of(columns) {
+        if columns > 0 && !values.len().is_multiple_of(columns) {
             let expected = format!("a multiple of {columns} columns");
             return refuse(format!("{} numbers", values.len()), expected);
         }
@@ -287,6 +353,7 @@ impl<'a> Data<'a> {
         if components == 0 {
             return Err(Error::setting("components", "0", "at least 1"));
         }
+        levels::check(self.categories, (rows, columns, components))?;
         if let Some(labels) = self.labels {
             check_labels(labels, rows)?;
             check_components(labels, components)?;
@@ -353,6 +420,9 @@ impl<'a> Data<'a> {
         covariance: Covariance,
     ) -> Result<Vec<f64>> {
         let (columns, total) = (self.columns, self.total());
+        if columns == 0 {
+            return Ok(vec![]);
+        }
         check_varies(mean, variance, covariance)?;
         // scikit-learn divides by N - 1.
         let others = total - 1.0;
@@ -439,7 +509,8 @@ impl<'a> Data<'a> {
         let labels: Vec<f64> = (self.labels.unwrap_or_default().iter())
             .map(|label| label.map_or(-1.0, |k| k as f64))
             .collect();
-        digest(values.iter().chain(weights).chain(&labels))
+        let levels = levels::numbers(self.categories);
+        digest(values.iter().chain(weights).chain(&labels).chain(&levels))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::posterior::{Parameters, Shape};
-use super::{Covariance, Mixture, Prior, Weights};
+use super::{Covariance, LevelProbabilities, Mixture, Prior, Weights};
 use collapsar_core::family::{Family, StickBreaking};
 use collapsar_core::{Point, Result};
 
@@ -86,6 +86,9 @@ pub struct Component {
     /// How many data the posterior scale of each column is worth, where they differ so; `degrees_of_freedom` is their mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column_degrees_of_freedom: Option<Vec<f64>>,
+    /// What it says of each column of levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LevelProbabilities>,
     /// Why standard deviations are absent, where some are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
@@ -131,8 +134,13 @@ impl<L: Shape> Mixture<L> {
         let features = self.local.features();
         let components = (0..self.components())
             .map(|k| {
-                let ordinary = self.ordinary(k, &natural(self.block(k)))?;
+                let natural = match self.parameters {
+                    Parameters::Nothing => vec![],
+                    _ => natural(self.block(k)),
+                };
+                let ordinary = self.ordinary(k, &natural)?;
                 Ok(describe(Component {
+                    levels: self.level_probabilities(k, point),
                     weight: weights[k],
                     weight_sd: sds[k],
                     count: point.statistics[k * features],
@@ -149,12 +157,27 @@ impl<L: Shape> Mixture<L> {
         })
     }
 
+    /// A component of rows without numbers.
+    fn bare(&self) -> Component {
+        let scale = match self.covariance {
+            Covariance::Full | Covariance::Tied => Matrix::Full(vec![]),
+            Covariance::Diagonal => Matrix::Diagonal(vec![]),
+            Covariance::Spherical => Matrix::Spherical(1.0),
+        };
+        Component {
+            mean_precision: self.prior.mean_precision,
+            degrees_of_freedom: self.prior.degrees_of_freedom.max(0.0),
+            ..undescribed(vec![], scale)
+        }
+    }
+
     /// Location, mean precision, degrees of freedom and scale of component `k`, in the data's units.
     fn ordinary(&self, k: usize, natural: &[f64]) -> Result<Component> {
         let columns = self.columns();
         let (shift, unit) = (&self.shift, &self.scale);
         let place = |mean: &[f64]| (0..columns).map(|d| shift[d] + unit[d] * mean[d]).collect();
         let (mean, mean_precision, degrees_of_freedom, scale) = match self.parameters {
+            Parameters::Nothing => return Ok(self.bare()),
             Parameters::Columns(family) => {
                 let ordinary = family.ordinary(natural)?;
                 let freedoms = ordinary.degrees_of_freedom;
@@ -233,6 +256,7 @@ fn undescribed(mean: Vec<f64>, scale: Matrix) -> Component {
         scale,
         mean_precisions: None,
         column_degrees_of_freedom: None,
+        levels: vec![],
         absent: None,
     }
 }
@@ -267,6 +291,10 @@ fn weight_moments(weights: Weights, natural: &[f64]) -> (Vec<f64>, Vec<f64>, f64
 /// Fills in the standard deviations of mean and covariance (maths §4.6).
 fn describe(mut component: Component) -> Component {
     let columns = component.mean.len();
+    if columns == 0 {
+        component.mean_sd = Some(vec![]);
+        return component;
+    }
     let dimension = if let Matrix::Full(_) = component.scale {
         columns as f64
     } else {
@@ -312,8 +340,14 @@ fn describe(mut component: Component) -> Component {
 }
 
 impl MixtureFit {
-    /// Columns of the data.
+    /// Columns of numbers.
     pub fn columns(&self) -> usize {
         self.prior.location.len()
+    }
+
+    /// How many levels each column of levels has.
+    pub fn level_sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        let first = self.components.iter().take(1);
+        first.flat_map(|of| of.levels.iter().map(|column| column.probabilities.len()))
     }
 }

@@ -11,6 +11,14 @@ use collapsar_core::family::Family;
 use collapsar_core::vector::dot;
 use collapsar_core::{Jump, Jumps, Point, Potential, Result};
 
+/// What a component is split along.
+enum Cut {
+    /// A direction.
+    Axis(Vec<f64>),
+    /// Who has a level of a column, and who has not.
+    Level(usize, usize),
+}
+
 /// Statistics to go on from, and what the jump is called.
 type Proposal = (Vec<f64>, String);
 
@@ -81,10 +89,15 @@ impl<L: Shape> Mixture<L> {
         }
         let mut in_order: Vec<f64> = order.iter().flat_map(|&k| own(k)).copied().collect();
         in_order.extend(&statistics[in_order.len()..]);
+        if self.levels.columns() > 0 {
+            for (place, &k) in order.iter().enumerate() {
+                in_order[self.levels.own(place)].copy_from_slice(&statistics[self.levels.own(k)]);
+            }
+        }
         (!order.is_sorted()).then(|| (in_order, "sort components by size".into()))
     }
 
-    /// Statistics and names of splits of every component along its longest axes, the largest
+    /// Statistics and names of splits of every component along its longest axes, or by a level, the largest
     /// first; none where no component is free to take a half.
     fn splits(&self, from: &[f64], most: usize) -> Vec<Proposal> {
         let (features, columns) = (self.local.features(), self.columns());
@@ -96,16 +109,23 @@ impl<L: Shape> Mixture<L> {
         };
         let own_axes = |k: usize| {
             let axes = self.axes(from, k).into_iter();
-            axes.map(move |(variance, axis)| (k, variance, axis))
+            let axes = axes.map(move |(variance, axis)| (k, variance, Cut::Axis(axis)));
+            axes.chain(self.cuts(from, k))
         };
-        let mut axes: Vec<(usize, f64, Vec<f64>)> = (0..self.components())
+        let mut axes: Vec<(usize, f64, Cut)> = (0..self.components())
             .filter(|&k| count(k) > 4.0 * FREE)
             .flat_map(own_axes)
             .collect();
-        let promise = |(k, variance, _): &(usize, f64, Vec<f64>)| count(*k) * variance;
+        let promise = |(k, variance, _): &(usize, f64, Cut)| count(*k) * variance;
         axes.sort_by(|a, b| promise(b).total_cmp(&promise(a)));
         axes.truncate(most);
-        let split = |(k, variance, axis): (usize, f64, Vec<f64>)| {
+        let split = |(k, variance, cut): (usize, f64, Cut)| {
+            let axis = match cut {
+                Cut::Axis(axis) => axis,
+                Cut::Level(column, level) => {
+                    return self.split_by_level(from, (k, free), (column, level));
+                }
+            };
             let whole = self.own(from, k);
             let length = variance.sqrt();
             let mut offset: Vec<f64> = axis.iter().map(|a| a * HALF_NORMAL * length).collect();
@@ -126,9 +146,79 @@ impl<L: Shape> Mixture<L> {
                 let part = &mut statistics[slot * features..(slot + 1) * features];
                 self.half(whole, &mean, &offset, part);
             }
+            // Halves have the same levels until rows say otherwise.
+            self.divide_levels(from, &mut statistics, (k, free), |_, _| 0.5);
             (statistics, format!("split {}", k + 1))
         };
         axes.into_iter().map(split).collect()
+    }
+
+    /// The levels that a component may be split by: for each column the two that come nearest to halving it, each with the variance of having
+    /// it, times four: one where half of the rows do, as much as a whole axis.
+    fn cuts(&self, from: &[f64], k: usize) -> Vec<(usize, f64, Cut)> {
+        let whole = self.own(from, k)[0];
+        let of_column = |c: usize| {
+            let counts = &from[self.levels.of(k, c)];
+            let total: f64 = counts.iter().sum();
+            let fraction = |count: &f64| count / total.max(f64::MIN_POSITIVE);
+            let each = counts.iter().map(fraction).enumerate();
+            let large = |p: f64| whole * p.min(1.0 - p) > 2.0 * FREE;
+            let mut each: Vec<(usize, f64)> = each.filter(|(_, p)| large(*p)).collect();
+            each.sort_by(|a, b| (a.1 - 0.5).abs().total_cmp(&(b.1 - 0.5).abs()));
+            // Of two levels each is what the other is not.
+            each.truncate(if counts.len() == 2 { 1 } else { 2 });
+            let cut =
+                move |(level, p): (usize, f64)| (k, 4.0 * p * (1.0 - p), Cut::Level(c, level));
+            each.into_iter().map(cut)
+        };
+        (0..self.levels.columns()).flat_map(of_column).collect()
+    }
+
+    /// Gives two components parts of the levels of the first, by the fraction that this one keeps of each.
+    fn divide_levels(
+        &self,
+        from: &[f64],
+        to: &mut [f64],
+        (k, free): (usize, usize),
+        kept: impl Fn(usize, usize) -> f64,
+    ) {
+        for c in 0..self.levels.columns() {
+            let (own, other) = (self.levels.of(k, c), self.levels.of(free, c));
+            for (level, (own, other)) in own.zip(other).enumerate() {
+                let kept = kept(c, level);
+                (to[own], to[other]) = (kept * from[own], (1.0 - kept) * from[own]);
+            }
+        }
+    }
+
+    /// Statistics and name of a split of `k` by who has a level; all else is divided in proportion. The larger part stays, or that of rows
+    /// which are known to be of it.
+    fn split_by_level(
+        &self,
+        from: &[f64],
+        (k, free): (usize, usize),
+        (column, level): (usize, usize),
+    ) -> Proposal {
+        let features = self.local.features();
+        let counts = &from[self.levels.of(k, column)];
+        let has = counts[level] / counts.iter().sum::<f64>();
+        let known = self.held.mean(k).map(|known| {
+            let place = self.columns() + self.levels.within(column).start + level;
+            known[place] >= has
+        });
+        let stays = known.unwrap_or(has >= 0.5);
+        let kept_part = if stays { has } else { 1.0 - has };
+        let mut statistics = from.to_vec();
+        for f in 0..features {
+            let whole = from[k * features + f];
+            statistics[k * features + f] = kept_part * whole;
+            statistics[free * features + f] = (1.0 - kept_part) * whole;
+        }
+        self.divide_levels(from, &mut statistics, (k, free), |c, l| match c {
+            _ if c != column => kept_part,
+            _ => f64::from(u8::from((l == level) == stays)),
+        });
+        (statistics, format!("split {}", k + 1))
     }
 
     /// Statistics and names of the merges that the collapsed blocks gain most from.
@@ -142,6 +232,11 @@ impl<L: Shape> Mixture<L> {
             for f in 0..features {
                 statistics[a * features + f] += statistics[b * features + f];
                 statistics[b * features + f] = 0.0;
+            }
+            if self.levels.columns() > 0 {
+                for (to, of) in self.levels.own(a).zip(self.levels.own(b)) {
+                    statistics[to] += std::mem::take(&mut statistics[of]);
+                }
             }
             statistics
         };
@@ -173,6 +268,9 @@ impl<L: Shape> Mixture<L> {
     /// Variance and direction of a component's longest axes, in standardised units.
     fn axes(&self, all: &[f64], k: usize) -> Vec<(f64, Vec<f64>)> {
         let (columns, statistics) = (self.columns(), self.own(all, k));
+        if columns == 0 {
+            return vec![];
+        }
         let n = statistics[0];
         let (there, mean) = (
             |d: usize| self.there(statistics, d),

@@ -1,9 +1,10 @@
 //! What known labels say of components: those that have such rows keep their identity (maths §4.8).
 
-use collapsar_core::rows::SoftmaxSum;
+use collapsar_core::rows::{MISSING, SoftmaxSum};
 use collapsar_core::{Error, Hint, Place, Result};
 
-/// The components that have rows of known label, with the mean of these in standardised units.
+/// The components that have rows of known label, with the mean of these in standardised units, and after it the fractions of these that
+/// have each level.
 #[derive(Debug)]
 pub(super) struct Held(Vec<Option<Vec<f64>>>);
 
@@ -31,13 +32,32 @@ impl Held {
                 }
             }
         }
+        let places = local.level_places();
+        let mut levels = vec![vec![0.0; places.levels()]; local.components()];
+        for (c, column) in local.levels().iter().enumerate() {
+            let start = places.within(c).start;
+            for (place, code) in column.codes.iter().enumerate() {
+                if let Some(k) = local.known(place)
+                    && *code != MISSING
+                {
+                    let weight = local.weights().map_or(1.0, |weights| weights[place]);
+                    levels[k][start + *code as usize] += weight;
+                }
+            }
+            for counts in &mut levels {
+                fractions(&mut counts[places.within(c)]);
+            }
+        }
         // A column that none of them has: the mean of all.
         let mean = |[count, sum]: [f64; 2]| if count > 0.0 { sum / count } else { 0.0 };
-        let of = |sums: Vec<[f64; 2]>| sums.into_iter().map(mean).collect();
-        Self(sums.into_iter().map(|sums| sums.map(of)).collect())
+        let of = |(sums, levels): (Option<Vec<[f64; 2]>>, Vec<f64>)| {
+            let means = sums?.into_iter().map(mean);
+            Some(means.chain(levels).collect())
+        };
+        Self(sums.into_iter().zip(levels).map(of).collect())
     }
 
-    /// The mean of a component's known rows.
+    /// The mean of a component's known rows, and the fractions of levels after it.
     pub(super) fn mean(&self, k: usize) -> Option<&[f64]> {
         self.0.get(k)?.as_deref()
     }
@@ -50,6 +70,15 @@ impl Held {
     /// The components that may be called otherwise.
     pub(super) fn free(&self) -> Vec<usize> {
         (0..self.0.len()).filter(|k| self.is_free(*k)).collect()
+    }
+}
+
+/// Makes fractions of the counts of a column's levels; all are alike where there are none.
+pub(super) fn fractions(counts: &mut [f64]) {
+    let total: f64 = counts.iter().sum();
+    let even = 1.0 / counts.len() as f64;
+    for count in counts {
+        *count = if total > 0.0 { *count / total } else { even };
     }
 }
 

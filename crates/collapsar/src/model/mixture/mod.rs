@@ -1,8 +1,9 @@
-//! Bayesian mixtures of Gaussians: weights and component parameters collapsed, labels explicit.
+//! Bayesian mixtures of Gaussians, with columns of levels beside their numbers: weights and component parameters collapsed, labels explicit.
 //!
 //! - `data`: rows, checked, with how often each is there
 //! - `settings`: what a user may set, and the defaults
 //! - `known`: what known labels say of components
+//! - `levels`: columns of levels
 //! - `jumps`: jumps out of a poor optimum
 //! - `online`: learning from batches
 //! - `posterior`: the collapsed blocks
@@ -18,6 +19,7 @@ mod data;
 mod fit;
 mod jumps;
 mod known;
+mod levels;
 pub mod machines;
 mod online;
 mod posterior;
@@ -30,7 +32,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use collapsar_core::elementary::Elementary;
-use collapsar_core::rows::{Mapped, Rows, SoftmaxSum};
+use collapsar_core::rows::{Features, LevelPlaces, Mapped, Rows, SoftmaxSum};
 use collapsar_core::{Blocks, Collapsed, Error, Result};
 use data::{Data, Source, digest};
 pub use data::{Gaps, Observations};
@@ -40,10 +42,13 @@ use posterior::{Parameters, blocks};
 pub use chain::{DrawOptions, MixtureDraws, Number};
 /// Tables in files, which mixtures need not have in memory.
 pub use collapsar_core::rows::{BLOCK, Element, Layout, Order, Reading, Stored};
+/// Columns of levels beside numbers.
+pub use collapsar_core::rows::{LevelColumn, MISSING};
 pub use fit::{Component, Matrix, MixtureFit};
+pub use levels::LevelProbabilities;
 pub use online::{BatchScore, OnlineMixture, OnlineOptions};
 pub use posterior::{Shape, Weights};
-pub use predictive::{Imputation, PredictiveDensity, Scores};
+pub use predictive::{Cells, Imputation, LevelImputation, PredictiveDensity, Scores};
 pub use response::{MixtureOverlaps, MixtureResponse};
 pub use settings::{Covariance, Defaults, Prior, Scale, Settings};
 pub use start::Start;
@@ -64,6 +69,8 @@ pub struct Mixture<L = SoftmaxSum> {
     gaps: Gaps,
     /// Components that rows are known to be of.
     held: Held,
+    /// Where statistics of levels are.
+    levels: LevelPlaces,
     constant: f64,
     fingerprint: String,
 }
@@ -124,6 +131,20 @@ impl<'a> Mixtures<'a> {
         Self::from(Data::new(given), settings)
     }
 
+    /// Mixtures of rows that have levels beside their numbers, in columns of their own; there may be no numbers at all, in rows of
+    /// no columns. A cell that is [`MISSING`] says nothing.
+    ///
+    /// # Errors
+    /// As [`Mixtures::of`]; [`Error::Data`] where a column of levels has another number of rows, a level that it says it has not, or
+    /// no value, or where there are more levels than can be kept.
+    pub fn mixed(
+        given: Observations<'a>,
+        categories: &'a [LevelColumn],
+        settings: &Settings,
+    ) -> Result<Self> {
+        Self::from(Data::mixed(given, categories), settings)
+    }
+
     /// Mixtures of rows in a file, which are read for every pass, to the same bits as those of rows in memory. Values may not be
     /// missing.
     ///
@@ -174,7 +195,12 @@ impl<'a> Mixtures<'a> {
         let columns = shift.len();
         let gaps = self.gappy;
         let row_weights = self.data.weights.as_deref().map(<[f64]>::to_vec);
-        let features = covariance.features(gaps);
+        // Without numbers, one feature is left: that a row is there.
+        let features = if columns == 0 {
+            Features::Linear
+        } else {
+            covariance.features(gaps)
+        };
         // maths §4.7: what a full or tied covariance foresees of missing values, components differ in.
         let integrates = match covariance {
             Covariance::Full => self.data.gaps.any(),
@@ -182,6 +208,9 @@ impl<'a> Mixtures<'a> {
             Covariance::Diagonal | Covariance::Spherical => false,
         };
         let local = match &self.data.source {
+            Source::Memory(_) if columns == 0 => {
+                SoftmaxSum::new(Rows::bare(self.data.rows()), features, components)
+            }
             Source::Memory(values) if integrates => {
                 SoftmaxSum::with_gaps(values, (&shift, &scale), features, components)
             }
@@ -195,6 +224,8 @@ impl<'a> Mixtures<'a> {
             }
         };
         let local = local.weighted(row_weights).with_known(self.data.labels);
+        let local = local.with_levels(self.data.categories);
+        let levels = local.level_places();
         let held = match self.data.labels {
             Some(_) => Held::new(&local),
             None => Held::none(components),
@@ -203,6 +234,7 @@ impl<'a> Mixtures<'a> {
         let parameters = Parameters::new(covariance, components, columns, gaps);
         let natural = prior.natural(parameters, &shift, &scale)?;
         let blocks = blocks(&settings, parameters, natural, (&local, self.rows))?;
+        let blocks = levels::join(blocks, &levels, (components, &prior.levels))?;
         let half_ln_tau = 0.5 * std::f64::consts::TAU.ln_();
         // The Gaussians' 2π and the change of units: maths §4.3, §4.4, §4.7.
         let constant = if gaps {
@@ -217,8 +249,12 @@ impl<'a> Mixtures<'a> {
             let ln_scale: f64 = scale.iter().map(|s| s.ln_()).sum();
             -total * (columns as f64 * half_ln_tau + ln_scale)
         };
+        let beside = match self.data.categories.len() {
+            0 => String::new(),
+            count => format!(" and {count} of levels"),
+        };
         let fingerprint = format!(
-            "a mixture of {components} {} components with {} weights on {rows} rows of {columns} columns (data {:016x}, prior {:016x})",
+            "a mixture of {components} {} components with {} weights on {rows} rows of {columns} columns{beside} (data {:016x}, prior {:016x})",
             covariance.name(),
             weights.name(),
             self.digest,
@@ -234,8 +270,9 @@ impl<'a> Mixtures<'a> {
             shift,
             scale,
             total,
-            gaps: self.data.gaps,
+            gaps: self.data.missing,
             held,
+            levels,
             constant,
             fingerprint,
         })
@@ -271,6 +308,18 @@ impl Mixture {
     /// As [`Mixtures::of`].
     pub fn of(given: Observations, settings: &Settings) -> Result<Self> {
         Mixtures::of(given, settings)?.with(settings.components)
+    }
+
+    /// A model of rows that have levels beside their numbers.
+    ///
+    /// # Errors
+    /// As [`Mixtures::mixed`].
+    pub fn mixed(
+        given: Observations,
+        categories: &[LevelColumn],
+        settings: &Settings,
+    ) -> Result<Self> {
+        Mixtures::mixed(given, categories, settings)?.with(settings.components)
     }
 
     /// Rows of the data.
@@ -333,6 +382,11 @@ impl<L: Shape> Mixture<L> {
     /// Columns of the data.
     pub fn columns(&self) -> usize {
         self.local.columns()
+    }
+
+    /// Columns of levels.
+    pub fn level_columns(&self) -> usize {
+        self.levels.columns()
     }
 
     /// Components of the mixture.

@@ -40,6 +40,8 @@ impl Weights {
 /// The family of the component parameters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Parameters {
+    /// None, as rows have no numbers.
+    Nothing,
     /// Of one component, or of all where covariances are tied.
     Full(NormalWishart),
     /// Precisions by groups of coordinates.
@@ -56,6 +58,7 @@ impl Parameters {
         gaps: bool,
     ) -> Self {
         match covariance {
+            _ if columns == 0 => Self::Nothing,
             Covariance::Diagonal if gaps => Self::Columns(NormalGammaColumns {
                 groups: columns,
                 size: 1,
@@ -79,6 +82,7 @@ impl Parameters {
         link: impl Link + 'static,
     ) -> Result<Blocks> {
         match self {
+            Self::Nothing => Ok(blocks),
             Self::Full(family) => blocks.join(name, family, prior, link),
             Self::Grouped(family) => blocks.join(name, family, prior, link),
             Self::Columns(family) => blocks.join(name, family, prior, link),
@@ -159,6 +163,9 @@ pub(super) fn blocks(
             blocks.join("weights", sticks, prior, link)
         }
     }?;
+    if columns == 0 {
+        return Ok(blocks);
+    }
     if settings.covariance == Covariance::Tied {
         // No responsibilities can change the data's total count and scatter, but that of what is missing.
         let (rows, mut scatter) = local.scatter()?;
@@ -177,7 +184,7 @@ pub(super) fn blocks(
     }
     let freedom = match parameters {
         Parameters::Grouped(family) => family.size as f64,
-        Parameters::Full(_) | Parameters::Columns(_) => 1.0,
+        Parameters::Full(_) | Parameters::Columns(_) | Parameters::Nothing => 1.0,
     };
     (0..components).try_fold(blocks, |blocks, k| {
         let statistics = k * features..(k + 1) * features;
@@ -210,8 +217,11 @@ impl<L: Shape> Mixture<L> {
 
     /// By how much $C$ changes between two statistics that differ in a few `components`.
     pub(super) fn change(&self, from: &[f64], to: &[f64], components: &[usize]) -> Result<f64> {
-        let mut blocks: Vec<usize> = components.iter().map(|&k| self.block(k)).collect();
+        let numbers = components.iter().filter(|_| self.columns() > 0);
+        let mut blocks: Vec<usize> = numbers.map(|&k| self.block(k)).collect();
         blocks.insert(0, 0);
+        let of = |k: usize| (0..self.levels.columns()).map(move |c| self.level_block(k, c));
+        blocks.extend(components.iter().flat_map(|&k| of(k)));
         blocks.dedup();
         let mut change = 0.0;
         for (statistics, sign) in [(from, -1.0), (to, 1.0)] {

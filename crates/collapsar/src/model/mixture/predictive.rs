@@ -1,24 +1,28 @@
 //! Decides what a fitted mixture predicts: the density of new data, their labels, and draws.
 //!
 //! - `impute`: rows with missing values: what is there, and what is not
+//! - `mixed`: rows with levels beside their numbers
 
 mod impute;
+mod mixed;
 
 use std::f64::consts::TAU;
 
 use collapsar_core::random::{Distribution, StandardNormal};
 use nalgebra::{Cholesky, DMatrix, DVector};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::settings::diagonal;
-use super::{Component, Covariance, Matrix, MixtureDraws, MixtureFit};
+use super::{Component, Covariance, LevelProbabilities, Matrix, MixtureDraws, MixtureFit};
 use collapsar_core::Result;
 use collapsar_core::elementary::Elementary;
 use collapsar_core::family::StudentT;
+use collapsar_core::rows::{LevelColumn, LevelPlaces};
 use collapsar_core::special::log_sum_exp;
 pub use impute::Imputation;
+pub use mixed::{Cells, LevelImputation};
 
 /// Labels and densities of new rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +42,8 @@ const DENSITY_DRAWS: usize = 1000;
 /// distributions of draws.
 pub struct PredictiveDensity {
     columns: usize,
+    /// Where levels are among those of all columns.
+    levels: LevelPlaces,
     parts: Vec<Weighted>,
     components: usize,
     /// Whether there is a part that is no component.
@@ -49,6 +55,8 @@ struct Weighted {
     ln_weight: f64,
     component: usize,
     part: Part,
+    /// The log of the expected probability of each level of all columns.
+    ln_levels: Vec<f64>,
 }
 
 /// The density of one part.
@@ -76,6 +84,7 @@ impl Part {
 
     fn ln_density(&self, y: &[f64], scratch: &mut [f64]) -> f64 {
         match self {
+            Self::StudentT(parts) if parts.is_empty() => 0.0,
             Self::StudentT(parts) => {
                 let columns = parts.iter().zip(y.chunks(y.len() / parts.len()));
                 columns.map(|(t, y)| t.ln_density(y, scratch)).sum()
@@ -127,6 +136,9 @@ fn part_of(c: &Component) -> Result<Part> {
 
 fn part(mean: &[f64], mean_precision: f64, freedom: f64, scale: &Matrix) -> Result<Part> {
     let columns = mean.len();
+    if columns == 0 {
+        return Ok(Part::StudentT(vec![]));
+    }
     let widen = |freedom: f64| (mean_precision + 1.0) / (mean_precision * freedom);
     // maths §4.5
     let (freedom, matrix) = match scale {
@@ -155,6 +167,9 @@ impl MixtureFit {
                 ln_weight: c.weight.ln_(),
                 component,
                 part: part_of(c)?,
+                ln_levels: (c.levels.iter())
+                    .flat_map(LevelProbabilities::ln_probabilities)
+                    .collect(),
             });
         }
         self.density_of(parts)
@@ -176,6 +191,7 @@ impl MixtureFit {
                     ln_weight: (weight / taken).ln_(),
                     component,
                     part: Part::normal(mean, &draws.matrix(covariance))?,
+                    ln_levels: vec![],
                 })
             })
         });
@@ -185,8 +201,11 @@ impl MixtureFit {
     /// Parts with that of components that no row has used.
     fn density_of(&self, mut parts: Vec<Weighted>) -> Result<PredictiveDensity> {
         let (components, unused) = (self.components.len(), self.unused_weight > 0.0);
+        let sizes: Vec<usize> = self.level_sizes().collect();
         if unused {
+            let even = |levels: &usize| vec![-(*levels as f64).ln_(); *levels];
             parts.push(Weighted {
+                ln_levels: sizes.iter().flat_map(even).collect(),
                 ln_weight: self.unused_weight.ln_(),
                 component: components,
                 part: self.prior_predictive()?,
@@ -194,6 +213,7 @@ impl MixtureFit {
         }
         Ok(PredictiveDensity {
             columns: self.columns(),
+            levels: LevelPlaces::new(0, sizes),
             parts,
             components,
             unused,
@@ -271,12 +291,7 @@ impl PredictiveDensity {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut values = Vec::with_capacity(count * self.columns);
         for _ in 0..count {
-            let mut left: f64 = rng.random();
-            let chosen = self.parts.iter().position(|of| {
-                left -= of.ln_weight.exp_();
-                left < 0.0
-            });
-            let of = &self.parts[chosen.unwrap_or(self.parts.len() - 1)];
+            let of = &self.parts[self.drawn_part(&mut rng)];
             values.extend(of.part.sample(&mut rng));
         }
         values

@@ -99,6 +99,9 @@ pub struct Settings {
     pub degrees_of_freedom: Option<f64>,
     /// Prior scale matrix; its diagonal, or the mean of that, where covariances are.
     pub scale: Option<Scale>,
+    /// Of the prior of the probabilities of levels: how many rows each level is worth beforehand.
+    #[serde(default)]
+    pub level_concentration: Option<f64>,
 }
 
 impl Settings {
@@ -125,7 +128,22 @@ impl Settings {
 
     /// Fills in what is not set, from mean and variance of each column.
     pub(super) fn prior(&self, data: &Data, moments: &(Vec<f64>, Vec<f64>)) -> Result<Prior> {
-        self.prior_of(&moments.0, || data.default_scale(moments, self.covariance))
+        let prior = self.prior_of(&moments.0, || data.default_scale(moments, self.covariance))?;
+        // Jeffreys' prior, which for two levels is worth a row as the prior of means is. Less, such as a row over all levels, would
+        // send a level that a component has not seen yet a message of about minus their number, which no start gets over.
+        let concentration = self.level_concentration.unwrap_or(self.either(0.5, 1.0));
+        if !(concentration > 0.0 && concentration.is_finite()) {
+            let expected = "a positive number";
+            return Err(Error::setting(
+                "level_concentration",
+                concentration,
+                expected,
+            ));
+        }
+        Ok(Prior {
+            levels: vec![concentration; data.categories.len()],
+            ..prior
+        })
     }
 
     /// Fills in what is not set, from the mean of each column and a default scale.
@@ -147,6 +165,7 @@ impl Settings {
                 (None, Defaults::Sklearn) => scale()?,
                 (None, Defaults::Paper) => diagonal(columns, |_| 1e-3),
             },
+            levels: vec![],
         };
         prior.check(columns, self.covariance)?;
         Ok(prior)
@@ -166,12 +185,17 @@ pub struct Prior {
     pub degrees_of_freedom: f64,
     /// Prior scale matrix, row-major.
     pub scale: Vec<f64>,
+    /// For each column of levels, how many rows each of them is worth beforehand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<f64>,
 }
 
 impl Prior {
     fn check(&self, columns: usize, covariance: Covariance) -> Result<()> {
         let above = |value: f64, least: f64| value > least && value.is_finite();
         let least = match covariance {
+            // Nothing has it.
+            _ if columns == 0 => -1.0,
             Covariance::Full | Covariance::Tied => columns as f64 - 1.0,
             Covariance::Diagonal | Covariance::Spherical => 0.0,
         };
@@ -191,6 +215,8 @@ impl Prior {
         } else if self.scale.len() != columns * columns {
             let expected = format!("a matrix of {columns} by {columns}");
             ("scale", numbers(&self.scale), expected)
+        } else if columns == 0 {
+            return Ok(());
         } else {
             let matrix = DMatrix::from_row_slice(columns, columns, &self.scale);
             let symmetric = (&matrix - matrix.transpose()).amax() <= 1e-10 * matrix.amax();
@@ -219,6 +245,7 @@ impl Prior {
             self.scale[c] / (scale[i] * scale[j])
         });
         match parameters {
+            Parameters::Nothing => Ok(vec![]),
             Parameters::Full(family) => family.natural(&NormalWishartOrdinary {
                 means: vec![location; family.means],
                 mean_precisions: vec![self.mean_precision; family.means],
@@ -257,7 +284,7 @@ impl Prior {
             self.mean_precision,
             self.degrees_of_freedom,
         ];
-        [&scalars, &self.location[..], &self.scale].concat()
+        [&scalars, &self.location[..], &self.scale, &self.levels].concat()
     }
 }
 

@@ -8,8 +8,9 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::Mixture;
+use super::known::fractions;
 use collapsar_core::kernel::softmax_columns;
-use collapsar_core::rows::{BLOCK, Block, Mapped};
+use collapsar_core::rows::{BLOCK, Block, LevelColumn, LevelPlaces, Mapped, SoftmaxSum};
 use collapsar_core::{Error, Place, Potential, Result};
 
 /// How the first responsibilities are made.
@@ -137,6 +138,7 @@ impl Mixture {
         let (rows, columns, components) = (self.rows(), self.columns(), self.components());
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut centres = vec![0.0; components * columns];
+        let mut levels = LevelCentres::new(&self.local);
         let mut nearest = vec![f64::INFINITY; rows];
         let mut labels = vec![0; rows];
         // Components that rows are known to be of come first, and begin at the mean of these.
@@ -145,7 +147,8 @@ impl Mixture {
         for (place, k) in order.into_iter().enumerate() {
             let centre = &mut centres[k * columns..(k + 1) * columns];
             if let Some(mean) = self.held.mean(k) {
-                centre.copy_from_slice(mean);
+                centre.copy_from_slice(&mean[..columns]);
+                levels.set(k, &mean[columns..]);
             } else {
                 let row = match place {
                     0 if self.local.weights().is_none() => rng.random_range(0..rows),
@@ -153,6 +156,7 @@ impl Mixture {
                     _ => draw(&self.weighed(&nearest), &mut rng),
                 };
                 self.local.rows().row(row, centre);
+                levels.set_row(k, row);
             }
             // The mean of the column.
             centre
@@ -165,7 +169,7 @@ impl Mixture {
                     (nearest[n], labels[n]) = (0.0, known);
                     return;
                 }
-                let distance = squared_distance(y, centre);
+                let distance = levels.squared_distance((n, y), (k, centre));
                 if distance < nearest[n] {
                     (nearest[n], labels[n]) = (distance, k);
                 }
@@ -174,6 +178,7 @@ impl Mixture {
         for _ in 0..ROUNDS {
             let mut counts = vec![0.0; components * columns];
             centres.fill(0.0);
+            levels.clear();
             self.each_row(|n, y| {
                 let weight = self.local.weights().map_or(1.0, |weights| weights[n]);
                 let own = labels[n] * columns;
@@ -182,17 +187,20 @@ impl Mixture {
                     *c += weight * x;
                     *count += weight;
                 }
+                levels.count(labels[n], n, weight);
             });
             for (c, count) in centres.iter_mut().zip(&counts) {
                 *c /= if *count > 0.0 { *count } else { 1.0 };
             }
+            levels.settle();
             self.each_row(|n, y| {
                 if self.local.known(n).is_some() {
                     return;
                 }
-                let distances = centres
-                    .chunks_exact(columns)
-                    .map(|centre| squared_distance(y, centre));
+                let distances = (0..components).map(|k| {
+                    let centre = &centres[k * columns..(k + 1) * columns];
+                    levels.squared_distance((n, y), (k, centre))
+                });
                 let closest = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
                 labels[n] = closest.map_or(0, |(k, _)| k);
             });
@@ -281,6 +289,96 @@ fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
         (count + 1, sum + (x - y) * (x - y))
     });
     sum * a.len() as f64 / f64::from(count.max(1))
+}
+
+/// Centres in columns of levels: the fraction of rows that have each. Two rows of different levels are as far from each other as two rows of a
+/// column of numbers are on the average, however rare the levels are: squared distances are those of indicators, unscaled.
+struct LevelCentres<'a> {
+    columns: &'a [LevelColumn],
+    places: LevelPlaces,
+    /// Fractions, or counts while rows are counted, by components; and what each level is away from the centre, squared.
+    fractions: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl<'a> LevelCentres<'a> {
+    fn new(local: &'a SoftmaxSum) -> Self {
+        let columns = local.levels();
+        let places = LevelPlaces::new(0, columns.iter().map(|column| column.levels));
+        let count = local.components() * places.levels();
+        Self {
+            columns,
+            places,
+            fractions: vec![0.0; count],
+            squares: vec![0.0; count],
+        }
+    }
+
+    fn clear(&mut self) {
+        self.fractions.fill(0.0);
+    }
+
+    /// Counts a row to a component.
+    fn count(&mut self, k: usize, row: usize, weight: f64) {
+        for (c, column) in self.columns.iter().enumerate() {
+            let own = &mut self.fractions[self.places.of(k, c)];
+            if let Some(count) = own.get_mut(column.codes[row] as usize) {
+                *count += weight;
+            }
+        }
+    }
+
+    /// Makes fractions of counts.
+    fn settle(&mut self) {
+        for k in 0..self.fractions.len() / self.places.levels().max(1) {
+            self.settle_one(k);
+        }
+    }
+
+    fn settle_one(&mut self, k: usize) {
+        for c in 0..self.columns.len() {
+            let place = self.places.of(k, c);
+            let own = &mut self.fractions[place.clone()];
+            fractions(own);
+            let square: f64 = own.iter().map(|q| q * q).sum();
+            for (out, q) in self.squares[place].iter_mut().zip(&*own) {
+                *out = 1.0 - 2.0 * q + square;
+            }
+        }
+    }
+
+    /// A centre of these fractions.
+    fn set(&mut self, k: usize, given: &[f64]) {
+        self.fractions[self.places.own(k)].copy_from_slice(given);
+        self.settle_one(k);
+    }
+
+    /// A centre at a row.
+    fn set_row(&mut self, k: usize, row: usize) {
+        self.fractions[self.places.own(k)].fill(0.0);
+        self.count(k, row, 1.0);
+        self.settle_one(k);
+    }
+
+    /// Of a row from a centre, as [`squared_distance`].
+    fn squared_distance(&self, (row, y): (usize, &[f64]), (k, centre): (usize, &[f64])) -> f64 {
+        if self.columns.is_empty() {
+            return squared_distance(y, centre);
+        }
+        let (mut there, mut sum) = (0, 0.0);
+        for (x, c) in y.iter().zip(centre).filter(|(x, _)| !x.is_nan()) {
+            sum += (x - c) * (x - c);
+            there += 1;
+        }
+        for (c, column) in self.columns.iter().enumerate() {
+            let own = &self.squares[self.places.of(k, c)];
+            if let Some(square) = own.get(column.codes[row] as usize) {
+                sum += square;
+                there += 1;
+            }
+        }
+        sum * (y.len() + self.columns.len()) as f64 / f64::from(there.max(1))
+    }
 }
 
 /// The nearest centre of each row of a block, and how far it is, squared.

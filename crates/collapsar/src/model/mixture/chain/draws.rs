@@ -25,6 +25,8 @@ pub enum Number {
     Mean(usize, usize),
     /// An entry of a component's covariance, by its row and column.
     Covariance(usize, usize, usize),
+    /// The probability of a level, by its component, column of levels and place there. Draws have none.
+    Level(usize, usize, usize),
 }
 
 impl MixtureDraws {

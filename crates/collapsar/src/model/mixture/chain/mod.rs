@@ -15,7 +15,7 @@ use crate::ChainWatch;
 use collapsar_core::elementary::Elementary;
 use collapsar_core::family::{Dirichlet, Family, StickBreaking};
 use collapsar_core::vector::dot;
-use collapsar_core::{Collapsed, Point, Potential, Result, assignment};
+use collapsar_core::{Collapsed, Error, Point, Potential, Result, assignment};
 pub use draws::{MixtureDraws, Number};
 
 /// Products of numbers that a draw may take before it costs more than what is done with it: small data are swept over
@@ -44,13 +44,17 @@ impl Mixture {
     /// Components are matched to those of the optimum. Nothing where `watch` stopped them.
     ///
     /// # Errors
-    /// Where a chain leaves the domain.
+    /// Where a chain leaves the domain; [`Error::Setting`] where rows have levels, of which nothing is kept.
     pub fn chains(
         &self,
         point: &Point,
         options: DrawOptions,
         watch: &dyn ChainWatch,
     ) -> Result<Option<MixtureDraws>> {
+        if self.levels.columns() > 0 {
+            let expected = "another posterior where columns are categorical";
+            return Err(Error::setting("posterior", "exact", expected));
+        }
         let of_all = |draws: usize| (options.chains * draws) as u64;
         watch.begin(of_all(options.warmup), of_all(options.draws));
         let run = |chain: usize| -> Result<Option<(Vec<f64>, usize)>> {
@@ -117,6 +121,10 @@ impl Mixture {
             for k in (0..self.components()).filter(|k| !self.is_used(point, *k)) {
                 let own = k * self.local.features()..(k + 1) * self.local.features();
                 messages[own.clone()].copy_from_slice(&point.messages[own]);
+                if self.levels.columns() > 0 {
+                    let own = self.levels.own(k);
+                    messages[own.clone()].copy_from_slice(&point.messages[own]);
+                }
             }
             let messages = &drawn.messages;
             let local = self.local().value_and_gradient(messages, &mut scratch)?;
@@ -158,10 +166,11 @@ impl Mixture {
         }
         self.blocks.pull_back(0, &image, messages);
         blocks.clear();
-        for block in 1..self.blocks.count() {
+        for block in 1..self.blocks_of_numbers() {
             let natural = self.blocks.natural(block, statistics);
             image.resize(natural.len(), 0.0);
             blocks.push(match self.parameters {
+                Parameters::Nothing => continue,
                 Parameters::Full(family) => {
                     let draw = family.sample(&natural, rng)?;
                     family.statistics(&draw, &mut image);
@@ -179,6 +188,11 @@ impl Mixture {
                 }
             });
             self.blocks.pull_back(block, &image, messages);
+        }
+        for block in self.blocks_of_numbers()..self.blocks.count() {
+            let natural = self.blocks.natural(block, statistics);
+            let logs = Dirichlet::new(natural.len()).sample(&natural, rng)?;
+            self.blocks.pull_back(block, &logs, messages);
         }
         Ok(())
     }
@@ -310,6 +324,7 @@ impl Mixture {
             }));
         };
         match self.parameters {
+            Parameters::Nothing => {}
             Parameters::Grouped(family) => grouped(family.size),
             Parameters::Columns(family) => grouped(family.size),
             Parameters::Full(_) => {

@@ -9,6 +9,7 @@ use super::task::{SetUp, Task};
 use super::{Asker, FarMixture, FarSum};
 use collapsar_core::elementary::Elementary;
 use collapsar_core::exchange::Far;
+use collapsar_core::rows::LevelPlaces;
 use collapsar_core::{Change, Error, Hint, Place, Result};
 
 /// Mixtures of the same rows, which workers hold, with any number of components.
@@ -183,6 +184,7 @@ impl<'a> FarMixtures<'a> {
             total: self.rows,
             gaps: Gaps::default(),
             held: Held::none(components),
+            levels: LevelPlaces::default(),
             constant,
             fingerprint,
         })

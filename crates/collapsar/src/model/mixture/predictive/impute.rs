@@ -10,7 +10,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::{Part, PredictiveDensity, Scores};
+use super::{LevelColumn, Part, PredictiveDensity, Scores};
 use collapsar_core::special::{ln_beta, ln_gamma, log_sum_exp};
 use collapsar_core::{Error, Place, Result};
 
@@ -104,7 +104,7 @@ impl Shape {
 }
 
 /// A part's distribution for one set of missing columns.
-enum Given {
+pub(super) enum Given {
     Apart {
         there: Vec<(f64, f64, f64)>,
         missing: Vec<(f64, f64, f64)>,
@@ -132,7 +132,7 @@ fn tail(freedom: f64, count: f64, square: f64) -> f64 {
 }
 
 impl Given {
-    fn ln_density(&self, y: &DVector<f64>) -> f64 {
+    pub(super) fn ln_density(&self, y: &DVector<f64>) -> f64 {
         match self {
             Self::Apart { there, .. } => {
                 let each = there.iter().zip(y.iter());
@@ -231,7 +231,7 @@ impl Given {
 }
 
 /// Rows that miss the same columns.
-struct Pattern {
+pub(super) struct Pattern {
     there: Vec<usize>,
     missing: Vec<usize>,
     rows: Vec<usize>,
@@ -270,7 +270,7 @@ fn parts_of(given: &[(f64, Given)], y: &DVector<f64>) -> (f64, Vec<f64>) {
 
 impl PredictiveDensity {
     /// Visits the rows of each set of missing columns, in parallel.
-    fn by_pattern<T: Send>(
+    pub(super) fn by_pattern<T: Send>(
         &self,
         values: &[f64],
         visit: impl Fn(usize, &Pattern, &[(f64, Given)], &DVector<f64>) -> T + Sync,
@@ -368,12 +368,31 @@ impl PredictiveDensity {
     /// As [`PredictiveDensity::score`].
     pub fn impute(&self, values: &[f64], columns: usize) -> Result<Imputation> {
         self.check(values, columns)?;
+        self.impute_given(values, &[])
+    }
+
+    /// The same given levels, of rows that have been checked.
+    pub(super) fn impute_given(
+        &self,
+        values: &[f64],
+        categories: &[LevelColumn],
+    ) -> Result<Imputation> {
+        let columns = self.columns;
         let mut imputed = Imputation {
             mean: values.to_vec(),
             sd: vec![0.0; values.len()],
         };
-        let found = self.by_pattern(values, |_, pattern, given, y| {
-            let (_, parts) = parts_of(given, y);
+        let found = self.by_pattern(values, |row, pattern, given, y| {
+            let (_, mut parts) = parts_of(given, y);
+            if !categories.is_empty() {
+                for (part, ln) in parts.iter_mut().enumerate() {
+                    *ln += self.ln_levels(part, categories, row);
+                }
+                let total = log_sum_exp(&parts);
+                for ln in &mut parts {
+                    *ln -= total;
+                }
+            }
             let count = pattern.missing.len();
             let mut mean = vec![0.0; count];
             let all: Vec<_> = given
@@ -492,7 +511,19 @@ impl PredictiveDensity {
         }
     }
 
+    /// Refuses rows that are not like those of the fit, or know nothing of its levels.
     pub(super) fn check(&self, values: &[f64], columns: usize) -> Result<()> {
+        self.check_numbers(values, columns)?;
+        if self.levels.columns() > 0 {
+            let expected = format!("{}, as the fit has", self.levels.columns());
+            let found = "no categorical columns";
+            return Err(Error::data(Place::Whole("data"), found, expected));
+        }
+        Ok(())
+    }
+
+    /// The same of numbers alone.
+    pub(super) fn check_numbers(&self, values: &[f64], columns: usize) -> Result<()> {
         if columns != self.columns {
             let expected = format!("{}, as the fit has", self.columns);
             let found = format!("{columns} columns");

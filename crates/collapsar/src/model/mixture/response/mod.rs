@@ -40,6 +40,8 @@ pub struct MixtureResponse {
     pub means: Vec<Vec<f64>>,
     /// Of the entries of each component's covariance; absent where there are too many of them.
     pub covariances: Option<Vec<Matrix>>,
+    /// Of the probabilities of each component's levels, column by column; absent where there are too many messages.
+    pub levels: Option<Vec<Vec<Vec<f64>>>>,
 }
 
 /// Which rows components share, and what an answer from them costs.
@@ -61,6 +63,13 @@ impl Mixture {
             overlaps = self.local.overlaps(&point.messages, CROWDED.1)?;
         }
         let (dim, features) = (point.messages.len() as f64, self.local.features() as f64);
+        if self.levels.columns() > 0 {
+            // Features have no products where levels are: the metric is made of passes, as many as there are messages.
+            let pass = 4.0 * self.rows() as f64 * dim;
+            let dense = point.messages.len() <= Response::<Self>::DENSE;
+            let cost = dense.then_some(dim * (pass + dim * dim));
+            return Ok(MixtureOverlaps { overlaps, cost });
+        }
         if self.local.has_gaps() {
             // Each message is a pass with slopes. The products that components share have no block of their own.
             let pass = 8.0 * self.rows() as f64 * dim;
@@ -93,7 +102,7 @@ impl Mixture {
         point: &Point,
         overlaps: &MixtureOverlaps,
     ) -> Result<MixtureResponse> {
-        if overlaps.cost.is_none() {
+        if overlaps.cost.is_none() || self.levels.columns() > 0 {
             return self.answers(point, &Iterative::new(self, point)?);
         }
         let metric = if self.local.has_gaps() {
@@ -109,7 +118,7 @@ impl Mixture {
         let weights = answers.between(None, &self.weight_tilts(point))?;
         let each = |k: usize| -> Result<_> {
             let mean = answers.between(Some(k), &self.mean_tilts(point, k))?;
-            let entries = if A::CHEAP && point.messages.len() <= ALL_ENTRIES {
+            let entries = if answers.is_cheap(self) && point.messages.len() <= ALL_ENTRIES {
                 match self.covariance_tilts(point, k)? {
                     Some(tilts) => Some(answers.between(Some(k), &tilts)?.diagonal()),
                     None => Some(nalgebra::DVector::zeros(0)),
@@ -118,6 +127,19 @@ impl Mixture {
                 None
             };
             Ok((mean, entries))
+        };
+        let levels = |k: usize| -> Result<Vec<Vec<f64>>> {
+            let columns = 0..self.levels.columns();
+            let variances = columns.map(|c| {
+                let between = answers.between(None, &self.level_tilts(point, k, c))?;
+                Ok(between.diagonal().as_slice().to_vec())
+            });
+            variances.collect()
+        };
+        let levels = if answers.is_cheap(self) {
+            Some((0..components).map(levels).collect::<Result<_>>()?)
+        } else {
+            None
         };
         let found: Vec<_> = (0..components).into_par_iter().map(each).collect();
         let (mut means, mut covariances) = (vec![], Some(vec![]));
@@ -134,6 +156,7 @@ impl Mixture {
             weights: by_rows(&weights),
             means,
             covariances,
+            levels,
         })
     }
 }
@@ -153,6 +176,12 @@ impl MixtureFit {
             if let (Some(sd), Some(all)) = (&mut component.covariance_sd, &response.covariances) {
                 *sd = sd.with(&all[k], wider);
             }
+            let variances = response.levels.iter().flat_map(|all| &all[k]);
+            for (column, variances) in component.levels.iter_mut().zip(variances) {
+                for (sd, variance) in column.sds.iter_mut().zip(variances) {
+                    *sd = wider(*sd, *variance);
+                }
+            }
         }
         fit
     }
@@ -161,7 +190,7 @@ impl MixtureFit {
 /// Whatever knows $a'Sa$.
 trait Answers: Sync {
     /// Whether many may be asked for.
-    const CHEAP: bool;
+    fn is_cheap(&self, model: &Mixture) -> bool;
 
     /// $a'Sa$ between tilts of one component, or of the weights.
     fn between(&self, component: Option<usize>, tilts: &[Vec<f64>]) -> Result<DMatrix<f64>>;
@@ -170,7 +199,9 @@ trait Answers: Sync {
 }
 
 impl Answers for System {
-    const CHEAP: bool = true;
+    fn is_cheap(&self, _: &Mixture) -> bool {
+        true
+    }
 
     fn between(&self, component: Option<usize>, tilts: &[Vec<f64>]) -> Result<DMatrix<f64>> {
         System::between(self, component, tilts)
@@ -191,7 +222,9 @@ impl<'a> Iterative<'a> {
 }
 
 impl Answers for Iterative<'_> {
-    const CHEAP: bool = false;
+    fn is_cheap(&self, model: &Mixture) -> bool {
+        model.levels.columns() > 0 && self.0.is_dense()
+    }
 
     fn between(&self, _: Option<usize>, tilts: &[Vec<f64>]) -> Result<DMatrix<f64>> {
         let products = tilts.iter().map(|tilt| self.0.product(tilt));

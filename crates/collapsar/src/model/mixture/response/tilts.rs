@@ -46,6 +46,19 @@ impl Mixture {
         }
     }
 
+    /// Of each probability of a component's column of levels: its mean's gradient in the statistics (maths §10.2).
+    pub(super) fn level_tilts(&self, point: &Point, k: usize, column: usize) -> Vec<Vec<f64>> {
+        let block = self.level_block(k, column);
+        let natural = self.blocks.natural(block, &point.statistics);
+        let total: f64 = natural.iter().sum();
+        let tilt = |level: usize| {
+            let mut gradient = vec![-natural[level] / (total * total); natural.len()];
+            gradient[level] += 1.0 / total;
+            self.pulled_back(block, &gradient)
+        };
+        (0..natural.len()).map(tilt).collect()
+    }
+
     /// Of each coordinate of a component's mean, in the data's units.
     pub(super) fn mean_tilts(&self, point: &Point, k: usize) -> Vec<Vec<f64>> {
         let block = self.block(k);
@@ -59,6 +72,7 @@ impl Mixture {
             }
             Parameters::Grouped(_) => (0, 2),
             Parameters::Columns(family) => (d, columns + family.groups),
+            Parameters::Nothing => (0, 0),
         };
         let tilt = |d: usize| {
             let (which, first) = places(d);
@@ -84,6 +98,7 @@ impl Mixture {
         let (columns, unit) = (self.columns(), &self.scale);
         let mut tilts = vec![];
         match self.parameters {
+            Parameters::Nothing => {}
             Parameters::Full(family) => {
                 let ordinary = family.ordinary(&natural)?;
                 let freedom = ordinary.degrees_of_freedom - columns as f64 - 1.0;
