@@ -100,13 +100,19 @@ fn climbs_are_those_of_memory_bit_for_bit() {
                 of_file.start(start, 7).expect("a start"),
                 (begin.clone(), passes)
             );
-            for direction in [Direction::Auto, Direction::Vbem, Direction::Lbfgs] {
-                let expected = climb(&memory, begin.clone(), direction, 60);
+            let directions: &[Direction] = if segment == 3000 {
+                &[Direction::Auto, Direction::Vbem, Direction::Lbfgs]
+            } else {
+                &[Direction::Auto]
+            };
+            for &direction in directions {
+                // Enough that momentum has moved counts on.
+                let expected = climb(&memory, begin.clone(), direction, 28);
                 for threads in [1, 3] {
                     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
                     let found = pool
                         .expect("threads")
-                        .install(|| climb(&of_file, begin.clone(), direction, 60));
+                        .install(|| climb(&of_file, begin.clone(), direction, 28));
                     assert_eq!(found.passes, expected.passes);
                     let at = [&found.point, &expected.point];
                     let [a, b] = at.map(|p| (&p.messages, &p.statistics, &p.gradient, p.bound));
