@@ -8,14 +8,14 @@ use collapsar::limits::SWEEPS;
 use collapsar::topics::{Alpha, Beta, Ranking, Settings, Start};
 use collapsar_formats::{CorpusFormat, CorpusOptions, InvalidUtf8, TokenOptions};
 use collapsar_run::topics::{CorpusRequest, CorpusRoom, TopicsRequest};
-use collapsar_run::{ClimbOptions, bytes, default_memory};
+use collapsar_run::{ClimbOptions, default_memory};
 
 use super::stream::StreamArgs;
 use crate::climb::ClimbArgs;
 use crate::common::Usage;
 use crate::posterior::PosteriorArgs;
 use crate::report::PageArgs;
-use crate::values::{Numbers, auto, named, not_negative, up_to};
+use crate::values::{Numbers, auto, bytes, named, not_negative, up_to};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
