@@ -9,11 +9,14 @@
 //! - `quality`: measures of the topics themselves, and what looks wrong with them
 //! - `results`: the files of a run
 //! - `stream`: documents as they come
+//! - `machines`: documents that workers hold
+//! - `vocabulary`: words of many files as one vocabulary
 //! - `saved`: `topics.json`, written, read and used on new documents
 
 mod corpus;
 mod curve;
 mod holdout;
+mod machines;
 mod posterior;
 mod quality;
 mod request;
@@ -21,6 +24,7 @@ mod results;
 mod saved;
 mod score;
 mod stream;
+mod vocabulary;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,6 +39,9 @@ use crate::plan::Plan;
 use crate::verdict::PosteriorKind;
 
 pub use corpus::{CorpusData, CorpusRequest, Halves};
+pub use machines::{
+    FarCompared, FarDocumentsInput, FarTopicsRequest, FarTopicsResult, FarTopicsRun,
+};
 pub use posterior::TopicsPosterior;
 pub use quality::{Doubt, Measures};
 pub use request::TopicsRequest;
@@ -43,6 +50,7 @@ pub(crate) use saved::others;
 pub use saved::{Inferred, SavedTopics};
 pub use score::{Average, Score};
 pub use stream::{StreamPosition, StreamRequest, StreamResult};
+pub use vocabulary::{Bags, WordCounts, WordFilters, WordKind, common_vocabulary, read_bags};
 
 use curve::Curve;
 use holdout::Holdout;
