@@ -2,51 +2,19 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
-
-# A cluster of several nodes on loopback, which Ray has on other systems only.
-os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 import numpy as np
 import pytest
 import ray
-from ray.cluster_utils import Cluster
 
 import pycollapsar
 from pycollapsar import BayesianGaussianMixture
 from pycollapsar.distributed import Dataset, Ray
-from shared import CHUNK_ROWS, alone, bits, fitted, parts
-
-NODE = {
-    "num_cpus": 8,
-    "object_store_memory": 80_000_000,
-    "node_ip_address": "127.0.0.1",
-    "include_dashboard": False,
-}
-
-
-#: A node that is gone is missed within two seconds, and not ten.
-QUICK = {
-    "health_check_initial_delay_ms": 1000,
-    "health_check_period_ms": 500,
-    "health_check_failure_threshold": 4,
-}
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    head = {**NODE, "_system_config": QUICK}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    cluster.add_node(**NODE)
-    ray.init(address=cluster.address, log_to_driver=False)
-    yield cluster
-    ray.shutdown()
-    cluster.shutdown()
+from shared import CHUNK_ROWS, NODE, alone, bits, fitted, killer, parts
 
 
 @pytest.fixture(scope="module")
@@ -66,25 +34,6 @@ def test_answers_that_merge_on_their_way_give_the_same_bits(cluster, expected):
         at_step, killed = killer(engine, {4}, random.Random(4))
         assert bits(fitted(engine, callback=at_step)) == expected
         assert engine.lost == len(killed) == 1
-
-
-def killer(engine, moments, rng):
-    """Kills a worker within a few passes of each of these steps."""
-    killed = []
-
-    def kill(pid):
-        try:
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
-        except ProcessLookupError:
-            pass
-
-    def at_step(step):
-        if step["iteration"] in moments:
-            pid = rng.choice(engine.pids())
-            threading.Timer(rng.random() * 0.02, kill, [pid]).start()
-
-    return at_step, killed
 
 
 def test_workers_killed_at_random_moments_change_no_bit(cluster, expected):
@@ -125,7 +74,7 @@ from pycollapsar.distributed import Ray
 import time
 ray.init(address={address!r}, log_to_driver=False)
 print("begins", flush=True)
-slowly = lambda step: time.sleep(0.02)
+slowly = lambda step: time.sleep(0.2)
 fitted(Ray(2), checkpoint={checkpoints!r}, checkpoint_every=1, callback=slowly)
 print("ended", flush=True)
 """
@@ -138,7 +87,7 @@ def test_a_driver_that_is_killed_goes_on_to_the_same_bits(cluster, expected, tmp
     )
     driver = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
     manifest = checkpoints / "manifest.json"
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 300
     while not manifest.exists() and driver.poll() is None and time.monotonic() < limit:
         time.sleep(0.01)
     time.sleep(random.Random(3).random() * 0.3)
@@ -243,4 +192,4 @@ def test_a_cluster_that_the_package_starts_listens_on_loopback_only():
         loopback = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF0000" + "0100007F")
         assert [at for at in found if at.split(":")[0] not in loopback] == []
     finally:
-        program.communicate("\n", timeout=60)
+        program.communicate("\n", timeout=300)

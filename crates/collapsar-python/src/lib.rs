@@ -6,6 +6,7 @@
 //! - `mixture`: mixtures of Gaussians
 //! - `online_mixture`: mixtures that learn from batches
 //! - `machines`: the same of rows that workers hold
+//! - `far_topics`: topics of documents that workers hold
 //! - `topics`: latent Dirichlet allocation
 //! - `model`: the BUGS language
 //! - `quant`: transcripts, from reads
@@ -17,6 +18,7 @@
 
 mod arrays;
 mod error;
+mod far_topics;
 mod machines;
 mod mixture;
 mod model;
@@ -28,6 +30,8 @@ mod topics;
 /// What the package's Python files call.
 #[pyo3::pymodule]
 mod _collapsar {
+    #[pymodule_export]
+    use super::far_topics::{TopicsWorker, common_vocabulary, count_words, fit_far_topics};
     #[pymodule_export]
     use super::machines::{
         MixtureWorker, cut_rows, fit_far_mixture, merge_answers, shape_of_table,

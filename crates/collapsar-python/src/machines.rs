@@ -8,7 +8,7 @@ use collapsar::mixture::{Covariance, Scale, Settings, Weights};
 use collapsar_formats::read_table;
 use collapsar_run::mixture::{FarInput, FarRequest};
 use collapsar_run::{PosteriorKind, RunFolder, Signs};
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyDict};
@@ -19,7 +19,23 @@ use crate::mixture::FittedMixture;
 use crate::run::{Plan, detached};
 
 /// Source, first row in it, rows, number of the first chunk.
-type Place = (usize, u64, u64, u64);
+pub(crate) type Place = (usize, u64, u64, u64);
+
+/// Bytes of Python's, or an array of them, which may be in memory that processes share: copies of it cost more than its way.
+#[derive(FromPyObject)]
+pub(crate) enum Bytes<'py> {
+    Bytes(Bound<'py, PyBytes>),
+    Array(PyReadonlyArray1<'py, u8>),
+}
+
+impl Bytes<'_> {
+    pub(crate) fn as_slice(&self) -> PyResult<&[u8]> {
+        Ok(match self {
+            Self::Bytes(bytes) => bytes.as_bytes(),
+            Self::Array(array) => array.as_slice()?,
+        })
+    }
+}
 
 /// Who holds chunks of rows, and answers tasks.
 #[pyclass(frozen, module = "pycollapsar._collapsar")]
@@ -101,9 +117,10 @@ impl MixtureWorker {
     }
 
     /// Does what a task says.
-    fn answer<'py>(&self, py: Python<'py>, task: &[u8]) -> Bound<'py, PyBytes> {
+    fn answer<'py>(&self, py: Python<'py>, task: Bytes<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let task = task.as_slice()?;
         let answer = self.with(py, |worker| worker.answer(task));
-        PyBytes::new(py, &answer)
+        Ok(PyBytes::new(py, &answer))
     }
 }
 
@@ -119,7 +136,7 @@ impl MixtureWorker {
     }
 }
 
-fn as_piece((source, first_row, rows, first_chunk): Place) -> Piece {
+pub(crate) fn as_piece((source, first_row, rows, first_chunk): Place) -> Piece {
     Piece {
         source,
         first_row,
@@ -158,10 +175,10 @@ pub(crate) fn cut_rows(
 #[pyfunction]
 pub(crate) fn merge_answers<'py>(
     py: Python<'py>,
-    answers: Vec<Bound<'py, PyBytes>>,
-) -> Bound<'py, PyBytes> {
-    let bytes: Vec<&[u8]> = answers.iter().map(PyBytesMethods::as_bytes).collect();
-    PyBytes::new(py, &py.detach(|| merged(&bytes)))
+    answers: Vec<Bytes<'py>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes: Vec<&[u8]> = (answers.iter().map(Bytes::as_slice)).collect::<PyResult<_>>()?;
+    Ok(PyBytes::new(py, &py.detach(|| merged(&bytes))))
 }
 
 /// A mixture of rows that workers hold, as Python's dictionary says.
@@ -241,13 +258,27 @@ impl FarOptions {
 }
 
 /// Workers that a callable reaches: `ask(task, prepares)` returns what each answered.
-struct Callable {
+pub(crate) struct Callable {
     ask: Py<PyAny>,
     /// What was raised meanwhile.
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Callable {
+    pub(crate) fn new(ask: Py<PyAny>) -> Self {
+        let raised = Mutex::new(None);
+        Self { ask, raised }
+    }
+
+    /// What was done, or what the callable raised meanwhile, which says more than that it did.
+    pub(crate) fn done<T>(&self, done: PyResult<T>) -> PyResult<T> {
+        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        match (done, raised.take()) {
+            (Err(_), Some(error)) => Err(error),
+            (done, _) => done,
+        }
+    }
+
     fn call(&self, task: &[u8], prepares: bool) -> collapsar::Result<Vec<Vec<u8>>> {
         let called = Python::attach(|py| -> PyResult<Vec<Vec<u8>>> {
             let answers = self
@@ -288,10 +319,7 @@ pub(crate) fn fit_far_mixture(
     ask: Py<PyAny>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let exchange = Callable {
-        ask,
-        raised: Mutex::new(None),
-    };
+    let exchange = Callable::new(ask);
     let (out, written) = (
         options.out.clone(),
         (options.command.clone(), options.engine.clone()),
@@ -307,15 +335,7 @@ pub(crate) fn fit_far_mixture(
         }
         Ok(result)
     });
-    let mut raised = exchange
-        .raised
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let (result, stopped) = match (done, raised.take()) {
-        // What the callable raised says more than that it did.
-        (Err(_), Some(error)) => return Err(error),
-        (done, _) => done?,
-    };
+    let (result, stopped) = exchange.done(done)?;
     let out = report(py, &result.climbed, stopped)?;
     let messages = &result.climbed.best().point.messages;
     out.set_item("messages", PyArray1::from_slice(py, messages))?;

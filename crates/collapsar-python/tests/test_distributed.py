@@ -198,3 +198,20 @@ def test_a_fit_can_be_stopped():
         warnings.simplefilter("error")
         mixture = BayesianGaussianMixture(n_components=2, random_state=0, max_iter=200)
         mixture.fit(rows(centres=2), engine="local")
+
+
+def test_every_rank_reports_to_one_that_knows_of_it():
+    from pycollapsar.distributed._mpi import _place
+
+    odd = [[0, 2, 4], [1, 3], [5], [*range(6, 26)]]
+    for machines in ([[*range(30)]], [[0, 1], [2, 3]], odd, [[rank] for rank in range(9)]):
+        firsts = sorted(machine[0] for machine in machines)
+        places = {rank: _place(rank, machine, firsts) for machine in machines for rank in machine}
+        reached, coming = [], [0]
+        while coming:
+            rank = coming.pop()
+            reached.append(rank)
+            below = places[rank][1]
+            assert all(places[other][0] == rank for other in below)
+            coming.extend(below)
+        assert sorted(reached) == sorted(places)

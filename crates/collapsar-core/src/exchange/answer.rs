@@ -38,6 +38,8 @@ pub enum Answer {
     },
     /// A chunk that cannot be used: of those that the worker holds the lowest.
     Refused(Refusal),
+    /// Nothing: the worker lacks what the task builds on, as it came in the place of another.
+    Lacking,
 }
 
 impl Answer {
@@ -79,6 +81,7 @@ impl Answer {
                 out.text(&refusal.found);
                 out.text(&refusal.expected);
             }
+            Self::Lacking => out.u8(3),
         }
         out.into_bytes()
     }
@@ -148,15 +151,17 @@ impl Answer {
                     expected: bytes.text()?,
                 })
             }
+            3 => Self::Lacking,
             _ => return Err(Error::exchange(bytes.text()?)),
         };
         bytes.end()?;
         Ok((of, answer))
     }
 
-    /// Two answers to the same task as one: of two refusals that of the lower chunk.
+    /// Two answers to the same task as one: of two refusals that of the lower chunk, and none before all know what they need.
     pub(super) fn and(self, other: Self) -> Result<Self> {
         match (self, other) {
+            (Self::Lacking, _) | (_, Self::Lacking) => Ok(Self::Lacking),
             (Self::Refused(a), Self::Refused(b)) => {
                 Ok(Self::Refused(if b.chunk < a.chunk { b } else { a }))
             }

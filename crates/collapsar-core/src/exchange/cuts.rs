@@ -88,6 +88,17 @@ impl Cuts {
         self.chunk_rows
     }
 
+    /// The chunk of a row counted through all sources, and which of the chunk's rows it is.
+    pub fn chunk_of(&self, row: u64) -> (u64, u64) {
+        let after = self.sources.partition_point(|s| s.first_row <= row);
+        let of = &self.sources[after.saturating_sub(1)];
+        let own = row - of.first_row;
+        (
+            of.first_chunk + own / self.chunk_rows,
+            own % self.chunk_rows,
+        )
+    }
+
     /// What each of several workers is to hold: chunks that follow one another, about as many each, cut where few subtrees
     /// come from each worker. Some have nothing to hold where there are fewer chunks than workers.
     pub fn shared(&self, workers: u64) -> Vec<Vec<Piece>> {

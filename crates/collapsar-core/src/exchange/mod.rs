@@ -149,6 +149,21 @@ impl<'a> Asker<'a> {
         preparation: u64,
         body: impl FnOnce(&mut Writer),
     ) -> Result<Vec<f64>> {
+        self.ask_of_those_who_know(kind, preparation, body)?
+            .ok_or_else(lacking)
+    }
+
+    /// The same for a task that builds on earlier ones, which a worker that came in the place of another does not know of:
+    /// nothing where one says so.
+    ///
+    /// # Errors
+    /// As [`Asker::ask`].
+    pub fn ask_of_those_who_know(
+        &self,
+        kind: u8,
+        preparation: u64,
+        body: impl FnOnce(&mut Writer),
+    ) -> Result<Option<Vec<f64>>> {
         let (header, task) = self.task(kind, preparation, body);
         self.gather(header, &self.exchange.ask(task.as_bytes())?)
     }
@@ -164,10 +179,11 @@ impl<'a> Asker<'a> {
         body: impl FnOnce(&mut Writer),
     ) -> Result<Vec<f64>> {
         let (header, task) = self.task(kind, preparation, body);
-        self.gather(header, &self.exchange.prepare(task.as_bytes())?)
+        self.gather(header, &self.exchange.prepare(task.as_bytes())?)?
+            .ok_or_else(lacking)
     }
 
-    fn gather(&self, header: Header, answers: &[Vec<u8>]) -> Result<Vec<f64>> {
+    fn gather(&self, header: Header, answers: &[Vec<u8>]) -> Result<Option<Vec<f64>>> {
         let mut all = None;
         for bytes in answers {
             let answer = Answer::read(bytes, header.serial)?;
@@ -179,6 +195,7 @@ impl<'a> Asker<'a> {
         match all {
             // The lowest chunk's, whoever holds it: the same refusal for any number of workers.
             Some(Answer::Refused(refusal)) => Err(self.cuts.refused(refusal)),
+            Some(Answer::Lacking) => Ok(None),
             Some(Answer::Sums {
                 count,
                 merge,
@@ -189,7 +206,7 @@ impl<'a> Asker<'a> {
                 for node in nodes {
                     tree.push(node)?;
                 }
-                tree.root()
+                tree.root().map(Some)
             }
             _ => Err(Error::exchange(format!(
                 "sums of other data, expected those of {} chunks",
@@ -197,6 +214,10 @@ impl<'a> Asker<'a> {
             ))),
         }
     }
+}
+
+fn lacking() -> Error {
+    Error::exchange("a worker that lacks what the task builds on".into())
 }
 
 #[cfg(test)]

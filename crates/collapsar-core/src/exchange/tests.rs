@@ -66,6 +66,18 @@ fn sums_are_those_of_the_tree_whoever_holds_which_chunks() {
 }
 
 #[test]
+fn a_row_is_in_the_chunk_that_holds_it() {
+    let sources = vec![("a".into(), 5), ("b".into(), 1), ("c".into(), 7)];
+    let cuts = Cuts::new(sources, 3).expect("rows");
+    let mut expected = (0..)
+        .zip([3, 2, 1, 3, 3, 1])
+        .flat_map(|(chunk, rows)| (0..rows).map(move |row| (chunk, row)));
+    for row in 0..cuts.rows() {
+        assert_eq!(Some(cuts.chunk_of(row)), expected.next());
+    }
+}
+
+#[test]
 fn a_worker_with_a_subtree_sends_one_vector() {
     for workers in [1, 2, 4, 8] {
         for chunks in held_by(64, workers) {
@@ -228,7 +240,7 @@ fn answers_come_back_as_they_went() {
         found: "ä".into(),
         expected: "b".into(),
     });
-    for answer in [sums, refused] {
+    for answer in [sums, refused, Answer::Lacking] {
         let bytes = answer.write(7);
         assert_eq!(Answer::read(&bytes, 7), Ok(answer));
         assert!(Answer::read(&bytes, 8).is_err());
@@ -294,6 +306,8 @@ fn answers_merge_on_their_way_to_the_same_bits() {
         panic!("no refusal")
     };
     assert_eq!(cuts.refused(refusal).to_string(), "a, row 5: x, expected y");
+    let lacking = merged(&[&refused(9), &Answer::Lacking.write(3), &refused(4)]);
+    assert_eq!(Answer::read(&lacking, 3), Ok(Answer::Lacking));
     let failed = merged(&[&refused(9), &Answer::failed(3, "out of memory"), &[1, 2]]);
     let error = Answer::read(&failed, 3).expect_err("a failure");
     assert_eq!(error.to_string(), "workers: out of memory");

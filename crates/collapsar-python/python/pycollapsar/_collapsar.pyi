@@ -1,14 +1,16 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, final
 
-from numpy import float32, float64, int64, uint32
+from numpy import float32, float64, int64, uint8, uint32
 from numpy.typing import NDArray
 
 _Callback = Callable[[int, dict[str, Any]], Any]
 _Documents = tuple[NDArray[int64], NDArray[uint32], NDArray[float32], int]
 _Topics = tuple[list[float], float, NDArray[float64], bool]
 _Place = tuple[int, int, int, int]
+_Bytes = bytes | NDArray[uint8]
+_Counted = tuple[int, int, list[str], list[float], list[int]]
 _Sparse = tuple[tuple[int, int], NDArray[int64], NDArray[uint32], NDArray[float64]]
 
 __all__ = [
@@ -18,12 +20,16 @@ __all__ = [
     "MAX_ITERATIONS",
     "MixtureWorker",
     "OnlineMixture",
+    "TopicsWorker",
     "__version__",
+    "common_vocabulary",
     "complete_topics",
+    "count_words",
     "cut_rows",
     "density_picture",
     "first_topics",
     "fit_far_mixture",
+    "fit_far_topics",
     "fit_mixture",
     "fit_topics",
     "infer_topics",
@@ -54,10 +60,23 @@ def fit_far_mixture(
     ask: Callable[[bytes, bool], list[bytes]],
     callback: _Callback | None,
 ) -> dict[str, Any]: ...
+def fit_far_topics(
+    options: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    ask: Callable[[bytes, bool], list[bytes]],
+    callback: _Callback | None,
+) -> dict[str, Any]: ...
+def count_words(file: str | PathLike[str], reading: Mapping[str, Any]) -> _Counted: ...
+def common_vocabulary(
+    files: list[tuple[str, _Counted]],
+    min_docs: int,
+    max_docs_share: float,
+    max_vocabulary: int | None,
+) -> tuple[list[str], bool]: ...
 def cut_rows(
     sources: list[tuple[str, int]], chunk_rows: int, workers: int
 ) -> tuple[int, list[list[_Place]]]: ...
-def merge_answers(answers: list[bytes]) -> bytes: ...
+def merge_answers(answers: Sequence[_Bytes]) -> bytes: ...
 def shape_of_table(
     file: str | PathLike[str], columns: list[str] | None
 ) -> tuple[int, list[str]]: ...
@@ -125,7 +144,27 @@ class MixtureWorker:
     def read(
         self, piece: _Place, file: str | PathLike[str], columns: list[str] | None
     ) -> None: ...
-    def answer(self, task: bytes) -> bytes: ...
+    def answer(self, task: _Bytes) -> bytes: ...
+
+@final
+class TopicsWorker:
+    def __new__(
+        cls, count: int, chunk_rows: int, vocabulary: tuple[list[str], bool], threads: int
+    ) -> TopicsWorker: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def passes(self) -> int: ...
+    def hold(
+        self,
+        piece: _Place,
+        name: str,
+        documents: tuple[NDArray[int64], NDArray[uint32], NDArray[float32]],
+    ) -> None: ...
+    def read(
+        self, piece: _Place, name: str, file: str | PathLike[str], reading: Mapping[str, Any]
+    ) -> None: ...
+    def answer(self, task: _Bytes) -> bytes: ...
 
 @final
 class OnlineMixture:

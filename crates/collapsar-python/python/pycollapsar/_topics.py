@@ -273,19 +273,27 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self.components_.shape[0]
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, engine=None):
         """Fit topics to documents.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            How often each document holds each word. A sparse matrix stays sparse.
+            How often each document holds each word. A sparse matrix stays sparse. With `engine`, a
+            `distributed.Corpus` or what one is made of: files, matrices, a Ray Dataset.
         y : Ignored
+        engine : {'local', 'ray', 'mpi'} or distributed.Engine, default=None
+            Workers that hold the documents. `proportions_` are then empty: `transform` has those of any documents;
+            `bound_` is the perplexity by the bound of the climb.
 
         Returns
         -------
         self
         """
+        if engine is not None:
+            from .distributed._estimator_topics import fit
+
+            return fit(self, X, engine)
         X = self._checked(X, "LatentDirichletAllocation.fit", reset=True)
         self.random_state_ = check_random_state(self.random_state)
         documents = _documents(X)

@@ -1,7 +1,7 @@
-"""``mpirun -n 8 python -m pycollapsar.mpi mixture data/ --components 20 --out fit``
+"""``mpirun -n 8 python -m pycollapsar.mpi mixture data/ --components 20 --out fit``, or ``topics data/ --topics 20 --out fit``
 
-Every rank holds a part of the rows, and rank 0 climbs. A rank that dies ends the run, as MPI has it: with ``--checkpoint DIR``
-the same command and ``--resume DIR`` go on from the newest checkpoint, to the same bits.
+Every rank holds a part of the rows or documents, and rank 0 climbs. A rank that dies ends the run, as MPI has it: with ``--checkpoint DIR``
+the same command and ``--resume DIR`` go on from the newest checkpoint, with mixtures to the same bits.
 """
 
 from __future__ import annotations

@@ -10,11 +10,14 @@
 //! - `results`: the files of a run
 //! - `stored`: the same of documents that are in a file
 //! - `stream`: documents as they come
+//! - `machines`: documents that workers hold
+//! - `vocabulary`: words of many files as one vocabulary
 //! - `saved`: `topics.json`, written, read and used on new documents
 
 mod corpus;
 mod curve;
 mod holdout;
+mod machines;
 mod posterior;
 mod quality;
 mod request;
@@ -23,6 +26,7 @@ mod saved;
 mod score;
 mod stored;
 mod stream;
+mod vocabulary;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,6 +41,9 @@ use crate::plan::Plan;
 use crate::verdict::PosteriorKind;
 
 pub use corpus::{CorpusData, CorpusRequest, CorpusRoom, Halves, StoredData};
+pub use machines::{
+    FarCompared, FarDocumentsInput, FarTopicsRequest, FarTopicsResult, FarTopicsRun,
+};
 pub use posterior::TopicsPosterior;
 pub use quality::{Doubt, Measures};
 pub use request::TopicsRequest;
@@ -45,6 +52,7 @@ pub(crate) use saved::others;
 pub use saved::{Inferred, SavedTopics};
 pub use score::{Average, Score};
 pub use stream::{StreamPosition, StreamRequest, StreamResult};
+pub use vocabulary::{Bags, WordCounts, WordFilters, WordKind, common_vocabulary, read_bags};
 
 use curve::Curve;
 use holdout::Holdout;

@@ -214,7 +214,7 @@ impl TopicsRun<'_> {
 }
 
 /// The prior of proportions as it is asked for.
-fn alpha(settings: &Settings) -> Value {
+pub(super) fn alpha(settings: &Settings) -> Value {
     match &settings.alpha {
         Alpha::Learned => "auto".into(),
         Alpha::Symmetric(alpha) => (*alpha).into(),
@@ -223,7 +223,7 @@ fn alpha(settings: &Settings) -> Value {
 }
 
 /// The prior of words as it is asked for.
-fn beta(settings: &Settings) -> Value {
+pub(super) fn beta(settings: &Settings) -> Value {
     match settings.beta {
         Beta::Learned => "auto".into(),
         Beta::Given(beta) => beta.into(),

@@ -99,6 +99,23 @@ impl About {
         }
     }
 
+    /// Of so many documents with so many tokens, whose words were counted before.
+    pub(super) fn of_counts(
+        (documents, tokens, bound): (usize, f64, f64),
+        ids_are_positions: bool,
+    ) -> Self {
+        let words = TokenOptions::default();
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            documents,
+            tokens,
+            bound,
+            min_length: words.min_length,
+            keep_numbers: words.numbers,
+            ids_are_positions,
+        }
+    }
+
     pub(super) fn new(data: &CorpusData, (documents, tokens): (usize, f64), bound: f64) -> Self {
         let words = data.request.options.tokens;
         Self {

@@ -1,7 +1,9 @@
-"""Fits whose rows are held by many workers: threads, actors of Ray, ranks of MPI.
+"""Fits whose rows or documents are held by many workers: threads, actors of Ray, ranks of MPI.
 
 - `fit_mixture`: a mixture of Gaussians; `pycollapsar.BayesianGaussianMixture` has the same as ``fit(dataset, engine=...)``
+- `fit_topics`: topics of documents; `pycollapsar.LatentDirichletAllocation` has the same as ``fit(corpus, engine=...)``
 - `Dataset`: files, arrays or a Ray Dataset, and how they are cut into chunks
+- `Corpus`: the same of documents
 - `Local`, `Ray`, `MPI`: engines, which carry tasks to workers
 
 Rows stay with the workers; messages and sums travel. Chunks are cut by the data and added in one fixed tree, so a fit is the
@@ -21,20 +23,26 @@ True
 
 from __future__ import annotations
 
+from ._corpus import CHUNK_DOCUMENTS, Corpus
 from ._dataset import CHUNK_ROWS, Dataset
 from ._engine import Engine, Local, engine_of
 from ._fit import climb, fit_mixture
+from ._fit_topics import climb_topics, fit_topics
 from ._mpi import MPI
 from ._ray import Ray
 
 __all__ = [
+    "CHUNK_DOCUMENTS",
     "CHUNK_ROWS",
     "MPI",
+    "Corpus",
     "Dataset",
     "Engine",
     "Local",
     "Ray",
     "climb",
+    "climb_topics",
     "engine_of",
     "fit_mixture",
+    "fit_topics",
 ]

@@ -1,4 +1,4 @@
-"""``python -m pycollapsar.distributed mixture DATA... --engine ray --out DIR``"""
+"""``python -m pycollapsar.distributed mixture DATA... --engine ray --out DIR``, and ``topics`` the same way"""
 
 from __future__ import annotations
 

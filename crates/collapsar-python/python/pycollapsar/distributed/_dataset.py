@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,15 +26,23 @@ class Source(Protocol):
 
     name: str
 
+    #: Whether it is in the memory of this process.
+    here: bool
+
     def shape(self) -> tuple[int, list[str]]:
         """How many rows there are, and the names of the columns."""
 
     def fill(self, worker: MixtureWorker, place: Place) -> None:
         """Has a worker hold some of the rows."""
 
+    def stored(self, place: Place, put: Callable[[Any], Any]) -> Source:
+        """The same where others can load it: `put` stores a value and returns a reference."""
+
 
 class FileSource:
     """A table in a file, which every worker can open."""
+
+    here = False
 
     def __init__(self, path: str, columns: list[str] | None) -> None:
         self.name, self.path, self.columns = str(path), os.path.abspath(path), columns
@@ -53,6 +61,9 @@ class FileSource:
         _, first, rows, _ = place
         worker.hold(place, matrix(mapped[first : first + rows]))
 
+    def stored(self, place: Place, put: Callable[[Any], Any]) -> Source:
+        return self
+
     def _mapped(self) -> np.ndarray | None:
         """A plain array of all its columns, of which only the rows that are wanted are read."""
         if self.columns is not None or not self.path.endswith(".npy"):
@@ -69,6 +80,8 @@ class FileSource:
 class ArraySource:
     """An array in this process."""
 
+    here = True
+
     def __init__(self, name: str, array: Any) -> None:
         self.name, self.array = name, matrix(array)
 
@@ -79,9 +92,15 @@ class ArraySource:
         _, first, rows, _ = place
         worker.hold(place, self.array[first : first + rows])
 
+    def stored(self, place: Place, put: Callable[[Any], Any]) -> Source:
+        _, first, rows, _ = place
+        return RemoteSource(self.name, put(self.array[first : first + rows]), None, first)
+
 
 class RemoteSource:
     """An array, or a block of a Ray Dataset, in Ray's object store."""
+
+    here = False
 
     def __init__(self, name: str, reference: Any, columns: list[str] | None, first: int = 0):
         self.name, self.reference, self.columns, self.first = name, reference, columns, first
@@ -110,6 +129,9 @@ class RemoteSource:
         _, first, rows, _ = place
         first -= self.first
         worker.hold(place, self.load()[0][first : first + rows])
+
+    def stored(self, place: Place, put: Callable[[Any], Any]) -> Source:
+        return self
 
 
 def matrix(array: Any) -> np.ndarray:

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .._collapsar import MixtureWorker, merge_answers
-from ._dataset import Place, Source
+from .._collapsar import MixtureWorker, TopicsWorker, merge_answers
+from ._dataset import Place
 
-#: What one worker is to hold.
-Share = list[tuple[Source, Place]]
+#: What one worker is to hold: sources of rows or of documents, and which of them.
+Share = list[tuple[Any, Place]]
 
-#: Chunks in all, rows of a chunk, columns.
-Cuts = tuple[int, int, int]
+#: Of which model; chunks in all, rows of a chunk, columns or words.
+Cuts = tuple[str, int, int, Any]
+
+_WORKERS: dict[str, Any] = {"mixture": MixtureWorker, "topics": TopicsWorker}
 
 
 class Holder:
@@ -22,22 +24,23 @@ class Holder:
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
-        self.worker: MixtureWorker | None = None
+        self.worker: MixtureWorker | TopicsWorker | None = None
 
-    def shape(self, source: Source) -> tuple[int, list[str]]:
-        """Rows and columns of a source."""
+    def shape(self, source: Any) -> Any:
+        """Rows and columns of a source, or documents and words."""
         return source.shape()
 
     def load(self, cuts: Cuts, share: Share) -> int:
         """Takes in rows in the place of all earlier ones; returns how many."""
         self.worker = None
-        worker = MixtureWorker(*cuts, self.threads)
+        model, *numbers = cuts
+        worker = _WORKERS[model](*numbers, self.threads)
         for source, place in share:
             source.fill(worker, place)
         self.worker = worker
         return worker.rows
 
-    def answer(self, task: bytes) -> bytes:
+    def answer(self, task: Any) -> bytes:
         """Does a task."""
         if self.worker is None:
             raise RuntimeError("a worker that holds no rows was asked, expected load before")
@@ -65,8 +68,8 @@ class Engine:
         """Does the work of whoever climbs, in the process that is to do it; all processes have what it returns."""
         return work()
 
-    def shapes(self, sources: list[Source]) -> list[tuple[int, list[str]]]:
-        """Rows and columns of each source."""
+    def shapes(self, sources: list[Any]) -> list[Any]:
+        """Rows and columns of each source, or documents and words."""
         raise NotImplementedError
 
     def load(self, cuts: Cuts, shares: list[Share]) -> None:
@@ -106,7 +109,7 @@ class Local(Engine):
         self._holders = [Holder(threads or each) for _ in range(self.workers)]
         self._pool = ThreadPoolExecutor(self.workers)
 
-    def shapes(self, sources: list[Source]) -> list[tuple[int, list[str]]]:
+    def shapes(self, sources: list[Any]) -> list[Any]:
         return list(self._pool.map(lambda source: source.shape(), sources))
 
     def load(self, cuts: Cuts, shares: list[Share]) -> None:

@@ -21,7 +21,7 @@ def fit(estimator: Any, data: Any, sample_weight: Any, engine: str | Engine) -> 
 
     estimator._validate_params()
     _refuse(estimator, sample_weight)
-    made = engine_of(engine, _workers(estimator, engine))
+    made = engine_of(engine, workers_of(estimator, engine))
     rng = check_random_state(estimator.random_state)
     first = int(estimator.max_iter > 0)
     how = plan(
@@ -71,7 +71,7 @@ def fit(estimator: Any, data: Any, sample_weight: Any, engine: str | Engine) -> 
     return estimator
 
 
-def _workers(estimator: Any, engine: str | Engine) -> int | None:
+def workers_of(estimator: Any, engine: str | Engine) -> int | None:
     """As many as `n_jobs` says, where that is a number of workers."""
     jobs = estimator.n_jobs
     if engine == "ray" and jobs is not None and jobs > 0:

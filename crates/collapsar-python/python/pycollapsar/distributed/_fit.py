@@ -28,7 +28,7 @@ def climb(
         sources = [(source.name, rows) for source, (rows, _) in zip(data.sources, shapes)]
         count, places = cut_rows(sources, data.chunk_rows, engine.workers)
         shares = [[(data.sources[place[0]], place) for place in own] for own in places]
-        engine.load((count, data.chunk_rows, len(columns)), shares)
+        engine.load(("mixture", count, data.chunk_rows, len(columns)), shares)
         found = {
             "covariance": "full",
             "process": False,

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._dataset import ArraySource, RemoteSource
-from ._engine import Cuts, Engine, Holder, Share, Source
+from ._engine import Cuts, Engine, Holder, Share
 
 
 class Ray(Engine):
@@ -95,10 +94,10 @@ class Ray(Engine):
                 " cluster that is protected, and give address="
             )
 
-    def shapes(self, sources: list[Source]) -> list[tuple[int, list[str]]]:
+    def shapes(self, sources: list[Any]) -> list[Any]:
         count = self._ray.remote(num_cpus=self.threads)(_shape)
         # Those that are here need not travel to be counted.
-        here = [isinstance(source, ArraySource) for source in sources]
+        here = [source.here for source in sources]
         found: list[Any] = [
             source.shape() if own else count.remote(source) for source, own in zip(sources, here)
         ]
@@ -113,13 +112,9 @@ class Ray(Engine):
         for number, (_, loaded) in enumerate(hired):
             self._settle(number, loaded)
 
-    def _stored(self, source: Source, place: Any) -> tuple[Source, Any]:
+    def _stored(self, source: Any, place: Any) -> tuple[Any, Any]:
         """A part of a share with its rows in the object store, from where a replacement has them again."""
-        if isinstance(source, ArraySource):
-            _, first, rows, _ = place
-            reference = self._ray.put(source.array[first : first + rows])
-            return RemoteSource(source.name, reference, None, first), place
-        return source, place
+        return source.stored(place, self._ray.put), place
 
     def _hire(self, number: int) -> tuple[Any, Any]:
         actor: Any = self._class.remote(self.threads)
@@ -242,5 +237,5 @@ def _loopback(ray: Any) -> Iterator[None]:
             os.environ[name] = before
 
 
-def _shape(source: Source) -> tuple[int, list[str]]:
+def _shape(source: Any) -> Any:
     return source.shape()

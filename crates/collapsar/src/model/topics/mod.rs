@@ -15,6 +15,7 @@
 //! - `mean`: what their sweeps say on average
 //! - `response`: variances by linear response
 //! - `online`: documents that come in batches
+//! - `machines`: documents that workers hold
 //! - `infer`: what it says about new documents
 //! - `stored`: documents that are not in memory
 //! - `quality`: whether its topics are worth reading
@@ -30,6 +31,7 @@ mod fit;
 mod infer;
 mod kept;
 mod local;
+pub mod machines;
 mod mean;
 mod online;
 mod posterior;
