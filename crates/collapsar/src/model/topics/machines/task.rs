@@ -127,7 +127,9 @@ impl Pass {
 /// Numbers of passes and how many they are.
 pub(super) fn write_all(all: &[u64], out: &mut Writer) {
     out.u64(all.len() as u64);
-    all.iter().for_each(|number| out.u64(*number));
+    for number in all {
+        out.u64(*number);
+    }
 }
 
 fn read_all(body: &mut Reader<'_>) -> Result<Vec<u64>> {

@@ -164,14 +164,16 @@ fn exclusivity(words: &Words<'_>, topic: usize, top: &[usize]) -> f64 {
 }
 
 /// Hands over counts of documents some documents at a time, in their order: the first of them, and a row for each.
-pub(super) type EachCounts<'a> = dyn Fn(&mut dyn FnMut(usize, &[f64])) -> Result<()> + 'a;
+pub(super) type EachCounts<'a> = dyn Fn(&mut VisitCounts<'_>) -> Result<()> + 'a;
+/// Takes the first of some documents, and a row for each.
+pub(super) type VisitCounts<'a> = dyn FnMut(usize, &[f64]) + 'a;
 /// Hands over the words of each document, which ascend.
 pub(super) type EachWords<'a> = dyn Fn(&mut dyn FnMut(&[u32])) -> Result<()> + 'a;
 /// What lists of words have for coherence.
 type Coherences<'a> = dyn Fn(&[Vec<usize>]) -> Result<Vec<Option<Coherence>>> + 'a;
 
 /// The counts that a fit has of its documents.
-fn in_memory(fit: &TopicsFit) -> impl Fn(&mut dyn FnMut(usize, &[f64])) -> Result<()> {
+fn in_memory(fit: &TopicsFit) -> impl Fn(&mut VisitCounts<'_>) -> Result<()> {
     |visit| {
         visit(0, &fit.document_counts);
         Ok(())

@@ -27,6 +27,9 @@ use super::{DocumentBlock, StoredCorpus};
 /// Documents whose counts are read at once, where nothing else is read.
 const TOGETHER: usize = 4096;
 
+/// Takes a block of documents, and their counts.
+pub(super) type Visit<'a> = dyn FnMut(&DocumentBlock, &[f64]) -> Result<ControlFlow<()>> + 'a;
+
 /// Documents in a file, with counts in other files beside it.
 #[derive(Debug)]
 pub struct StoredDocuments {
@@ -115,11 +118,7 @@ impl StoredDocuments {
     ///
     /// # Errors
     /// Where documents or counts cannot be read; what `visit` has.
-    pub fn each(
-        &self,
-        counts: &Warm,
-        visit: &mut dyn FnMut(&DocumentBlock, &[f64]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    pub fn each(&self, counts: &Warm, visit: &mut Visit<'_>) -> Result<()> {
         let (mut own, mut bytes) = (vec![], vec![]);
         self.corpus.each(0..self.corpus.documents(), &mut |block| {
             self.counts_of(counts, block, &mut bytes, &mut own)?;
