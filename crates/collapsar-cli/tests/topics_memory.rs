@@ -123,8 +123,6 @@ fn documents_in_a_file_give_the_results_of_documents_in_memory() {
                 "random",
                 "--restarts",
                 "2",
-                "--posterior",
-                "linear-response",
                 "--max-passes",
                 "12",
             ],
@@ -157,7 +155,7 @@ fn documents_in_a_file_give_the_results_of_documents_in_memory() {
         let place = &file["documents"];
         assert_eq!(place["in"], "file");
         let bytes = place["bytes_per_pass"].as_u64().expect("a number");
-        assert!((400_000..4_000_000).contains(&bytes), "{bytes}");
+        assert!((200_000..4_000_000).contains(&bytes), "{bytes}");
         assert!(place["bytes_read"].as_u64() > Some(10 * bytes));
         assert!(["disk", "computing"].contains(&place["bound_by"].as_str().expect("a word")));
     }
@@ -219,7 +217,8 @@ fn a_run_goes_on_from_documents_that_were_kept() {
         "4",
     ]);
     assert!(
-        talk.contains("documents do not fit in 16.0 MB: each pass reads them from .fit.corpus"),
+        talk.contains("documents do not fit in 16")
+            && talk.contains("MB: each pass reads them from .fit.corpus"),
         "{talk}"
     );
     assert!(
@@ -227,7 +226,8 @@ fn a_run_goes_on_from_documents_that_were_kept() {
         "{talk}"
     );
     assert!(
-        said.contains("documents did not fit in 16.0 MB and were read from a file, "),
+        said.contains("documents did not fit in 16")
+            && said.contains("MB and were read from a file, "),
         "{said}"
     );
     let corpus = folder.join(".fit.corpus");

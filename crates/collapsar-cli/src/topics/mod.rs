@@ -34,7 +34,7 @@ Examples:
                                                       a document a line, fewer words
   collapsar topics big.jsonl --checkpoint run.ckpt    and, if it is stopped, again with
   collapsar topics big.jsonl --resume run.ckpt        to end at the same numbers, bit for bit
-  collapsar topics huge.jsonl --memory 2GB --out fit  documents that do not fit are read for every pass
+  collapsar topics huge.jsonl --memory 2GB --out fit  what does not fit is read for every pass
   collapsar topics texts/ --restarts 4 --average --out fit
                                                       keep all four, foresee by their mean
   collapsar topics texts/ --posterior exact --out fit collapsed Gibbs sweeps from the fit, and their mean

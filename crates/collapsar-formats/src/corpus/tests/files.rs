@@ -130,7 +130,7 @@ fn every_filter_decides_as_in_memory() {
         for place in 0..5 {
             let word = (document * 3 + place * place) % 9;
             counts += &format!("{} {} {}\n", document + 1, word + 1, place + 1);
-            pairs += &format!(" {word}:{}.5", place);
+            pairs += &format!(" {word}:{place}.5");
         }
         pairs += "\n";
     }
