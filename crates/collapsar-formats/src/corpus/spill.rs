@@ -40,6 +40,9 @@ pub struct CorpusLimits<'a> {
 /// Who sees how far reading is: documents so far, and bytes that were written, if they are written.
 pub type CorpusSeen<'a> = dyn Fn(u64, Option<u64>) + 'a;
 
+/// Takes the words of a document and how often each.
+type Visit<'a> = dyn FnMut(&[u32], &[f32]) -> Result<()> + 'a;
+
 /// What watches over documents while they are gathered.
 pub(super) struct Spill<'a> {
     limits: &'a CorpusLimits<'a>,
@@ -159,10 +162,7 @@ impl Raw {
     }
 
     /// Visits all documents in their order, those without a word too.
-    pub(super) fn each(
-        &mut self,
-        visit: &mut dyn FnMut(&[u32], &[f32]) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn each(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let (mut words, mut counts, mut bytes) = (vec![], vec![], vec![]);
         let mut left = self.entries;
         let end = self.gap;
