@@ -81,8 +81,8 @@ def topics_bits(result):
 
 def topics_fitted(engine, data=None, **options):
     data = Corpus(matrices() if data is None else data, chunk_rows=16)
-    how = {"seed": 5, "tolerance": 1e-4, "max_passes": 90, **options}
-    return distributed.fit_topics(data, 4, engine=engine, **how)
+    how = {"seed": 5, "start": "documents", "alpha": 0.1, "tolerance": 1e-4, "max_passes": 40}
+    return distributed.fit_topics(data, 4, engine=engine, **{**how, **options})
 
 
 def topics_alone():

@@ -198,7 +198,7 @@ def corpus(tmp_path_factory):
 
 def of_topics(corpus, out, *more):
     fit = ["topics", corpus, "--vocabulary", corpus / "vocab.txt", "--topics", "4", "--seed", "5"]
-    limits = ["--chunk-rows", "16", "--tolerance", "1e-4", "--max-passes", "90"]
+    limits = ["--chunk-rows", "16", "--tolerance", "1e-4", "--max-passes", "60"]
     return [*fit, *limits, "--out", out, *more]
 
 

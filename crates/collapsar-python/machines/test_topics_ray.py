@@ -89,7 +89,7 @@ def test_matrices_in_the_object_store_and_texts_of_ray_datasets(cluster, expecte
     path.write_text("\n".join(texts))
     with Ray(2) as engine:
         assert topics_bits(topics_fitted(engine, references)) == expected
-        how = {"engine": engine, "max_passes": 40}
+        how = {"engine": engine, "start": "random", "alpha": 0.1, "max_passes": 5}
         blocks = ray.data.from_items([{"text": text} for text in texts], override_num_blocks=1)
         from_blocks = fit_topics(Corpus(blocks, chunk_rows=64), 3, **how)
         from_file = fit_topics(Corpus([path], chunk_rows=64), 3, **how)
@@ -99,7 +99,7 @@ def test_matrices_in_the_object_store_and_texts_of_ray_datasets(cluster, expecte
 
 def test_the_estimator_takes_ray(cluster):
     fits = [
-        LatentDirichletAllocation(n_components=3, random_state=1).fit(
+        LatentDirichletAllocation(n_components=3, init="random", max_iter=8, random_state=1).fit(
             Corpus(matrices(), chunk_rows=32), engine=engine
         )
         for engine in ("local", Ray(3))

@@ -152,7 +152,7 @@ def test_refusals_name_file_and_document(tmp_path):
         fitted(tmp_path)
     with pytest.raises(pycollapsar.DataError, match="no words, expected at least one document"):
         fitted(np.zeros((3, 4)))
-    with pytest.raises(pycollapsar.CollapsarError, match="topics"):
+    with pytest.raises(pycollapsar.CollapsarError, match="n_components is 0, expected at least 1"):
         fitted(counts(), topics=0)
     written(tmp_path, counts(), "a")
     (tmp_path / "text.txt").write_text("some words\nand others\n")

@@ -320,10 +320,12 @@ fn lost_workers_change_no_bit() {
 
 #[test]
 fn workers_that_are_always_lost_end_the_climb() {
-    let cuts = cuts(&parts(), 8);
-    let mut exchange = Here::new(workers(&parts(), &cuts, 3));
+    // Small, as it is made anew for each of a thousand losses.
+    let parts = [drawn((3, 5, 33), &[0.3; 2], 0.1, 1).0];
+    let cuts = cuts(&parts, 8);
+    let mut exchange = Here::new(workers(&parts, &cuts, 1));
     let again = cuts.clone();
-    exchange.replaced = Some(Box::new(move || workers(&parts(), &again, 3)));
+    exchange.replaced = Some(Box::new(move || workers(&parts, &again, 1)));
     let corpus = FarCorpus::new(Asker::new(&exchange, cuts), 33).expect("words");
     let far = corpus.with(&learned(2)).expect("a model");
     let (messages, _) = far.start(Start::Random, 1).expect("no counts yet");
