@@ -102,8 +102,9 @@ pub(crate) fn common_vocabulary(
             files.map(|(name, file)| (name, counts(file))).collect(),
             filters,
         )
+        .map_err(Failure::from)
     });
-    Ok(found.map_err(Failure::from)?)
+    Ok(found?)
 }
 
 /// Who holds chunks of documents, and answers tasks.

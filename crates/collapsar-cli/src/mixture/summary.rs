@@ -122,9 +122,10 @@ pub(crate) fn of(
     }
     let converged = result.climbed.outcome.converged;
     let verdict = verdict(&posterior.result, converged);
-    let verdict = match categories.is_empty() {
-        true => verdict,
-        false => without_exact(&verdict),
+    let verdict = if categories.is_empty() {
+        verdict
+    } else {
+        without_exact(&verdict)
     };
     text.push(format!("{verdict}\n"));
     text.push(climb::kept_in(args.out.as_deref()));

@@ -52,6 +52,7 @@ enum Body {
 struct Spilled {
     file: File,
     end: u64,
+    /// Goes with the file.
     _folder: TemporaryFolder,
 }
 
@@ -292,6 +293,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::used_underscore_binding,
+        reason = "nothing but this test asks where it is"
+    )]
     fn what_does_not_fit_in_memory_comes_back_from_a_file() {
         let log = Log::with_memory(300);
         let mut number = 0;
