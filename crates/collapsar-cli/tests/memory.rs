@@ -259,6 +259,18 @@ fn what_needs_rows_in_memory_is_refused_before_the_climb() {
         "collapsar: error: gaps.csv: row 200001: column \"y\" misses a value, expected none in rows that are read \
          from a file; try a higher --memory\n"
     );
+    let text = fs::read_to_string(folder.join("data.csv")).expect("data");
+    let words = text.lines().skip(1).map(|line| {
+        let numbers = line.splitn(3, ',').take(2).collect::<Vec<_>>();
+        format!("{},word", numbers.join(","))
+    });
+    let words = words.collect::<Vec<_>>().join("\n");
+    fs::write(folder.join("words.csv"), format!("x,y,z\n{words}\n")).expect("room");
+    assert_eq!(
+        fit("words.csv", &[]),
+        "collapsar: error: words.csv: categorical columns in rows that do not fit in memory, expected rows in memory; \
+         try a higher --memory or --columns\n"
+    );
     for wrong in ["2XB", "1kB", "1e30"] {
         let output = run(folder, &["mixture", "data.csv", "--memory", wrong]);
         assert_eq!(output.status.code(), Some(2), "{wrong}");

@@ -304,6 +304,8 @@ impl SavedMixture {
             return Err("more classes than components".into());
         }
         let fits = |matrix: &Matrix| match (matrix, fit.covariance) {
+            // Without numbers nothing looks at it.
+            _ if columns == 0 => true,
             (Matrix::Full(rows), Covariance::Full | Covariance::Tied) => {
                 rows.len() == columns && rows.iter().all(|row| row.len() == columns)
             }

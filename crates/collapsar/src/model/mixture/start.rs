@@ -197,11 +197,18 @@ impl Mixture {
                 if self.local.known(n).is_some() {
                     return;
                 }
-                let distances = (0..components).map(|k| {
-                    let centre = &centres[k * columns..(k + 1) * columns];
-                    levels.squared_distance((n, y), (k, centre))
-                });
-                let closest = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+                let closest = if levels.columns.is_empty() {
+                    let distances = centres
+                        .chunks_exact(columns)
+                        .map(|centre| squared_distance(y, centre));
+                    distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
+                } else {
+                    let distances = (0..components).map(|k| {
+                        let centre = &centres[k * columns..(k + 1) * columns];
+                        levels.mixed_distance((n, y), (k, centre))
+                    });
+                    distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
+                };
                 labels[n] = closest.map_or(0, |(k, _)| k);
             });
         }
@@ -360,11 +367,17 @@ impl<'a> LevelCentres<'a> {
         self.settle_one(k);
     }
 
-    /// Of a row from a centre, as [`squared_distance`].
+    /// Of a row from a centre.
     fn squared_distance(&self, (row, y): (usize, &[f64]), (k, centre): (usize, &[f64])) -> f64 {
         if self.columns.is_empty() {
             return squared_distance(y, centre);
         }
+        self.mixed_distance((row, y), (k, centre))
+    }
+
+    /// As [`squared_distance`], with levels. Apart, so that rows of numbers do not pay for a call.
+    #[inline(never)]
+    fn mixed_distance(&self, (row, y): (usize, &[f64]), (k, centre): (usize, &[f64])) -> f64 {
         let (mut there, mut sum) = (0, 0.0);
         for (x, c) in y.iter().zip(centre).filter(|(x, _)| !x.is_nan()) {
             sum += (x - c) * (x - c);
