@@ -127,7 +127,9 @@ impl Pass {
 /// Numbers of passes and how many they are.
 pub(super) fn write_all(all: &[u64], out: &mut Writer) {
     out.u64(all.len() as u64);
-    all.iter().for_each(|number| out.u64(*number));
+    for number in all {
+        out.u64(*number);
+    }
 }
 
 fn read_all(body: &mut Reader<'_>) -> Result<Vec<u64>> {
@@ -161,7 +163,9 @@ impl Task {
             Self::Survey => {}
             Self::Some(places) => {
                 out.u64(places.len() as u64);
-                places.iter().flatten().for_each(|number| out.u64(*number));
+                for number in places.iter().flatten() {
+                    out.u64(*number);
+                }
             }
             Self::Pass { held, slopes, pass } => {
                 write_all(held, out);
