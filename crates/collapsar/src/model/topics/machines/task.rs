@@ -163,7 +163,9 @@ impl Task {
             Self::Survey => {}
             Self::Some(places) => {
                 out.u64(places.len() as u64);
-                places.iter().flatten().for_each(|number| out.u64(*number));
+                for number in places.iter().flatten() {
+                    out.u64(*number);
+                }
             }
             Self::Pass { held, slopes, pass } => {
                 write_all(held, out);
