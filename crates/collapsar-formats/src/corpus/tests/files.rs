@@ -1,6 +1,7 @@
 //! Corpora that do not fit in memory: what every test of a corpus in memory reads is read into a file too, and is the same.
 
 use std::cell::Cell;
+use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
@@ -129,8 +130,8 @@ fn every_filter_decides_as_in_memory() {
         pairs += "5";
         for place in 0..5 {
             let word = (document * 3 + place * place) % 9;
-            counts += &format!("{} {} {}\n", document + 1, word + 1, place + 1);
-            pairs += &format!(" {word}:{place}.5");
+            writeln!(counts, "{} {} {}", document + 1, word + 1, place + 1).unwrap();
+            write!(pairs, " {word}:{place}.5").unwrap();
         }
         pairs += "\n";
     }
@@ -265,7 +266,7 @@ fn absurd_numbers_take_no_memory() {
     let spare = 1 << 20;
     let mut text = format!("1 {}:1\n", spare + 3);
     for document in 0..9 {
-        text += &format!("1 {}:2 {}:1\n", document + 1, spare + 2);
+        writeln!(text, "1 {}:2 {}:1", document + 1, spare + 2).unwrap();
     }
     let options = CorpusOptions {
         min_docs: 1,
@@ -329,9 +330,10 @@ proptest! {
     ) {
         entries.sort_by_key(|entry| entry.0);
         let end = if fraction { ".3" } else { "" };
-        let all: String = entries.iter()
-            .map(|(document, word, count)| format!("{} {} {count}{end}\n", document + 1, word + 1))
-            .collect();
+        let mut all = String::new();
+        for (document, word, count) in &entries {
+            writeln!(all, "{} {} {count}{end}", document + 1, word + 1).unwrap();
+        }
         let head = format!("13\n9\n{}\n", entries.len());
         one("docword.a.txt", head + &all, &CorpusOptions::default()).unwrap();
         let banner = "%%MatrixMarket matrix coordinate real general\n";
