@@ -227,7 +227,9 @@ impl OnlineTopics {
             if frequency > 0.0 {
                 let factor = present * frequency / documents.tokens();
                 let counts = &mut self.counts[word * topics..][..topics];
-                counts.iter_mut().for_each(|count| *count *= factor);
+                for count in counts {
+                    *count *= factor;
+                }
             }
         }
         for (topic, leader) in leaders.into_iter().enumerate() {
