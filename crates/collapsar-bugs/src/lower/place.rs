@@ -263,9 +263,16 @@ fn masses(
         return Some(found);
     }
     let mut fits: Vec<(Known, Compiled, Fit)> = vec![];
+    // States of the last label follow one another: what the others leave is derived once for all of them.
+    let mut outer: Option<(Known, Option<Graph>)> = None;
     for known in joint_states(enumerated, variables) {
         work.spend(derived);
-        let Some(given) = graph.given(&known) else {
+        let (others, last) = known.split_at(known.len() - 1);
+        if outer.as_ref().is_none_or(|(of, _)| of != others) {
+            outer = Some((others.to_vec(), graph.given(others)));
+        }
+        let given = outer.as_ref().and_then(|(_, graph)| graph.as_ref());
+        let Some(given) = given.and_then(|graph| graph.given(last)) else {
             continue;
         };
         let compiled = Compiled::new(given, &Demands::default()).ok()?;
