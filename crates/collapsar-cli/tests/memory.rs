@@ -277,7 +277,10 @@ fn what_needs_rows_in_memory_is_refused_before_the_climb() {
         let talk = String::from_utf8_lossy(&output.stderr);
         assert!(talk.contains("expected bytes such as 2GB"), "{talk}");
     }
-    assert_eq!(names(folder), ["data.csv", "gaps.csv", "labels.csv"]);
+    assert_eq!(
+        names(folder),
+        ["data.csv", "gaps.csv", "labels.csv", "words.csv"]
+    );
 }
 
 #[cfg(unix)]
