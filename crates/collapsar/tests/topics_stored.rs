@@ -204,6 +204,9 @@ fn resumed_climbs_go_on() {
     let file = stored(&corpus, folder.path(), 3000);
     let model = in_file(&file, &learned(), folder.path());
     let (begin, _) = model.start(Start::Annealed, 1).expect("a start");
+    let whole = climb(&model, begin.clone(), Direction::Auto, 10_000)
+        .point
+        .bound;
     let path = folder.path().join("kept");
     let stopped = Driver::new(&model, Direction::Auto).stop(Stop::Iterations(9));
     let stopped = stopped.checkpoint(&path, 3).run(begin).expect("a climb");
@@ -217,6 +220,13 @@ fn resumed_climbs_go_on() {
     let fit = on.resume(checkpoint).expect("the same model");
     assert!(fit.outcome.converged() && fit.iterations > 9);
     assert!(fit.point.bound > stopped.point.bound);
+    // Another climb from the same topics: optima of one start differ by less than a hundredth.
+    let apart = (fit.point.bound - whole).abs();
+    assert!(
+        apart < 0.01 * whole.abs(),
+        "{} and {whole}",
+        fit.point.bound
+    );
 }
 
 #[test]

@@ -48,7 +48,10 @@ impl<M: Collapsed> Driver<'_, M> {
             return Err(mismatch(found, "numbers that a run can have"));
         }
         if let Some(again) = self.believe_point(&state.iterate, &state.rule)? {
+            // Its inner problems begin as those of a start do, and so does the rule: what it remembers is of others.
+            state.rule = Rule::new(self.direction, false, &self.model.advice());
             state.iterate = again;
+            (state.last, state.stationary) = (None, false);
         }
         if let Some((incumbent, rule, index)) = state.search.trial() {
             if index as u64 >= MOST {
@@ -93,7 +96,10 @@ impl<M: Collapsed> Driver<'_, M> {
             ));
         }
         let size = again.bound.abs().max(1.0);
-        let (below, above) = if inner > 0 {
+        let whole = inner_problems.is_none_or(|of| of.is_whole(&point.warm));
+        let (below, above) = if !whole {
+            (SETTLING, SETTLING)
+        } else if inner > 0 {
             (UNSETTLED, SETTLING)
         } else {
             (SAME, SAME)
@@ -106,7 +112,6 @@ impl<M: Collapsed> Driver<'_, M> {
                 format!("{} nats, as its messages have it", again.bound),
             ));
         }
-        let whole = inner_problems.is_none_or(|of| of.is_whole(&point.warm));
         Ok((!whole).then_some(again))
     }
 }

@@ -69,10 +69,6 @@ pub use stored::{CorpusWriter, DocumentBlock, StoredCorpus, StoredDocuments};
 /// average, with these twenty 14 nats above. With priors of one they change nothing.
 const FIRST: u64 = 20;
 
-/// Documents whose counts did not come back with a checkpoint settle from nothing: by as many sweeps as that takes, or a
-/// resumed climb would begin lower than it ended.
-const AGAIN: Settle = Settle::Change(1e-4);
-
 /// A topic model with its documents.
 ///
 /// Messages and statistics have a row for each word of the vocabulary, a number for each topic.
@@ -181,13 +177,11 @@ impl<D: Documents> Collapsed for Topics<D> {
     }
 
     fn evaluate(&self, point: &mut Point) -> Result<(f64, f64)> {
-        let mut settle = Settle::Sweeps(self.settings.sweeps);
+        let settle = Settle::Sweeps(self.settings.sweeps);
         if point.warm.is_empty() {
             point.warm = self.local.even();
             point.warm.extend_from_slice(self.local.alpha());
             point.warm.push(self.posterior.beta);
-        } else if !self.local.is_whole(&point.warm) {
-            settle = AGAIN;
         }
         let (at, end) = (self.counts(), self.counts() + self.topics());
         let mut alpha = point.warm[at..end].to_vec();
