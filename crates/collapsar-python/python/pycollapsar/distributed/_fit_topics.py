@@ -100,8 +100,8 @@ def fit_topics(
         A folder of checkpoints, one after every so many steps (`checkpoint_every`) and one at the end. They hold messages and
         priors, and not what is known of documents.
     resume : path, default=None
-        A folder of checkpoints to go on from: documents settle first, by many sweeps, from where every word is in all
-        topics alike. The run that goes on has the same bits whoever holds the documents, but not those of one that never ended.
+        A folder of checkpoints to go on from: documents begin where every word is in all topics alike, as at a start. The run
+        that goes on has the same bits whoever holds the documents, but not those of one that never ended.
     out : path, default=None
         A folder for ``topics.json``, ``topics.csv``, ``trace.jsonl`` and ``run.json``.
 
