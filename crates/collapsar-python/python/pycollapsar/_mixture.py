@@ -885,7 +885,7 @@ class BayesianGaussianMixture(DensityMixin, BaseEstimator):
             self.draws_ = _named(draws, relabelled, len(parts), n_features, kind)
 
     def _keep_levels(self, parts) -> None:
-        columns = getattr(self, "_columns", None)
+        columns: Any = getattr(self, "_columns", None)
         of = [] if columns is None else list(enumerate(columns.names))
         self.levels_ = {name: columns.levels[c] for c, name in of}
         self.level_probabilities_, self.level_probabilities_sd_ = (

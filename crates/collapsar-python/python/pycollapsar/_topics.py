@@ -478,7 +478,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _keep_topics(self, counts, dtype) -> None:
         posterior = counts.T + self.topic_word_prior_
         self.components_ = posterior.astype(dtype, copy=False)
-        vars(self).pop("exp_dirichlet_component_", None)
+        self.__dict__.pop("exp_dirichlet_component_", None)
 
     @cached_property
     def exp_dirichlet_component_(self):

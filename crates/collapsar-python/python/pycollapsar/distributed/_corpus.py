@@ -199,13 +199,16 @@ class Corpus:
         max_vocabulary: int | None = None,
         chunk_rows: int = CHUNK_DOCUMENTS,
     ) -> None:
-        is_file = isinstance(vocabulary, (str, os.PathLike))
-        self.names = None if vocabulary is None or is_file else [str(word) for word in vocabulary]
+        file, self.names = None, None
+        if isinstance(vocabulary, (str, os.PathLike)):
+            file = os.path.abspath(vocabulary)
+        elif vocabulary is not None:
+            self.names = [str(word) for word in vocabulary]
         self.chunk_rows = int(chunk_rows)
         self.filters = (int(min_docs), float(max_docs_share), max_vocabulary)
         reading = {
             "format": format,
-            "vocabulary": os.path.abspath(vocabulary) if is_file else None,
+            "vocabulary": file,
             "text_column": text_column,
             "stop_words": stop_words,
             "min_length": int(min_length),

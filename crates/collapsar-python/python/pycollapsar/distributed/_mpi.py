@@ -182,7 +182,7 @@ class MPI(Engine):
         if any(shares):
             self._parts[self._here.index(self.rank)][: len(message)] = message
             self._window.Sync()
-        sent = []
+        sent: list[tuple[np.ndarray, Any]] = []
         for rank, shared in zip(ranks, shares):
             head = np.array([what, len(message), shared], dtype=np.int64)
             sent.append((head, self._comm.Isend(head, rank, _HEAD)))
