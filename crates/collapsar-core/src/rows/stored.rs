@@ -92,7 +92,7 @@ impl Stored {
     /// what they make of it.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be opened, or is shorter than the table.
+    /// [`crate::Error::File`] where it cannot be opened, or is shorter than the table.
     pub fn open(path: &Path, layout: Layout, segment: usize, room: usize) -> Result<Self> {
         let file = SegmentFile::open(path, "rows")?;
         let numbers = (layout.rows as u64).checked_mul(layout.width as u64);
@@ -165,7 +165,7 @@ impl Stored {
     /// column is mapped by `(x - shift) / scale`, where these are given.
     ///
     /// # Errors
-    /// [`Error::File`] where the file cannot be read or has changed; what `visit` has.
+    /// [`crate::Error::File`] where the file cannot be read or has changed; what `visit` has.
     pub fn each(
         &self,
         rows: Range<usize>,
@@ -298,7 +298,7 @@ impl Stored {
     /// Refuses a file that is no longer what was opened.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`crate::Error::File`].
     pub fn check(&self) -> Result<()> {
         self.file.check()
     }
